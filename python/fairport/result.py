@@ -77,6 +77,11 @@ class Result:
         return self.tables["drops"]
 
     @property
+    def marks(self) -> pl.DataFrame:
+        """One row per packet that was marked instead of dropped (ECN)."""
+        return self.tables["marks"]
+
+    @property
     def timeouts(self) -> pl.DataFrame:
         """One row per expired retransmission timer."""
         return self.tables["timeouts"]

@@ -295,3 +295,8 @@ def test_bad_fix_file_is_one_error(short: Scenario, tmp_path: Path) -> None:
     path = own_fix(tmp_path, "")
     with pytest.raises(FixError, match="patch"):
         compare(short, [path], repeat=1)
+
+
+def test_a_comparison_of_no_run_is_refused() -> None:
+    with pytest.raises(fp.InputError, match="repeat: 0 is too small"):
+        fp.compare("two-switch", ["tcprand"], repeat=0)

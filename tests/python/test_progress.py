@@ -36,7 +36,7 @@ def test_a_pipe_gets_an_announcement_and_a_line_every_ten_seconds(
 def test_set_up_before_the_first_step_is_no_part_of_the_speed(
     clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As on the Linux backend, which makes its network first, runs in real time and counts no hops."""
+    """As on the Linux backend, which makes its network first and counts no hops."""
     with progress.progress_bar(fp.scenario("outcast"), 2, shown=True) as move:
         assert move is not None
         for seconds in range(9, 29):

@@ -197,7 +197,7 @@ def _completeness(complete: Mapping[str, Any]) -> list[str]:
         found.append(f"{complete['open']} packets were still queued when a capture ended.")
     if left and complete["joined"] / left < _ALMOST_ALL:
         found.append(
-            "More than 2 % of the packets are missing: capture with a larger buffer (-B), at ports that"
-            " do not merge segments (ethtool -K PORT gro off tso off gso off)."
+            "More than 2 % of the packets are missing: capture with a larger buffer (-B), at ports"
+            " that do not merge segments (ethtool -K PORT gro off tso off gso off)."
         )
     return found
