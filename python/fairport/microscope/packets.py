@@ -91,7 +91,7 @@ def look(
         raise InputError(
             f"shows no packet: none arrived at port {focus.port} then",
             field="--around",
-            remedy="give another time or another --port",
+            remedy="give another time, a longer --span or another --port",
         )
     there = there.sort("time_s", maintain_order=True)
     series = series.filter(pl.col("flow").is_in(there["flow"].unique().implode()))
