@@ -52,6 +52,9 @@ def test_a_folder_like_that_of_a_run(fairport: Command, small: Captured, tmp_pat
     folder = Path("found").absolute()
     assert (folder / "report.html").exists()
     assert {file.name for file in (folder / "figures").glob("*.png")} >= {"goodput.png"}
+    # captures have no seed
+    assert "<title>mine, seed" not in (folder / "report.html").read_text(encoding="utf-8")
+    assert load_run(folder).title == "mine"
     loaded = load_run(folder)
     assert loaded.scenario == load(scenario)
     assert loaded.drops.height == len(load_run(folder).drops)

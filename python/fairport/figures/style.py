@@ -237,9 +237,7 @@ def frame(
     columns: int = 1,
 ) -> tuple[Picture, list[list[Axes]]]:
     """A picture of a run: as `panels`, with the run's name."""
-    return panels(
-        f"{result.scenario.name}, seed {result.seed}", title, heights_in, gaps_in, columns
-    )
+    return panels(result.title, title, heights_in, gaps_in, columns)
 
 
 def panels(

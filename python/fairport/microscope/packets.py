@@ -42,9 +42,7 @@ class Slide:
     @property
     def title(self) -> str:
         """Of what it is: a scenario with its seed, or captures."""
-        name = self.result.scenario.name
-        is_captured = self.result.manifest["backend"] == captures.NAME
-        return name if is_captured else f"{name}, seed {self.result.seed}"
+        return self.result.title
 
     @property
     def flows(self) -> pl.DataFrame:
