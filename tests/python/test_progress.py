@@ -6,6 +6,7 @@ import fairport as fp
 import pytest
 from fairport.cli import progress
 from fairport.study.making import Status
+from fairport.study.pool import Done
 
 
 @pytest.fixture
@@ -47,6 +48,19 @@ def test_set_up_before_the_first_step_is_no_part_of_the_speed(
         "outcast: 0.51 of 20 s simulated, 39 s left",
         "outcast: 5.51 of 20 s simulated, 29 s left",
     ]
+
+
+def test_a_run_that_is_made_again_has_its_own_speed(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress.pool_bar("validate", shown=True) as move:
+        assert move is not None
+        for seconds in range(1, 22):
+            clock[0] = float(seconds)
+            # it was not valid, and begins anew at 18 s
+            move(Done(seconds / 40 if seconds < 18 else (seconds - 17.99) / 10, 1, 0, 0))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1] == "validate: 0.2 of 1 runs, 8 s left"
 
 
 def test_runs_that_are_counted_when_they_end_are_as_fast_as_all_of_them(

@@ -180,18 +180,24 @@ def _watch(
 
 
 class _Pace:
-    """How fast it goes since its first step. Set-up before that does not count."""
+    """How fast it goes since its first step. Set-up before that does not count.
+
+    A run that is made again, because it is not valid, begins anew.
+    """
 
     def __init__(self, first: tuple[float, float] | None = None) -> None:
         self.first = first
         """When the first step was, and how far it was."""
+        self.last = 0.0
+        """How far it was last."""
 
     def left_s(self, now: float, done: float, total: float | None) -> float | None:
         """The time until the end; None while the speed is not known."""
         if not total or not done:
             return None
-        if self.first is None:
+        if self.first is None or done < self.last:
             self.first = now, done
+        self.last = done
         elapsed_s, gained = now - self.first[0], done - self.first[1]
         if elapsed_s < _KNOWN_AFTER_S or not gained:
             return None
