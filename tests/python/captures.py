@@ -108,6 +108,26 @@ def doubled(file: Path, to: Path, later_ns: int) -> int:
     return len(packets) // 2
 
 
+def merged(files: list[Path], to: Path) -> None:
+    """One capture of these, each interface once more, without directions: as mergecap makes it."""
+    announced: list[bytes] = []
+    packets: list[tuple[int, bytes]] = []
+    for file in files:
+        section, *rest = blocks(file.read_bytes())
+        first = len(announced)
+        for block in rest:
+            if struct.unpack_from("<I", block)[0] != _ENHANCED_PACKET:
+                announced.append(block)
+                continue
+            interface, high, low, kept = struct.unpack_from("<4I", block, 8)
+            end = 28 + kept + -kept % 4
+            bare = struct.pack("<2I", _ENHANCED_PACKET, end + 4)
+            bare += struct.pack("<I", first + interface) + block[12:end]
+            packets.append((high << 32 | low, bare + struct.pack("<I", end + 4)))
+    packets.sort(key=lambda packet: packet[0])
+    to.write_bytes(b"".join([section, *announced, *(block for _, block in packets)]))
+
+
 def delayed(file: Path, to: Path, by_ns: int, drift: float = 0.0) -> None:
     """A copy by a clock that is ahead by so much, and by `drift` more per second."""
     late = []

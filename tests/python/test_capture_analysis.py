@@ -8,7 +8,16 @@ from pathlib import Path
 import fairport as fp
 import polars as pl
 import pytest
-from captures import Captured, as_tcpdump_writes, by_run, captured, delayed, doubled, thinned
+from captures import (
+    Captured,
+    as_tcpdump_writes,
+    by_run,
+    captured,
+    delayed,
+    doubled,
+    merged,
+    thinned,
+)
 from fairport import metrics
 from fairport.backends.captures import CaptureError, Source, analyse
 
@@ -163,6 +172,17 @@ def test_an_egress_capture_with_gaps_makes_few_drops(outcast: Captured, tmp_path
     invented = len(set(ours.select("flow", "seq").iter_rows()) - true)
     assert complete["missed_at_egress"] >= 0.9 * gone
     assert invented <= 0.05 * gone
+
+
+def test_interfaces_of_one_capture_are_sides_too(outcast: Captured, tmp_path: Path) -> None:
+    sides = [outcast.file("ingress"), outcast.file("egress")]
+    merged(sides, tmp_path / "all.pcapng")
+    found, wanted = analyse([str(tmp_path / "all.pcapng")]), analyse(list(map(str, sides)))
+    assert found.summary["captures"]["egress"] == ["s0:0"]
+    assert found.summary["captures"]["ingress"] == ["s0:1", "s0:2"]
+    columns = ["time_s", "flow", "seq", "ingress_arrival"]
+    assert found.drops.select(columns).equals(wanted.drops.select(columns))
+    assert found.flows.drop("run_id").equals(wanted.flows.drop("run_id"))
 
 
 def test_packets_that_captures_hold_twice_count_once(outcast: Captured, tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ fn layout(
         ));
     }
     let is_simple = match sources {
-        [source] if stream.is_none() => !has_both_directions(source)?,
+        [source] if stream.is_none() => !may_be_joined(source)?,
         _ => stream.is_some(),
     };
     if is_simple && !has_roles {
@@ -204,14 +204,21 @@ fn is_stream(file: &str) -> bool {
     file == "-" || std::fs::metadata(file).is_ok_and(is_pipe)
 }
 
-fn has_both_directions(source: &Source) -> Result<bool, Error> {
+/// Whether a file may hold both sides of a switch: packets of both directions, or, where it does not say which way
+/// they went, of several interfaces.
+fn may_be_joined(source: &Source) -> Result<bool, Error> {
     let mut capture = Capture::open(&source.file)?;
     let mut has = [false; 3];
+    let mut first = None;
     for _ in 0..PEEKED {
         let Some(record) = capture.next_record() else {
             break;
         };
         has[record.direction as usize] = true;
+        let is_unknown = record.direction == Direction::Unknown;
+        if is_unknown && *first.get_or_insert(record.interface) != record.interface {
+            return Ok(true);
+        }
     }
     Ok(has[Direction::In as usize] && has[Direction::Out as usize])
 }
