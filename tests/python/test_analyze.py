@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import os
 import threading
 from pathlib import Path
@@ -224,3 +225,26 @@ def test_a_map_may_name_networks(tmp_path: Path) -> None:
     file.write_text("address,hops\n10.1.2.7/16,4\n")
     with pytest.raises(InputError, match="has host bits set"):
         groups.read_map(file)
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ("", "has no column `address`"),
+        ("host,hops\n10.0.0.1,2\n", "has no column `address`"),
+        ("address,hops\n10.0.0.1,-3\n", "line 2: is not understood: -3 is no number of hops"),
+        ("address,hops\n10.0.0.1,99999999999\n", "99999999999 is no number of hops"),
+        ("address,hops\n10.0.0.1,2\n10.0.0.1,3\n", "line 3: is not understood: 10.0.0.1 has"),
+    ],
+)
+def test_a_map_that_cannot_be_says_where(tmp_path: Path, lines: str, problem: str) -> None:
+    file = tmp_path / "map.csv"
+    file.write_text(lines)
+    with pytest.raises(InputError, match=re.escape(problem)):
+        groups.read_map(file)
+
+
+def test_a_map_of_a_spreadsheet(tmp_path: Path) -> None:
+    file = tmp_path / "map.csv"
+    file.write_text("address,name,hops\n10.0.0.1,alpha,2\n", encoding="utf-8-sig")
+    assert [one.name for one in groups.read_map(file).values()] == ["alpha"]
