@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 import os
+import re
 import threading
 from pathlib import Path
 
