@@ -215,7 +215,7 @@ def test_large_values_are_shown_in_a_larger_unit():
 
 
 def test_a_long_name_leaves_room_for_the_title():
-    name = "a-name-by-which-its-user-tells-a-scenario-from-all-of-his-other-ones, seed 1"
+    name = "a-name-by-which-its-user-knows-a-scenario-among-all-of-his-other-ones, seed 1"
     picture, _ = style.panels(name, "Drop runs", [1.0])
     title, of = picture.texts
     assert of.get_text().startswith("…")

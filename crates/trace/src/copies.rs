@@ -43,7 +43,7 @@ impl Copies {
     }
 
     /// Whether the packet was seen before on this interface, going this way. A segment that is sent again has another
-    /// identification. Where that is zero, as in IPv6, nothing tells the two apart.
+    /// identification. Where that is zero, as in IPv6, the two look alike.
     #[inline]
     pub(crate) fn is_copy(
         &mut self,
@@ -152,7 +152,7 @@ mod tests {
                 0,
                 Direction::In,
             ),
-            // nothing tells it from one that is sent again
+            // it looks like one that is sent again
             (packet(0), 0, Direction::In),
             (packet(0), 0, Direction::In),
         ];

@@ -1,4 +1,4 @@
-//! The connections of a capture, found by addresses and ports, and told apart by their SYNs.
+//! The connections of a capture, found by addresses and ports, and distinguished by their SYNs.
 
 use fairport_tcp::Flags;
 use rustc_hash::FxHashMap;
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_alone_tell_connections_apart_too() {
+    fn answers_alone_distinguish_connections_too() {
         let mut connections = Connections::default();
         let mut answer = |seq: u32| connections.direction(&packet(key(80), ANSWER, seq));
         assert_eq!([answer(5), answer(5), answer(6), answer(6)], [0, 0, 2, 2]);
