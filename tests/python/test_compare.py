@@ -306,3 +306,8 @@ def test_equal_flows_have_no_column_for_a_lone_one(tmp_path: Path) -> None:
     assert "jain_index" in shown
     assert "throughput_ratio" not in shown
     assert found.ranked_by.startswith("Ranked by Jain's index: ")
+
+
+def test_a_comparison_of_no_run_is_refused() -> None:
+    with pytest.raises(fp.InputError, match="repeat: 0 is too small"):
+        fp.compare("two-switch", ["tcprand"], repeat=0)
