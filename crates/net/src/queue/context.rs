@@ -178,7 +178,12 @@ pub(crate) fn positive_time(
     }
     let remedy = format!("give a time above 0, such as \"{example}\"");
     let field = format!("queue.{field}");
-    Err(BuildError::new(field, "0s", "is no time at all", remedy))
+    Err(BuildError::new(
+        field,
+        "0s",
+        "is not a positive time",
+        remedy,
+    ))
 }
 
 /// A probability or a weight, given in parts of 10^9, as a number above 0 and at most 1.
