@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from conftest import Command
 from fairport import tables
+from fairport.errors import InputError
 from fairport.scenario import Scenario, builtin_names
 from fairport.storage import digests
 
@@ -270,6 +271,12 @@ def test_the_number_of_threads_changes_nothing(short: Scenario, threads: int) ->
 
 def test_many_runs_come_in_the_order_of_their_seeds(short: Scenario) -> None:
     assert [result.seed for result in fp.run_many(short, [3, 1, 2], jobs=3)] == [3, 1, 2]
+
+
+def test_no_seeds_are_no_runs(short: Scenario) -> None:
+    assert list(fp.run_many(short, [])) == []
+    with pytest.raises(InputError, match="repeat: 0 is too small"):
+        fp.compare(short, ["drr"], repeat=0)
 
 
 def test_a_narrow_terminal_gets_fewer_columns_and_no_shortened_numbers(

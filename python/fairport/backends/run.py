@@ -75,6 +75,8 @@ def run_many(
     """
     scenario = load(scenario)
     chosen = backends.get(backend)
+    if not seeds:
+        return _in_turn(chosen, (), retries, observation, threads, progress)
     jobs = 1 if chosen.is_real_time else min(jobs, len(seeds))
     first = _prepared(chosen, scenario, seeds[0], observation)
     needed = first.estimate.memory_bytes * jobs

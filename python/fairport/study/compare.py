@@ -50,6 +50,8 @@ def compare(
     a metric that the scenario does not have, and ScenarioError for a scenario that cannot be run.
     """
     check(metric)
+    if repeat < 1:
+        raise InputError("is too small", field="repeat", value=repeat, remedy="give 1 or more")
     scenario = load_scenario(scenario)
     first = scenario.seed if seed is None else seed
     seeds = range(first, first + repeat)
