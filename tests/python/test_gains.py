@@ -275,3 +275,10 @@ def test_titles_of_panels_do_not_run_into_each_other(mixed: Scenario, tmp_path) 
     titles = [panel._left_title.get_window_extent() for panel in picture.axes]
     assert not any(one.overlaps(other) for one, other in itertools.combinations(titles, 2))
     assert not any("equal share" in text.get_text() for text in picture.texts)
+
+
+def test_a_metric_that_does_not_exist_is_refused_before_any_run(mixed: Scenario, tmp_path) -> None:
+    store = Store(tmp_path)
+    with pytest.raises(InputError, match="is not a metric"):
+        compare(mixed, ["codel"], repeat=1, metric="fct_p98_s", store=store)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]

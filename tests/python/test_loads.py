@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from fairport.cli.run_table import traffic_tables
 from fairport.loads import caveats
+from fairport.report.rows import key_figures
 from fairport.scenario import load
 from rich.console import Console
 
@@ -203,3 +204,11 @@ def test_a_narrow_terminal_has_a_table_for_each_sort_of_load() -> None:
         assert "…" not in shown.get()
         names = [line.split()[0] for line in shown.get().splitlines() if line[:1].isdigit()]
         assert names == ["0:", "1:", "2:", "3:", "4:"]
+
+
+def test_the_total_is_of_tcp_and_says_so_beside_udp() -> None:
+    notes = []
+    for traffic in ([BULK], [BULK, UDP]):
+        summary = fp.run(NETWORK | {"duration": "20ms", "traffic": traffic}).summary
+        notes += [note for name, _, note in key_figures(summary, None) if name == "Total goodput"]
+    assert notes == ["all flows", "all TCP flows"]

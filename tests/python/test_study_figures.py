@@ -68,6 +68,7 @@ def test_a_map_has_a_cell_per_point_and_cuts_bistable_ones(study: Study) -> None
     picture = studies.draw(study, x="peers", y="queue.limit", color="throughput_ratio")
     old, new = picture.axes[:2]
     assert [axes.get_title(loc="left") for axes in (old, new)] == ["old", "new"]
+    assert picture.texts[1].get_text().endswith("; panels by stack")
     assert [sum(isinstance(p, Rectangle) for p in axes.patches) for axes in (old, new)] == [4, 3]
     assert [sum(isinstance(p, Polygon) for p in axes.patches) for axes in (old, new)] == [0, 2]
     assert [label.get_text() for label in old.get_yticklabels()] == ["4", "16"]

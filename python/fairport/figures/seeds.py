@@ -93,7 +93,8 @@ def _panels(summary: Mapping[str, Any]) -> list[tuple[str, list[Lane]]]:
             ]
             panels.append((key, lanes))
     total = [run["goodput_bps_total"] for run in runs]
-    panels.append(("goodput_bps_total", [_lane("all flows", total)]))
+    label = "all TCP flows" if summary.get("udp") else "all flows"
+    panels.append(("goodput_bps_total", [_lane(label, total)]))
     return [(key, kept) for key, lanes in panels if (kept := [one for one in lanes if one.values])]
 
 

@@ -63,7 +63,9 @@ def key_figures(
         note = "1 is fair" + _beside(paper, "jain_index")
         found.append(("Jain index", _shown("jain_index", summary["jain_index"]), note))
     total = _shown("goodput_bps_total", summary["goodput_bps_total"])
-    note = "all flows" + _beside(paper, "goodput_bps_total")
+    note = ("all TCP flows" if summary["udp"] else "all flows") + _beside(
+        paper, "goodput_bps_total"
+    )
     found.append(("Total goodput", total, note))
     if summary["utilisation"] is not None:
         note = f"of the line of {summary['bottleneck']['port']}"

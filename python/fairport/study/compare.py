@@ -19,7 +19,7 @@ from fairport.study.comparison import Candidate, Comparison
 from fairport.study.fixes import BASELINE, Fix, FixError, available
 from fairport.study.fixes import load as load_fixes
 from fairport.study.measures import Groups, drop_run_lengths, measured
-from fairport.study.metric import ComparedLoad, compared_loads
+from fairport.study.metric import ComparedLoad, check, compared_loads
 from fairport.study.pool import Progress, run_all
 from fairport.study.store import Store
 
@@ -49,9 +49,10 @@ def compare(
     Raises FixError for a fix that does not exist or if none of the fixes applies, InputError for a
     metric that the scenario does not have, and ScenarioError for a scenario that cannot be run.
     """
-    scenario = load_scenario(scenario)
+    check(metric)
     if repeat < 1:
         raise InputError("is too small", field="repeat", value=repeat, remedy="give 1 or more")
+    scenario = load_scenario(scenario)
     first = scenario.seed if seed is None else seed
     seeds = range(first, first + repeat)
     chosen = load_fixes(available(folder) if fixes is None else fixes, folder)

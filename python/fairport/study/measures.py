@@ -26,7 +26,7 @@ MEASURES: dict[str, tuple[Axis, str]] = {
         "mean goodput of the lone class over that of its peers; 1 is an equal share",
     ),
     "jain_index": ("plain", "over all flows; 1 is fair"),
-    "goodput_bps_total": ("plain", "of all flows"),
+    "goodput_bps_total": ("plain", "of all TCP flows"),
     "timeouts": ("zero", "of all flows"),
     "timeout_period_s": (
         "zero",

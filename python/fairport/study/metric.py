@@ -153,6 +153,17 @@ class ComparedLoad:
         return found
 
 
+def check(metric: str | None) -> None:
+    """Raises InputError for a metric that does not exist."""
+    if metric is not None and metric not in METRICS:
+        raise InputError(
+            "is not a metric",
+            field="--metric",
+            value=metric,
+            remedy=did_you_mean(metric, METRICS),
+        )
+
+
 def compared_loads(
     scenario: Scenario, record: Record, groups: Groups, metric: str | None
 ) -> list[ComparedLoad]:
@@ -161,13 +172,7 @@ def compared_loads(
     Datagrams decide the ranking only if nothing else is sent. Raises InputError for a metric that
     does not exist or that no load of the scenario has.
     """
-    if metric is not None and metric not in METRICS:
-        raise InputError(
-            "is not a metric",
-            field="--metric",
-            value=metric,
-            remedy=did_you_mean(metric, METRICS),
-        )
+    check(metric)
     entries = record.summary["traffic"]
     bulk = tuple(one["index"] for one in entries if _sort(one) == "bulk")
     loads = [_load(bulk, "bulk", entries, groups)] if bulk else []

@@ -147,6 +147,10 @@ def panels(
     picture.text(left, 1 - 0.09 / height, title, fontsize=10.5, fontweight="bold", **head)
     runs = f"{view.runs:,}"
     of = f"{view.study.definition.name}: {runs} runs, {view.seeds}"
+    # a number's panel says what it is of, a text's does not
+    unnamed = [axis for axis in view.facets if isinstance(view.values(axis)[0], str)]
+    if unnamed:
+        of += f"; panels by {' and '.join(map(view.title_of, unnamed))}"
     picture.text(left, 1 - 0.3 / height, of, color=style.MUTED, fontsize=8, **head)
     picture.text(left, 0.08 / height, note, color=style.MUTED, fontsize=7.5)
     return picture, axes
