@@ -20,13 +20,13 @@ create_exception!(
     "Captures that cannot be analysed: `file`, `problem`, `remedy`."
 );
 
-/// File, name of the port, and role: "auto", "ingress" or "egress".
+/// A source: its file, the name of its port, and its role "auto", "ingress" or "egress".
 type Given = (String, Option<String>, String);
 
-/// Analyses captures. `measure_s`: what is measured, from the start of the captures. `progress(packets, bytes)`
-/// is called now and then.
+/// Analyses captures. `measure_s` is the interval that is measured, in s from the start of the captures.
+/// `progress(packets, bytes)` is called from time to time.
 ///
-/// Raises `CaptureError`.
+/// Raises `CaptureError` if a capture cannot be analysed.
 #[pyfunction]
 #[pyo3(signature = (sources, *, tunnels, window_s, measure_s, packets, progress=None))]
 pub(crate) fn analyse_captures<'py>(
@@ -106,7 +106,7 @@ fn capture_error(py: Python<'_>, error: &Error) -> PyErr {
     raised
 }
 
-/// What the system says, without its number.
+/// The system's reason for an error, without its number.
 fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "there is no such file".to_owned(),

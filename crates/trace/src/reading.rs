@@ -1,5 +1,4 @@
-//! A capture file as the analysis reads it: packet by packet, each with the side of the switch at which it
-//! was seen.
+//! A capture file as the analysis reads it: packet by packet, each with the side of the switch where it was seen.
 
 use fairport_net::discipline::Reason;
 
@@ -12,21 +11,21 @@ use crate::packet::{Packet, decode};
 use crate::taps::{Source, check_links};
 
 const DAY_NS: u64 = 86_400_000_000_000;
-/// The longest time of a run, in which times are 64 bits of ps: 213 days.
+/// The longest possible run, since times are 64 bits of ps: 213 days.
 const LONGEST_NS: u64 = 213 * DAY_NS;
 
-/// What was read of a file.
+/// What was read from a file.
 #[derive(Clone, Debug, Default)]
 pub struct FileSummary {
-    /// its name
+    /// name of the file
     pub file: String,
-    /// bytes, after unpacking
+    /// number of bytes, after unpacking
     pub bytes: u64,
-    /// packets
+    /// number of packets
     pub packets: u64,
-    /// packets that are not TCP or UDP, or whose headers are not there
+    /// number of packets that are not TCP or UDP, or whose headers were not captured
     pub skipped: u64,
-    /// what could not be read
+    /// damage that was found
     pub damage: Damage,
 }
 
@@ -36,11 +35,11 @@ pub(crate) struct Reading {
     summary: FileSummary,
     pub(crate) next: Option<Next>,
     is_over: bool,
-    /// stamps after this one do not fit into a run
+    /// later timestamps do not fit into a run
     last_ns: u64,
 }
 
-/// A packet of TCP or UDP, and what its capture says of it.
+/// A TCP or UDP packet, and the facts that its capture gives.
 #[derive(Clone, Copy)]
 pub(crate) struct Next {
     pub(crate) packet: Packet,
@@ -63,7 +62,7 @@ impl Reading {
         })
     }
 
-    /// The run begins at `start_ns`, and nothing comes more than [`LONGEST_NS`] after that.
+    /// Sets the start of the run to `start_ns`. No packet may be more than [`LONGEST_NS`] later.
     pub(crate) fn starts_at(&mut self, start_ns: u64) -> Result<(), Error> {
         self.last_ns = start_ns.saturating_add(LONGEST_NS);
         match &self.next {
@@ -74,7 +73,7 @@ impl Reading {
         }
     }
 
-    /// The last packet that was read lies too long after the first of all.
+    /// The error for a packet that is too much later than the very first one.
     #[cold]
     fn too_late(&self, time_ns: u64) -> Error {
         let first_ns = self.last_ns.saturating_sub(LONGEST_NS);
@@ -89,7 +88,7 @@ impl Reading {
         )
     }
 
-    /// Goes on to the next packet of TCP or UDP.
+    /// Moves on to the next TCP or UDP packet.
     #[inline]
     pub(crate) fn advance(
         &mut self,
@@ -103,7 +102,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Gives the next packet of TCP or UDP to `put`; false: the file is over.
+    /// Gives the next TCP or UDP packet to `put`. False at the end of the file.
     #[inline]
     pub(crate) fn read(
         &mut self,
@@ -148,7 +147,7 @@ impl Reading {
         Ok(false)
     }
 
-    /// What was read so far.
+    /// The summary of what was read so far.
     pub(crate) fn summary(&self) -> FileSummary {
         FileSummary {
             bytes: self.capture.position(),
@@ -158,7 +157,7 @@ impl Reading {
     }
 }
 
-/// The reason in a comment "dropped: REASON".
+/// The reason in a comment of the form "dropped: REASON".
 fn reason(comment: &[u8]) -> Option<Reason> {
     let word = comment.strip_prefix(b"dropped: ")?;
     let place = Reason::NAMES
@@ -175,7 +174,7 @@ fn reason(comment: &[u8]) -> Option<Reason> {
     .copied()
 }
 
-/// The file whose next packet is the first.
+/// The number of the file whose next packet is the earliest.
 #[inline]
 pub(crate) fn earliest(readings: &[Reading]) -> Option<usize> {
     if let [reading] = readings {

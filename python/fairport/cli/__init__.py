@@ -14,7 +14,7 @@ import sys
 from contextlib import suppress
 from types import FrameType
 
-INTERRUPTED = 130
+from fairport.cli.statuses import INTERRUPTED
 
 # Modules and tables are many objects, all of which stay in use. Python would search them for
 # garbage after every 700 new ones, which takes a tenth of the time of a short run.

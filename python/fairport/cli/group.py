@@ -12,10 +12,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from fairport.cli import INTERRUPTED
+from fairport.cli.statuses import BAD_INPUT, INTERRUPTED
 from fairport.errors import InputError, did_you_mean, nearest
-
-BAD_INPUT = 2
 
 # the base class of click's errors about a command line; typer does not export it
 _UsageError: Any = typer.BadParameter.__mro__[1]

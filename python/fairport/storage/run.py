@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
@@ -13,14 +13,7 @@ import polars as pl
 import polars.selectors as cs
 
 from fairport.errors import RunFolderError
-from fairport.files import (
-    add_to_list,
-    atomic_folder,
-    exchange,
-    partial_folder,
-    put_back,
-    unwritable,
-)
+from fairport.files import atomic_folder, put_back
 from fairport.result import Result
 from fairport.scenario import parse
 from fairport.storage import digests
@@ -85,47 +78,13 @@ def draw(result: Result, folder: Path) -> None:
         report.write(result, folder)
 
 
-def redraw(folder: Path) -> Path:
-    """Draws the figures and the report of a written run again; returns the report's path.
-
-    It does the same for a folder with the runs of several seeds.
-    """
-    draws = _drawing(folder)
-    try:
-        with partial_folder(folder / FIGURES) as drawing:
-            draws(drawing)
-            drawn = {REPORT, *(f"{FIGURES}/{path.name}" for path in (drawing / FIGURES).iterdir())}
-            if not exchange(drawing / FIGURES, folder / FIGURES):
-                if (folder / FIGURES).exists():
-                    (folder / FIGURES).rename(drawing / "old")
-                (drawing / FIGURES).rename(folder / FIGURES)
-            (drawing / REPORT).replace(folder / REPORT)
-        add_to_list(folder, drawn)
-    except OSError as error:
-        raise unwritable(folder, error) from error
-    return folder / REPORT
-
-
-def _drawing(folder: Path) -> Callable[[Path], None]:
-    """A function that draws a run, or several seeds, into a folder. Raises RunFolderError."""
-    from fairport.storage import repeats
-
-    if not folder.exists():
-        put_back(folder)
-    if not repeats.are_in(folder):
-        result = load_run(folder)
-        return lambda drawing: draw(result, drawing)
-    summary = _read_json(folder, SUMMARY, {"runs": list, "seeds": list, "verdict": dict})
-    return lambda drawing: repeats.draw(summary, folder, drawing)
-
-
 def load_run(folder: str | Path) -> Result:
     """A run from its folder. Raises RunFolderError."""
     folder = Path(folder)
     if not folder.exists():
         put_back(folder)
-    manifest = _read_json(folder, MANIFEST, _MANIFEST_KEYS)
-    summary = _read_json(folder, SUMMARY, _SUMMARY_KEYS)
+    manifest = read_json(folder, MANIFEST, _MANIFEST_KEYS)
+    summary = read_json(folder, SUMMARY, _SUMMARY_KEYS)
     _require_unchanged(folder, manifest, summary)
     return Result(
         scenario=parse(manifest["scenario"], file=str(folder / MANIFEST)),
@@ -204,7 +163,11 @@ def _require_unchanged(folder: Path, manifest: dict[str, Any], summary: dict[str
         )
 
 
-def _read_json(folder: Path, name: str, keys: Mapping[str, type]) -> dict[str, Any]:
+def read_json(folder: Path, name: str, keys: Mapping[str, type]) -> dict[str, Any]:
+    """Reads the JSON file `name` of a run's folder; checks its keys and the types of their values.
+
+    Raises RunFolderError.
+    """
     try:
         document = json.loads((folder / name).read_text(encoding="utf-8"))
     except OSError:

@@ -238,7 +238,7 @@ def reproduce(
     with closing(run_all(tasks, jobs=jobs, store=store, progress=progress)) as records:
         for entry in entries:
             done.append(_gathered(entry, quick, records))
-            totals_kept.keep(done[-1], store)
+            totals_kept.keep(entry, totals(done[-1:]), store, quick=quick)
     if backend == on_linux.BACKEND:
         runs = on_linux.run(entries, quick=quick, progress=progress)
         done = [replace(one, linux=runs[one.entry.name]) for one in done]

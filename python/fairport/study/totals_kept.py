@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fairport.scenario import load as load_scenario
@@ -16,16 +17,13 @@ from fairport.study.store import Store
 
 if TYPE_CHECKING:
     from fairport.papers.catalogue import Entry
-    from fairport.study.reproduce import Reproduced
 
 
-def keep(done: Reproduced, store: Store) -> None:
+def keep(entry: Entry, totals: Mapping[Any, int], store: Store, *, quick: bool) -> None:
     """Writes the number of claims in each state; a store that cannot be written is no error."""
-    from fairport.study.reproduce import totals
-
-    found = {"of": _digest(done.entry), "quick": done.quick, "totals": totals([done])}
+    found = {"of": _digest(entry), "quick": quick, "totals": totals}
     with contextlib.suppress(OSError):
-        store.note(_name(done.entry), json.dumps(found).encode())
+        store.note(_name(entry), json.dumps(found).encode())
 
 
 def last(entry: Entry, store: Store) -> dict[str, Any] | None:

@@ -12,11 +12,11 @@ use crate::port::Kind;
 use crate::topology::PortId;
 
 impl<P: Copy, O: Observer<P>> Region<P, O> {
-    /// A packet arrives at the output port of its next hop. Returns when its last bit leaves, or
-    /// [`Instant::NEVER`] if that is not known yet.
+    /// A packet arrives at the output port of its next hop. Returns when its last bit leaves;
+    /// [`Instant::NEVER`] if it is dropped, or if that is not known yet.
     #[expect(
         clippy::inline_always,
-        reason = "the hot loop: one call a hop is enough"
+        reason = "the hot loop: one call per hop is enough"
     )]
     #[inline(always)]
     pub(super) fn enqueue(
@@ -46,7 +46,11 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     }
 
     /// A packet arrives at a plain port: the hot path.
-    #[inline(never)]
+    #[expect(
+        clippy::inline_always,
+        reason = "most packets: within the loop of packets it takes 1 to 3 % less time"
+    )]
+    #[inline(always)]
     fn enqueue_plain(
         &mut self,
         fabric: &Fabric,
@@ -87,10 +91,10 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     }
 
     /// A packet arrives at a port that serves first in, first out: it is put on the link or dropped. `buffer` is the
-    /// number of the port's buffer where that is apart from the link.
+    /// number of the port's buffer, if that is kept apart from the link.
     #[expect(
         clippy::inline_always,
-        reason = "each of the functions above is this one without what its ports do not need"
+        reason = "each caller is this function, specialized for one kind of port"
     )]
     #[inline(always)]
     fn enqueue_fifo<const PLAIN: bool>(
@@ -156,9 +160,9 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         depart
     }
 
-    /// The rest for a packet that was dropped or marked, or that arrived at a watched port. Apart, and
-    /// with what it says of the port taken from there once more, so that the way of all others keeps
-    /// to the registers.
+    /// Reports a packet that was dropped or marked, or that arrived at a watched port. This is a function of
+    /// its own and reads the port's state again, so that the path of all other packets keeps its values
+    /// in registers.
     #[inline(never)]
     pub(super) fn report_fifo(
         &mut self,
@@ -181,14 +185,14 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let flow_arrival = self
             .passages
             .arrivals(fabric.routes.hop(header.route - 1).counted_at());
-        // without the packet itself
+        // the packet itself does not count in `port_accepted` and `backlog`
         let mut counts = port.counts(ingress_arrival, flow_arrival);
         let link = port.link.backlog();
         let buffer = self.buffer_number(id);
         let mut backlog = buffer.map_or(link, |it| self.buffers[it as usize].backlog(now));
         if admission.is_accepted() {
             counts.port_accepted -= 1;
-            // nothing is there if it has left at once
+            // the packet may have left the buffer at once
             backlog.packets = backlog.packets.saturating_sub(1);
             backlog.bytes = backlog.bytes.saturating_sub(frame_bytes);
         }

@@ -1,22 +1,22 @@
-//! The connections of a capture, found by addresses and ports.
+//! The connections of a capture, identified by addresses and ports.
 
 use rustc_hash::FxHashMap;
 
 use crate::packet::Key;
 
-/// Numbers connections in order of their first packets, and their two directions: that of the first
-/// packet of connection n is 2n, the other one is 2n + 1.
+/// Numbers connections in the order of their first packets, and their two directions: the direction of the first packet
+/// of connection n is 2n, and the other one is 2n + 1.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Connections {
-    /// by the key whose source is the smaller end: the number of the direction that it is
+    /// by the key whose source is the smaller end: the number of that direction
     numbers: FxHashMap<Key, u32>,
     keys: Vec<Key>,
-    /// what was looked up last: packets come in trains
+    /// the last look-up, since packets come in trains
     last: Option<(Key, u32)>,
 }
 
 impl Connections {
-    /// The number of a direction.
+    /// The number of the direction with this key.
     #[inline]
     pub(crate) fn direction(&mut self, key: &Key) -> u32 {
         if let Some((last, number)) = &self.last
@@ -24,7 +24,7 @@ impl Connections {
         {
             return *number;
         }
-        // one entry for both directions: what is looked up stays in the cache for longer
+        // there is one entry for both directions, so that looked-up entries stay in the cache for longer
         let reversed = key.reversed();
         let is_smaller = (key.source, key.ports[0]) <= (key.destination, key.ports[1]);
         let smaller = if is_smaller { *key } else { reversed };
@@ -45,7 +45,7 @@ impl Connections {
         number
     }
 
-    /// The key of a direction.
+    /// The key of the direction with this number.
     pub(crate) fn key(&self, direction: u32) -> Key {
         let key = self.keys[direction as usize / 2];
         if direction.is_multiple_of(2) {
@@ -76,7 +76,11 @@ mod tests {
         }
         assert_eq!(connections.direction(&key(1001)), 2);
         let later = key(1002).reversed();
-        assert_eq!(connections.direction(&later), 4, "the first packet's");
+        assert_eq!(
+            connections.direction(&later),
+            4,
+            "the first packet's direction has the even number"
+        );
         assert_eq!(connections.direction(&later.reversed()), 5);
         assert_eq!((connections.key(4), connections.key(5)), (later, key(1002)));
     }
