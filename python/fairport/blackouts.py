@@ -16,7 +16,7 @@ import polars as pl
 from fairport import metrics
 from fairport.errors import InputError, did_you_mean
 from fairport.tables import Tables
-from fairport.verdict import ratio_in_words
+from fairport.verdict import lone_and_peers, ratio_in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +87,15 @@ def of_the_starved(
         .len()
         .sort("len", "ingress_port", descending=[True, False])
     )
+    _, reference = lone_and_peers(summary["classes"])
     if len(ratios) > 1:
         for name in sorted(ratios, key=ratios.__getitem__):
             ports = by_class.filter(hop_class=name)["ingress_port"]
             if len(ports):
                 is_one = summary["classes"][name]["flows"] == 1
                 gets, theirs = ("flow gets", "its") if is_one else ("flows get", "their")
+                if name == reference:  # its ratio to itself is 1
+                    return ports[0], f"of classes with one its {name} {gets} least"
                 share = ratio_in_words(ratios[name])
                 return ports[0], f"its {name} {gets} {share} {theirs} peers' goodput"
     return known[0], "the longest one of all ingress ports"

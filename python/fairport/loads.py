@@ -64,7 +64,7 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
     waiting = [one for one in found.get("traffic", []) if one["unfinished"]]
     if waiting:
         each = ", ".join(
-            f"{one['unfinished']:,.0f} of {one['transfers']:,.0f} of traffic {one['index']}"
+            f"{_count(one['unfinished'])} of {_count(one['transfers'])} of traffic {one['index']}"
             f" ({one['kind']})"
             for one in waiting
         )
@@ -85,6 +85,11 @@ def host_queue_drop_share(flows: pl.DataFrame, ports: pl.DataFrame) -> float | N
     drops = pl.col("drops")
     in_all, there = ports.select(drops.sum(), drops.filter(at_host).sum().alias("there")).row(0)
     return there / in_all if in_all else None
+
+
+def _count(flows: float) -> str:
+    """Of several seeds a median, which may be a half."""
+    return f"{flows:,.1f}".removesuffix(".0")
 
 
 def _ms(value_s: float) -> str:

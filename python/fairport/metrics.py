@@ -227,7 +227,7 @@ def summary(
         for name, one in classes.items()
     }
     found = verdict(classes, waited, established(flows))
-    if (fct or requests) and not is_endless(flows):
+    if (requests or everything["ideal_fct_s"].count()) and not is_endless(flows):
         # Transfers are compared by how long each took, not by goodput, so there can be no outcast.
         found = dict.fromkeys(found, None) | {"sentence": NO_VERDICT}
     return {
@@ -260,9 +260,16 @@ def summary(
 
 
 def compared(flows: pl.DataFrame) -> pl.DataFrame:
-    """The flows whose goodputs are compared: the bulk flows; if there are none, all TCP flows."""
+    """The flows whose goodputs are compared: the bulk flows; if there are none, all TCP flows.
+
+    If there are endless bulk flows, those of a given size are left out: their size decides how
+    much they deliver within the measurement.
+    """
     bulk = flows.filter(pl.col("workload") == "bulk")
-    return flows.filter(pl.col("protocol") == "tcp") if bulk.is_empty() else bulk
+    if bulk.is_empty():
+        return flows.filter(pl.col("protocol") == "tcp")
+    endless = bulk.filter(pl.col("ideal_fct_s").is_null())  # in captures, all that are long
+    return bulk if endless.is_empty() else endless
 
 
 def is_endless(flows: pl.DataFrame) -> bool:

@@ -17,12 +17,14 @@ import select
 import socket
 import sys
 from collections.abc import Sequence
-from math import isfinite
+from math import inf, isfinite
 
 from fairport import _core
 
 SHAPES = ("default", "conservative", "aggressive")
 """Parameters of the adaptive form, as the paper calls them."""
+_MOST = 2_000_000
+"""In thousandths, parameters are 32 bits."""
 
 
 class RandomizedSender:
@@ -55,6 +57,8 @@ class RandomizedSender:
             raise ValueError(f"r_min={r_min} is not a payload size: give 1 to 65535 bytes")
         self._socket = sock
         self._descriptor = sock.fileno()
+        if self._descriptor < 0:
+            raise OSError("the socket is closed")
         shape = _shape(adaptive)
         text = None if shape is None else json.dumps(shape)
         self._sender = _core.PayloadSender(self._descriptor, r_min, text, seed)
@@ -64,11 +68,11 @@ class RandomizedSender:
 
         Raises OSError as `socket.send` does: BlockingIOError if a non-blocking socket is full.
         """
-        return self._send(bytes(data), 0)
+        return self._send(_block(data), 0)
 
     def sendall(self, data: bytes | bytearray | memoryview) -> None:
         """Sends everything, and waits for room, up to the socket's timeout for each step."""
-        block = bytes(data)
+        block = _block(data)
         sent = 0
         while sent < len(block):
             try:
@@ -101,6 +105,11 @@ class RandomizedSender:
             raise TimeoutError("timed out")
 
 
+def _block(data: bytes | bytearray | memoryview) -> bytes:
+    """What is to be sent; `bytes` alone would take a number for so many zeros."""
+    return data if isinstance(data, bytes) else bytes(memoryview(data))
+
+
 def _shape(adaptive: bool | str | Sequence[float]) -> str | list[int | None] | None:
     """The shape as the engine reads it: a name, or thousandths with None for infinite."""
     if isinstance(adaptive, bool):
@@ -110,6 +119,17 @@ def _shape(adaptive: bool | str | Sequence[float]) -> str | list[int | None] | N
             raise ValueError(f"adaptive={adaptive!r} is none of {', '.join(SHAPES)}")
         return adaptive
     parts = list(adaptive)
-    if len(parts) != 4 or parts[0] <= 0 or min(parts[2:]) < 0 or not all(map(isfinite, parts[:2])):
-        raise ValueError(f"adaptive={adaptive!r} is not (sigma^2, mu, nu_tau, nu_omega)")
+    if not _is_shape(parts):
+        raise ValueError(
+            f"adaptive={adaptive!r} is not (sigma^2, mu, nu_tau, nu_omega): sigma^2 is at least"
+            f" 0.001, a nu at least 0 (it may be infinite), and none is above {_MOST}"
+        )
     return [round(1000 * part) if isfinite(part) else None for part in parts]
+
+
+def _is_shape(parts: list[float]) -> bool:
+    if len(parts) != 4:
+        return False
+    variance, mean, *nus = parts
+    are_nus = all(0 <= nu <= _MOST or nu == inf for nu in nus)
+    return 0.001 <= variance <= _MOST and abs(mean) <= _MOST and are_nus

@@ -138,7 +138,9 @@ def numbers(
     """
     tables = arrays.tables
     flows = tables["flows"]
-    compared = arrays.is_bulk if arrays.is_bulk.any() else arrays.is_tcp
+    # as `metrics.compared` chooses
+    endless = arrays.is_bulk & np.isnan(flows["ideal_fct_s"])
+    compared = next((of for of in (endless, arrays.is_bulk) if of.any()), arrays.is_tcp)
     rates = flows["goodput_bps"][compared]
     squares = float((rates * rates).sum())
     found: Numbers = dict.fromkeys(NUMBERS)

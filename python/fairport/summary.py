@@ -233,7 +233,7 @@ class Summary(TypedDict):
     host_queue_drop_share: float | None
     """Share of all drops that are in hosts' own queues; null without drops."""
     rto_min_s: float | None
-    """The largest minimum RTO of any sender."""
+    """The largest minimum RTO of any sender; null without TCP."""
     decisions_left_out: int
     """Decisions of TCP for which the table `decisions` had no room."""
     traffic: list[Traffic]

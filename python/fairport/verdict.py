@@ -76,14 +76,15 @@ def _sentence(
     if not classes:
         return "There are no TCP flows to compare."
     if not any(established.values()):
-        return "No flow was ever established: every handshake was lost."
+        return "No flow was established before the end of the run."
     if all(one["goodput_bps_max"] <= 0 for one in classes.values()):
         return "No flow delivered anything within the measurement."
     if not lone:
         return _without_lone_class(classes)
     subject, verb = _subject(lone, classes[lone]["flows"])
     if not established.get(lone):
-        return f"{subject} {verb('was', 'were')} never established: outcast by its lost handshake."
+        not_yet = f"{verb('was', 'were')} not established before the end of the run"
+        return f"{subject} {not_yet} (outcast)."
     ratio = classes[lone]["throughput_ratio"]
     if ratio is None:
         return f"{subject} {verb('has', 'have')} the line alone: the {peers} flows deliver nothing."

@@ -162,6 +162,12 @@ def test_a_workload_that_cannot_be_is_refused(
     assert error.value.remedy
 
 
+def test_an_interval_that_is_too_long_is_shown_with_its_unit() -> None:
+    with pytest.raises(ScenarioError) as error:
+        lowered({"from": "h1..h3", "to": "h0", "stop": "2ms", "stop_interval": "1ms"})
+    assert str(error.value).startswith('workload: traffic.0.stop_interval: "1ms" makes flow 2')
+
+
 def test_a_load_above_1_can_be_allowed() -> None:
     plan = lowered({"kind": "poisson", "load": 1.2, "overload": True}).workloads[0]["pattern"]
     assert plan["load_ppm"] == 1_200_000

@@ -21,6 +21,8 @@ const AROUND: u64 = 8;
 /// The numbers of [`FATES`].
 const FATE_FORWARDED: u8 = 0;
 const FATE_DROPPED: u8 = 1;
+/// The fate of an arrival that is counted but was not seen, such as a packet that a capture lacks; it is in no table.
+const FATE_UNSEEN: u8 = 2;
 /// What happened to a traced packet, in the order of the numbers.
 pub(crate) const FATES: [&str; 2] = ["forwarded", "dropped"];
 
@@ -112,20 +114,13 @@ impl Trace {
             },
             depart_s: arrival.depart,
         };
-        self.newest = counts.port_arrival;
-        if self.rows.len() < KEPT {
-            self.rows.push(row);
-        } else {
-            self.rows[(counts.port_arrival - 1) as usize % KEPT] = row;
+        while self.newest + 1 < counts.port_arrival {
+            self.keep(TracedPacket {
+                fate: FATE_UNSEEN,
+                ..row
+            });
         }
-        if counts.port_arrival <= self.newest_in_blackout {
-            for blackout in &mut self.blackouts {
-                let next = blackout.from + blackout.rows.len() as u64;
-                if counts.port_arrival == next && next <= blackout.to {
-                    blackout.rows.push(row);
-                }
-            }
-        }
+        self.keep(row);
         let ingress = self.number[arrival.ingress.0 as usize] as usize;
         let run = &mut self.runs[ingress];
         if !is_dropped {
@@ -140,6 +135,25 @@ impl Trace {
         run.others = counts.port_accepted - run.first_accepted;
         let run = *run;
         self.consider(run, arrival.ingress.0, counts.port_arrival);
+    }
+
+    /// Keeps the row of the next arrival, for a while and in the blackouts that it is near to.
+    #[inline]
+    fn keep(&mut self, row: TracedPacket) {
+        self.newest += 1;
+        if self.rows.len() < KEPT {
+            self.rows.push(row);
+        } else {
+            self.rows[(self.newest - 1) as usize % KEPT] = row;
+        }
+        if self.newest <= self.newest_in_blackout {
+            for blackout in &mut self.blackouts {
+                let next = blackout.from + blackout.rows.len() as u64;
+                if self.newest == next && next <= blackout.to {
+                    blackout.rows.push(row);
+                }
+            }
+        }
     }
 
     /// The port's n-th arrival, which had been accepted, is dropped after all.
@@ -218,7 +232,8 @@ impl Trace {
             .sort_by_key(|one| (std::cmp::Reverse(one.length), one.ingress_port));
         let mut table = TracedPackets::default();
         for blackout in self.blackouts {
-            for row in blackout.rows {
+            let seen = |row: &TracedPacket| row.fate != FATE_UNSEEN;
+            for row in blackout.rows.into_iter().filter(seen) {
                 let has_left = row.depart_s <= end;
                 table.push(TracedPacket {
                     blackout_of: blackout.ingress_port,

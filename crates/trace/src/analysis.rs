@@ -89,8 +89,8 @@ pub fn analyse(
 ) -> Result<Outcome, Error> {
     let layout = layout(sources, options, &mut goes_on)?;
     let mut readings = Vec::new();
-    for source in sources {
-        readings.push(Reading::open(source)?);
+    for (source, has_copies) in sources.iter().zip(&layout.has_copies) {
+        readings.push(Reading::open(source, *has_copies)?);
     }
     for (file, reading) in readings.iter_mut().enumerate() {
         reading.advance(file, &layout, options.tunnels)?;
@@ -187,7 +187,7 @@ fn layout(
         ));
     }
     let is_simple = match sources {
-        [source] if stream.is_none() => !has_both_directions(source)?,
+        [source] if stream.is_none() => !may_be_joined(source)?,
         _ => stream.is_some(),
     };
     if is_simple && !has_roles {
@@ -204,14 +204,21 @@ fn is_stream(file: &str) -> bool {
     file == "-" || std::fs::metadata(file).is_ok_and(is_pipe)
 }
 
-fn has_both_directions(source: &Source) -> Result<bool, Error> {
+/// Whether a file may hold both sides of a switch: packets of both directions, or, where it does not say which way
+/// they went, of several interfaces.
+fn may_be_joined(source: &Source) -> Result<bool, Error> {
     let mut capture = Capture::open(&source.file)?;
     let mut has = [false; 3];
+    let mut first = None;
     for _ in 0..PEEKED {
         let Some(record) = capture.next_record() else {
             break;
         };
         has[record.direction as usize] = true;
+        let is_unknown = record.direction == Direction::Unknown;
+        if is_unknown && *first.get_or_insert(record.interface) != record.interface {
+            return Ok(true);
+        }
     }
     Ok(has[Direction::In as usize] && has[Direction::Out as usize])
 }
@@ -251,8 +258,8 @@ impl Analysis {
         let mut directions: Vec<u32> = Vec::with_capacity(BATCH);
         batch.extend(reading.next.take());
         while !batch.is_empty() {
-            let keys = batch.iter().map(|next| &next.packet.key);
-            directions.extend(keys.map(|key| self.connections.direction(key)));
+            let packets = batch.iter().map(|next| &next.packet);
+            directions.extend(packets.map(|packet| self.connections.direction(packet)));
             black_box(self.tracker.warm(&directions));
             for (next, direction) in batch.iter().zip(&directions) {
                 self.packets += 1;
@@ -323,7 +330,7 @@ impl Analysis {
     fn add(&mut self, next: &Next, join: Option<&mut Join>) {
         self.packets += 1;
         let packet = &next.packet;
-        let direction = self.connections.direction(&packet.key);
+        let direction = self.connections.direction(packet);
         let Some(join) = join else {
             self.follow(direction, packet);
             return;

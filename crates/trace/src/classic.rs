@@ -194,9 +194,10 @@ pub(crate) fn lose_rest(input: &mut Input, damage: &mut Damage) {
     let rest = input.bytes().len();
     let at = input.position();
     input.consume(rest);
-    if let Some(problem) = input.broke_off() {
+    // this is asked again when the end is read again, and is one damage
+    if let Some(problem) = input.take_broke_off() {
         let problem = format!("it cannot be read further ({problem})");
-        damage.add(at, rest as u64, 1, &problem);
+        damage.add(at, rest as u64, u64::from(rest > 0), &problem);
     } else if rest > 0 {
         damage.add(at, rest as u64, 1, "the file ends within a packet");
     }

@@ -129,6 +129,11 @@ impl Input {
     pub(crate) fn broke_off(&self) -> Option<&str> {
         self.broke_off.as_deref()
     }
+
+    /// The same, once.
+    pub(crate) fn take_broke_off(&mut self) -> Option<String> {
+        self.broke_off.take()
+    }
 }
 
 pub(crate) fn io_error(file: &str, source: io::Error) -> Error {

@@ -13,6 +13,8 @@ pub struct Layout {
     pub taps: Vec<Vec<Tap>>,
     /// by file
     pub clocks: Vec<Clock>,
+    /// by file: whether it holds packets twice
+    pub(crate) has_copies: Vec<bool>,
     /// names of the ingress ports
     pub ingress: Vec<String>,
     /// names of the outputs; if empty, nothing is joined
@@ -25,6 +27,7 @@ impl Layout {
         Self {
             taps: vec![Vec::new(); files],
             clocks: vec![Clock::default(); files],
+            has_copies: vec![false; files],
             ingress: Vec::new(),
             egress: Vec::new(),
         }
@@ -64,6 +67,7 @@ impl Layout {
         if !sides.egress.is_empty() {
             layout.clocks = align(sources, &surveys, &sides)?;
         }
+        layout.has_copies = surveys.iter().map(|one| one.copies > 0).collect();
         let mut taps: Vec<Vec<Tap>> = surveys.into_iter().map(|one| one.taps).collect();
         for (file, interface) in sides.ingress {
             let tap = &mut taps[file][interface];

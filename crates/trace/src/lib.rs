@@ -16,6 +16,7 @@ mod analysis;
 mod blocks;
 mod capture;
 mod classic;
+mod copies;
 mod damage;
 mod error;
 pub mod flow;

@@ -3,6 +3,7 @@
 use fairport_net::discipline::Reason;
 
 use crate::capture::Capture;
+use crate::copies::Copies;
 use crate::damage::Damage;
 use crate::error::Error;
 use crate::join::Side;
@@ -25,6 +26,8 @@ pub struct FileSummary {
     pub packets: u64,
     /// number of packets that are not TCP or UDP, or whose headers were not captured
     pub skipped: u64,
+    /// packets that the capture holds a second time; they are not counted anywhere
+    pub copies: u64,
     /// damage that was found
     pub damage: Damage,
 }
@@ -33,6 +36,7 @@ pub struct FileSummary {
 pub(crate) struct Reading {
     pub(crate) capture: Capture,
     summary: FileSummary,
+    copies: Copies,
     pub(crate) next: Option<Next>,
     is_over: bool,
     /// later timestamps do not fit into a run
@@ -48,7 +52,8 @@ pub(crate) struct Next {
 }
 
 impl Reading {
-    pub(crate) fn open(source: &Source) -> Result<Self, Error> {
+    /// `has_copies`: it is known to hold packets twice.
+    pub(crate) fn open(source: &Source, has_copies: bool) -> Result<Self, Error> {
         let capture = Capture::open(&source.file)?;
         Ok(Self {
             summary: FileSummary {
@@ -56,6 +61,7 @@ impl Reading {
                 ..FileSummary::default()
             },
             capture,
+            copies: Copies::new(has_copies),
             next: None,
             is_over: false,
             last_ns: u64::MAX,
@@ -129,6 +135,9 @@ impl Reading {
                 self.summary.skipped += 1;
                 continue;
             };
+            if self.copies.is_copy(&packet, interface, direction) {
+                continue;
+            }
             packet.time_ns = layout.clocks[file].aligned(time_ns);
             if packet.time_ns > self.last_ns {
                 return Err(self.too_late(packet.time_ns));
@@ -151,6 +160,7 @@ impl Reading {
     pub(crate) fn summary(&self) -> FileSummary {
         FileSummary {
             bytes: self.capture.position(),
+            copies: self.copies.found,
             damage: self.capture.damage().clone(),
             ..self.summary.clone()
         }

@@ -180,12 +180,9 @@ fn by_order(sources: &[Source], surveys: &[Survey]) -> Result<Vec<TapIndex>, Err
     let mut outputs: Vec<TapIndex> = Vec::new();
     for ((file, interface), _) in all_taps(surveys) {
         let later = &surveys[file].incoming[interface];
-        let others = surveys
-            .iter()
-            .enumerate()
-            .filter(|(other, _)| *other != file);
-        let earlier = others.flat_map(|(_, one)| &one.incoming);
-        let ahead_ns: Vec<i64> = earlier.filter_map(|one| one.ahead_ns(later)).collect();
+        let others = surveys.iter().flat_map(|one| &one.incoming);
+        let others = others.filter(|other| !std::ptr::eq(*other, later));
+        let ahead_ns: Vec<i64> = others.filter_map(|one| one.ahead_ns(later)).collect();
         if ahead_ns.is_empty() {
             continue;
         }
@@ -201,6 +198,12 @@ fn by_order(sources: &[Source], surveys: &[Survey]) -> Result<Vec<TapIndex>, Err
     };
     outputs.sort_by_key(data);
     match shared {
+        Some(file) if outputs.is_empty() && sources.len() == 1 => Err(Error::new(
+            &sources[file].file,
+            "shows the same packets at several interfaces, and does not say which way they went",
+            "give each interface a file of its own, with --ingress or --egress: tshark -r FILE -Y \
+             frame.interface_id==0 -w PORT.pcapng",
+        )),
         Some(file) if outputs.is_empty() => Err(Error::new(
             &sources[file].file,
             "shows the same packets as another capture, and neither says which way they went",
@@ -212,7 +215,7 @@ fn by_order(sources: &[Source], surveys: &[Survey]) -> Result<Vec<TapIndex>, Err
 }
 
 /// The ingress ports of these outputs. In other files, all interfaces that share packets with an output. In an output's
-/// own file, if captures give directions, the interfaces that share packets with another output.
+/// own file, the interfaces that share packets with another output.
 fn ingress_of(surveys: &[Survey], egress: &[TapIndex]) -> Vec<TapIndex> {
     let shares = |(file, interface): TapIndex| {
         let came = &surveys[file].incoming[interface];
@@ -226,7 +229,10 @@ fn ingress_of(surveys: &[Survey], egress: &[TapIndex]) -> Vec<TapIndex> {
         let places: Vec<TapIndex> = (0..survey.taps.len()).map(|one| (file, one)).collect();
         if egress.iter().any(|(output, _)| *output == file) {
             let taps = places.into_iter().zip(&survey.taps);
-            let here = taps.filter(|(place, tap)| tap.came_in() && shares(*place));
+            let comes_in = |place: &TapIndex, tap: &Tap| {
+                tap.came_in() || !tap.is_directed() && !egress.contains(place)
+            };
+            let here = taps.filter(|(place, tap)| comes_in(place, tap) && shares(*place));
             ingress.extend(here.map(|(place, _)| place));
         } else if places.iter().any(|place| shares(*place)) && !is_upstream(survey, surveys) {
             let is_used = |place: &TapIndex| survey.taps[place.1].packets != [0; 3];
@@ -276,7 +282,8 @@ pub(crate) fn align(
     let is_one_file = sides.ingress.iter().any(|(file, _)| *file == reference);
     if shared.is_empty() && !is_one_file {
         let remedy = "give captures of the two sides of one switch, taken at the same time; a router that \
-                      rewrites addresses or ports (NAT) between them cannot be joined";
+                      rewrites addresses or ports (NAT) between them cannot be joined, nor can a port that merges \
+                      or splits segments: ethtool -K PORT gro off tso off gso off";
         let problem = "shares no packet with the ingress captures";
         return Err(Error::new(&sources[reference].file, problem, remedy));
     }

@@ -4,6 +4,7 @@
 //! were seen at two places.
 
 use crate::capture::Capture;
+use crate::copies::Copies;
 use crate::error::Error;
 use crate::join::Sampler;
 use crate::packet::{decode, is_known_link};
@@ -73,6 +74,8 @@ pub(crate) struct Survey {
     /// by interface: packets that came in or have no direction, and packets that went out
     pub(crate) incoming: Vec<Sampler>,
     pub(crate) outgoing: Vec<Sampler>,
+    /// packets that it holds twice, as far as they were found
+    pub(crate) copies: u64,
 }
 
 impl Survey {
@@ -98,6 +101,7 @@ pub(crate) fn survey(
 ) -> Result<Survey, Error> {
     let mut capture = Capture::open(&source.file)?;
     let mut survey = Survey::default();
+    let mut copies = Copies::new(false);
     let mut records = 0_u64;
     while let Some(record) = capture.next_record() {
         let (interface, direction) = (record.interface as usize, record.direction);
@@ -107,7 +111,9 @@ pub(crate) fn survey(
         if interface >= survey.taps.len() {
             survey.add_interfaces(file, source, capture.interfaces());
         }
-        if let Some(packet) = packet {
+        if let Some(packet) = packet
+            && !copies.is_copy(&packet, interface as u32, direction)
+        {
             let tap = &mut survey.taps[interface];
             tap.packets[direction as usize] += 1;
             tap.payload[direction as usize] += u64::from(packet.payload);
@@ -123,6 +129,7 @@ pub(crate) fn survey(
         }
     }
     check_links(&capture)?;
+    survey.copies = copies.found;
     Ok(survey)
 }
 

@@ -112,12 +112,14 @@ def _load(traffic: Traffic) -> loads.Load:
     )
 
 
-def _rto_min_s(scenario: Scenario) -> float:
-    """The largest minimum RTO that the scenario gives to any sender."""
-    preset = _core.preset(scenario.tcp.stack or DEFAULT_STACK)
-    known = [float(preset["rto_min_ps"]) / 1e12]
-    if scenario.tcp.rto_min is not None:
-        known = [scenario.tcp.rto_min.seconds]
-    special = [*scenario.host_tcp, *(one.tcp for one in scenario.traffic if one.tcp)]
-    known += [one.rto_min.seconds for one in special if one.rto_min is not None]
+def _rto_min_s(scenario: Scenario) -> float | None:
+    """The largest minimum RTO that the scenario gives to any sender; None where all is UDP."""
+    if all(one.kind == "udp" for one in scenario.traffic):
+        return None
+    tcp = scenario.tcp
+    known = []
+    for layer in (tcp, *scenario.host_tcp, *(one.tcp for one in scenario.traffic if one.tcp)):
+        given = layer.rto_min or tcp.rto_min
+        preset = _core.preset(layer.stack or tcp.stack or DEFAULT_STACK)
+        known.append(given.seconds if given else float(preset["rto_min_ps"]) / 1e12)
     return max(known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping
 from concurrent.futures import Future
 from itertools import chain
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fairport import backends
 from fairport.backends import cores, memory
 from fairport.backends.protocol import Backend, Observation, Prepared, Progress
+from fairport.errors import InputError
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.result import Result
 from fairport.scenario import Scenario, load
@@ -54,7 +55,7 @@ def run(
 
 def run_many(
     scenario: str | Path | Mapping[str, Any] | Scenario,
-    seeds: Sequence[int],
+    seeds: Iterable[int],
     *,
     backend: str = backends.DEFAULT,
     jobs: int = 1,
@@ -72,6 +73,11 @@ def run_many(
     """
     scenario = load(scenario)
     chosen = backends.get(backend)
+    seeds = list(seeds)
+    if not seeds:
+        raise InputError("is empty", field="seeds", remedy="give a seed, such as [1]")
+    if jobs < 1:
+        raise InputError("is too small", field="jobs", value=jobs, remedy="give 1 or more")
     jobs = 1 if chosen.is_real_time else min(jobs, len(seeds))
     first = _prepared(chosen, scenario, seeds[0], observation)
     needed = first.estimate.memory_bytes * jobs

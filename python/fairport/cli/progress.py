@@ -142,7 +142,9 @@ def duration(seconds: float) -> str:
 
 
 def _speed(packet_hops: int, elapsed_s: float) -> str:
-    return f", {packet_hops / elapsed_s / 1e6:.1f} M packet-hops/s" if elapsed_s else ""
+    if not packet_hops or not elapsed_s:
+        return ""
+    return f", {packet_hops / elapsed_s / 1e6:.1f} M packet-hops/s"
 
 
 @contextmanager
@@ -178,27 +180,47 @@ def _watch(
         yield move
 
 
+class _Pace:
+    """How fast it goes since its first step. Set-up before that does not count.
+
+    A run that is made again, because it is not valid, begins anew.
+    """
+
+    def __init__(self, first: tuple[float, float] | None = None) -> None:
+        self.first = first
+        """When the first step was, and how far it was."""
+        self.last = 0.0
+        """How far it was last."""
+
+    def left_s(self, now: float, done: float, total: float | None) -> float | None:
+        """The time until the end; None while the speed is not known."""
+        if not total or not done:
+            return None
+        if self.first is None or done < self.last:
+            self.first = now, done
+        self.last = done
+        elapsed_s, gained = now - self.first[0], done - self.first[1]
+        if elapsed_s < _KNOWN_AFTER_S or not gained:
+            return None
+        return elapsed_s * (total - done) / gained
+
+
 class _Announcement:
     """Announces once that the work takes long."""
 
     def __init__(self, name: str, needs: Callable[[], str]) -> None:
         self.name, self.needs = name, needs
         self.started, self.is_made = monotonic(), False
-        self.first: tuple[float, float] | None = None
-        """The first step: its time and its progress. Set-up before it does not count."""
+        self.pace = _Pace()
 
     def once_known(self, done: float, total: float | None) -> None:
         """Called at every step."""
         now = monotonic()
-        if self.is_made or not total or not done:
-            return
-        if self.first is None:
-            self.first = now, done
-        elapsed_s, gained = now - self.first[0], done - self.first[1]
-        if elapsed_s < _KNOWN_AFTER_S or not gained:
+        left_s = None if self.is_made else self.pace.left_s(now, done, total)
+        if left_s is None:
             return
         self.is_made = True
-        whole_s = now - self.started + elapsed_s * (total - done) / gained
+        whole_s = now - self.started + left_s
         if whole_s > ANNOUNCED_S:
             text = f"{self.name}: takes about {duration(whole_s)}{self.needs()}"
             err().print(text, soft_wrap=True)
@@ -211,15 +233,16 @@ class _Lines:
         self.name, self.announcement = name, announcement
         self.started = monotonic()
         self.next = self.started + LINE_EVERY_S
+        # runs that are counted when they end may end all at once: their first one says nothing
+        self.pace = announcement.pace if announcement else _Pace((self.started, 0.0))
 
     def __call__(self, done: float, total: float | None, state: Callable[[float], str]) -> None:
         if self.announcement is not None:
             self.announcement.once_known(done, total)
         now = monotonic()
+        left_s = self.pace.left_s(now, done, total)
         if now < self.next:
             return
         self.next = now + LINE_EVERY_S
-        elapsed_s = now - self.started
-        left_s = elapsed_s * (total - done) / done if total and done else 0.0
         left = f", {duration(left_s)} left" if left_s else ""
-        print(f"{self.name}: {state(elapsed_s)}{left}", file=sys.stderr, flush=True)
+        print(f"{self.name}: {state(now - self.started)}{left}", file=sys.stderr, flush=True)

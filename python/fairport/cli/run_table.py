@@ -72,7 +72,7 @@ def show(summary: Mapping[str, Any], scenario: Scenario) -> None:
     console.print(totals(summary, paper))
     if summary["fct"]:
         console.print(_completion_table(summary["fct"]))
-    if by_traffic := _traffic_table(console, summary):
+    for by_traffic in traffic_tables(console, summary):
         console.print(by_traffic)
     if summary.get("host_queue_drop_share"):
         share = _shown("host_queue_drop_share", summary["host_queue_drop_share"])
@@ -100,14 +100,18 @@ def show(summary: Mapping[str, Any], scenario: Scenario) -> None:
 
 def that_fits(console: Console, summary: Mapping[str, Any], paper: dict[str, Any] | None) -> Table:
     """The table by hop class, without the columns for which the terminal has no room."""
-    unfolded = console.options.update(width=_PLENTY)
     for left_out in range(len(_LEFT_OUT) + 1):
         left = _LEFT_OUT[:left_out] + (_BY_GOODPUT if is_about_time(summary) else ())
         columns = [key for key in _COLUMNS if key not in left]
         table = _class_table(summary, paper, columns)
-        if console.measure(table, options=unfolded).maximum <= console.width:
+        if _fits(console, table):
             break
     return table
+
+
+def _fits(console: Console, table: Table) -> bool:
+    unfolded = console.options.update(width=_PLENTY)
+    return console.measure(table, options=unfolded).maximum <= console.width
 
 
 def is_about_time(summary: Mapping[str, Any]) -> bool:
@@ -146,12 +150,28 @@ def _completion_table(groups: Mapping[str, Mapping[str, Any]]) -> Table:
     return table
 
 
-def _traffic_table(console: Console, summary: Mapping[str, Any]) -> Table | None:
-    """One row per [[traffic]]; None if the table by hop class says everything."""
+def traffic_tables(console: Console, summary: Mapping[str, Any]) -> list[Table]:
+    """One row per [[traffic]]; none if the table by hop class says everything.
+
+    If the terminal is too narrow for all columns, each kind of load has a table of its own.
+    """
     columns, rows = traffic_table.table(summary)
-    if not rows:
-        return None
-    unfolded = console.options.update(width=_PLENTY)
+    together = _traffic_table(console, columns, rows)
+    if not rows or _fits(console, together):
+        return [together] if rows else []
+    sorts: dict[tuple[int, ...], list[tuple[str, list[Any]]]] = {}
+    for name, numbers in rows:
+        has = tuple(at for at, number in enumerate(numbers) if number is not None)
+        sorts.setdefault(has, []).append((name, [numbers[at] for at in has]))
+    return [
+        _traffic_table(console, [columns[at] for at in has], members)
+        for has, members in sorts.items()
+    ]
+
+
+def _traffic_table(
+    console: Console, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[Any]]]
+) -> Table:
     shown = [
         QUANTITIES[name].at_size(max((row[at] or 0 for _, row in rows), default=None))
         for at, name in enumerate(columns)
@@ -165,7 +185,7 @@ def _traffic_table(console: Console, summary: Mapping[str, Any]) -> Table | None
         for name, numbers in rows:
             cells = zip(shown[left_out:], numbers[left_out:], strict=True)
             table.add_row(name, *(one.shown(value, "narrow") for one, value in cells))
-        if console.measure(table, options=unfolded).maximum <= console.width:
+        if _fits(console, table):
             break
     return table
 

@@ -45,14 +45,15 @@ def sweep(
         ),
     ] = "",
     most_seeds: Annotated[
-        int,
+        int | None,
         typer.Option(
             metavar="N",
             min=2,
             max=MOST_SEEDS,
-            help="The most seeds per point with --until-precise.",
+            help="The most seeds per point with --until-precise.  [default: 200]",
+            show_default=False,
         ),
-    ] = 200,
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Run the quick version that the file describes.")
     ] = False,
@@ -90,6 +91,7 @@ def sweep(
     if seeds is not None:
         loaded = loaded.model_copy(update={"seeds": seeds})
     study.check_size(loaded, allowed=yes)
+    precise = sweep_lines.precision(until_precise, loaded, most_seeds)
     base = loaded.base()
     place = out or f"results/{loaded.name}"
     if estimate:
@@ -118,7 +120,7 @@ def sweep(
                 backend=backend,
                 jobs=jobs,
                 executor=executor,
-                until_precise=sweep_lines.precision(until_precise, loaded, most_seeds),
+                until_precise=precise,
                 listeners=making.Listeners(estimate=say, status=listen),
             )
     except KeyboardInterrupt:

@@ -17,9 +17,16 @@ from fairport.study.results import Study
 from fairport.study.sweep_file import SweepFile
 
 
-def precision(text: str, file: SweepFile, most_seeds: int) -> Precision | None:
+def precision(text: str, file: SweepFile, most_seeds: int | None) -> Precision | None:
     """Reads `10%` or `0.1`: the precision of the first kept number."""
     if not text:
+        if most_seeds is not None:
+            raise InputError(
+                "has no effect without --until-precise",
+                file="--most-seeds",
+                value=most_seeds,
+                remedy="add --until-precise 10%, or say how many with --seeds",
+            )
         return None
     number, percent = text.removesuffix("%"), text.endswith("%")
     try:
@@ -34,7 +41,7 @@ def precision(text: str, file: SweepFile, most_seeds: int) -> Precision | None:
             remedy="for example --until-precise 10%",
         )
     metric = file.keep[0] if file.keep else "throughput_ratio"
-    return Precision(metric, share, most_seeds)
+    return Precision(metric, share, *([] if most_seeds is None else [most_seeds]))
 
 
 @contextmanager
@@ -82,9 +89,9 @@ def done(study: Study, status: Status) -> str:
             f"  fairport query {name} 'select error, count(*) from runs"
             " where error is not null group by error'"
         )
-    axes, kept = list(study.axes), study.definition.keep[0]
+    axes, number = list(study.axes), study.first_number()
     lines.append(
-        f"  fairport query {name} 'select \"{axes[0]}\", median({kept}) from runs group by 1'"
+        f"  fairport query {name} 'select \"{axes[0]}\", median({number}) from runs group by 1'"
     )
     first = choose(study)
     color = f" --color {first.color}" if first.color else ""

@@ -28,6 +28,7 @@ CAPTION = (
 _WIDTH_IN, _LEFT_IN, _RIGHT_IN = 7.2, 1.05, 0.12
 _TOP_IN, _GAP_IN, _BOTTOM_IN = 0.62, 0.72, 0.62
 _LINE_IN = 0.17
+_TITLE_PT = 8
 _MOST_COLUMNS = 4
 # ticks of each decade, by how many decades the ratios span
 _TICKS = ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
@@ -92,7 +93,10 @@ def _panel(
     axes.set_ylim(len(names) - 0.5, -0.7)
     axes.set_yticks(places, names if first else [""] * len(names))
     axes.grid(axis="x")
-    axes.set_title(quantity.label, loc="left", fontweight="bold", fontsize=8)
+    title = axes.set_title(quantity.label, loc="left", fontweight="bold", fontsize=_TITLE_PT)
+    # a long one would run into that of the next panel
+    share = axes.bbox.width / title.get_window_extent().width
+    title.set_fontsize(_TITLE_PT * min(1.0, share))
     if column.load and len(comparison.loads) > 1:
         axes.annotate(
             column.load, (0, 1), (0, 14), xycoords="axes fraction", textcoords="offset points",
@@ -133,7 +137,7 @@ def _heading(picture: style.Picture, comparison: Comparison, height: float) -> N
     ]
     picture.legend(handles=marks, loc="lower right", ncols=3, bbox_to_anchor=(1, 0))
     spread = "middle half" if comparison.has_quartiles else "range"
-    picture.text(
-        left, 0.1 / height, f"median and {spread} over the seeds; band: an equal share",
-        color=style.MUTED, fontsize=7.5,
-    )  # fmt: skip
+    note = f"median and {spread} over the seeds"
+    if any(column.axis == "ratio" for column in comparison.columns):
+        note += "; band: an equal share"
+    picture.text(left, 0.1 / height, note, color=style.MUTED, fontsize=7.5)

@@ -60,7 +60,8 @@ def draw(summary: Mapping[str, Any]) -> Figure:
                 place.set_axis_off()
             for (key, lanes), place in zip(row, places, strict=False):
                 _panel(place, key, lanes)
-        style.note(picture, "dot: a seed, diamond: median, bar: middle half")
+        bar = ", bar: middle half" if len(seeds) >= FEWEST_FOR_QUARTILES else ""
+        style.note(picture, f"dot: a seed, diamond: median{bar}")
     return picture
 
 
@@ -126,6 +127,9 @@ def _panel(axes: Axes, key: str, lanes: Sequence[Lane]) -> None:
     axes.set_yticks([])
     axes.grid(visible=True, axis="x")
     most = max(max(lane.values) for lane in lanes) * quantity.factor
-    axes.set_xlim(0, most * 1.08 or 1)
-    axes.xaxis.set_major_locator(MaxNLocator(5))
+    right = most * 1.08 or 1
+    axes.set_xlim(0, right)
+    # a label at the right end would run into the first one of the next panel
+    ticks = MaxNLocator(5).tick_values(0, right)
+    axes.set_xticks([one for one in ticks if 0 <= one < 0.94 * right])
     style.panel_title(axes, quantity.label)

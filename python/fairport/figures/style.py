@@ -238,9 +238,7 @@ def frame(
     columns: int = 1,
 ) -> tuple[Picture, list[list[Axes]]]:
     """A picture of a run: `panels` with the run's name."""
-    return panels(
-        f"{result.scenario.name}, seed {result.seed}", title, heights_in, gaps_in, columns
-    )
+    return panels(result.title, title, heights_in, gaps_in, columns)
 
 
 def panels(
@@ -274,16 +272,34 @@ def panels(
         top -= tall + gap
     left, head = 0.1 / WIDTH_IN, 1 - 0.09 / height
     picture.text(left, head, title, va="top", ha="left", fontsize=10, fontweight="bold")
+    room_in = WIDTH_IN - _RIGHT - 0.3 - width_in(title, 10, "bold")
     picture.text(
         1 - _RIGHT / WIDTH_IN,
         head - 0.015 / height,
-        of,
+        fitting(of, room_in, 8),
         va="top",
         ha="right",
         color=MUTED,
         fontsize=8,
     )
     return picture, rows
+
+
+def width_in(text: str, points: float, weight: str = "normal") -> float:
+    """How wide a line of text is."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    font = FontProperties(family="sans-serif", weight=weight)
+    return float(TextPath((0, 0), text, size=points, prop=font).get_extents().width) / 72
+
+
+def fitting(text: str, room_in: float, points: float, weight: str = "normal") -> str:
+    """The text, or as much of its end as there is room for."""
+    if width_in(text, points, weight) <= room_in:
+        return text
+    ends = ("…" + text[start:] for start in range(1, len(text)))
+    return next((end for end in ends if width_in(end, points, weight) <= room_in), "")
 
 
 def panel_title(axes: Axes, text: str, colour: str = INK, detail: str = "") -> None:
@@ -302,7 +318,7 @@ def panel_title(axes: Axes, text: str, colour: str = INK, detail: str = "") -> N
 
 def note(picture: Picture, text: str) -> None:
     """Explains lines and marks, in small grey letters at the lower right."""
-    picture.text(
+    shown = picture.text(
         1 - _RIGHT / WIDTH_IN,
         0.06 / picture.get_figheight(),
         text,
@@ -310,6 +326,9 @@ def note(picture: Picture, text: str) -> None:
         color=MUTED,
         fontsize=7,
     )
+    extent = shown.get_window_extent()
+    if extent.x0 < 0:  # the names of a network of one's own may be long
+        shown.set_fontsize(7 * extent.x1 / extent.width)
 
 
 def left_note(picture: Picture, text: str) -> None:

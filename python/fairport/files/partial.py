@@ -123,6 +123,17 @@ def put_back(final: Path) -> None:
                 _remove(place)
 
 
+@contextmanager
+def alone_in(folder: Path) -> Iterator[bool]:
+    """Whether no other process is alone in the folder. Where there are no locks, none is."""
+    lock = _locked(folder, wait=False)
+    try:
+        yield lock is not None or not _can_be_locked(folder)
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
 def listed(folder: Path) -> set[str] | None:
     """The files in the folder's list; None for a folder without a list of Fairport's."""
     try:

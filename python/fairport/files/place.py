@@ -16,6 +16,8 @@ from fairport.errors import InputError, OutputError
 from fairport.files.partial import is_partial, remove_stale
 from fairport.files.single import replace_file
 
+_HERE = "file://"
+
 
 class Folder(Protocol):
     """A folder. Names may have one `/`; reading a missing file raises FileNotFoundError."""
@@ -42,9 +44,9 @@ class Folder(Protocol):
 
 def place(where: str | Path) -> Folder:
     """The folder of that path or URL. Raises InputError for a URL that cannot be opened."""
-    if isinstance(where, str) and "://" in where:
+    if isinstance(where, str) and "://" in where and not where.startswith(_HERE):
         return _Remote(where)
-    return _Local(Path(where))
+    return _Local(Path(str(where).removeprefix(_HERE)))
 
 
 class _Local:
@@ -94,7 +96,7 @@ class _Remote:
         # the cached listing lacks files that other processes write
         self._files.invalidate_cache()
         root = f"{self._root}/{folder}" if folder else self._root
-        with _said(self.name):
+        with _said(self.name, Exception):
             try:
                 found: list[dict[str, Any]] = self._files.ls(root, detail=True)
             except FileNotFoundError:
@@ -107,7 +109,7 @@ class _Remote:
         return content
 
     def write(self, name: str, content: bytes) -> None:
-        with _said(f"{self.name}/{name}"):
+        with _said(f"{self.name}/{name}", Exception):
             self._files.pipe_file(f"{self._root}/{name}", content)
 
     def remove(self, name: str) -> None:
@@ -121,15 +123,17 @@ class _Remote:
 
 
 @contextmanager
-def _said(what: str) -> Iterator[None]:
-    """Turns errors of the system and of object stores into one kind of error."""
+def _said(what: str, kind: type[Exception] = OSError) -> Iterator[None]:
+    """Turns errors of the system, and of object stores by their `kind`, into one kind of error."""
     try:
         yield
     except FileNotFoundError:
         raise
-    except OSError as error:
+    except kind as error:
         raise OutputError(
-            f"cannot be written: {error.strerror or error}",
+            f"cannot be written: {getattr(error, 'strerror', None) or error}",
             file=what,
-            remedy="make space, or name a place that you may write to; the files there are whole",
+            remedy="make space, or name a place that you may write to; the files there are whole"
+            if isinstance(error, OSError)
+            else "check the address, and the credentials that its store asks for",
         ) from None

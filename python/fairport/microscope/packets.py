@@ -43,9 +43,7 @@ class Slide:
     @property
     def title(self) -> str:
         """The subject: a scenario with its seed, or captures."""
-        name = self.result.scenario.name
-        is_captured = self.result.manifest["backend"] == captures.NAME
-        return name if is_captured else f"{name}, seed {self.result.seed}"
+        return self.result.title
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -92,7 +90,7 @@ def look(
         raise InputError(
             f"shows no packet: none arrived at port {focus.port} then",
             field="--around",
-            remedy="give another time or another --port",
+            remedy="give another time, a longer --span or another --port",
         )
     there = there.sort("time_s", maintain_order=True)
     series = series.filter(pl.col("flow").is_in(there["flow"].unique().implode()))

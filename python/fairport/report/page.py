@@ -73,6 +73,7 @@ def render(
             for one in runs
         ],
         name=result.scenario.name,
+        title=result.title,
         description=result.scenario.description,
         summary=result.summary,
         over=_over_seeds(over, pictures) if over else None,

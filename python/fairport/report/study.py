@@ -22,6 +22,7 @@ from fairport.report.inline import embed
 from fairport.report.live import block
 from fairport.report.template import fill_page, read
 from fairport.run_numbers import better
+from fairport.study.precision import interval_name
 
 if TYPE_CHECKING:
     from fairport.study.results import Study
@@ -95,6 +96,7 @@ def document(study: Study, runs: pl.DataFrame) -> dict[str, Any]:
         "points": points,
         "seeds": grouped["seed"].to_list(),
         "numbers": [_number(view, grouped, axes) for view in views],
+        "interval": interval_name(min(min(view.points["runs"]) for view in views)),
         "choices": list(best.COLOURS),
         "many": best.MANY,
         "most_as_good": best.MOST_AS_GOOD,

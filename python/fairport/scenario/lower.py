@@ -63,7 +63,8 @@ def lower(
     stack preset in base units (`_core.preset`). Raises ScenarioError for a selector that selects no
     existing host, and for a sender that is its own receiver.
     """
-    measure, probes = scenario.measure, scenario.probes
+    probes, measure_to = scenario.probes, scenario.measure.end
+    measure_from = scenario.measured_from()
     job = Job(
         {
             "seed": scenario.seed,
@@ -98,8 +99,8 @@ def lower(
             "probes": {
                 "series_interval_ps": int(probes.series_interval),
                 "queue_interval_ps": int(probes.queue_interval),
-                "measure_from_ps": None if measure.start is None else int(measure.start),
-                "measure_to_ps": None if measure.end is None else int(measure.end),
+                "measure_from_ps": None if measure_from is None else int(measure_from),
+                "measure_to_ps": None if measure_to is None else int(measure_to),
                 "watched_flows": probes.flows,
                 "watched_ports": probes.ports,
             },

@@ -14,7 +14,8 @@ class Measure(Section):
 
     start: Duration | None = Field(default=None, alias="from")
     """Its start; default: when all flows that are known before the run are established (a lost SYN
-    costs seconds), or 0 if some flow never is or there are none."""
+    costs seconds), or 0 if some flow never is, if there are none, or if all bulk flows have a
+    size."""
     end: Duration | None = Field(default=None, alias="to")
     """Its end; default: the end of the run."""
 

@@ -8,7 +8,10 @@ address. A row that comes twice is the same row.
 
 from __future__ import annotations
 
+import shutil
 import socket
+import subprocess
+import tempfile
 import time
 from collections import deque
 from collections.abc import Generator, Iterator
@@ -40,20 +43,25 @@ def connected(address: str) -> Iterator[Executor]:
 
     Raises InputError within 10 s if there is no scheduler.
     """
-    parts = urlsplit(address)
+    wrong = InputError(
+        "is not the address of a cluster",
+        file="--cluster",
+        value=address,
+        remedy="dask://HOST:PORT of a scheduler, or slurm://PARTITION?jobs=20&cores=16",
+    )
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        raise wrong from None
     _require_extra(address)
-    if parts.scheme == "dask" and parts.port:
-        yield Dask(f"tcp://{parts.hostname}:{parts.port}")
+    if parts.scheme == "dask" and port:
+        yield Dask(f"tcp://{parts.hostname}:{port}")
     elif parts.scheme == "slurm" and parts.netloc:
         with _slurm(parts.netloc, dict(parse_qsl(parts.query))) as scheduler:
             yield Dask(scheduler)
     else:
-        raise InputError(
-            "is not the address of a cluster",
-            file="--cluster",
-            value=address,
-            remedy="dask://HOST:PORT of a scheduler, or slurm://PARTITION?jobs=20&cores=16",
-        )
+        raise wrong
 
 
 class Dask:
@@ -176,7 +184,7 @@ def _slurm(partition: str, options: dict[str, str]) -> Iterator[str]:
     """Starts a scheduler in this process, with workers in Slurm's jobs; returns its address."""
     from dask_jobqueue import SLURMCluster
 
-    jobs = int(options.pop("jobs", "1"))
+    jobs = _number(options.pop("jobs", "1"), "jobs")
     known: dict[str, Any] = {"cores": 1, "memory": "2GB", "walltime": "01:00:00", "account": None}
     wrong = [name for name in options if name not in known]
     if wrong:
@@ -187,7 +195,14 @@ def _slurm(partition: str, options: dict[str, str]) -> Iterator[str]:
             remedy=f"jobs, {', '.join(known)}",
         )
     known |= options
-    cores = int(known["cores"])
+    cores = _number(known["cores"], "cores")
+    if shutil.which("sbatch") is None:
+        raise InputError(
+            "needs Slurm, and there is no `sbatch` here",
+            file="--cluster",
+            value=f"slurm://{partition}",
+            remedy="run the command on a login node, or use --cluster dask://HOST:PORT",
+        )
     try:
         cluster = SLURMCluster(
             queue=partition,
@@ -205,9 +220,40 @@ def _slurm(partition: str, options: dict[str, str]) -> Iterator[str]:
             f"cannot be used: {error}", file="--cluster", value=f"slurm://{partition}"
         ) from None
     with cluster:
+        _require_acceptance(cluster.job_script(), partition)
         # a job that ends, by its walltime or by a fault, is replaced
         cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)
         yield cluster.scheduler_address
+
+
+def _require_acceptance(script: str, partition: str) -> None:
+    """Slurm's word on the job: Dask would submit one that is refused again and again."""
+    with tempfile.NamedTemporaryFile("w", suffix=".sh") as file:
+        file.write(script)
+        file.flush()
+        tried = subprocess.run(
+            ["sbatch", "--test-only", file.name], capture_output=True, text=True, check=False
+        )
+    if tried.returncode != 0:
+        said = tried.stderr.strip().splitlines() or [f"status {tried.returncode}"]
+        raise InputError(
+            f"is refused by Slurm: {said[-1]}",
+            file="--cluster",
+            value=f"slurm://{partition}",
+            remedy="`sinfo` lists partitions and their limits",
+        )
+
+
+def _number(value: str | int, option: str) -> int:
+    with suppress(ValueError):
+        if int(value) >= 1:
+            return int(value)
+    raise InputError(
+        f"is not a number of {option}",
+        file="--cluster",
+        value=value,
+        remedy=f"a whole number from 1 on, such as {option}=16",
+    )
 
 
 def _require_extra(address: str) -> None:

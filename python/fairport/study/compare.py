@@ -50,6 +50,8 @@ def compare(
     metric that the scenario does not have, and ScenarioError for a scenario that cannot be run.
     """
     scenario = load_scenario(scenario)
+    if repeat < 1:
+        raise InputError("is too small", field="repeat", value=repeat, remedy="give 1 or more")
     first = scenario.seed if seed is None else seed
     seeds = range(first, first + repeat)
     chosen = load_fixes(available(folder) if fixes is None else fixes, folder)

@@ -92,11 +92,12 @@ class Comparison:
             for name in load.shown
         ]
         known = {column.key for column in of_loads}
-        long_lived = any(load.kind == "bulk" for load in self.loads)
+        has = {"jain_index": any(load.is_long_lived for load in self.loads)}
+        has["throughput_ratio"] = has["jain_index"] and self.groups.lone != ""
         of_the_run = [
             self._column(key, QUANTITIES[key], "", axis, text)
             for key, (axis, text) in MEASURES.items()
-            if key not in known and (long_lived or key not in ("throughput_ratio", "jain_index"))
+            if key not in known and has.get(key, True)
         ]
         return of_loads + of_the_run
 
@@ -165,14 +166,14 @@ class Comparison:
     def ranked_by(self) -> str:
         """The criterion of the ranking, as a sentence."""
         if self._by_share:
-            return ranking.RANKED_BY
+            return ranking.ranked_by(self.groups)
         return gains.ranked_by(self.ranked_loads)
 
     @property
     def ranking_note(self) -> str:
         """How the ranking is made, in full."""
         if self._by_share:
-            return ranking.NOTE
+            return ranking.note(self.groups)
         return f"{self.ranked_by} {gains.NOTE}"
 
     @cached_property

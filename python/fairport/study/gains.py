@@ -126,7 +126,9 @@ def _word(gain: Gain) -> str:
 
 
 def _factor(value: float) -> str:
-    return f"{value:.2g}" if value < 10 else f"{value:,.0f}" if value < 1e4 else "more than 10,000"
+    if value < 10:
+        return f"{value:.{3 if value < 2 else 2}g}"  # never 1, which is no factor
+    return f"{value:,.0f}" if value < 1e4 else "more than 10,000"
 
 
 def _sentence(row: Row, none: Row, ranked: Sequence[ComparedLoad]) -> str:

@@ -55,9 +55,10 @@ class Groups:
     def of(record: Record) -> Groups:
         """The groups of a run of the scenario without a fix."""
         lone, peers = lone_and_peers(record.summary["classes"])
-        if not metrics.is_endless(metrics.compared(record.flows)):
+        compared = metrics.compared(record.flows)
+        if not metrics.is_endless(compared):
             lone = ""  # transfers are compared by their completion times
-        hop_class = record.flows.select("flow", metrics.hop_class())
+        hop_class = compared.select("flow", metrics.hop_class())
         members = {
             name: hop_class.filter(pl.col("hop_class") == name)["flow"].to_list()
             for name in filter(None, (lone, peers))

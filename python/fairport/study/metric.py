@@ -132,6 +132,11 @@ class ComparedLoad:
         numbers = ", ".join(map(str, self.indices))
         return f"traffic {numbers} ({self.kind})"
 
+    @property
+    def is_long_lived(self) -> bool:
+        """Whether its flows have no end, so that they are compared by their shares."""
+        return "jain_index" in self.shown
+
     def key(self, metric: str) -> str:
         """The name of the metric's column in a comparison's tables."""
         if not METRICS[metric].path:

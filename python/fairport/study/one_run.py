@@ -35,11 +35,11 @@ class LeanRun:
     def of(prepared: Prepared) -> LeanRun | None:
         """The run of any seed of a prepared scenario; None for a run whose tables are needed.
 
-        Those are runs with other traffic, and with the user's own code.
+        Those are runs with transfers or other traffic, and with the user's own code.
         """
         if not isinstance(prepared, PreparedSimulation) or not prepared.is_kept:
             return None
-        if any(traffic.kind != "bulk" for traffic in prepared.scenario.traffic):
+        if not all(one.kind == "bulk" and one.size is None for one in prepared.scenario.traffic):
             return None
         document = {name: part for name, part in prepared.job.document.items() if name != "seed"}
         longest = {"series_interval_ps": document["duration_ps"]}

@@ -27,7 +27,7 @@ APART = 5.0
 # .. and differ by at least this share of the larger mean, because two nearly equal states are one
 _DIFFERENT = 0.2
 _FEWEST = 8
-_FEWEST_OF_AN_INTERVAL = 6
+FEWEST_OF_AN_INTERVAL = 6
 _FEWEST_OF_A_STATE = 3
 _SHARE_OF_A_STATE = 0.1
 
@@ -85,6 +85,11 @@ def states(values: Values) -> tuple[float, float] | None:
     return means if is_apart else None
 
 
+def interval_name(fewest: int) -> str:
+    """What `low` and `high` are where no point has fewer runs: of few values, their range."""
+    return "95 % interval" if fewest >= FEWEST_OF_AN_INTERVAL else "range"
+
+
 def more_seeds(
     runs: pl.DataFrame, axes: Sequence[str], precision: Precision
 ) -> list[tuple[Mapping[str, Any], int]]:
@@ -96,7 +101,7 @@ def more_seeds(
     had = runs.group_by(axes).agg(pl.col("seed").max().alias("last"), pl.len().alias("had"))
     more: list[tuple[Mapping[str, Any], int]] = []
     for row in found.join(had, on=list(axes), maintain_order="left").iter_rows(named=True):
-        missing = _FEWEST_OF_AN_INTERVAL - row["runs"]
+        missing = FEWEST_OF_AN_INTERVAL - row["runs"]
         is_narrow = (row["high"] - row["low"]) / 2 <= precision.share * abs(row["median"])
         if is_narrow and missing <= 0:
             continue

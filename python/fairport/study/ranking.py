@@ -28,20 +28,6 @@ FAIR_JAIN = 0.95
 # The flows share less evenly if Jain's index falls by more than this.
 UNEVEN = 0.02
 
-RANKED_BY = (
-    "Ranked by the share of the lone class: fair fixes first, then by the distance from an equal"
-    " share."
-)
-"""The criterion of the ranking; without a lone class it is Jain's index."""
-
-NOTE = (
-    f"Fair fixes come first: those with a median ratio from {PARITY} to {1 / PARITY}. Among them,"
-    " fixes that leave all flows as even as before (Jain's index falls by at most"
-    f" {UNEVEN}) and cost less than {100 * COSTLY:.0f} % of the goodput come first. The rest is"
-    " ordered by how far the quartiles are from an equal share, in either direction."
-)
-"""How the ranking is made, for a page."""
-
 # The word for a fix that is fair with some seeds but not with others.
 _IN_PART = "fair at the median"
 
@@ -77,6 +63,26 @@ def ranking(rows: Sequence[Row], none: Row, groups: Groups) -> list[Ranked]:
         Ranked(rank, row["fix"], _effect(row, none, key), _sentence(row, none, key, groups))
         for rank, row in enumerate(sorted(rows, key=place), 1)
     ]
+
+
+def ranked_by(groups: Groups) -> str:
+    """What the ranking goes by, as a sentence."""
+    what = "the share of the lone class" if groups.lone else "Jain's index"
+    return f"Ranked by {what}: fair fixes first, then by the distance from an equal share."
+
+
+def note(groups: Groups) -> str:
+    """How the ranking is made, for a page."""
+    fair = f"ratio from {PARITY} to {1 / PARITY}"
+    if not groups.lone:
+        fair = f"of Jain's index of {FAIR_JAIN} and more"
+    return (
+        f"Fair fixes come first: those with a median {fair}. Among them,"
+        " fixes that leave all flows as even as before (Jain's index falls by at most"
+        f" {UNEVEN}) and cost less than {100 * COSTLY:.0f} % of the goodput come first. The rest is"
+        " ordered by how far the quartiles are from an equal share"
+        f"{', in either direction' if groups.lone else ''}."
+    )
 
 
 def conclusion(ranked: Sequence[Ranked], none: Row, groups: Groups) -> str:
@@ -128,7 +134,7 @@ def _sentence(row: Row, none: Row, key: str, groups: Groups) -> str:
         return "no flow delivered data within the measurement, so there is nothing to compare."
     found = [
         _share(row, none, key, groups),
-        _jain(row, none),
+        _jain(row, none) if groups.lone else "",
         change("total goodput", _gain(row, none), 0.01),
         change("the 99th percentile of the RTT", _relative(row, none, "rtt_p99_s"), 0.1),
         _count("timeouts", row["timeouts_median"], none["timeouts_median"]),

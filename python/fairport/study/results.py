@@ -120,6 +120,12 @@ class Study:
         rows = rows.sort([*order.values(), pl.col("seed")], nulls_last=True)
         return rows.select(name for name in self.columns if name in rows.columns)
 
+    def first_number(self) -> str:
+        """The first number that some run has; where no run has one, the first that is kept."""
+        runs, kept = self.to_polars(), self.definition.keep
+        there = (name for name in kept if name in runs.columns and runs[name].count())
+        return next(there, kept[0])
+
     @property
     def columns(self) -> list[str]:
         """The columns of the view `runs`."""

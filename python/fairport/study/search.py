@@ -8,13 +8,15 @@ interrupted search continues, and its points can be queried and drawn.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fairport import backends
-from fairport.errors import InputError
+from fairport.errors import InputError, OutputError
+from fairport.files.partial import alone_in
 from fairport.files.place import place
 from fairport.run_numbers import NUMBERS
 from fairport.scenario.axes import Combination
@@ -94,34 +96,37 @@ def search(
 ) -> Searched:
     """Tries points until the study in `folder` has `trials` of them.
 
-    Raises InputError for bad input, before the first run.
+    Raises InputError for bad input, before the first run, and OutputError where another process
+    searches in that folder.
     """
     base, space = file.base(), file.searched()
     weights = file.objective or _DEFAULTS[goal]
     runs = Runs(base, space.corners(), backends.DEFAULT, file.file, "space")
     runs.check()
     jobs = runs.jobs(jobs)
-    study = define(place(folder), _definition(file, {}), force=force)
-    database = Path(folder) / DATABASE
-    if force:
-        database.unlink(missing_ok=True)
-    making = Making(study, runs, store or Store(), list(NUMBERS), jobs, listeners or Listeners())
-    trier = _Trier(file, making, runs, executor or Local(jobs), weights)
-    with making:
-        before = trier.medians([runs.add(StudyPoint(Combination({})))])[0]
-        asked = _asked(database, goal, weights)
-        # this many at a time keep all processors busy
-        at_a_time = max(2, -(-2 * jobs // file.seeds))
-        while (left := trials - len(asked.get_trials(deepcopy=False))) > 0:
-            batch = [asked.ask() for _ in range(min(left, at_a_time))]
-            points = [space.point(trial) for trial in batch]
-            numbers = trier.medians([runs.add(point) for point in points])
-            for trial, point, one in zip(batch, points, numbers, strict=True):
-                trial.set_user_attr("values", point.values)
-                trial.set_user_attr("numbers", one)
-                value = gain(one, before, weights, for_lone_flow=goal == "hunt")
-                failed = optuna_state("FAIL") if value is None else None
-                asked.tell(trial, value, state=failed)
+    with _alone(Path(folder)):
+        study = define(place(folder), _definition(file, {}), force=force)
+        database = Path(folder) / DATABASE
+        if force:
+            database.unlink(missing_ok=True)
+        listeners = listeners or Listeners()
+        making = Making(study, runs, store or Store(), list(NUMBERS), jobs, listeners)
+        trier = _Trier(file, making, runs, executor or Local(jobs), weights)
+        with making:
+            before = trier.medians([runs.add(StudyPoint(Combination({})))])[0]
+            asked = _asked(database, goal, weights)
+            # this many at a time keep all processors busy
+            at_a_time = max(2, -(-2 * jobs // file.seeds))
+            while (left := trials - len(asked.get_trials(deepcopy=False))) > 0:
+                batch = [asked.ask() for _ in range(min(left, at_a_time))]
+                points = [space.point(trial) for trial in batch]
+                numbers = trier.medians([runs.add(point) for point in points])
+                for trial, point, one in zip(batch, points, numbers, strict=True):
+                    trial.set_user_attr("values", point.values)
+                    trial.set_user_attr("numbers", one)
+                    value = gain(one, before, weights, for_lone_flow=goal == "hunt")
+                    failed = optuna_state("FAIL") if value is None else None
+                    asked.tell(trial, value, state=failed)
     done = asked.get_trials(deepcopy=False)
     found = [
         Found(one.user_attrs["values"], one.user_attrs["numbers"], one.value)
@@ -132,6 +137,21 @@ def search(
     study = define(place(folder), _definition(file, values), force=False)
     found.sort(key=lambda one: one.gain, reverse=goal == "tune")
     return Searched(study, goal, weights, before, found, len(done))
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keeps other searches out: each would take the points under way for interrupted ones."""
+    with suppress(OSError):  # `define` says what is wrong with the folder
+        folder.mkdir(parents=True, exist_ok=True)
+    with alone_in(folder) as is_alone:
+        if not is_alone:
+            raise OutputError(
+                "another search is under way there",
+                file=str(folder),
+                remedy="wait until it has ended, or give another --out",
+            )
+        yield
 
 
 @dataclass(frozen=True)

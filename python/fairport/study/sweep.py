@@ -118,7 +118,15 @@ def run(
         wanted = [(number, seed) for number in range(len(every)) for seed in file.seed_numbers]
         making.run(wanted, executor)
         while until_precise is not None:
-            more = more_seeds(making.so_far(), list(file.axes), until_precise)
+            so_far = making.so_far()
+            if not so_far[until_precise.metric].count():
+                raise InputError(
+                    "is a number that no run has",
+                    file="--until-precise",
+                    value=until_precise.metric,
+                    remedy="put another one first in `keep`; the runs are kept",
+                )
+            more = more_seeds(so_far, list(file.axes), until_precise)
             wanted = runs.at_points(more)
             if not wanted:
                 break

@@ -85,6 +85,7 @@ def analyse(
     output. Raises CaptureError.
     """
     given = [Source(one) if isinstance(one, str) else one for one in sources]
+    _refuse_twice(given)
     known = groups.read_map(hosts) if hosts else {}
     if any(one.file == "-" for one in given):
         widen_stdin()
@@ -119,6 +120,16 @@ def analyse(
         summary=cast("Summary", summary),
         manifest=_manifest(raw, summary, scenario, f"{name}-captured", started),
     )
+
+
+def _refuse_twice(sources: Sequence[Source]) -> None:
+    """One file may be both sides of the switch, but each side once: packets would count twice."""
+    seen: set[tuple[Path, Role]] = set()
+    for one in sources:
+        side = (Path(one.file).resolve(), one.role)
+        if side in seen:
+            raise CaptureError("is given twice", file=one.file, remedy="name each capture once")
+        seen.add(side)
 
 
 def _of_pipe(read: Callable[..., dict[str, Any]], progress: Progress | None) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from fairport.tables import Tables
 
 # the TTLs with which systems send; a packet that has passed routers has a smaller one
 _INITIAL_TTL = (32, 64, 128, 255)
+_MOST_HOPS = 255
 
 _MAP_FORM = "write a line `address,name,hops`, and below it one for each host"
 
@@ -50,8 +51,10 @@ def read_map(path: Path) -> Map:
     Raises InputError.
     """
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+        # spreadsheets write a byte order mark
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file)
+            rows, columns = list(reader), reader.fieldnames or ()
     except FileNotFoundError:
         raise InputError("does not exist", file=str(path), remedy=_MAP_FORM) from None
     except UnicodeDecodeError:
@@ -61,12 +64,18 @@ def read_map(path: Path) -> Map:
         raise InputError(problem, file=str(path), remedy=_MAP_FORM) from None
     except csv.Error as error:
         raise InputError(f"is not CSV: {error}", file=str(path), remedy=_MAP_FORM) from None
-    known = {}
+    if "address" not in columns:
+        raise InputError("has no column `address`", file=str(path), remedy=_MAP_FORM)
+    known: dict[Network, Known] = {}
     for number, row in enumerate(rows, 2):
         place = f"{path}, line {number}"
         try:
             address = ipaddress.ip_network((row.get("address") or "").strip())
             hops = int(row["hops"]) if row.get("hops") else None
+            if address in known:
+                raise ValueError(f"{row['address']} has a line above, too")
+            if hops is not None and not 1 <= hops <= _MOST_HOPS:
+                raise ValueError(f"{hops} is no number of hops from 1 to {_MOST_HOPS}")
         except ValueError as error:
             raise InputError(
                 f"is not understood: {error}",

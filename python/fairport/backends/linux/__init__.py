@@ -257,7 +257,8 @@ class PreparedLinux:
         )
 
     def _load_task(self, hosts: Mapping[int, HostAt]) -> LoadTask:
-        scenario, measure = self.scenario, self.scenario.measure
+        scenario, measure_to = self.scenario, self.scenario.measure.end
+        measure_from = scenario.measured_from()
         return LoadTask(
             job_json=json.dumps(self.job.document),
             hosts=hosts,
@@ -271,8 +272,8 @@ class PreparedLinux:
             observe=Observe(
                 interval_s=max(_SHORTEST_SAMPLE_S, scenario.probes.series_interval.seconds),
                 watched_flows=self.job.document["probes"].get("watched_flows", _WATCHED_FLOWS),
-                measure_from_s=None if measure.start is None else measure.start.seconds,
-                measure_to_s=None if measure.end is None else measure.end.seconds,
+                measure_from_s=None if measure_from is None else measure_from.seconds,
+                measure_to_s=None if measure_to is None else measure_to.seconds,
             ),
             has_programs=bool(self._programs),
         )

@@ -38,6 +38,7 @@ def choose(study: Study, x: str = "", y: str = "", color: str = "", by: str = ""
     multiples.
     """
     axes, kept = list(study.axes), study.definition.keep
+    by = by or study.first_number()
     asks_for_lines = y != "" and y not in axes
     x = x or next((axis for axis in axes if axis not in (y, color)), axes[0])
     _known(x, axes, "--x")
@@ -49,7 +50,7 @@ def choose(study: Study, x: str = "", y: str = "", color: str = "", by: str = ""
             remedy="give another axis",
         )
     rest = [axis for axis in axes if axis not in (x, color)]
-    y = y or next((axis for axis in rest if axis != FIX), rest[0] if rest else by or kept[0])
+    y = y or next((axis for axis in rest if axis != FIX), rest[0] if rest else by)
     if asks_for_lines or y not in axes:
         _known(y, [*axes, *kept], "--y")
         others = [axis for axis in axes if axis != x]
@@ -57,9 +58,9 @@ def choose(study: Study, x: str = "", y: str = "", color: str = "", by: str = ""
         if color:
             _known(color, others, "--color")
         return Choice(x, y, color, y)
-    color = color or (FIX if FIX in rest and y != FIX else by or kept[0])
+    color = color or (FIX if FIX in rest and y != FIX else by)
     _known(color, [*kept, *(axis for axis in axes if axis not in (x, y))], "--color")
-    number = by or kept[0] if color in axes else color
+    number = by if color in axes else color
     _known(number, kept, "--by")
     return Choice(x, y, color, number)
 

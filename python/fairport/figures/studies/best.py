@@ -27,7 +27,7 @@ COLOURS = (
     *("#543005", "#1b7837"),
 )
 _GOALS = {"more": "The highest {}", "less": "The lowest {}", "even": "The {} nearest to 1"}
-_NOTE = "number: the best median; strip at the right: values as good, by the 95 % intervals"
+_NOTE = "number: the best median; strip at the right: values as good, by the {interval}s"
 _CUT = "; cut: bistable, its worse state counts"
 _RIGHT_IN = 1.5
 _STRIP = 0.2
@@ -60,7 +60,7 @@ def draw(view: View, x: str, y: str, color: str) -> Figure:
     picture, axes = panels(
         view,
         f"Which {view.title_of(color)} is best? {goal}",
-        _NOTE + _CUT * is_cut,
+        _NOTE.format(interval=view.interval) + _CUT * is_cut,
         tall_in=tall,
         right_in=_RIGHT_IN,
     )

@@ -24,7 +24,7 @@ _LARGEST_SPAN = 30
 _TALL_IN = {1: 2.9, 2: 2.2, 3: 1.9}
 _RIGHT_IN = 1.35
 _NOTE = (
-    "line: median over the seeds; band: its 95 % interval;"
+    "line: median over the seeds; band: the {interval};"
     " open marks: the two states of a bistable point"
 )
 
@@ -33,7 +33,13 @@ def draw(view: View, x: str, color: str) -> Figure:
     """One panel per combination of the remaining axes."""
     title = f"{view.quantity.title[:1].upper()}{view.quantity.title[1:]} by {view.title_of(x)}"
     columns = min(3, len(view.panels()))
-    picture, axes = panels(view, title, _NOTE, tall_in=_TALL_IN[columns], right_in=_RIGHT_IN)
+    picture, axes = panels(
+        view,
+        title,
+        _NOTE.format(interval=view.interval),
+        tall_in=_TALL_IN[columns],
+        right_in=_RIGHT_IN,
+    )
     lines = view.values(color) if color else [None]
     is_log = _spans_much(view)
     for panel, (_, points) in zip(axes, view.panels(), strict=True):

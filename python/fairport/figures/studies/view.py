@@ -44,6 +44,11 @@ class View:
         """The number with its title and unit for people."""
         return of_number(self.number)
 
+    @property
+    def interval(self) -> str:
+        """What a point has beside its median."""
+        return precision.interval_name(min(self.points["runs"]))
+
     def title_of(self, axis: str) -> str:
         """The axis's name in the figure."""
         return self.study.definition.titles.get(axis, axis)

@@ -57,7 +57,7 @@ class ListedFlows(ToOneReceiver):
                 f"makes flow {number}, from `{sender}`, stop before it starts at "
                 f"{Duration.of(start)}",
                 field=field,
-                value=getattr(self, field),
+                value=str(getattr(self, field)),
                 remedy="use a later stop or shorter intervals",
             )
         return {

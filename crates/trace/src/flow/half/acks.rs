@@ -17,11 +17,11 @@ impl Half {
         if to > self.next || to < self.base {
             // acknowledges data that nobody saw, or data that was sent before the capture began
             if to > self.next && to - self.next < 1 << 30 {
-                self.counts.unseen_bytes += to - self.next;
-                outcome.unseen_bytes = to - self.next;
+                outcome.unseen_bytes = self.arrived.advance(to);
+                self.counts.unseen_bytes += outcome.unseen_bytes;
+                self.counts.delivered_bytes += outcome.unseen_bytes;
                 (self.next, self.una) = (to, to);
                 self.sent.advance(to);
-                self.arrived.advance(to);
                 self.outstanding.clear();
                 self.has_acks = true;
             }
