@@ -1,5 +1,5 @@
-"""Exit statuses of the command, as shells expect them."""
+"""Exit statuses of the command `fairport`, as shells expect them."""
 
 BAD_INPUT = 2
 INTERRUPTED = 130
-"""By Ctrl-C: 128 and the signal's number."""
+"""After Ctrl-C: 128 plus the number of the signal SIGINT."""

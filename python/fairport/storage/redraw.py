@@ -1,4 +1,4 @@
-"""The figures and the report of a written run, or of the runs of several seeds, drawn again."""
+"""Draws the figures and the report of a written run, or of the runs of several seeds, again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairport.storage.run import FIGURES, REPORT, SUMMARY
 def redraw(folder: Path) -> Path:
     """Draws the figures and the report of a folder again; returns the report's path.
 
-    Raises RunFolderError for a folder that is no run, OutputError where it cannot be written.
+    Raises RunFolderError if the folder is not a run, OutputError if it cannot be written.
     """
     draw = _drawing(folder)
     try:

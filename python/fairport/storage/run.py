@@ -164,7 +164,7 @@ def _require_unchanged(folder: Path, manifest: dict[str, Any], summary: dict[str
 
 
 def read_json(folder: Path, name: str, keys: Mapping[str, type]) -> dict[str, Any]:
-    """The document `name` of a run's folder, with these keys and kinds of values.
+    """Reads the JSON file `name` of a run's folder; checks its keys and the types of their values.
 
     Raises RunFolderError.
     """
