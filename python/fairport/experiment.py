@@ -36,7 +36,7 @@ _AFTER_THE_RUN = (
     "fairport.study.store",
     "rich.table",
 )
-_DRAWING = ("fairport.report", "fairport.figures.over_time")
+_DRAWING = ("fairport.report.page", "fairport.figures.over_time")
 
 _CAPTURES = "captures"
 

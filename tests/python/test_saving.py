@@ -13,7 +13,7 @@ import pytest
 import synthetic
 from fairport import figures
 from fairport.errors import InputError
-from fairport.figures import saving, style
+from fairport.figures import compared, saving, style
 from fairport.result import Result
 from fairport.scenario import load
 from fairport.storage import save
@@ -99,7 +99,8 @@ def test_a_call_is_made_here_if_there_is_no_worker_process(
 ) -> None:
     monkeypatch.setattr("fairport.study.workers.sys.executable", "/there/is/no/such/python")
     monkeypatch.setattr(saving, "shared", Workers)
-    saving.call(lambda _, text: (tmp_path / "made").write_text(text) and None, "here")
+    with saving.beside(lambda _, text: (tmp_path / "made").write_text(text) and None, "here"):
+        pass
     assert (tmp_path / "made").read_text() == "here"
 
 
@@ -155,3 +156,24 @@ def test_what_is_left_out_for_figures_alone_changes_nothing_that_others_call() -
     described = artist.kwdoc
     saving.import_what_draws()
     assert artist.kwdoc is described
+
+
+def test_a_worker_needs_no_tables_to_draw_a_comparison(tmp_path: Path) -> None:
+    scenario = load("two-switch").patch({"duration": "50ms"})
+    comparison = compare(scenario, ["red"], repeat=1, store=Store(tmp_path / "store"))
+    (tmp_path / "chart").write_bytes(pickle.dumps(compared.chart(comparison)))
+    program = """
+import pathlib, pickle, sys
+from fairport.figures import compared, saving
+saving.import_what_draws(None, "fairport.figures.compare")
+folder = pathlib.Path(sys.argv[1])
+compared.save(None, pickle.loads((folder / "chart").read_bytes()), folder / "compare")
+print(*sys.modules)
+"""
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert not {"polars", "pydantic"} & set(done.stdout.split())
+    save(comparison, tmp_path / "saved")
+    for name in ("compare.png", "compare.svg"):
+        drawn = (tmp_path / "saved" / "figures" / name).read_bytes()
+        assert (tmp_path / name).read_bytes() == drawn

@@ -111,12 +111,21 @@ def _start_the_worker(*modules: str) -> None:
         shared().call(import_what_draws, *modules)
 
 
-def call(function: Callable[..., None], *arguments: Any) -> None:
-    """Calls `function(None, *arguments)` in the worker process, or here if there is none."""
+@contextmanager
+def beside(function: Callable[..., None], *arguments: Any) -> Iterator[None]:
+    """Calls `function(None, *arguments)` in the worker process, beside what is done in the `with`.
+
+    The call has ended when the `with` is left; without a worker process it is then made here.
+    """
     if _has_a_worker():
+        with ThreadPoolExecutor(1) as thread:
+            done = thread.submit(shared().call, function, *arguments)
+            yield
         with suppress(WorkerDiedError, OSError):
-            return shared().call(function, *arguments)
-    return function(None, *arguments)
+            return done.result()
+    else:
+        yield
+    function(None, *arguments)
 
 
 def import_what_draws(_: Any = None, *modules: str) -> None:
