@@ -126,7 +126,7 @@ def _import_what_follows(draws: bool) -> None:
     sys.setswitchinterval(0.0005)
     try:
         if draws:
-            import_module("fairport.figures.saving").import_what_draws()
+            import_module("fairport.figures.drawing")
         for name in _AFTER_THE_RUN + (_DRAWING if draws else ()):
             import_module(name)
         model_version()

@@ -52,6 +52,17 @@ def test_a_worker_is_kept_and_is_another_process(workers: Workers) -> None:
     assert first == workers.call(process) != os.getpid()
 
 
+def imported(_: Report, name: str) -> tuple[int, bool]:
+    return os.getpid(), name in sys.modules
+
+
+def test_workers_that_were_started_have_imported_what_they_were_given(workers: Workers) -> None:
+    workers.start(2, "no.such.module", "plistlib")
+    first, has_imported = workers.call(imported, "plistlib")
+    assert has_imported
+    assert workers.call(imported, "plistlib") == (first, True), "the one that is idle again"
+
+
 def test_an_error_arrives_whole_and_the_worker_goes_on(workers: Workers) -> None:
     first = workers.call(process)
     with pytest.raises(ScenarioError, match=r"queue\.limit: is wrong") as raised:

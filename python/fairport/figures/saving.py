@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import os
 import pickle
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fairport.study.workers import WorkerDiedError, shared
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+DRAWING = "fairport.figures.drawing"
+"""To import this module is to import matplotlib."""
 
 
 @dataclass(frozen=True)
@@ -97,18 +97,13 @@ def saver() -> Iterator[Saver]:
         threads.shutdown(cancel_futures=True)
 
 
-def get_ready(*modules: str) -> None:
-    """Starts the worker process and its imports, for a caller who is going to draw.
+def get_ready(*modules: str, processes: int = 1) -> None:
+    """Starts worker processes, for a caller who is going to draw.
 
-    `modules` are what it needs besides matplotlib.
+    They import matplotlib, and `modules` besides.
     """
     if _has_a_worker():
-        Thread(target=_start_the_worker, args=modules, daemon=True).start()
-
-
-def _start_the_worker(*modules: str) -> None:
-    with suppress(WorkerDiedError, OSError):  # each picture then finds out for itself
-        shared().call(import_what_draws, *modules)
+        shared().start(processes, DRAWING, *modules)
 
 
 @contextmanager
@@ -126,30 +121,6 @@ def beside(function: Callable[..., None], *arguments: Any) -> Iterator[None]:
     else:
         yield
     function(None, *arguments)
-
-
-def import_what_draws(_: Any = None, *modules: str) -> None:
-    """Imports matplotlib, then `modules`, in a process that needs it for these figures alone.
-
-    They are flat: axes in three dimensions are a third of what matplotlib imports besides numpy.
-    Nobody reads documentation there: what matplotlib writes of each class takes as long again.
-    """
-    flat = ModuleType("mpl_toolkits.mplot3d")
-    vars(flat)["Axes3D"] = None  # matplotlib then goes without
-    sys.modules.setdefault(flat.__name__, flat)
-
-    from matplotlib import artist
-
-    described = artist.kwdoc
-    artist.kwdoc = lambda artist: ""
-    try:
-        import_module("matplotlib.backends.backend_agg")
-        import_module("matplotlib.backends.backend_svg")
-        import_module("fairport.figures.style")
-    finally:
-        artist.kwdoc = described
-    for name in modules:
-        import_module(name)
 
 
 def _has_a_worker() -> bool:

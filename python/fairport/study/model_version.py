@@ -35,9 +35,7 @@ def _sources() -> list[Path]:
     """Of a checkout, what a result depends on; nothing of an installed release."""
     if not (_PACKAGE.parents[1] / "crates" / "python" / "Cargo.toml").is_file():
         return []
-    sources = sorted(
-        path
-        for path in _PACKAGE.rglob("*.py")
-        if path.relative_to(_PACKAGE).parts[0] not in _BEYOND_RECORDS
-    )
-    return [Path(_core.__file__), *sources]
+    parts = [part for part in _PACKAGE.iterdir() if part.name not in _BEYOND_RECORDS]
+    sources = [part for part in parts if part.suffix == ".py"]
+    sources += [path for part in parts for path in part.rglob("*.py")]
+    return [Path(_core.__file__), *sorted(sources)]
