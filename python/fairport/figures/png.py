@@ -31,7 +31,7 @@ def encoded(rgba: bytes, width: int, dpi: int) -> bytes:
         b"\x89PNG\r\n\x1a\n"
         + _chunk(b"IHDR", head)
         + _chunk(b"pHYs", struct.pack(">IIB", per_metre, per_metre, 1))
-        + _chunk(b"IDAT", zlib.compress(filtered, _LEVEL))
+        + _chunk(b"IDAT", zlib.compress(filtered.data, _LEVEL))
         + _chunk(b"IEND", b"")
     )
 

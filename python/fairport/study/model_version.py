@@ -35,7 +35,7 @@ def _sources() -> list[Path]:
     """Of a checkout, what a result depends on; nothing of an installed release."""
     if not (_PACKAGE.parents[1] / "crates" / "python" / "Cargo.toml").is_file():
         return []
-    parts = [part for part in _PACKAGE.iterdir() if part.name not in _BEYOND_RECORDS]
+    parts = [part for part in _PACKAGE.glob("*") if part.name not in _BEYOND_RECORDS]
     sources = [part for part in parts if part.suffix == ".py"]
     sources += [path for part in parts for path in part.rglob("*.py")]
     return [Path(_core.__file__), *sorted(sources)]
