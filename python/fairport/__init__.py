@@ -82,7 +82,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _in_a_notebook(name: str, found: Any) -> Any:
-    """The same with a progress bar, for what may take long."""
+    """The same call with a progress bar, for calls that may take long."""
     from fairport import notebook
 
     progress = {"run": notebook.of_a_run, "compare": notebook.of_many_runs}.get(name)
@@ -93,7 +93,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# IPython has been imported before us where it runs us
+# If IPython runs this program, it has been imported before
 _shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
 if _shell is not None:
     from fairport import notebook

@@ -28,7 +28,7 @@ class Port:
 
     @property
     def name(self) -> str:
-        """As in the tables: "edge0.0:2"."""
+        """The port's name, as in the tables: "edge0.0:2"."""
     @property
     def rate_bps(self) -> int:
         """The rate at which its queue is emptied."""
@@ -40,10 +40,10 @@ class Port:
         """`queue.limit`, if it is in packets."""
     @property
     def full_frame_bytes(self) -> int:
-        """What a packet of the MTU takes in the buffer."""
+        """Bytes that a packet of the MTU takes in the buffer."""
     @property
     def seed(self) -> int:
-        """Seed for everything random: another one for each port and each run."""
+        """Seed for random numbers, different for each port and each run."""
 
 @final
 class Queue:
@@ -68,16 +68,16 @@ class Packet:
 
     @property
     def size_bytes(self) -> int:
-        """What it takes in the buffer."""
+        """Bytes that it takes in the buffer."""
     @property
     def flow(self) -> int:
         """Its flow; both directions have the same number."""
     @property
     def traffic_class(self) -> int:
-        """0, or 1 where the edge classifier found a short flow."""
+        """1 if the edge classifier found a short flow, else 0."""
     @property
     def is_ecn_capable(self) -> bool:
-        """Whether it may be marked."""
+        """Whether it may be marked (its sender supports ECN)."""
     @property
     def ingress(self) -> int:
         """The number of the switch's port through which it came in."""
@@ -85,20 +85,20 @@ class Packet:
     def arrived_s(self) -> float:
         """When it arrived at the port."""
     def mark(self) -> None:
-        """Sets its mark (CE): for a packet that a scheduler holds and that is_ecn_capable."""
+        """Marks the packet (CE). A scheduler must hold it, and it must be `is_ecn_capable`."""
     def drop(self, reason: Literal["full", "early", "share", "pushed-out"] = "early") -> None:
-        """Drops a packet that a scheduler holds and has taken off its own queue."""
+        """Drops the packet. A scheduler must hold it, and must have taken it off its own queue."""
 
 @final
 class Connection:
-    """What a congestion control may know of its connection when it is made."""
+    """What a congestion control knows about its connection when it is made."""
 
     @property
     def segment_bytes(self) -> int:
         """Payload of a full segment."""
     @property
     def unit(self) -> int:
-        """A full segment in the window's unit: 1 where windows count segments, else its bytes."""
+        """A full segment in the window's unit: 1 if windows count segments, else its bytes."""
 
 @final
 class Established:
@@ -109,7 +109,7 @@ class Established:
         """The round-trip time that the handshake measured."""
     @property
     def seed(self) -> int:
-        """Seed for everything random: another one for each connection and each run."""
+        """Seed for random numbers, different for each connection and each run."""
 
 @final
 class Window:
@@ -133,9 +133,9 @@ class Window:
     def slow_start(self, ack: Ack) -> bool:
         """Grows the window if it is in slow start; False in congestion avoidance."""
     def grow_one_per(self, every: int, ack: Ack) -> None:
-        """Congestion avoidance: a segment more for every `every` that is acknowledged."""
+        """Congestion avoidance: adds one segment for every `every` acknowledged segments."""
     def lower_threshold(self, ssthresh: int) -> None:
-        """Sets the threshold, to two segments at least (RFC 5681)."""
+        """Sets the threshold, to at least two segments (RFC 5681)."""
 
 @final
 class Ack:
@@ -155,25 +155,25 @@ class Ack:
         """The part of `acked` that the receiver reported as CE-marked."""
     @property
     def rtt_s(self) -> float | None:
-        """The round-trip time of this ACK, where there is one (Karn's rule)."""
+        """The round-trip time of this ACK; None if Karn's rule forbids a sample."""
     @property
     def srtt_s(self) -> float | None:
         """The smoothed round-trip time."""
     @property
     def una(self) -> int:
-        """First byte that is not acknowledged, as a position in the stream."""
+        """First unacknowledged byte, as a position in the stream."""
     @property
     def nxt(self) -> int:
-        """Next byte to be sent, likewise."""
+        """Next byte to be sent, as a position in the stream."""
     @property
     def recovery(self) -> Literal["open", "fast", "loss"]:
         """The state of loss recovery: nothing lost, fast recovery, after a timeout."""
     @property
     def may_grow(self) -> bool:
-        """Whether the window may grow: it was used, and nothing is being recovered."""
+        """Whether the window may grow: it was used up, and no loss is being recovered."""
 
 class Simulation:
-    """One run: planned when it is made; its network is built when it runs."""
+    """One run. It is planned when the object is made; its network is built when it runs."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class Simulation:
     def memory_bytes(self) -> int: ...
     @property
     def busiest_port(self) -> str:
-        """The port that data of most flows passes."""
+        """The port through which the data of most flows pass."""
 
     def run(
         self,
@@ -215,7 +215,7 @@ def analyse_captures(
     packets: bool,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Tables and what else captures show. A source is a file, its port's name and its role."""
+    """Tables and other facts from captures. A source is a file, its port's name and its role."""
 
 def presets() -> list[str]: ...
 def preset(name: str) -> dict[str, Any]: ...
@@ -228,7 +228,7 @@ def estimate(
     disciplines: dict[str, Callable[..., Any]] | None = None,
     congestion_controls: dict[str, Callable[..., Any]] | None = None,
 ) -> int:
-    """Bytes of memory that a run of the job will need, about. Checks the job; builds no network."""
+    """Estimated memory of a run of the job, in bytes. Checks the job; builds no network."""
 
 def layout(job_json: str) -> dict[str, Any]: ...
 def topology_hosts(topology_json: str) -> list[str]: ...
@@ -242,29 +242,29 @@ class PayloadSender:
         cls, descriptor: int, r_min: int, tcprand: str | None, seed: int | None
     ) -> PayloadSender: ...
     def send(self, data: bytes, start: int) -> int:
-        """What there was room for of `data` from `start` on, in bytes. Raises OSError."""
+        """Sends `data` from `start` on; returns how many bytes had room. Raises OSError."""
     @property
     def pieces(self) -> int:
-        """Pieces that were written, each a segment."""
+        """Number of pieces written so far; each is a segment."""
     @property
     def mss(self) -> int:
         """Payload of a full segment, in bytes."""
 
 @final
 class Agenda:
-    """What the hosts of a job do and when. Times are in s from the start of the run."""
+    """What the hosts of a job do, and when. Times are in seconds from the start of the run."""
 
     def __new__(cls, job_json: str) -> Agenda: ...
     def __len__(self) -> int:
-        """How many flows there are so far."""
+        """Number of flows so far."""
     def next_s(self) -> float:
-        """When the next thing is due; infinite if nothing is."""
+        """When the next action is due; infinite if there is none."""
     def pop(self, now_s: float) -> tuple[str, int, int, int] | None:
-        """What is due: `open`, `write` or `stop`, the flow, the side that writes, the bytes."""
+        """The action that is due: `open`, `write` or `stop`; flow; side that writes; bytes."""
     def delivered(self, side: int, flow: int, now_s: float) -> None:
-        """All that this side (0: the sender) has written so far has arrived at the other."""
+        """All data that this side (0: the sender) has written have arrived at the other."""
     def flow(self, number: int) -> dict[str, Any]:
-        """Of a flow: what `fairport.backends.linux.flows.FlowSpec` has, but for its port."""
+        """A flow with the fields of `fairport.backends.linux.flows.FlowSpec`, except its port."""
     def datagrams(self, number: int, now_s: float) -> Datagrams | None:
         """The source of a flow of datagrams that begins now."""
     def tables(self) -> dict[str, dict[str, np.ndarray]]:
@@ -275,11 +275,11 @@ class Datagrams:
     """Which datagram is sent when."""
 
     def next_s(self) -> float:
-        """When the next one is due; infinite after the last."""
+        """When the next datagram is due; infinite after the last."""
     def send(self) -> int | None:
-        """The payload of the one that is due, in bytes; None if nothing is left."""
+        """The payload of the datagram that is due, in bytes; None if nothing is left."""
     def stop(self) -> None:
-        """Nothing more is sent."""
+        """Ends the source: nothing more is sent."""
 
 def scheduling_class() -> str: ...
 def run_switch(

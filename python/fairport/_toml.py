@@ -1,7 +1,7 @@
-"""The TOML reader: the standard library's, or tomli, which it came from, on Python 3.10.
+"""The TOML reader: the standard library's, or tomli on Python 3.10.
 
-A number of more digits than Python reads, and more brackets than its stack holds, are errors of the
-text here, as every other.
+A number with more digits than Python reads, or more nested brackets than its stack holds, is an
+error of the text like any other.
 """
 
 from __future__ import annotations

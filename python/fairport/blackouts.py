@@ -1,8 +1,8 @@
 """Which blackout to show, packet by packet, and why.
 
 A run's table `trace` holds the longest blackout of each ingress port of one output port. The one to
-look at is that of the class that is starved: the port's longest blackout of all is often that of
-the many flows, in slow start, and shows the reverse.
+show is that of the starved class. The longest blackout of all is often one of the many flows in
+slow start, and shows the opposite.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import polars as pl
 from fairport import metrics
 from fairport.errors import InputError, did_you_mean
 from fairport.tables import Tables
-from fairport.verdict import ratio_in_words
+from fairport.verdict import lone_and_peers, ratio_in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Shown:
     """One blackout of a run."""
 
     packets: pl.DataFrame
-    """Rows of `trace`, in order of time."""
+    """The rows of `trace`, in order of time."""
     port: str
     """The output port."""
     ingress_port: str
@@ -36,9 +36,9 @@ class Shown:
 def shown(
     tables: Tables, summary: Mapping[str, Any], ingress_port: str | None = None
 ) -> Shown | None:
-    """The blackout of the ingress port by which the class with the least throughput ratio comes in.
+    """The blackout of the ingress port that the class with the least throughput ratio uses.
 
-    With `ingress_port`, the blackout of that one. None when the trace holds no blackout. Raises
+    With `ingress_port`, the blackout of that port. None if the trace holds no blackout. Raises
     InputError for an ingress port without one.
     """
     trace = tables["trace"]
@@ -62,16 +62,16 @@ def shown(
 
 
 def count(tables: Tables, port: str) -> int:
-    """How many blackouts there were at this output port in the whole run."""
+    """Number of blackouts at this output port in the whole run."""
     return metrics.blackouts(tables["drops"]).filter(port=port).height
 
 
 def of_the_starved(
     tables: Tables, summary: Mapping[str, Any], port: str, known: list[str]
 ) -> tuple[str, str]:
-    """Of the ingress ports `known`, that of the class with the least goodput, and the reason.
+    """The one of the ingress ports `known` used by the class with the least goodput, and why.
 
-    `known` are those with a blackout at the output `port`, the longest first.
+    `known` are the ingress ports with a blackout at the output `port`, the longest first.
     """
     ratios = {
         name: one["throughput_ratio"]
@@ -87,12 +87,15 @@ def of_the_starved(
         .len()
         .sort("len", "ingress_port", descending=[True, False])
     )
+    _, reference = lone_and_peers(summary["classes"])
     if len(ratios) > 1:
         for name in sorted(ratios, key=ratios.__getitem__):
             ports = by_class.filter(hop_class=name)["ingress_port"]
             if len(ports):
                 is_one = summary["classes"][name]["flows"] == 1
                 gets, theirs = ("flow gets", "its") if is_one else ("flows get", "their")
+                if name == reference:  # its ratio to itself is 1
+                    return ports[0], f"of classes with one its {name} {gets} least"
                 share = ratio_in_words(ratios[name])
                 return ports[0], f"its {name} {gets} {share} {theirs} peers' goodput"
     return known[0], "the longest one of all ingress ports"

@@ -1,8 +1,8 @@
 """Quantiles of durations of which some were not over when the run ended (Kaplan & Meier 1958).
 
-A transfer that is under way at the end took longer than its age. Leaving such transfers out makes
-a network look better the more of them it delays. Counting them as finished does the same. The
-product-limit estimator counts each one as long as it was watched.
+A transfer that is under way at the end took longer than its age. Leaving such transfers out makes a
+network look better the more of them it delays. Counting them as finished does the same. The
+product-limit estimator counts each transfer for as long as it was observed.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ _ROUNDING = 1e-9
 def quantiles(durations: pl.Series, is_over: pl.Series, shares: Sequence[float]) -> list[float]:
     """The quantiles of `durations`, in the order of `shares`; without any value, an empty list.
 
-    `durations` has no nulls; one that is not over is an age. If all are over, these are the
-    quantiles by the nearest rank: the least value that the share of values does not exceed. A share
-    that is not reached gives the largest value, which then is a lower bound.
+    `durations` has no nulls; if one is not over, the value is its age. If all are over, these are
+    the quantiles by the nearest rank: the smallest value such that at least that share of the
+    values is not larger. If a share is not reached, its quantile is the largest value, which is
+    then a lower bound.
     """
     if durations.is_empty():
         return []
     values, ended = durations.to_numpy(), is_over.to_numpy()
-    # at the same time, an end comes before a duration that is cut off
+    # at equal times, a duration that ended comes before one that was cut off
     order = np.lexsort((~ended, values))
     values, ended = values[order], ended[order]
     at_risk = np.arange(len(values), 0, -1)

@@ -39,7 +39,7 @@ def transfers(flows: pl.DataFrame, from_s: float, to_s: float, end_s: float) -> 
 
 
 def in_group(name: str) -> pl.Expr:
-    """Whether a flow's size is of that group."""
+    """Whether a flow's size is in that group."""
     above, most = GROUPS[name]
     size = pl.col("size_bytes")
     return (size > above) & (size <= most)
@@ -48,8 +48,8 @@ def in_group(name: str) -> pl.Expr:
 def summary(flows: pl.DataFrame, from_s: float, to_s: float, end_s: float) -> dict[str, Any] | None:
     """Completion times and slowdowns of all transfers and by group of size; None without any.
 
-    `flows` less `completed` were under way at the end. Quantiles count them with their ages
-    (`fairport.censored`); the mean is that of the completed transfers.
+    `flows` minus `completed` is the number still under way at the end. Quantiles count them with
+    their ages (`fairport.censored`); the mean is that of the completed transfers.
     """
     ours = transfers(flows, from_s, to_s, end_s)
     if ours.is_empty():
@@ -66,7 +66,7 @@ def _figures(group: pl.DataFrame) -> dict[str, Any]:
 
 
 def _quantiles(values: pl.Series, lasted: pl.Series, name: str, unit: str) -> dict[str, Any]:
-    """Of `values`, null where something is not over, and how long each has `lasted`."""
+    """Mean and quantiles of `values` (null if not over), with how long each has `lasted`."""
     known = not values.drop_nulls().is_empty()
     shares = (0.5, 0.95, 0.99, 1.0)
     median, p95, p99, most = (
@@ -102,8 +102,8 @@ def requests_summary(
 ) -> dict[str, Any] | None:
     """Response times of the requests made in [from_s, to_s); None without any.
 
-    `requests` less `answered` had no answer at the end. Quantiles count them with their ages; the
-    mean is that of the answered ones.
+    `requests` minus `answered` is the number without an answer at the end. Quantiles count them
+    with their ages; the mean is that of the answered ones.
     """
     start = pl.col("start_s")
     ours = requests.filter(start >= from_s, start < to_s)
@@ -116,7 +116,7 @@ def requests_summary(
 
 
 def udp_summary(flows: pl.DataFrame) -> dict[str, Any] | None:
-    """What UDP sources sent, lost and delivered; None without any."""
+    """Datagrams that UDP sources sent, lost and delivered; None without any source."""
     udp = flows.filter(pl.col("protocol") == "udp")
     if udp.is_empty():
         return None

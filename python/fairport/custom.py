@@ -1,4 +1,7 @@
-"""What queue disciplines and congestion controls of your own are given; see docs/extending.md."""
+"""Types of the arguments of your own queue disciplines and congestion controls.
+
+docs/extending.md describes them.
+"""
 
 from fairport._core import (
     Ack,

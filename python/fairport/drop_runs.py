@@ -1,9 +1,10 @@
-"""Drop runs and blackouts, from a table of drops: the one implementation, for every backend.
+"""Drop runs and blackouts, from a table of drops: one implementation for all backends.
 
 A *drop run* is a series of drops of consecutive arrivals at one output port: by ingress port, by
 flow, or of the port as a whole (Prakash et al. 2012, 3.2; always say which). A *blackout* is a run
-by ingress port during which another ingress port's packets got in. `fairport.metrics` gives these
-functions to its readers beside its own.
+by ingress port during which packets of another ingress port were accepted.
+
+`fairport.metrics` exports these functions together with its own.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from numpy.typing import NDArray
 
 By = Literal["ingress", "flow", "port"]
 
-# What a run is counted within, and the running count of arrivals that shows whether it continues.
+# The group within which a run is counted, and the count of arrivals that shows whether it
+# continues.
 _MEMBER: dict[By, tuple[list[str], str]] = {
     "ingress": (["port", "ingress_port"], "ingress_arrival"),
     "flow": (["port", "flow"], "flow_arrival"),
@@ -27,11 +29,11 @@ _MEMBER: dict[By, tuple[list[str], str]] = {
 
 
 def drop_runs(drops: pl.DataFrame, by: By) -> pl.DataFrame:
-    """The drop runs of a table of drops, which is in order of time as every backend writes it.
+    """The drop runs of a table of drops, which must be in order of time, as backends write it.
 
     Columns: the port and the ingress port or flow; `first_s`, `last_s`: times of the first and the
-    last drop; `length` in packets; `others_accepted`: packets that the port accepted between them,
-    none of which can be of the run's own ingress port (flow); `flows`: how many flows were hit.
+    last drop; `length` in packets; `others_accepted`: packets that the port accepted between the
+    two, which can only be of other ingress ports (flows); `flows`: how many flows were hit.
     """
     runs = _find_runs(drops, by)
     first, last = runs.order[runs.starts], runs.order[runs.starts + runs.lengths - 1]
@@ -46,7 +48,7 @@ def drop_runs(drops: pl.DataFrame, by: By) -> pl.DataFrame:
 
 
 def blackouts(drops: pl.DataFrame) -> pl.DataFrame:
-    """Drop runs by ingress port, of 2 and more, while as many packets of others were accepted.
+    """Drop runs by ingress port, of at least 2, while as many packets of others were accepted.
 
     A run of n drops has n - 1 gaps and so room for n - 1 accepted packets at line rate: the four
     drops of the paper's own trace have three packets of the other port between them. So "as many"
@@ -61,8 +63,8 @@ def blackouts(drops: pl.DataFrame) -> pl.DataFrame:
 def ingress_summary(drops: pl.DataFrame) -> pl.DataFrame:
     """Drops at each port by ingress port, most drops first.
 
-    Columns: `port`, `ingress_port`, `flows` hit, `drops`, `share`: of the packets that had arrived
-    from that ingress port when it lost the last one, `blackouts`, `drops_in_blackouts`,
+    Columns: `port`, `ingress_port`, `flows` hit, `drops`, `share`: drops over the packets that had
+    arrived from that ingress port at its last drop, `blackouts`, `drops_in_blackouts`,
     `longest_run` in packets.
     """
     pair = ["port", "ingress_port"]
@@ -84,11 +86,11 @@ def ingress_summary(drops: pl.DataFrame) -> pl.DataFrame:
 
 
 def timeout_runs(timeouts: pl.DataFrame, drops: pl.DataFrame) -> pl.DataFrame:
-    """`timeouts` with `run_length`: how long the drop run was that the timeout follows.
+    """`timeouts` with `run_length`: the length of the drop run that the timeout follows.
 
-    That is the run by ingress port of the last drop of the segment the flow waits for (same flow,
-    same `seq`) before the timeout's end; null when no such drop is on record (an ACK was lost, or
-    the timeout is spurious).
+    That is the run by ingress port that contains the last drop, before the timeout's end, of the
+    segment for which the flow waits (same flow, same `seq`). It is null if no such drop is recorded
+    (an ACK was lost, or the timeout is spurious).
     """
     runs = _find_runs(drops, "ingress")
     length = np.empty(drops.height, np.int64)
@@ -133,9 +135,9 @@ def _find_runs(drops: pl.DataFrame, by: By) -> Runs:
 
 
 def find_runs(members: Sequence[NDArray[Any]], arrival: NDArray[Any]) -> Runs:
-    """Rows grouped by their members (numbers of ports, flows), cut where an arrival is skipped.
+    """Rows grouped by `members` (numbers of ports, flows), cut where an arrival was accepted.
 
-    `arrival` is the running count of the members' arrivals, by row.
+    `arrival` is the running count of the group's arrivals, by row.
     """
     key = np.zeros(len(arrival), np.uint64)
     for member in members:
@@ -151,7 +153,7 @@ def find_runs(members: Sequence[NDArray[Any]], arrival: NDArray[Any]) -> Runs:
 
 
 def _flows_hit(drops: pl.DataFrame, runs: Runs) -> NDArray[np.uint32]:
-    """How many different flows each run hit: only runs of 2 and more need counting."""
+    """How many different flows each run hit; only runs of at least 2 need counting."""
     run = np.repeat(np.arange(len(runs.starts), dtype=np.uint64), runs.lengths)
     several = np.repeat(runs.lengths > 1, runs.lengths)
     flow = drops["flow"].to_numpy()[runs.order][several]

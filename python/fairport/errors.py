@@ -1,7 +1,8 @@
 """Errors in the input, with four parts: where, what value, what is wrong, and how to fix it.
 
-There is one base, `InputError`. A part of the program that does not know the file or the whole
-field raises its own kind with what it knows, and `InputError.placed` adds the rest further out.
+There is one base class, `InputError`. A part of the program that does not know the file or the
+whole field raises its own kind of error with what it knows, and a caller adds the rest with
+`InputError.placed`.
 """
 
 from __future__ import annotations
@@ -12,17 +13,17 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 _ABSENT: Any = object()
-# Of a longer list only this many are printed.
+# Most words of a list that are printed.
 _MOST_LISTED = 20
 
 E = TypeVar("E", bound="InputError")
 
 
 class InputError(Exception):
-    """Bad input. It names the file, the field, the value and the remedy, as far as each applies.
+    """Bad input. It names the file, the field, the value and the remedy, as far as they apply.
 
     `str(error)` is one sentence without the remedy. The command line and tracebacks print the
-    remedy below it as a hint, and `others`: what else is wrong with the same input.
+    remedy below it as a hint, and then `others`: further mistakes in the same input.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class InputError(Exception):
 
     @property
     def __notes__(self) -> list[str]:  # type: ignore[override]
-        """What a traceback and a notebook print below the error (PEP 678)."""
+        """The lines that a traceback and a notebook print below the error (PEP 678)."""
         return self.lines()[1:]
 
     def lines(self) -> list[str]:
@@ -59,7 +60,7 @@ class InputError(Exception):
     def placed(self, kind: type[E], *, file: str, field: str, value: Any = _ABSENT) -> E:
         """The same error as another kind, in this file and below this field.
 
-        `value` is shown where the error itself has none.
+        `value` is shown if the error itself has none.
         """
         return kind(
             self.problem,
@@ -80,11 +81,11 @@ class ScenarioError(InputError):
 
 
 class OutputError(InputError):
-    """A file or folder that cannot be written, or must not be."""
+    """A file or folder that cannot be written, or must not be replaced."""
 
 
 class RunFolderError(InputError):
-    """A folder that should hold a run and does not."""
+    """A folder that should hold a run but does not."""
 
 
 class ResourceError(InputError):
@@ -100,7 +101,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The nearest known word as a question; without one, the known words."""
+    """The nearest known word as a question; if none is near, the list of known words."""
     known = list(known)
     found = nearest(word, known)
     if found:
@@ -110,7 +111,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def not_one_of(word: str, known: Iterable[str]) -> tuple[str, str]:
-    """Problem and remedy for a word of a short list, which the problem names whole."""
+    """Problem and remedy for a word of a short list; the problem names the whole list."""
     known = list(known)
     found = nearest(word, known)
     return (
@@ -120,9 +121,9 @@ def not_one_of(word: str, known: Iterable[str]) -> tuple[str, str]:
 
 
 def nearest(word: str, known: list[str]) -> str:
-    """The known word that is most like this one; empty when none is like it."""
+    """The known word that is most similar to this one; empty if none is similar."""
 
-    def parts(name: str) -> list[str]:  # min_rto is rto_min
+    def parts(name: str) -> list[str]:  # finds rto_min for min_rto
         return sorted(name.lower().split("_"))
 
     same = [name for name in known if parts(name) == parts(word)]

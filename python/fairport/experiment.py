@@ -1,4 +1,4 @@
-"""An experiment: a scenario with one or more seeds is run, written and summarised."""
+"""An experiment: runs a scenario with one or more seeds, writes and summarises the results."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from fairport.result import Result
     from fairport.study.store import Store
 
-# What is done with a run's numbers. Importing it takes as long as a run of a second, and so it is
-# imported while the engine runs, which has no need of the interpreter.
+# The modules that process a run's numbers. Importing them takes as long as a run of a second, so
+# they are imported while the engine runs, which does not need the interpreter.
 _AFTER_THE_RUN = (
     "fairport.backends.columns",
     "fairport.backends.made",
@@ -57,17 +57,15 @@ def run(
 ) -> dict[str, Any]:
     """Runs, writes everything into `folder` (None: nothing), returns the summary over all seeds.
 
-    One seed fills the folder itself. Several fill one folder each in it, `seed-1` and so on, and
-    have one report and one set of figures. The folder appears complete, after the last run. `files`
-    in the returned summary are paths from the working directory.
+    The run of a single seed fills the folder itself. Several seeds fill one folder each in it,
+    `seed-1` and so on, and have one report and one set of figures. The folder appears complete,
+    after the last run. `files` in the returned summary are paths from the working directory.
 
-    A run that is not valid is made again with its seed, and not counted: as many times in all as
-    there are seeds. Its folder is that of the last run of its seed.
-
-    The captures that an `observation` asks for are in `captures` of each run's folder; without a
-    folder none are written.
+    A run that is not valid is not counted, and is repeated with its seed; there are at most as many
+    repetitions in all as seeds. A seed's folder is that of its last run. The captures of an
+    `observation` are in `captures` of each run's folder; without a folder none are written.
     """
-    partial = folder or Path()  # until its forerunner is made
+    partial = folder or Path()  # until the temporary folder is made
 
     def place(seed: int) -> Path:
         return partial if len(seeds) == 1 else partial / f"seed-{seed}"
@@ -114,15 +112,15 @@ def run(
 
 
 def _import_what_follows(draws: bool) -> None:
-    """Imports what a run is followed by, while the engine runs in another thread.
+    """Imports the modules needed after a run, while the engine runs in another thread.
 
-    So it computes what does not depend on the run and is kept: the version of the model, the
-    report's template.
+    It also computes values that do not depend on the run and are kept: the version of the model and
+    the report's template.
     """
     from fairport.study.model_version import model_version
 
     before_s = sys.getswitchinterval()
-    # the engine looks at signals between its slices, and is soon let through
+    # the engine checks for signals between its slices, and so soon gets the interpreter's lock
     sys.setswitchinterval(0.0005)
     try:
         if draws:
@@ -182,7 +180,7 @@ def _store() -> Store:
 
 
 def _add_to(store: Store, result: Result) -> None:
-    """Adds the run's numbers to those of all runs, so that no sweep runs it again."""
+    """Adds the run's numbers to the store, so that no sweep makes the run again."""
     from fairport.study.one_run import row_of
 
     if result.manifest["key"] is not None and result.manifest["valid"]:
@@ -190,11 +188,11 @@ def _add_to(store: Store, result: Result) -> None:
 
 
 def _make_empty(folder: Path) -> None:
-    """The folder is there, without what an earlier attempt has written, but with its list."""
+    """Makes the folder, or removes from it what an earlier attempt wrote, except the list."""
     folder.mkdir(exist_ok=True)
     for one in folder.iterdir():
         if one.name == LIST:
-            continue  # without it nobody may remove what a killed run leaves
+            continue  # without the list nobody may remove what a killed run leaves
         shutil.rmtree(one) if one.is_dir() else one.unlink()
 
 
@@ -205,7 +203,7 @@ def rerun(
     force: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Runs a run again on its backend; compares the fingerprints and says both versions."""
+    """Repeats a run on its backend; compares the fingerprints, and names both versions."""
 
     def again() -> Result:
         backend = before.manifest["backend"]

@@ -14,7 +14,7 @@ ETHERNET_BUFFERED = 18
 """IEEE 802.3: the header (14) and the FCS (4), which a buffer holds with the packet."""
 
 ETHERNET_ON_WIRE = 38
-"""IEEE 802.3: what a frame takes on the line besides its packet: preamble and SFD (8), header (14),
+"""IEEE 802.3: bytes of a frame on the line besides its packet: preamble and SFD (8), header (14),
 FCS (4), inter-frame gap (12)."""
 TIMESTAMPS = 12
 """RFC 7323 appendix A: the timestamps option, padded."""
@@ -22,4 +22,4 @@ TIMESTAMPS = 12
 LARGEST_PACKET = 65535
 """RFC 791 3.1: the length field has 16 bits."""
 SMALLEST_MTU = 68
-"""RFC 791 3.2: every link carries packets of this size."""
+"""RFC 791 3.2: every link must carry packets of this size."""

@@ -1,7 +1,7 @@
-"""What is known of the spread over seeds, for a reader who has run one seed.
+"""What is known about the spread over seeds, for a reader who has run one seed.
 
-A verdict of one seed says little about a network that is sensitive to phase. Of the built-in
-scenarios many seeds were run; `builtin/spreads.json` has what they gave, by the key of the run
+The verdict of one seed says little about a network that is sensitive to phase. The built-in
+scenarios were run with many seeds; `builtin/spreads.json` has the results by the key of the run
 (`Prepared.key`), so a scenario that was changed in any way is not mistaken for one of them.
 """
 
@@ -16,7 +16,7 @@ FILE = "builtin/spreads.json"
 
 
 def sentence(key: str) -> str:
-    """For a run of one seed: the spread of the throughput ratio, or that it is not known."""
+    """A sentence for a run of one seed: the spread of the throughput ratio, if it is known."""
     known = _known().get(key)
     if known is None:
         return (

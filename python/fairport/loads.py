@@ -1,6 +1,6 @@
 """What each [[traffic]] of a run achieved: the summary's `traffic`.
 
-Each kind of load has measures of its own: long-lived flows a share of the line, transfers a
+Each kind of load has its own measures: long-lived flows have a share of the line, transfers a
 completion time, incast its rounds, requests a response time, datagrams loss and delay.
 """
 
@@ -17,25 +17,25 @@ from fairport.censored import quantiles
 from fairport.tables import Tables
 
 SMALL_BYTES = 100e3
-"""Up to this size a transfer counts as small, as in pFabric and PIAS."""
+"""A transfer of up to this size counts as small, as in pFabric and PIAS."""
 
 FEW_TIMEOUTS = 5
-"""A run that is shorter than so many minimum RTOs says so."""
+"""A run shorter than this many minimum RTOs has a caveat."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a summary has to know of one [[traffic]] besides the tables."""
+    """What a summary must know about a [[traffic]] besides the tables."""
 
     kind: str
     rounds: int | None = None
-    """Rounds of an incast; None: to the end."""
+    """Number of rounds of an incast; None: until the end."""
     start_s: float = 0.0
     """When its first round begins."""
     stop_s: float | None = None
-    """From then on no round begins; None: the end of the run."""
+    """No round begins from this time on; None: the end of the run."""
     pause_s: float = 0.0
-    """From a round's end to the next."""
+    """Time from a round's end to the next round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def summary(tables: Tables, loads: Sequence[Load], span: Span) -> list[dict[str,
 
 
 def caveats(found: Mapping[str, Any]) -> list[str]:
-    """What a reader of a run's summary must know before its numbers, one sentence each."""
+    """What a reader must know before the numbers of a run, one sentence each."""
     said = []
     simulated_s, rto_min_s = found["simulated_s"], found.get("rto_min_s")
     if rto_min_s and simulated_s < FEW_TIMEOUTS * rto_min_s:
@@ -64,7 +64,7 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
     waiting = [one for one in found.get("traffic", []) if one["unfinished"]]
     if waiting:
         each = ", ".join(
-            f"{one['unfinished']:,.0f} of {one['transfers']:,.0f} of traffic {one['index']}"
+            f"{_count(one['unfinished'])} of {_count(one['transfers'])} of traffic {one['index']}"
             f" ({one['kind']})"
             for one in waiting
         )
@@ -79,12 +79,17 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
 
 
 def host_queue_drop_share(flows: pl.DataFrame, ports: pl.DataFrame) -> float | None:
-    """Share of all drops that happened in the hosts' own queues; None without drops."""
+    """Share of all drops that were in the hosts' own queues; None without drops."""
     hosts = pl.concat([flows["src"], flows["dst"]]).unique()
     at_host = pl.col("port").str.replace(":[^:]*$", "").is_in(hosts.implode())
     drops = pl.col("drops")
     in_all, there = ports.select(drops.sum(), drops.filter(at_host).sum().alias("there")).row(0)
     return there / in_all if in_all else None
+
+
+def _count(flows: float) -> str:
+    """Of several seeds a median, which may be a half."""
+    return f"{flows:,.1f}".removesuffix(".0")
 
 
 def _ms(value_s: float) -> str:
@@ -164,7 +169,7 @@ def _entry(tables: Tables, index: int, load: Load, span: Span) -> dict[str, Any]
 
 
 def _completion(transfers: pl.DataFrame) -> dict[str, Any]:
-    """Completion times and slowdowns of transfers; one under way counts with its age."""
+    """Completion times and slowdowns of transfers; a transfer under way counts with its age."""
     small = transfers.filter(pl.col("size_bytes") <= SMALL_BYTES)
     found: dict[str, Any] = {
         "transfers": transfers.height,
@@ -178,7 +183,7 @@ def _completion(transfers: pl.DataFrame) -> dict[str, Any]:
 
 
 def _on_open_connections(launched: pl.DataFrame, flows: pl.DataFrame, span: Span) -> dict[str, Any]:
-    """The same for periodic transfers that share a connection: only those that are over."""
+    """The same for periodic transfers that share a connection; only finished ones count."""
     start, size = pl.col("start_s"), pl.col("bytes")
     over = launched.filter(start >= span.measure_from_s, start < span.measure_to_s).select(
         "bytes", lasted_s="completion_s", is_over=pl.lit(True)
@@ -202,7 +207,7 @@ def _quantiles(rows: pl.DataFrame, column: str, names: Sequence[str]) -> dict[st
 
 
 def _rounds(rounds: pl.DataFrame, load: Load, span: Span) -> dict[str, Any]:
-    """Rounds begun and done. Their times count the round under way with its age."""
+    """Rounds started and done. In their times, the round under way counts with its age."""
     done = rounds.height
     began_s = rounds["end_s"].max() + load.pause_s if done else load.start_s  # type: ignore[operator]
     latest_s = span.end_s if load.stop_s is None else min(load.stop_s, span.end_s)
@@ -235,7 +240,7 @@ def _requests(requests: pl.DataFrame, span: Span) -> dict[str, Any]:
 
 
 def _datagrams(flows: pl.DataFrame, rtt: pl.DataFrame) -> dict[str, Any]:
-    """Loss over the whole run, and the one-way delay of what arrived within the measurement."""
+    """Loss over the whole run, and one-way delay of datagrams that arrived in the measurement."""
     sent, drops = int(flows["segments_sent"].sum()), int(flows["drops"].sum())
     found: dict[str, Any] = {"sent": sent, "loss_share": drops / sent if sent else None}
     delays = metrics.rtt_by(

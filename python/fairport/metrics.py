@@ -1,7 +1,7 @@
 """What a run's tables mean: drop runs, blackouts, hop classes, fairness. Pure functions.
 
-There is one implementation of each, for every backend and for captures. What is about drop runs is
-in `fairport.drop_runs`.
+There is one implementation of each, for every backend and for captures. Functions about drop runs
+are in `fairport.drop_runs`.
 """
 
 from __future__ import annotations
@@ -26,20 +26,21 @@ from fairport.verdict import Waiting, verdict
 SCHEMA_VERSION = 1
 
 NO_VERDICT = "These flows are compared by how long they take, not by their goodput."
-"""The verdict's sentence for transfers and requests, for a caller that knows no [[traffic]]."""
+"""The verdict's sentence for transfers and requests, if the caller does not know the
+[[traffic]]."""
 
 UNKNOWN_HOPS = "hops unknown"
 """The class of flows whose hop count the backend cannot know."""
 
-# a drop run of more packets takes the whole of a small window
+# a drop run of more packets takes a whole small window
 _LONGEST_HARMLESS = 2
 
 
 def window_correlation(series: pl.DataFrame, from_s: float) -> pl.DataFrame:
-    """Pearson's correlation of each two flows' congestion windows, from `from_s` on.
+    """Pearson's correlation of the congestion windows of each pair of flows, from `from_s` on.
 
-    Columns: `flow`, `other`, `correlation`, null for a window that does not change. Only samples
-    count at which both flows have one.
+    Columns: `flow`, `other`, `correlation` (null for a window that does not change). Only times at
+    which both flows have a sample count.
     """
     windows = series.filter(pl.col("time_s") >= from_s).select("flow", "time_s", "cwnd_bytes")
     rows = []
@@ -65,7 +66,7 @@ def blackout_timeout_share(timeouts: pl.DataFrame, from_s: float, to_s: float) -
 
 
 def waiting(caused: pl.DataFrame, flows: int, from_s: float, to_s: float) -> Waiting:
-    """How long so many flows waited for timers in [from_s, to_s], and after what.
+    """How long these flows waited for timers in [from_s, to_s], and how much of it after drop runs.
 
     `caused` is what `timeout_runs` returned, for these flows.
     """
@@ -75,7 +76,7 @@ def waiting(caused: pl.DataFrame, flows: int, from_s: float, to_s: float) -> Wai
 
 
 def _waited_s(timeouts: pl.DataFrame, from_s: float, to_s: float) -> tuple[float, float]:
-    """Seconds within [from_s, to_s]: in all, and after drop runs that are not harmless."""
+    """Seconds of waiting in [from_s, to_s]: in all, and after drop runs that are not harmless."""
     period = pl.col("end_s").clip(from_s, to_s) - pl.col("start_s").clip(from_s, to_s)
     after_run = pl.col("run_length").fill_null(0) > _LONGEST_HARMLESS
     in_all, after_runs = timeouts.select(
@@ -99,7 +100,7 @@ def hop_class() -> pl.Expr:
 
 
 def class_name(hops: int | None) -> str:
-    """The name of the hop class of flows with so many hops; None: unknown."""
+    """The name of the hop class of flows with this many hops; None: unknown."""
     return UNKNOWN_HOPS if hops is None else f"{hops}-hop"
 
 
@@ -109,9 +110,9 @@ def class_summary(
     """Key figures by hop class, in order of hops; keys as in the summary.
 
     Rates are over the measurement. `throughput_ratio` is the class's mean over the mean of the
-    class with most flows (of several: the one with most hops). `longest_drop_run` is by flow: the
-    most packets in a row that any flow of the class lost at a port. The RTT is that of all samples
-    of the class's flows together, to the half per cent of a histogram's bin.
+    class with most flows (if there are several, the one with most hops). `longest_drop_run` is by
+    flow: the most packets in a row that any flow of the class lost at a port. The RTT is that of
+    all samples of the class's flows together, to the half per cent of a histogram's bin.
     """
     goodput = pl.col("goodput_bps")
     runs = drop_runs(drops, "flow").group_by("flow").agg(longest=pl.col("length").max())
@@ -158,7 +159,7 @@ def class_summary(
 
 
 def rtt_by(rtt: pl.DataFrame, group: str) -> pl.DataFrame:
-    """`rtt_mean_s` and `rtt_p99_s` of each group, from histograms merged; `rtt` has the group."""
+    """`rtt_mean_s` and `rtt_p99_s` of each group, from merged histograms; `rtt` has the group."""
     samples = pl.col("samples")
     reached = samples.cum_sum() >= 0.99 * samples.sum()
     merged = rtt.group_by(group, "rtt_s").agg(samples.sum()).sort(group, "rtt_s")
@@ -169,10 +170,10 @@ def rtt_by(rtt: pl.DataFrame, group: str) -> pl.DataFrame:
 
 
 def bottleneck(ports: pl.DataFrame) -> dict[str, Any] | None:
-    """Of the ports that drop, the one that most flows pass; of several, the one with most drops.
+    """Of the ports that drop, the one that most flows pass; among equals, that with most drops.
 
-    The port with most drops alone could be one upstream that the lone flow does not pass. Without
-    any drop it is the busiest port.
+    The port with most drops could be one upstream that the lone flow does not pass. Without any
+    drop the bottleneck is the busiest port.
     """
     worst = ports.sort(
         pl.when(pl.col("drops") > 0).then("flows").otherwise(0),
@@ -200,10 +201,10 @@ def summary(
     backend: str = "simulation",
     valid: bool = True,
 ) -> dict[str, Any]:
-    """The summary of one run, ready for JSON. Its `files` are filled when they are written.
+    """The summary of one run, ready for JSON. Its `files` are filled in when they are written.
 
-    `utilisation` is of the line, not of its payload rate: the share of the time that the wire
-    behind the bottleneck port was sending, framing included.
+    `utilisation` is that of the line, not of its payload rate: the share of the time in which the
+    line behind the bottleneck port was sending, framing included.
     """
     drops, ports = tables["drops"], tables["ports"]
     everything, flows = tables["flows"], compared(tables["flows"])
@@ -226,8 +227,8 @@ def summary(
         for name, one in classes.items()
     }
     found = verdict(classes, waited, established(flows))
-    if (fct or requests) and not is_endless(flows):
-        # Transfers are compared by how long each took, not by goodput: there is no outcast to find.
+    if (requests or everything["ideal_fct_s"].count()) and not is_endless(flows):
+        # Transfers are compared by how long each took, not by goodput, so there can be no outcast.
         found = dict.fromkeys(found, None) | {"sentence": NO_VERDICT}
     return {
         "schema_version": SCHEMA_VERSION,
@@ -259,9 +260,16 @@ def summary(
 
 
 def compared(flows: pl.DataFrame) -> pl.DataFrame:
-    """The flows whose goodputs are compared: the bulk flows; where there are none, all of TCP."""
+    """The flows whose goodputs are compared: the bulk flows; if there are none, all TCP flows.
+
+    If there are endless bulk flows, those of a given size are left out: their size decides how
+    much they deliver within the measurement.
+    """
     bulk = flows.filter(pl.col("workload") == "bulk")
-    return flows.filter(pl.col("protocol") == "tcp") if bulk.is_empty() else bulk
+    if bulk.is_empty():
+        return flows.filter(pl.col("protocol") == "tcp")
+    endless = bulk.filter(pl.col("ideal_fct_s").is_null())  # in captures, all that are long
+    return bulk if endless.is_empty() else endless
 
 
 def is_endless(flows: pl.DataFrame) -> bool:
@@ -270,6 +278,6 @@ def is_endless(flows: pl.DataFrame) -> bool:
 
 
 def established(flows: pl.DataFrame) -> Mapping[str, int]:
-    """How many flows of each hop class got through their handshake."""
+    """How many flows of each hop class completed their handshake."""
     counts = flows.group_by(hop_class()).agg(pl.col("established_s").count())
     return dict(counts.iter_rows())

@@ -1,7 +1,7 @@
 """Modes of a number over several seeds: whether its values fall into two groups, and which.
 
 A network that is sensitive to phase may end up in one of two states. Then the median describes
-neither of them, and the number to read is that of each mode with the share of its seeds.
+neither of them, and each mode must be reported with its share of the seeds.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from itertools import pairwise
 from typing import Any
 
 FEWEST = 6
-"""Of fewer values, groups say nothing."""
-# Two groups are modes if the gap between them is so large a part of all values' range, and so many
-# times the widest gap within the groups.
+"""With fewer values, groups say nothing."""
+# Two groups are modes if the gap between them is at least this share of the range of all values,
+# and at least this many times the widest gap within the groups.
 _SHARE_OF_RANGE, _TIMES_INNER_GAP = 0.35, 2.5
 _FEWEST_IN_MODE = 2
 
@@ -29,7 +29,7 @@ class Mode:
 
 
 def modes(values: Sequence[float]) -> list[Mode]:
-    """One mode, or two where the widest gap parts the values clearly; none of fewer than six."""
+    """One mode, or two if the widest gap separates the values clearly; none for fewer than six."""
     if len(values) < FEWEST:
         return []
     ordered = sorted(values)
@@ -47,7 +47,7 @@ def modes(values: Sequence[float]) -> list[Mode]:
 
 
 def sentence(runs: Sequence[Mapping[str, Any]]) -> str:
-    """The modes of the throughput ratio over the summaries of several runs; empty if not known."""
+    """The modes of the throughput ratio over the summaries of several runs, in words; or empty."""
     ratios = [run["verdict"]["ratio"] for run in runs]
     found = modes([ratio for ratio in ratios if ratio is not None])
     if not found:

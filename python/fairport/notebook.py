@@ -1,6 +1,6 @@
 """What a notebook shows: figures below a result's table, and the progress of long calls.
 
-`import fairport` calls `set_up` where IPython runs; nothing else needs this module.
+If IPython runs, `import fairport` calls `set_up`; nothing else needs this module.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from fairport.result import Result
 
 SHOWN_AFTER_S = 1.0
-"""What is done sooner shows no progress."""
+"""A call that ends sooner shows no progress."""
 _EVERY_S = 0.3
 _FIGURES = ("bars", "queue")
 
 
 def set_up(shell: Any) -> None:
-    """Has results shown with their figures in this IPython."""
+    """Makes this IPython show results with their figures."""
     formatter = shell.display_formatter.formatters["text/html"]
     formatter.for_type_by_name("fairport.result", "Result", result_html)
 
 
 def result_html(result: Result) -> str:
-    """The verdict, the table by hop class, and who gets what beside what the bottleneck does."""
+    """The verdict, the table by hop class, and two figures: goodput and the bottleneck."""
     from fairport import figures
 
     kinds = [kind for kind in _FIGURES if kind in figures.KINDS]
@@ -51,7 +51,7 @@ def _image(figure: Any) -> str:
 def watched(function: Callable[..., Any], progress: Callable[[Any, Any], Any]) -> Any:
     """The function with a progress bar in the notebook, unless the caller gives a `progress`.
 
-    `progress` makes of a bar and the function's first argument what the function calls.
+    `progress` makes the function's callback from a bar and the function's first argument.
     """
 
     @functools.wraps(function)
@@ -66,7 +66,7 @@ def watched(function: Callable[..., Any], progress: Callable[[Any, Any], Any]) -
 
 
 def of_a_run(bar: _Bar, scenario: Any) -> Callable[[int, float, int], None]:
-    """For `fp.run`: simulated time of the scenario's."""
+    """Progress of `fp.run`: simulated time of the scenario's duration."""
     from fairport.scenario import load
 
     total = load(scenario).duration.seconds
@@ -78,14 +78,14 @@ def of_a_run(bar: _Bar, scenario: Any) -> Callable[[int, float, int], None]:
 
 
 def of_many_runs(bar: _Bar, _: Any) -> Callable[[Any], None]:
-    """For `fp.compare`: runs done."""
+    """Progress of `fp.compare`: runs done."""
     return lambda done: bar.show(
         done.runs / done.of if done.of else 0.0, f"{done.runs:.1f} of {done.of} runs"
     )
 
 
 class _Bar:
-    """A bar in the cell's output, which is gone when the work is done."""
+    """A bar in the cell's output, which disappears when the work is done."""
 
     def __init__(self) -> None:
         self.started = self.last = monotonic()
@@ -99,7 +99,7 @@ class _Bar:
             self.handle.update(_screen().HTML(""))
 
     def show(self, share: float, text: str) -> None:
-        """How far it is."""
+        """Shows the progress."""
         now = monotonic()
         if now - self.started < SHOWN_AFTER_S or now - self.last < _EVERY_S:
             return

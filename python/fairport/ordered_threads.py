@@ -1,6 +1,6 @@
 """Tasks in threads, with their results in the order of the tasks.
 
-A thread that runs the engine, or waits for a worker process, has let go of the interpreter.
+A thread that runs the engine or waits for a worker process does not hold the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Stop:
         self._event = threading.Event()
 
     def set(self) -> None:
-        """From now on `check` raises."""
+        """Makes `check` raise from now on."""
         self._event.set()
 
     @property
@@ -38,7 +38,7 @@ class Stop:
         return self._event.is_set()
 
     def check(self) -> None:
-        """Raises KeyboardInterrupt when the task is to end. Called by the task now and then."""
+        """Raises KeyboardInterrupt if the task must end. The task calls this from time to time."""
         if self._event.is_set():
             raise KeyboardInterrupt
 
@@ -51,11 +51,11 @@ def in_order(
     ahead: int,
     stop: Stop,
 ) -> Generator[Value, None, None]:
-    """Yields what becomes of each task, in their order.
+    """Yields the result of each task, in the order of the tasks.
 
-    `begin` starts a task, mostly by its argument `submit`, and is called in the consumer's thread.
-    Up to `ahead` tasks are begun and not yet yielded. When the generator is closed or raises, tasks
-    that wait are dropped, and `stop` ends those that run and check it.
+    `begin` starts a task, usually with its argument `submit`; it is called in the consumer's
+    thread. At most `ahead` tasks have been started and not yet yielded. When the generator is
+    closed or raises, waiting tasks are dropped, and `stop` ends running tasks that check it.
     """
     waiting = iter(tasks)
     begun: deque[Future[Value]] = deque()

@@ -1,6 +1,6 @@
-"""What the files of `fairport/papers` say, without running or checking anything.
+"""Reads numbers from the files of `fairport/papers`, without running or checking anything.
 
-Scenarios and printed tables ask this module; `papers.catalogue` reads and checks the files whole.
+Scenarios and printed tables use this module; `papers.catalogue` reads and checks whole files.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _names: dict[str, list[str]] = {}
 
 
 def papers_folder() -> Traversable:
-    """Where the papers' folders are."""
+    """The folder that contains the papers' folders."""
     return resources.files("fairport") / "papers"
 
 
 def experiment_names() -> list[str]:
-    """The experiments there are, such as "prakash2012/fifteen-to-one".
+    """All experiments, such as "prakash2012/fifteen-to-one".
 
-    The papers come by importance (their `place`), each one's experiments in the paper's order.
+    Papers are in the order of importance (their `place`), experiments in the paper's order.
     """
     papers = papers_folder()
-    # every scenario that names an experiment asks, and the files are part of the program
+    # every scenario that names an experiment asks for it, and the files are part of the program
     if str(papers) not in _names:
         _names[str(papers)] = _listed(papers)
     return list(_names[str(papers)])
@@ -48,7 +48,7 @@ def _listed(papers: Traversable) -> list[str]:
 
 
 def folder(name: str) -> Traversable:
-    """Where an experiment's files are. Raises KeyError for an unknown one."""
+    """The folder of an experiment. Raises KeyError for an unknown one."""
     if name not in experiment_names():
         raise KeyError(name)
     paper, _, experiment = name.partition("/")
@@ -58,10 +58,10 @@ def folder(name: str) -> Traversable:
 def published_figures(name: str) -> dict[str, Any] | None:
     """The published figures of an experiment's last variant, with the summary's names for them.
 
-    `classes` has `goodput_bps_mean`, `_min`, `_max` and `throughput_ratio` (to the class with most
-    hops, the peers in each of these papers), also where the paper shows single flows
-    (`goodput_bps`). `source` is the paper, `title` the experiment. None when there are none;
-    raises KeyError for an unknown experiment.
+    `classes` has `goodput_bps_mean`, `_min`, `_max` and `throughput_ratio` (relative to the class
+    with most hops, which are the peers in each of these papers), even if the paper shows single
+    flows (`goodput_bps`). `source` is the paper, `title` the experiment. None if there are no
+    figures; raises KeyError for an unknown experiment.
     """
     place = folder(name)
     experiment: dict[str, Any] = loads((place / EXPERIMENT).read_text(encoding="utf-8"))

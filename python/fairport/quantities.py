@@ -10,30 +10,30 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 Where = Literal["form", "narrow", "over_seeds"]
-"""Which of a quantity's formats."""
+"""The formats of a quantity."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number with its title and how people are shown it."""
+    """A number with its title, unit and formats."""
 
     title: str
     unit: str = ""
     factor: float = 1
-    """From the base unit to `unit`."""
+    """Factor from the base unit to `unit`."""
     form: str = ".3g"
     narrow: str = ""
-    """Format where there is little room, as in a run's table in a terminal; without it, `form`."""
+    """Format if there is little room, as in a run's table in a terminal; default: `form`."""
     over_seeds: str = ""
-    """Format of a median with its quartiles; without it, `form`."""
+    """Format of a median with its quartiles; default: `form`."""
 
     @property
     def label(self) -> str:
-        """Title and unit, as an axis or a heading has them: "goodput (Mbit/s)"."""
+        """Title and unit for an axis or a heading: "goodput (Mbit/s)"."""
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
     def at_size(self, most: float | None) -> Quantity:
-        """The quantity in a larger unit where values up to `most` (base unit) need one: Gbit/s."""
+        """The quantity in a larger unit (Gbit/s) if values up to `most` (base units) need it."""
         larger = _LARGER.get(self.unit)
         if larger is None or most is None or abs(most * self.factor) < larger[0]:
             return self
@@ -56,7 +56,7 @@ class Quantity:
 
 _LARGE_BPS = 10e9
 
-# From which value an axis has the larger unit, a thousand times as large.
+# From this value on an axis has a unit a thousand times as large.
 _LARGER = {"Mbit/s": (2_000, "Gbit/s"), "kB": (10_000, "MB"), "ms": (10_000, "s")}
 
 _MBPS: dict[str, Any] = {"unit": "Mbit/s", "factor": 1e-6, "form": ".1f"}
@@ -121,7 +121,7 @@ _UNITS: dict[str, dict[str, Any]] = {"_bps": _MBPS, "_bytes": _KB, "_s": _MS}
 
 
 def of_number(name: str) -> Quantity:
-    """The quantity of that name; of one that is not listed, what its name says."""
+    """The quantity of that name; for an unlisted name, one made from the name."""
     if name in QUANTITIES:
         return QUANTITIES[name]
     ending = next((ending for ending in _UNITS if name.endswith(ending)), "")

@@ -1,4 +1,4 @@
-"""What a study keeps of a run: the summary and small tables, some kilobytes.
+"""A study's record of a run: the summary and small tables, some kilobytes.
 
 A run's own tables grow with its duration (every drop, every sample of a queue); a record does not.
 It is one file, a ZIP archive of one JSON document and Parquet tables: its checksums show a damaged
@@ -23,11 +23,11 @@ from fairport.trends import trends
 
 _SUMMARY = "summary.json"
 
-# so many flows' windows are compared: of more, the pairs would soon be the largest table
+# windows of this many flows are compared; the pairs of more would soon be the largest table
 _WINDOWS = 4
 
 
-# What unpacking raises where bytes are not what was written: the archive has checksums.
+# Errors of unpacking bytes that are not what was written; the archive has checksums.
 _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
     *(KeyError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException),
@@ -43,14 +43,14 @@ class Record:
     """A run, summed up."""
 
     summary: dict[str, Any]
-    """As `fairport run --json` prints it."""
+    """The summary, as `fairport run --json` prints it."""
     flows: pl.DataFrame
     """The run's table of flows without `run_id`, and `rtt_p99_s` of each."""
     ports: pl.DataFrame
     """The run's table of ports without `run_id`, of those that carry flows' data."""
     drop_runs: pl.DataFrame
-    """Drop runs by flow: `port`, `flow`, `length` in packets, `runs`: how many of that length,
-    `measured`: how many of these began within the measurement, `last_s`: when the last ended."""
+    """Drop runs by flow: `port`, `flow`, `length` in packets, `runs` (how many of that length),
+    `measured` (how many of these began within the measurement), `last_s` (when the last ended)."""
     blackouts: pl.DataFrame
     """Blackouts by their length: `port`, `ingress_port`, `length` in packets, `runs`."""
     windows: pl.DataFrame
@@ -101,7 +101,7 @@ class Record:
         return Record(summary={"model": dict(numbers)}, **tables)
 
     def named(self, scenario: str) -> Record:
-        """The same for a scenario that has another name and is the same job."""
+        """The record for a scenario with another name and the same job."""
         return replace(self, summary=self.summary | {"scenario": scenario})
 
     def to_bytes(self) -> bytes:
@@ -133,7 +133,7 @@ class Record:
 
 
 def _of_tcp(result: Result) -> pl.DataFrame:
-    """The histogram of round-trip times; a datagram's delay is none."""
+    """The histogram of round-trip times, without the delays of datagrams."""
     tcp = result.flows.filter(pl.col("protocol") == "tcp").select("flow")
     return result.rtt.join(tcp, on="flow", how="semi")
 

@@ -9,9 +9,9 @@ from typing import Any
 from fairport.loads import caveats
 
 FEWEST_FOR_QUARTILES = 4
-"""Of fewer values, quartiles would be interpolations."""
+"""With fewer values, quartiles would be interpolations."""
 
-# Of these the sum says more than the median.
+# For these keys the sum says more than the median.
 _SUMMED = ("wall_s", "packet_hops")
 
 
@@ -20,7 +20,7 @@ def summarise(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
     It has the keys of a single one, with medians for numbers, and `runs`: the summaries of each.
     `wall_s` and `packet_hops` are totals; `fingerprint` is null, because each run has its own;
-    `outcast` is what holds for more than half of the runs.
+    `outcast` is true if it is for more than half of the runs.
 
     A run that is not valid is left out and listed in `invalid_runs`. If none is valid, the summary
     is that of the last run.
@@ -66,16 +66,16 @@ def _over(values: list[Any]) -> Any:
     if isinstance(first, bool):
         return sum(present) * 2 > len(present)
     if isinstance(first, int) and all(value == first for value in present):
-        return first  # an index stays one
+        return first  # an index stays a whole number
     if isinstance(first, int | float):
         return statistics.median(present)
     if isinstance(first, dict):
         keys = dict.fromkeys(key for value in present for key in value)
         return {key: _over([value.get(key) for value in present]) for key in keys}
     if isinstance(first, list) and first and isinstance(first[0], dict):
-        # one entry per [[traffic]], the same of every run
+        # one entry per [[traffic]], the same number in every run
         return [_over(list(entries)) for entries in zip(*present, strict=True)]
-    # texts and lists: the value that all share
+    # texts and lists: the value that all runs share
     return first if all(value == first for value in present) else None
 
 

@@ -32,13 +32,13 @@ _SHOWN = (
 
 
 def run_id(scenario: Scenario) -> str:
-    """Name of a run of the scenario with its seed, as the tables' column `run_id` has it."""
+    """Name of a run of the scenario with its seed, as in the tables' column `run_id`."""
     return f"{scenario.name}-seed-{scenario.seed}"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Result:
-    """What one run gave: the scenario with one seed on one backend.
+    """The result of one run: the scenario with one seed on one backend.
 
     The tables are polars DataFrames whose columns, units and dtypes `fairport.tables` lists;
     `summary` has the keys of the command line's `--json` (`fairport.summary`); `manifest` says how
@@ -62,6 +62,13 @@ class Result:
         return str(self.manifest["run_id"])
 
     @property
+    def title(self) -> str:
+        """Of what it is: a scenario with its seed, or captures, which have none."""
+        name = self.scenario.name
+        is_captured = self.summary["backend"] == "captures"
+        return name if is_captured else f"{name}, seed {self.seed}"
+
+    @property
     def flows(self) -> pl.DataFrame:
         """One row per flow."""
         return self.tables["flows"]
@@ -75,6 +82,11 @@ class Result:
     def drops(self) -> pl.DataFrame:
         """One row per dropped packet, with the ingress port by which it came."""
         return self.tables["drops"]
+
+    @property
+    def marks(self) -> pl.DataFrame:
+        """One row per packet that was marked instead of dropped (ECN)."""
+        return self.tables["marks"]
 
     @property
     def timeouts(self) -> pl.DataFrame:

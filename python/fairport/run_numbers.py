@@ -1,8 +1,8 @@
-"""The numbers of a run: one row of a study, made straight from arrays in well under a millisecond.
+"""The numbers of a run: one row of a study, made directly from arrays in well under a millisecond.
 
-They are the summary's, under flat names; tables of polars would take longer to fill than many a run
-takes. `tests/python/test_run_numbers.py` compares the two. A number that does not apply to a run
-(completion times where no flow ends) is None.
+They are the summary's numbers, under flat names; filling tables of polars would take longer than
+many runs. `tests/python/test_run_numbers.py` compares the two. A number that does not apply to a
+run (completion times where no flow ends) is None.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ NUMBERS: dict[str, str] = {
     "delay_mean_s": "of the first traffic of UDP",
     "delay_p99_s": "of the first traffic of UDP",
 }
-"""Every number by its name, and what it is of."""
+"""Every number by name, with what it is a number of."""
 
 Better = Literal["more", "less", "even"]
-"""What is better of a number; "even": nearer to 1."""
+"""Which values of a number are better; "even": those nearer to 1."""
 
 _LESS = (
     *("timeout", "drop", "marks", "blackout", "rtt", "queue", "fct", "slowdown", "round_time"),
@@ -77,7 +77,7 @@ _LESS = (
 
 
 def better(number: str) -> Better:
-    """Where a network is better, by the name of the number."""
+    """Which values of this number are better for a network."""
     if number == "throughput_ratio":
         return "even"
     return "less" if any(part in number for part in _LESS) else "more"
@@ -86,25 +86,25 @@ def better(number: str) -> Better:
 _OF_TRAFFIC = frozenset(list(NUMBERS)[list(NUMBERS).index("rounds_done") :])
 
 TYPES: dict[str, type[pl.DataType]] = dict.fromkeys(NUMBERS, pl.Float64) | {"outcast": pl.Boolean}
-"""Of columns that hold them."""
+"""Types of the columns that hold the numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrays:
-    """What the numbers are made of: columns by table, as numpy holds them.
+    """The input of the numbers: columns by table, as numpy arrays.
 
-    A missing number is NaN, or the largest of an integer type; ports are numbers.
+    A missing number is NaN, or the largest value of an integer type; ports are numbers.
     """
 
     tables: Mapping[str, Mapping[str, Array]]
     is_tcp: Array
-    """By flow."""
+    """Whether each flow is TCP."""
     is_bulk: Array
-    """By flow."""
+    """Whether each flow is of a bulk traffic."""
 
     @staticmethod
     def of_engine(raw: Mapping[str, Any], workloads: Sequence[str]) -> Arrays:
-        """Of what `_core.Simulation.run` returned; `workloads` are the kinds of the traffic."""
+        """The arrays that `_core.Simulation.run` returned; `workloads` are the traffic's kinds."""
         flows = raw["tables"]["flows"]
         bulk = np.array([kind == "bulk" for kind in workloads] or [False])
         return Arrays(
@@ -115,7 +115,7 @@ class Arrays:
 
     @staticmethod
     def of_tables(tables: Tables) -> Arrays:
-        """Of the tables that any backend fills."""
+        """The arrays of the tables that any backend fills."""
         flows = tables["flows"]
         return Arrays(
             tables={
@@ -132,13 +132,15 @@ class Arrays:
 def numbers(
     arrays: Arrays, from_s: float, to_s: float, traffic: Sequence[Mapping[str, Any]] = ()
 ) -> Numbers:
-    """All of `NUMBERS` of a run that was measured from `from_s` to `to_s`.
+    """All of `NUMBERS` for a run that was measured from `from_s` to `to_s`.
 
-    `traffic` is the summary's, of which long-lived flows may be left out.
+    `traffic` is the summary's; entries of long-lived flows may be left out.
     """
     tables = arrays.tables
     flows = tables["flows"]
-    compared = arrays.is_bulk if arrays.is_bulk.any() else arrays.is_tcp
+    # as `metrics.compared` chooses
+    endless = arrays.is_bulk & np.isnan(flows["ideal_fct_s"])
+    compared = next((of for of in (endless, arrays.is_bulk) if of.any()), arrays.is_tcp)
     rates = flows["goodput_bps"][compared]
     squares = float((rates * rates).sum())
     found: Numbers = dict.fromkeys(NUMBERS)
@@ -154,14 +156,14 @@ def numbers(
     found |= _bottleneck(tables["ports"])
     found |= _drop_runs(tables["drops"])
     found |= _rtt(tables["rtt"])
-    # the first traffic that has a number comes last, so that it stays
+    # in reverse, so that the numbers of the first traffic that has them stay
     for entry in reversed(traffic):
         found |= {name: value for name, value in flat(entry).items() if name in _OF_TRAFFIC}
     return found
 
 
 def _classes(flows: Mapping[str, Array], compared: Array) -> Numbers:
-    """The lone class and its peers, as the verdict has them."""
+    """The numbers of the lone class and its peers, which are the verdict's."""
     hops, rates = flows["hops"][compared], flows["goodput_bps"][compared]
     members = {f"{count}-hop": hops == count for count in np.unique(hops)}
     classes = {
@@ -192,12 +194,12 @@ def _classes(flows: Mapping[str, Array], compared: Array) -> Numbers:
 
 
 def _bottleneck(ports: Mapping[str, Array]) -> Numbers:
-    """Of the port that `metrics.bottleneck` finds."""
+    """The numbers of the port that `metrics.bottleneck` finds."""
     drops = ports["drops"]
     if not len(drops):
         return {}
     crossed = np.where(drops > 0, ports["flows"], 0)
-    # the last key counts most; the first of equals, as a stable sort has it
+    # the last key counts most; among equals the first wins, as in a stable sort
     order = np.lexsort((np.arange(len(drops))[::-1], ports["busy_share"], drops, crossed))
     worst = order[-1]
     return {
@@ -238,7 +240,7 @@ def _rtt(rtt: Mapping[str, Array]) -> Numbers:
 
 
 def _columns(table: pl.DataFrame, *, text: bool) -> dict[str, Array]:
-    """The columns of numbers; with `text`, ports as numbers too."""
+    """The columns of numbers; with `text`, also the ports, as numbers."""
     found: dict[str, Array] = {}
     for column in table.iter_columns():
         if column.dtype == pl.String:

@@ -1,4 +1,4 @@
-"""Packetdrill scripts as files: finding and running them."""
+"""Finds and runs packetdrill scripts."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class ScriptResult:
     path: Path
     stack: str = ""
     failure: dict[str, Any] | None = None
-    """`kind`, `line`, `time_s`, `expected`, `actual` of the first line that does not hold."""
+    """`kind`, `line`, `time_s`, `expected`, `actual` of the first line that fails."""
     notes: list[dict[str, Any]] = field(default_factory=list)
-    """`line` and `text` of what the engine ignored."""
+    """`line` and `text` of lines that the engine ignored."""
     error: str = ""
-    """Why the script cannot be run at all."""
+    """Why the script cannot be run."""
 
     @property
     def holds(self) -> bool:
@@ -31,7 +31,7 @@ class ScriptResult:
         return not self.error and self.failure is None
 
     def document(self) -> dict[str, Any]:
-        """For programs."""
+        """The outcome as a dictionary, for JSON."""
         return {
             "file": str(self.path),
             "holds": self.holds,
@@ -42,7 +42,7 @@ class ScriptResult:
         }
 
     def text(self) -> str:
-        """For people."""
+        """The outcome as text, for people."""
         if self.error:
             return f"unreadable  {self.path}"
         if self.failure is None:
@@ -80,7 +80,7 @@ def find(paths: Iterable[Path]) -> list[Path]:
 def run(path: Path, stack: str | None = None, tolerance: Duration | None = None) -> ScriptResult:
     """Runs one script against a stack: by default the one that it names, or today's Linux.
 
-    Times may be off by `tolerance`: by default by what the script says, or else 4 ms.
+    Times may be off by `tolerance`; the default is the script's own, or else 4 ms.
 
     Raises InputError for a stack that does not exist.
     """

@@ -18,12 +18,12 @@ class Setting:
     """One setting of a stack."""
 
     name: str
-    """As scenarios write it."""
+    """Its name in scenarios."""
     value: Any
-    """As scenarios write it: "200ms", true, 10."""
+    """Its value as in scenarios: "200ms", true, 10."""
     meaning: str
     source: str
-    """Where the value comes from: a file and function, an RFC, a paper; `ours` with the reason."""
+    """The source of the value: a file and function, an RFC, a paper; or `ours` with the reason."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Stack:
     settings: list[Setting]
 
     def document(self) -> dict[str, Any]:
-        """For programs."""
+        """The stack as a dictionary, for JSON."""
         settings = [vars(setting) for setting in self.settings]
         return {"stack": self.name, "about": self.about, "settings": settings}
 

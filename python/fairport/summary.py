@@ -30,7 +30,7 @@ class HopClass(TypedDict):
     """The class's mean over the mean of the class with most flows; null if that class delivers
     nothing."""
     timeouts: int
-    """Of all its flows, as are the next three."""
+    """Over all of the class's flows, like the next three."""
     timeout_period_s: float
     drops: int
     longest_drop_run: int
@@ -41,7 +41,7 @@ class HopClass(TypedDict):
 
 
 class Bottleneck(TypedDict):
-    """Of the ports that drop, the one that most flows pass; without any drop the busiest."""
+    """Of the ports that drop, the one that most flows pass; without any drop, the busiest port."""
 
     port: str
     drops: int
@@ -51,12 +51,12 @@ class Bottleneck(TypedDict):
 
 
 class Completion(TypedDict):
-    """Transfers of one group of sizes. Quantiles count those under way with their ages."""
+    """Transfers of one group of sizes. In quantiles, transfers under way count with their ages."""
 
     flows: int
     completed: int
     fct_mean_s: float | None
-    """Of the completed ones."""
+    """Mean over the completed transfers."""
     fct_median_s: float | None
     fct_p95_s: float | None
     fct_p99_s: float | None
@@ -176,15 +176,15 @@ class Traffic(TypedDict):
 
 
 class RunVerdict(TypedDict):
-    """Who is starved. All but the sentence is null where flows are finite."""
+    """Who is starved. For finite flows, all keys except the sentence are null."""
 
     outcast: bool | None
     """Whether the class with fewest flows gets less than half of its peers' mean goodput; null,
     too, if no class has fewer flows than another."""
     ratio: float | None
-    """Its mean goodput over that of its peers."""
+    """That class's mean goodput over that of its peers."""
     blackout_timeout_share: float | None
-    """Share of its waiting for timeouts that followed three or more consecutive drops at its
+    """Share of its time waiting for timeouts that followed three or more consecutive drops at its
     ingress port."""
     sentence: str
 
@@ -197,7 +197,7 @@ class InvalidRun(TypedDict):
 
 
 class Summary(TypedDict):
-    """What one run gave."""
+    """The result of one run."""
 
     schema_version: int
     scenario: str
@@ -207,46 +207,46 @@ class Summary(TypedDict):
     fingerprint: str | None
     """Hash of the run's packet facts; null over several seeds."""
     valid: bool
-    """Whether the run counts: on the Linux backend the switch has to keep its times."""
+    """Whether the run counts: on the Linux backend the switch must be on time."""
     wall_s: float
     simulated_s: float
     measure: MeasuredSpan
     packet_hops: int
     packet_hops_per_s: float | None
     classes: dict[str, HopClass]
-    """By the class's name, such as `6-hop`."""
+    """The hop classes by name, such as `6-hop`."""
     goodput_bps_total: float
-    """Of all TCP flows."""
+    """Sum over all TCP flows."""
     utilisation: float | None
     """Share of the time that the line behind the bottleneck port was sending, framing included."""
     jain_index: float | None
-    """Over the flows that are compared; 1 is fair."""
+    """Over the compared flows; 1 is fair."""
     bottleneck: Bottleneck | None
     fct: dict[str, Completion] | None
-    """By group of size; null without transfers."""
+    """Completion times by group of size; null without transfers."""
     rounds: AllRounds | None
     requests: AllRequests | None
     udp: AllUdp | None
     verdict: RunVerdict
     spread: str
-    """What is known of the spread over seeds, for a run of one seed."""
+    """What is known about the spread over seeds, for a run of one seed."""
     host_queue_drop_share: float | None
     """Share of all drops that are in hosts' own queues; null without drops."""
     rto_min_s: float | None
-    """The largest minimum RTO of any sender."""
+    """The largest minimum RTO of any sender; null without TCP."""
     decisions_left_out: int
     """Decisions of TCP for which the table `decisions` had no room."""
     traffic: list[Traffic]
     caveats: list[str]
     """What a reader must know before the numbers, one sentence each."""
     files: list[str]
-    """What was written, relative to the folder."""
+    """The written files, relative to the folder."""
     health: NotRequired[dict[str, Any]]
-    """How well a backend in real time kept its times."""
+    """How late a real-time backend was, and what it lost."""
     faults: NotRequired[list[str]]
     """Why the run does not count."""
     captures: NotRequired[dict[str, Any]]
-    """Of `fairport analyze`: how complete the captures are."""
+    """From `fairport analyze`: how complete the captures are."""
     runs: NotRequired[list[Summary]]
     """Over several seeds: the summary of each valid run."""
     invalid_runs: NotRequired[list[InvalidRun]]

@@ -1,4 +1,4 @@
-"""The tables of a run: every column, its type, its unit and what it means, in one place.
+"""The tables of a run: every column with its type, unit and meaning, in one place.
 
 Times are in seconds from the start of the run, sizes in bytes, rates in bit/s. Every backend fills
 these tables, and no others. A value that does not exist (the end of a flow that still runs), or
@@ -59,7 +59,7 @@ def _text(name: str, text: str, null: str = "") -> Column:
     return Column(name, pl.String, "", text, null)
 
 
-# why a value is null where the ends of the flows cannot be asked
+# why a value is null if the flows' ends are out of reach
 _HOSTS_ONLY = "the backend sees packets only"
 _NO_SAMPLE = "no sample"
 
@@ -83,17 +83,17 @@ ABOUT: dict[str, str] = {
     " first million. `decisions_left_out` in the summary counts the others.",
     "queue": "One row per port and interval, of the ports that the probes watch.",
     "ports": "One row per output port.",
-    "rtt": "A histogram of round-trip times (of UDP flows, of delays one way): one row per flow and"
+    "rtt": "A histogram of round-trip times (for UDP flows, one-way delays): one row per flow and"
     " bin that has samples.",
     "rounds": "One row per round of an incast, or per periodic transfer.",
     "requests": "One row per request of a client.",
     "trace": "One row per packet that arrived at the traced port.",
-    "conversations": "One row per flow, of what captures alone show; otherwise empty.",
+    "conversations": "One row per flow, with facts that only captures show; otherwise empty.",
     "packets": "One row per packet at the ports that `--packets` names; otherwise empty.",
     "answers": "One row per packet that made a host send something: how long the host took. Only of"
     " real hosts (the Linux backend).",
 }
-"""What a row of each table is."""
+"""The meaning of each table's rows."""
 
 SCHEMA: dict[str, tuple[Column, ...]] = {
     "flows": (
@@ -118,7 +118,7 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _s("fct_s", "flow completion time", "not completed"),
         _s(
             "ideal_fct_s",
-            "the same in the empty network, all sent at once",
+            "completion time in the empty network, all data sent at once",
             "endless, or not known",
         ),
         _u64("segments_sent", "segments with payload, retransmissions included"),
@@ -130,7 +130,7 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _u64("marks", "packets of the flow marked at any port"),
         _s(
             "rtt_mean_s",
-            "mean of the sender's RTT samples; of UDP, of its datagrams' delays one way",
+            "mean of the sender's RTT samples; for UDP, mean one-way delay of its datagrams",
             _NO_SAMPLE,
         ),
         _s("rtt_min_s", "smallest RTT sample", _NO_SAMPLE),
@@ -220,7 +220,7 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _u32("round", "number of the round, or of the sender's periodic transfer, from 0"),
         _u32("flow", "flow of a transfer", "a round of many flows"),
         _s("start_s", "when its data was ready to be sent"),
-        _s("end_s", "when the last of it had arrived"),
+        _s("end_s", "when its last byte had arrived"),
         _bytes("bytes", "all of it"),
         _s("completion_s", "end_s less start_s"),
     ),

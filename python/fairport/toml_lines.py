@@ -1,8 +1,9 @@
 """The line of a TOML file at which a field is set, for messages.
 
-The standard library's reader gives no positions. It is asked instead: the statement that sets a
-field is the first one with which the file, cut behind it, has the field. So whatever TOML allows
-(dotted keys, inline tables, values of several lines) is understood as the reader understands it.
+The standard library's reader gives no positions, so it is used in another way: the statement that
+sets a field is the first one such that the file, cut after it, has the field. So everything that
+TOML allows (dotted keys, inline tables, values of several lines) is understood exactly as the
+reader does.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ from fairport.errors import InputError
 
 E = TypeVar("E", bound=InputError)
 
-# A line that may begin a statement, or is between two: a heading, a comment, `key =`, nothing.
+# A line that may begin a statement or is between two: a heading, a comment, `key =`, or empty.
 _BETWEEN = re.compile(r"""\s*(?:$|\#|\[|["'\w.\- ]+=)""")
 
 
 def line_of(text: str, path: Sequence[str | int]) -> int | None:
-    """The number of the line that begins the statement which sets the field at this path.
+    """The number of the line with which the statement begins that sets the field at this path.
 
-    If the field is not there, the line of the table that should hold it; None if there is none.
+    If the field is missing, the line of the table that should contain it; None if there is none.
     """
     lines = text.splitlines(keepends=True)
     cuts = [0, *(at for at in range(1, len(lines)) if _BETWEEN.match(lines[at])), len(lines)]
 
     def readable(number: int) -> int:
-        """The last cut up to this one that is not within a statement."""
+        """The last cut, at this one or before, that is not within a statement."""
         while _read("".join(lines[: cuts[number]])) is None:
             number -= 1
         return number
@@ -66,7 +67,7 @@ def _read(text: str) -> Any:
 
 
 def not_toml(error: TOMLDecodeError, file: str, kind: type[E], remedy: str) -> E:
-    """What the reader says against a file, at the line that it names."""
+    """The reader's error about a file, at the line that it names."""
     said = str(error)
     place = re.search(r" \(at line (\d+), column (\d+)\)$", said)
     if place:

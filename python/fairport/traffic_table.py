@@ -1,11 +1,11 @@
-"""The table by [[traffic]] that people read: one row per load, the columns that any of them has."""
+"""The table by [[traffic]] for people: one row per load, and the columns that any load has."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-# A key of `fairport.quantities`, and where the number is in an entry of the summary's `traffic`.
+# Keys of `fairport.quantities`, with the number's place in an entry of the summary's `traffic`.
 _NUMBERS: dict[str, tuple[str, ...]] = {
     "flows": ("flows",),
     "goodput_bps_total": ("goodput_bps_total",),
@@ -31,9 +31,10 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
 
 
 def table(summary: Mapping[str, Any]) -> tuple[list[str], list[tuple[str, list[Any]]]]:
-    """The columns, by the names of `fairport.quantities`, and of each load its name and numbers.
+    """The columns, by the names of `fairport.quantities`, and each load's name and numbers.
 
-    Without rows where the one traffic is long-lived flows: the table by hop class says it all.
+    There are no rows if the only traffic is long-lived flows, because the table by hop class says
+    everything.
     """
     entries = summary.get("traffic", [])
     if len(entries) <= 1 and all("jain_index" in entry for entry in entries):
@@ -50,7 +51,7 @@ def table(summary: Mapping[str, Any]) -> tuple[list[str], list[tuple[str, list[A
 
 
 def flat(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The numbers of an entry that are there, by the names of `fairport.quantities`."""
+    """The numbers that an entry has, by the names of `fairport.quantities`."""
     found = {name: _at(entry, path) for name, path in _NUMBERS.items()}
     return {name: value for name, value in found.items() if value is not None}
 
@@ -59,5 +60,5 @@ def _at(entry: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     found: Any = entry
     for part in path:
         found = found.get(part) if found else None
-    # of long-lived flows and datagrams, none is a transfer
+    # long-lived flows and datagrams have no transfers
     return None if path[0] in ("transfers", "unfinished") and not entry["transfers"] else found

@@ -1,6 +1,6 @@
-"""A run over time in two hundred steps, which is what figures over time need.
+"""A run over time in two hundred steps, which are enough for figures over time.
 
-A run's own tables have one row per drop and per sample of a flow; these are means over the steps,
+A run's own tables have one row per drop and per sample of a flow; these means over the steps are
 small enough to keep.
 """
 
@@ -17,8 +17,8 @@ STEPS = 200
 
 
 TRENDS = ("goodput_bps", "fct_s", "queue_bytes", "signals_per_s")
-"""By their names in `fairport.quantities`; the first two are of each traffic (transfers by their
-start), the others of the bottleneck's port."""
+"""Trends by their names in `fairport.quantities`. The first two are of each traffic (transfers by
+their start), the others of the bottleneck port."""
 
 _SCHEMA: dict[str, Any] = {
     "trend": pl.String,
@@ -33,8 +33,8 @@ def trends(
 ) -> pl.DataFrame:
     """`trend`, `traffic` (null: of the port), `time_s` (the middle of a step) and `value`.
 
-    The goodput is of flows that are watched (`[probes] flows`); a step is as long as the interval
-    of the series at least. A step without a transfer has no `fct_s`.
+    The goodput is that of watched flows (`[probes] flows`); a step is at least as long as the
+    interval of the series. A step without a transfer has no `fct_s`.
     """
     step_s = max(simulated_s / STEPS, series_interval_s)
     every = pl.DataFrame({"step": range(max(1, round(simulated_s / step_s)))}, {"step": pl.Int64})
@@ -43,7 +43,7 @@ def trends(
     traffics = sampled.select("traffic").unique()
     signals = pl.concat(tables[name].select("time_s", "port") for name in ("drops", "marks"))
     per_step = {
-        # a sample is of the interval before it
+        # a sample is about the interval before it
         "goodput_bps": every.join(traffics, how="cross").join(
             _steps(sampled, pl.col("time_s") - series_interval_s / 2, step_s, "traffic").agg(
                 value=pl.col("goodput_bps").sum() * series_interval_s / step_s
@@ -63,7 +63,7 @@ def trends(
             how="left",
         ),
     }
-    # a sample at the very end is of no step
+    # a sample at the very end belongs to no step
     rows = [
         table.filter(pl.col("step") < every.height).with_columns(trend=pl.lit(trend))
         for trend, table in per_step.items()

@@ -1,10 +1,12 @@
-"""The verdict on a run, in one or two computed sentences: who is starved, how much, and after what.
+"""The verdict on a run, in one or two computed sentences: who is starved, how much, and why.
 
 **Outcast** (Prakash et al. 2012): the hop class with fewest flows, the *lone class*, gets less than
-half of the mean goodput of the class with most flows. Half, because the paper calls 1:6 flows the
-onset, and the lone flow gets about half there; Jain's index is still 0.98. Of several classes with
-equally few flows, the lone class is the one with the least goodput. If all classes have equally
-many flows, there is no lone class, and whether there is an outcast has no answer (null).
+half of the mean goodput of the class with most flows. The limit is half, because the paper calls
+1:6 flows the onset, where the lone flow gets about half; Jain's index is still 0.98 there.
+
+If several classes have equally few flows, the lone class is the one with the least goodput. If all
+classes have equally many flows, there is no lone class, and the question of an outcast has no
+answer (null).
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 OUTCAST_BELOW = 0.5
-# Within this factor of its peers' goodput a class is at parity with them.
+# A class is at parity with its peers within this factor of their goodput.
 PARITY = 0.8
 
 
@@ -23,12 +25,12 @@ class Waiting:
     """How long the flows of a class waited for retransmission timers within the measurement."""
 
     mean_s: float
-    """Per flow."""
+    """Mean waiting time per flow."""
     of_s: float
     """Length of the measurement."""
     after_drop_runs: float | None
-    """Share of it that followed three or more consecutive drops at the flow's ingress port; None
-    when no flow waited."""
+    """Share of the waiting time that followed three or more consecutive drops at the flow's ingress
+    port; None if no flow waited."""
 
 
 def verdict(
@@ -38,7 +40,7 @@ def verdict(
 ) -> dict[str, Any]:
     """The summary's `verdict`: outcast, ratio, blackout_timeout_share, sentence.
 
-    `waiting` and `established` are by hop class; `established` says how many of its flows ever
+    `waiting` and `established` are by hop class; `established` is the number of flows that ever
     connected.
     """
     lone, peers = lone_and_peers(classes)
@@ -52,11 +54,11 @@ def verdict(
 
 
 def lone_and_peers(classes: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
-    """The lone class and the class that it is compared with; "" where there is none."""
+    """The lone class and the class with which it is compared; "" if there is none."""
     if not classes:
         return "", ""
     counts = {name: one["flows"] for name, one in classes.items()}
-    # Of equally large classes the one with most hops, as for `throughput_ratio`.
+    # Among equally large classes the one with most hops, as for `throughput_ratio`.
     peers = max(reversed(counts), key=counts.__getitem__)
     few = [name for name, count in counts.items() if count < counts[peers]]
     if not few:
@@ -74,14 +76,15 @@ def _sentence(
     if not classes:
         return "There are no TCP flows to compare."
     if not any(established.values()):
-        return "No flow was ever established: every handshake was lost."
+        return "No flow was established before the end of the run."
     if all(one["goodput_bps_max"] <= 0 for one in classes.values()):
         return "No flow delivered anything within the measurement."
     if not lone:
         return _without_lone_class(classes)
     subject, verb = _subject(lone, classes[lone]["flows"])
     if not established.get(lone):
-        return f"{subject} {verb('was', 'were')} never established: outcast by its lost handshake."
+        not_yet = f"{verb('was', 'were')} not established before the end of the run"
+        return f"{subject} {not_yet} (outcast)."
     ratio = classes[lone]["throughput_ratio"]
     if ratio is None:
         return f"{subject} {verb('has', 'have')} the line alone: the {peers} flows deliver nothing."
@@ -115,7 +118,7 @@ def _seconds(value: float) -> str:
 
 
 def _other_starved(classes: Mapping[str, Mapping[str, Any]], lone: str, peers: str) -> list[str]:
-    """Other classes that get less than half, a sentence each."""
+    """Other classes that get less than half, one sentence each."""
     return [
         f"The {name} flows get {ratio_in_words(one['throughput_ratio'])} the {peers} goodput."
         for name, one in classes.items()
@@ -144,7 +147,7 @@ def _subject(name: str, flows: int) -> tuple[str, Callable[[str, str], str]]:
 
 
 def ratio_in_words(ratio: float) -> str:
-    """With two significant digits: "0.16 of", "0.0031 of", "2.4 times"."""
+    """The ratio with two significant digits: "0.16 of", "0.0031 of", "2.4 times"."""
     if ratio >= 1.005:
         return f"{ratio:.3g} times" if ratio < 999.5 else f"{ratio:,.0f} times"
     return f"{ratio:.2f} of" if ratio >= 0.01 or ratio == 0 else f"{ratio:.2g} of"

@@ -90,6 +90,44 @@ def thinned(file: Path, share: float, to: Path, seed: int = 1) -> int:
     return len(all_of_them) - len(kept)
 
 
+def doubled(file: Path, to: Path, later_ns: int) -> int:
+    """A copy that holds each packet again, so much later; how many there were."""
+    head: list[bytes] = []
+    packets: list[tuple[int, bytes]] = []
+    for block in blocks(file.read_bytes()):
+        if struct.unpack_from("<I", block)[0] != _ENHANCED_PACKET:
+            head.append(block)
+            continue
+        high, low = struct.unpack_from("<2I", block, 12)
+        first_ns = high << 32 | low
+        for time_ns in first_ns, first_ns + later_ns:
+            stamp = struct.pack("<2I", *divmod(time_ns, 1 << 32))
+            packets.append((time_ns, block[:12] + stamp + block[20:]))
+    packets.sort(key=lambda packet: packet[0])
+    to.write_bytes(b"".join(head) + b"".join(block for _, block in packets))
+    return len(packets) // 2
+
+
+def merged(files: list[Path], to: Path) -> None:
+    """One capture of these, each interface once more, without directions: as mergecap makes it."""
+    announced: list[bytes] = []
+    packets: list[tuple[int, bytes]] = []
+    for file in files:
+        section, *rest = blocks(file.read_bytes())
+        first = len(announced)
+        for block in rest:
+            if struct.unpack_from("<I", block)[0] != _ENHANCED_PACKET:
+                announced.append(block)
+                continue
+            interface, high, low, kept = struct.unpack_from("<4I", block, 8)
+            end = 28 + kept + -kept % 4
+            bare = struct.pack("<2I", _ENHANCED_PACKET, end + 4)
+            bare += struct.pack("<I", first + interface) + block[12:end]
+            packets.append((high << 32 | low, bare + struct.pack("<I", end + 4)))
+    packets.sort(key=lambda packet: packet[0])
+    to.write_bytes(b"".join([section, *announced, *(block for _, block in packets)]))
+
+
 def delayed(file: Path, to: Path, by_ns: int, drift: float = 0.0) -> None:
     """A copy by a clock that is ahead by so much, and by `drift` more per second."""
     late = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -52,6 +53,9 @@ def test_a_folder_like_that_of_a_run(fairport: Command, small: Captured, tmp_pat
     folder = Path("found").absolute()
     assert (folder / "report.html").exists()
     assert {file.name for file in (folder / "figures").glob("*.png")} >= {"goodput.png"}
+    # captures have no seed
+    assert "<title>mine, seed" not in (folder / "report.html").read_text(encoding="utf-8")
+    assert load_run(folder).title == "mine"
     loaded = load_run(folder)
     assert loaded.scenario == load(scenario)
     assert loaded.drops.height == len(load_run(folder).drops)
@@ -165,6 +169,8 @@ def test_other_bad_input(fairport: Command, small: Captured, tmp_path: Path) -> 
         (): "CAPTURE: is missing",
         ("--ingress", ingress): "without --egress",
         ("--egress", egress): "without --ingress",
+        ("--ingress", ingress, "--ingress", f"B={ingress}", "--egress", egress): "is given twice",
+        (egress, f"{small.folder}/./captures/{Path(egress).name}"): "is given twice",
         ("--ingress", ingress, "--egress", other): "shares no packet",
         (egress, "--from", "2", "--to", "1"): "is not before --to",
         (egress, "--from", "2"): "is not before the end of the captures, which last 0.060 s",
@@ -176,6 +182,9 @@ def test_other_bad_input(fairport: Command, small: Captured, tmp_path: Path) -> 
         outcome = fairport("analyze", *arguments)
         assert outcome.status == 2, arguments
         assert problem in outcome.err, arguments
+    unjoined = fairport("analyze", "--ingress", ingress, "--egress", other)
+    assert "hint: give captures of the two sides" in unjoined.err
+    assert "gro off" in unjoined.err
 
 
 def flows_between(*ends: tuple[str, str]) -> dict[str, pl.DataFrame]:
@@ -216,3 +225,26 @@ def test_a_map_may_name_networks(tmp_path: Path) -> None:
     file.write_text("address,hops\n10.1.2.7/16,4\n")
     with pytest.raises(InputError, match="has host bits set"):
         groups.read_map(file)
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ("", "has no column `address`"),
+        ("host,hops\n10.0.0.1,2\n", "has no column `address`"),
+        ("address,hops\n10.0.0.1,-3\n", "line 2: is not understood: -3 is no number of hops"),
+        ("address,hops\n10.0.0.1,99999999999\n", "99999999999 is no number of hops"),
+        ("address,hops\n10.0.0.1,2\n10.0.0.1,3\n", "line 3: is not understood: 10.0.0.1 has"),
+    ],
+)
+def test_a_map_that_cannot_be_says_where(tmp_path: Path, lines: str, problem: str) -> None:
+    file = tmp_path / "map.csv"
+    file.write_text(lines)
+    with pytest.raises(InputError, match=re.escape(problem)):
+        groups.read_map(file)
+
+
+def test_a_map_of_a_spreadsheet(tmp_path: Path) -> None:
+    file = tmp_path / "map.csv"
+    file.write_text("address,name,hops\n10.0.0.1,alpha,2\n", encoding="utf-8-sig")
+    assert [one.name for one in groups.read_map(file).values()] == ["alpha"]

@@ -348,7 +348,7 @@ def test_all_mistakes_of_a_file_are_named_at_once_with_their_lines(
         "mine.toml:11: queue.kind:",
         "mine.toml:17: traffic.0.start:",
     ]
-    assert hints[0] == "hint: put `name` above the first [section]: it is of the whole file"
+    assert hints[0] == "hint: put `name` above the first [section]: it belongs to the whole file"
     assert "did you mean `delay`?" in hints[2]
     assert "did you mean `red`?" in hints[3]
 

@@ -32,6 +32,14 @@ def test_it_is_the_starved_class_that_is_kept_out_and_not_the_many(result: Resul
     assert shown.packets["time_s"].min() > result.summary["measure"]["from_s"]
 
 
+def test_the_class_that_others_are_compared_with_has_no_peers_share(result: Result) -> None:
+    classes = {name: dict(one) for name, one in result.summary["classes"].items()}
+    classes["2-hop"]["throughput_ratio"] = classes["4-hop"]["throughput_ratio"] = 6.0
+    shown = blackouts.shown(result.tables, {**result.summary, "classes": classes})
+    assert shown is not None
+    assert shown.why == "of classes with one its 6-hop flows get least"
+
+
 def test_each_recorded_blackout_is_in_the_table_of_drops(result: Result) -> None:
     runs = metrics.blackouts(result.drops)
     for port, rows in result.trace.group_by("blackout_of"):

@@ -8,7 +8,16 @@ from pathlib import Path
 import fairport as fp
 import polars as pl
 import pytest
-from captures import Captured, as_tcpdump_writes, by_run, captured, delayed, thinned
+from captures import (
+    Captured,
+    as_tcpdump_writes,
+    by_run,
+    captured,
+    delayed,
+    doubled,
+    merged,
+    thinned,
+)
 from fairport import metrics
 from fairport.backends.captures import CaptureError, Source, analyse
 
@@ -148,6 +157,8 @@ def test_an_ingress_capture_with_gaps_makes_no_drop_and_no_blackout(
         )
         assert within.height == 1, row
     assert mine.height >= theirs.height * (1 - 12 * share) - 3, "most are still found"
+    notes = " ".join(found.summary["captures"]["notes"])
+    assert ("larger buffer (-B), at ports that do not merge" in notes) == (share == 0.05)
 
 
 def test_an_egress_capture_with_gaps_makes_few_drops(outcast: Captured, tmp_path: Path) -> None:
@@ -161,6 +172,37 @@ def test_an_egress_capture_with_gaps_makes_few_drops(outcast: Captured, tmp_path
     invented = len(set(ours.select("flow", "seq").iter_rows()) - true)
     assert complete["missed_at_egress"] >= 0.9 * gone
     assert invented <= 0.05 * gone
+
+
+def test_interfaces_of_one_capture_are_sides_too(outcast: Captured, tmp_path: Path) -> None:
+    sides = [outcast.file("ingress"), outcast.file("egress")]
+    merged(sides, tmp_path / "all.pcapng")
+    found, wanted = analyse([str(tmp_path / "all.pcapng")]), analyse(list(map(str, sides)))
+    assert found.summary["captures"]["egress"] == ["s0:0"]
+    assert found.summary["captures"]["ingress"] == ["s0:1", "s0:2"]
+    columns = ["time_s", "flow", "seq", "ingress_arrival"]
+    assert found.drops.select(columns).equals(wanted.drops.select(columns))
+    assert found.flows.drop("run_id").equals(wanted.flows.drop("run_id"))
+
+
+def test_packets_that_captures_hold_twice_count_once(outcast: Captured, tmp_path: Path) -> None:
+    once = [Source(str(outcast.file(side)), side) for side in ("ingress", "egress")]
+    twice = [Source(str(tmp_path / f"{one.role}.pcapng"), one.role) for one in once]
+    packets = [
+        doubled(Path(one.file), Path(other.file), later_ns=20_000)
+        for one, other in zip(once, twice, strict=True)
+    ]
+    found, wanted = analyse(twice), analyse(once)
+    for table in ("drops", "flows", "conversations", "timeouts"):
+        ours, theirs = (result.tables[table].drop("run_id") for result in (found, wanted))
+        assert ours.equals(theirs), table
+    copies = [file["copies"] for file in found.summary["captures"]["files"]]
+    # the first packet of a flow has the identification 0, which hosts also write for none
+    flows = found.flows.height
+    assert all(0 <= of - copy <= flows for of, copy in zip(packets, copies, strict=True))
+    assert "packets twice. The copies do not count" in " ".join(found.summary["captures"]["notes"])
+    alone, known = analyse([twice[1].file]), analyse([once[1].file])
+    assert alone.flows["retransmits"].sum() <= known.flows["retransmits"].sum() + 20
 
 
 def test_clocks_that_differ_are_aligned(outcast: Captured, tmp_path: Path) -> None:

@@ -172,6 +172,9 @@ def test_a_snap_length_keeps_data(short: Scenario, tmp_path: Path) -> None:
         (["--packets", "nothing"], '--packets: "nothing" is not a port of this network'),
         (["--pcap", "bottleneck", "--no-output"], "--pcap: needs a folder for the captures"),
         (["--capture-all", "--no-output"], "--capture-all: needs a folder for the captures"),
+        (["--packets", "bottleneck", "--no-output"], "--packets: needs a folder for the table"),
+        (["--snaplen", "100"], "--snaplen: is about captures, and none is asked for"),
+        (["--pcap", " ,"], '--pcap: " ," names no port'),
     ],
 )
 def test_what_cannot_be_captured_is_refused_before_the_run(

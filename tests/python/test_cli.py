@@ -270,6 +270,20 @@ def test_the_number_of_threads_changes_nothing(short: Scenario, threads: int) ->
 
 def test_many_runs_come_in_the_order_of_their_seeds(short: Scenario) -> None:
     assert [result.seed for result in fp.run_many(short, [3, 1, 2], jobs=3)] == [3, 1, 2]
+    assert [result.seed for result in fp.run_many(short, iter((2, 1)))] == [2, 1]
+
+
+@pytest.mark.parametrize(("seeds", "jobs"), [([], 1), ([1], 0)])
+def test_no_seed_and_no_job_are_refused_before_the_first_run(seeds: list[int], jobs: int) -> None:
+    with pytest.raises(fp.InputError, match=r"is empty|is too small"):
+        fp.run_many(fp.scenario("two-switch"), seeds, jobs=jobs)
+
+
+def test_every_table_of_the_guide_is_an_attribute(short: Scenario) -> None:
+    result = fp.run(short)
+    assert result.marks is result.tables["marks"]
+    for name in ("flows", "series", "drops", "timeouts", "queue", "ports", "rtt", "trace"):
+        assert getattr(result, name) is result.tables[name]
 
 
 def test_a_narrow_terminal_gets_fewer_columns_and_no_shortened_numbers(

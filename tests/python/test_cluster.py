@@ -182,7 +182,10 @@ def test_what_is_no_scheduler_is_an_error(
         thread.join()
 
 
-@pytest.mark.parametrize("address", ["tcp://host:1", "dask://host", "nonsense", "slurm://"])
+@pytest.mark.parametrize(
+    "address",
+    ["tcp://host:1", "dask://host", "dask://host:99999", "dask://[::1", "nonsense", "slurm://"],
+)
 def test_what_is_no_address_says_so(address: str) -> None:
     with pytest.raises(InputError, match="is not the address of a cluster"), connected(address):
         pass
@@ -199,7 +202,8 @@ def test_slurm_starts_the_workers(
     log = tmp_path / "jobs"
     sbatch, scancel = tmp_path / "sbatch", tmp_path / "scancel"
     sbatch.write_text(
-        f'#!/bin/sh\ncat "$1" > {log}\nsetsid sh {log} > /dev/null 2>&1 &\n'
+        f'#!/bin/sh\n[ "$1" = --test-only ] && exit 0\n'
+        f'cat "$1" > {log}\nsetsid sh {log} > /dev/null 2>&1 &\n'
         f'echo $! >> {tmp_path}/pids\necho "Submitted batch job 7"\n'
     )
     scancel.write_text("#!/bin/sh\n")
@@ -220,6 +224,30 @@ def test_slurm_starts_the_workers(
         for pid in (tmp_path / "pids").read_text().split():
             with suppress(ProcessLookupError):
                 os.killpg(int(pid), signal.SIGKILL)
+
+
+def test_a_job_that_slurm_refuses_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("dask_jobqueue", reason="needs the extra `cluster`")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match="there is no `sbatch` here"), connected("slurm://short"):
+        pass
+    sbatch = tmp_path / "sbatch"
+    sbatch.write_text("#!/bin/sh\necho 'sbatch: error: Invalid partition name' >&2\nexit 1\n")
+    sbatch.chmod(sbatch.stat().st_mode | stat.S_IXUSR)
+    with pytest.raises(InputError, match=r"refused by Slurm: .*Invalid"), connected("slurm://shrt"):
+        pass
+
+
+@pytest.mark.parametrize("option", ["jobs=many", "jobs=0", "cores=-1", "cores=1.5"])
+def test_a_number_of_jobs_or_cores_is_one(option: str) -> None:
+    pytest.importorskip("dask_jobqueue", reason="needs the extra `cluster`")
+    with (
+        pytest.raises(InputError, match=f"is not a number of {option.partition('=')[0]}"),
+        connected(f"slurm://p?{option}"),
+    ):
+        pass
 
 
 def test_an_option_that_slurm_does_not_have_is_refused() -> None:

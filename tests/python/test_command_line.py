@@ -28,7 +28,7 @@ from fairport.scenario.load import builtin_names
         (["analyze", "a.pcap", "--from", "x"], '--from: "x" is not a number', "write digits"),
         (["run", "outcast", "--seed"], "--seed: needs a value", "see `fairport --help`"),
         (["run", "outcast", "--json=3"], "--json: takes no value", "see `fairport --help`"),
-        (["run", "outcast", "more"], '"more" is too much for fairport run', "see `fairport run --"),
+        (["run", "outcast", "more"], '"more" is one argument too many', "see `fairport run"),
         # an option of `compare`, which no option of `run` is like
         (["run", "outcast", "--metric", "a"], "--metric: is not an option of", "see `fairport run"),
         (["--bogus"], "--bogus: is not an option of fairport", "see `fairport --help`"),

@@ -15,11 +15,12 @@ import polars as pl
 import pytest
 from conftest import ENTRY, Command
 from fairport.quantities import QUANTITIES
-from fairport.scenario import Scenario
+from fairport.scenario import Scenario, load
 from fairport.study.compare import compare
 from fairport.study.comparison import Comparison
 from fairport.study.fixes import FixError
 from fairport.study.measures import MEASURES
+from fairport.study.store import Store
 
 SHORT = ["compare", "outcast-1-to-12", "--duration", "50ms", "--repeat", "2"]
 PINNED = {
@@ -295,3 +296,18 @@ def test_bad_fix_file_is_one_error(short: Scenario, tmp_path: Path) -> None:
     path = own_fix(tmp_path, "")
     with pytest.raises(FixError, match="patch"):
         compare(short, [path], repeat=1)
+
+
+def test_equal_flows_have_no_column_for_a_lone_one(tmp_path: Path) -> None:
+    traffic = [{"kind": "bulk", "from": "h4..h5", "to": "h0"}]
+    scenario = load("outcast").patch({"duration": "20ms", "traffic": traffic})
+    found = compare(scenario, ["drr"], repeat=1, store=Store(tmp_path))
+    shown = [column.key for column in found.columns]
+    assert "jain_index" in shown
+    assert "throughput_ratio" not in shown
+    assert found.ranked_by.startswith("Ranked by Jain's index: ")
+
+
+def test_a_comparison_of_no_run_is_refused() -> None:
+    with pytest.raises(fp.InputError, match="repeat: 0 is too small"):
+        fp.compare("two-switch", ["tcprand"], repeat=0)

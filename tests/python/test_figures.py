@@ -212,3 +212,25 @@ def test_large_values_are_shown_in_a_larger_unit():
     large = rate.at_size(7.5e9)
     assert (large.unit, large.shown(7.5e9)) == ("Gbit/s", "7.5")
     assert style.three_digits(999.99) == "1,000"
+
+
+def test_a_note_with_long_names_is_not_cut_off():
+    for length in (20, 200):
+        picture = style.Picture(figsize=(style.WIDTH_IN, 2))
+        style.note(picture, "m" * length)
+        (shown,) = picture.texts
+        assert shown.get_window_extent().x0 >= 0
+        assert (shown.get_fontsize() == 7) == (length == 20)
+
+
+def test_a_long_name_leaves_room_for_the_title():
+    name = "a-name-by-which-its-user-knows-a-scenario-among-all-of-his-other-ones, seed 1"
+    picture, _ = style.panels(name, "Drop runs", [1.0])
+    title, of = picture.texts
+    assert of.get_text().startswith("…")
+    assert of.get_text().endswith("other-ones, seed 1")
+    wide = style.width_in(title.get_text(), 10, "bold") + style.width_in(of.get_text(), 8)
+    assert 0.8 * style.WIDTH_IN < wide < style.WIDTH_IN - 0.3
+    assert style.panels("short, seed 1", "Drop runs", [1.0])[0].texts[1].get_text() == (
+        "short, seed 1"
+    )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from typing import Any
 
+import fairport as fp
 import polars as pl
 import pytest
 from fairport.errors import InputError
@@ -151,7 +153,8 @@ def row_of(
         ([1_000_050.0] * 4, "better by a factor of more than 10,000"),
         ([2e6] * 4, "better by a factor of more than 10,000"),
         ([101.0] * 4, "no clear difference"),
-        ([103.0] * 4, "better by a factor of 1"),
+        ([103.0] * 4, "better by a factor of 1.03"),
+        ([97.5] * 4, "worse by a factor of 1.03"),
         ([99.0] * 4, "no clear difference"),
         # with half of the seeds better and with half worse
         ([50.0, 60.0, 300.0, 400.0], "no clear difference"),
@@ -249,3 +252,33 @@ def test_what_changes_nothing_has_the_factor_one() -> None:
 def test_a_seed_that_one_of_two_lacks_is_no_gain() -> None:
     with pytest.raises(ValueError, match="zip"):
         gain("fix", rounds_done(none=[100.0, 100.0], fix=[100.0]), [INCAST])
+
+
+def test_the_ratio_beside_other_traffic_is_that_of_a_run(tmp_path) -> None:
+    # the transfers have hop counts, too, but their goodputs are not compared
+    poisson = {"kind": "poisson", "load": 0.1, "sizes": "20kB"}
+    sized = {"kind": "bulk", "from": "h5", "to": "h9", "size": "100kB"}
+    bulk = {"kind": "bulk", "from": "all", "to": "h0"}
+    scenario = load("outcast").patch({"duration": "50ms", "traffic": [bulk, poisson, sized]})
+    found = compare(scenario, ["drr"], repeat=1, store=Store(tmp_path))
+    alone = fp.run(scenario).summary
+    as_it_is = found.runs.filter(fix="none").row(0, named=True)
+    assert as_it_is["throughput_ratio"] == pytest.approx(alone["verdict"]["ratio"])
+    assert as_it_is["jain_index"] == alone["jain_index"] == alone["traffic"][0]["jain_index"]
+    assert (len(found.groups.lone_flows), len(found.groups.peer_flows)) == (1, 12)
+
+
+def test_titles_of_panels_do_not_run_into_each_other(mixed: Scenario, tmp_path) -> None:
+    request = {"kind": "request-response", "servers": "h1", "clients": "h2", "response": "5kB"}
+    both = mixed.patch({"traffic": [*mixed.document()["traffic"], request]})
+    picture = fp.plot(compare(both, ["codel"], repeat=1, store=Store(tmp_path)))
+    titles = [panel._left_title.get_window_extent() for panel in picture.axes]
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(titles, 2))
+    assert not any("equal share" in text.get_text() for text in picture.texts)
+
+
+def test_a_metric_that_does_not_exist_is_refused_before_any_run(mixed: Scenario, tmp_path) -> None:
+    store = Store(tmp_path)
+    with pytest.raises(InputError, match="is not a metric"):
+        compare(mixed, ["codel"], repeat=1, metric="fct_p98_s", store=store)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]

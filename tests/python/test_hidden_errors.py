@@ -39,7 +39,10 @@ def test_a_wrong_kind_hides_no_other_mistake_of_its_section(
     ]
     if "=" not in kind:
         assert "hint: add `kind = ...`: one of fat-tree, " in outcome.err
-    assert "hint: put `duration` above the first [section]: it is of the whole file" in outcome.err
+    assert (
+        "hint: put `duration` above the first [section]: it belongs to the whole file"
+        in outcome.err
+    )
 
 
 def test_the_hint_for_a_table_of_no_known_kind_names_no_fields_of_some_kind() -> None:

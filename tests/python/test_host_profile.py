@@ -121,7 +121,7 @@ def test_jitter_comes_on_top_of_the_times_of_hosts(profile: str) -> None:
 
 def test_jitter_is_among_what_decides_the_phase() -> None:
     host = phase_parameters(load(SCENARIO | {"host": {"jitter": "20us"}}))["host"]
-    assert host.endswith(", what comes in later by U(0, 20us)")
+    assert host.endswith(", packets arrive later by U(0, 20us)")
     assert "later" not in phase_parameters(load(SCENARIO))["host"]
 
 

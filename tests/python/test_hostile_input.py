@@ -30,6 +30,29 @@ def test_a_rate_that_a_slow_clock_makes_too_slow_is_refused(
     assert "is too slow for a link" in refused(fairport, file)[0]
 
 
+def test_of_several_rates_the_one_that_is_too_slow_is_named(
+    fairport: Command, tmp_path: Path
+) -> None:
+    links = '[{ ends = ["a", "s"] }, { ends = ["b", "s"], rate = "1 kbit/s" }]'
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        f"""name = "mine"
+[topology]
+kind = "graph"
+hosts = ["a", "b"]
+switches = ["s"]
+links = {links}
+[[traffic]]
+from = "a"
+to = "b"
+""",
+        encoding="utf-8",
+    )
+    assert 'topology.links.1.rate: "1 kbit/s" is too slow' in refused(fairport, file)[0]
+    slow = ("--set", "topology.links.1.rate=1Gbps", "--set", "link.rate=1kbps")
+    assert 'link.rate: "1kbps" is too slow' in refused(fairport, file, *slow)[0]
+
+
 @pytest.mark.parametrize("field", ["three-tier.edges_per_agg", "two-switch.peers", "star.hosts"])
 def test_a_topology_of_more_than_32_bits_is_refused_as_too_large(
     fairport: Command, field: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import socket
 import sys
@@ -287,9 +288,18 @@ def test_the_library_refuses_what_cannot_be() -> None:
     with client, accepted:
         with pytest.raises(ValueError, match="adaptive='bold'"):
             RandomizedSender(client, adaptive="bold")
+        # not a number, a variance that is zero in thousandths, more than 32 bits of them
+        for bad in (math.nan, 1), (1e-9, 1), (1, 1e7):
+            with pytest.raises(ValueError, match=r"adaptive=.* none is above"):
+                RandomizedSender(client, adaptive=(bad[0], 1, 1, bad[1]))
+        with pytest.raises(ValueError, match=r"adaptive=.* is not"):
+            RandomizedSender(client, adaptive=(1, 1, math.nan, 1))
         with pytest.raises(ValueError, match="r_min=0"):
             RandomizedSender(client, r_min=0)
         sender = RandomizedSender(client)
+        with pytest.raises(TypeError, match="bytes-like"):
+            sender.sendall(5)  # type: ignore[arg-type]
+        assert sender.segments == 0
         client.setblocking(False)
         while sender.send(bytes(1 << 20)) == 1 << 20:
             pass
@@ -300,6 +310,8 @@ def test_the_library_refuses_what_cannot_be() -> None:
             sender.sendall(bytes(1 << 24))
     with pytest.raises(OSError, match="closed"):
         sender.send(b"x")
+    with pytest.raises(OSError, match="closed"):
+        RandomizedSender(client)
     with socket.socket() as alone, pytest.raises(OSError, match=r"(?i)not connected"):
         RandomizedSender(alone)
 

@@ -7,8 +7,11 @@ from typing import Any
 import fairport as fp
 import polars as pl
 import pytest
+from fairport.cli.run_table import traffic_tables
 from fairport.loads import caveats
+from fairport.report.rows import key_figures
 from fairport.scenario import load
+from rich.console import Console
 
 NETWORK = {
     "name": "loads",
@@ -121,6 +124,20 @@ def test_a_short_run_says_so_first() -> None:
     assert "under way" in found[1]
 
 
+def test_the_minimum_rto_is_the_largest_of_all_stacks() -> None:
+    def of(**change: Any) -> float | None:
+        return fp.run(
+            NETWORK | {"duration": "5ms", "traffic": [BULK], "tcp": {}, **change}
+        ).summary["rto_min_s"]
+
+    assert of() == 0.2
+    assert of(host_tcp=[{"hosts": "h1", "stack": "rfc"}]) == 1  # RFC 6298
+    assert of(traffic=[BULK | {"tcp": {"stack": "rfc"}}]) == 1
+    assert of(host_tcp=[{"hosts": "h1", "stack": "rfc"}], tcp={"rto_min": "5ms"}) == 0.005
+    assert of(host_tcp=[{"hosts": "h1", "rto_min": "3s"}]) == 3
+    assert of(traffic=[UDP]) is None
+
+
 def test_a_run_that_is_long_enough_has_no_caveat() -> None:
     assert fp.run(NETWORK | {"traffic": [BULK]}).summary["caveats"] == []
     enough = {"simulated_s": 1.0, "rto_min_s": 0.2, "traffic": []}
@@ -172,3 +189,26 @@ def test_drops_in_the_hosts_own_queues_are_counted() -> None:
     at_hosts = result.ports.filter(pl.col("port").str.starts_with("h"))["drops"].sum()
     assert result.summary["host_queue_drop_share"] == at_hosts / result.ports["drops"].sum()
     assert at_hosts > 0
+
+
+def test_a_narrow_terminal_has_a_table_for_each_sort_of_load() -> None:
+    traffic = [BULK, BULK | {"from": "h4"}, TRANSFERS, REQUESTS, UDP]
+    summary = fp.run(NETWORK | {"traffic": traffic}).summary
+    for width, number in ((200, 1), (80, 4)):
+        console = Console(width=width)
+        tables = traffic_tables(console, summary)
+        with console.capture() as shown:
+            for table in tables:
+                console.print(table)
+        assert len(tables) == number
+        assert "…" not in shown.get()
+        names = [line.split()[0] for line in shown.get().splitlines() if line[:1].isdigit()]
+        assert names == ["0:", "1:", "2:", "3:", "4:"]
+
+
+def test_the_total_is_of_tcp_and_says_so_beside_udp() -> None:
+    notes = []
+    for traffic in ([BULK], [BULK, UDP]):
+        summary = fp.run(NETWORK | {"duration": "20ms", "traffic": traffic}).summary
+        notes += [note for name, _, note in key_figures(summary, None) if name == "Total goodput"]
+    assert notes == ["all flows", "all TCP flows"]

@@ -316,11 +316,14 @@ def test_the_speed_of_a_run_is_by_the_wall_clock_where_it_moved():
 def test_bulk_flows_are_compared_among_themselves_and_without_any_all_of_tcp():
     flows = synthetic.run(duration_s=0.1).flows.head(4)
     protocol = pl.Series("protocol", ["tcp", "tcp", "tcp", "udp"])
-    for workload, wanted in (
-        (["bulk", "incast", "bulk", "udp"], [0, 2]),
-        (["incast", "poisson", "trace", "udp"], [0, 1, 2]),
+    for workload, sizes, wanted in (
+        (["bulk", "incast", "bulk", "udp"], [None, 1, None, None], [0, 2]),
+        (["bulk", "incast", "bulk", "udp"], [None, 1, 100_000, None], [0]),  # the endless one
+        (["bulk", "incast", "bulk", "udp"], [5_000, 1, 100_000, None], [0, 2]),
+        (["incast", "poisson", "trace", "udp"], [1, 1, 1, None], [0, 1, 2]),
     ):
-        given = flows.with_columns(protocol, workload=pl.Series(workload))
+        ideal = pl.Series("ideal_fct_s", sizes, dtype=pl.Float64)
+        given = flows.with_columns(protocol, ideal, workload=pl.Series(workload))
         assert metrics.compared(given)["flow"].to_list() == [flows["flow"][n] for n in wanted]
 
 

@@ -146,9 +146,12 @@ def test_a_flow_alone_is_compared_with_nobody():
 
 def test_handshakes_that_are_lost():
     classes = {"2-hop": (1, 0.0), "6-hop": (12, 70.0)}
-    assert "never established" in verdict_on(classes, connected={"2-hop": 0})["sentence"]
+    # it may have lost its SYN, and may have begun too late
+    assert verdict_on(classes, connected={"2-hop": 0})["sentence"] == (
+        "The 2-hop flow was not established before the end of the run (outcast)."
+    )
     nobody = verdict_on({"2-hop": (1, 0.0), "6-hop": (12, 0.0)}, connected={"2-hop": 0, "6-hop": 0})
-    assert nobody["sentence"].startswith("No flow was ever established")
+    assert nobody["sentence"] == "No flow was established before the end of the run."
     assert nobody["outcast"] is False
 
 

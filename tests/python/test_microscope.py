@@ -65,6 +65,17 @@ def test_a_time_and_a_flow_can_be_asked_for(plain: Result) -> None:
     assert f"{runs['length'].max()} packets in a row" in by_number.why
 
 
+@pytest.mark.parametrize("around", ["worst", "3", "0.5s", "0.9999s"])
+def test_a_view_is_as_wide_as_asked_for_and_within_the_run(plain: Result, around: str) -> None:
+    whole = focus(plain, around, span="10s")
+    assert (whole.from_s, whole.to_s) == (0, 1)
+    # narrower than a blackout, too
+    for span, wide in ("20us", 20e-6), ("300ms", 0.3):
+        view = focus(plain, around, span=span)
+        assert view.to_s - view.from_s == pytest.approx(wide)
+        assert 0 <= view.from_s < view.to_s <= 1
+
+
 @pytest.mark.parametrize(
     ("around", "port", "span", "said"),
     [

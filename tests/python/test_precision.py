@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import fairport as fp
 import numpy as np
 import polars as pl
 import pytest
+from conftest import Command
+from fairport.errors import InputError
 from fairport.scenario import load
 from fairport.study.making import Listeners, Status
 from fairport.study.precision import Precision, more_seeds, states, summary
@@ -156,3 +161,27 @@ def test_a_sweep_goes_on_until_it_is_precise(tmp_path: object) -> None:
         half = (row["high"] - row["low"]) / 2
         assert half <= 0.1 * row["median"] or row["runs"] == 16
     assert found["runs"].sum() == seen[-1].done > 8
+
+
+def test_a_number_that_no_run_has_is_never_precise(tmp_path: Path) -> None:
+    scenario = fp.scenario("two-switch").patch(
+        {"duration": "5ms", "traffic": [{"kind": "bulk", "from": "h2..h3", "to": "h0"}]}
+    )
+    with pytest.raises(InputError, match="a number that no run has"):
+        sweep(
+            scenario,
+            {"queue.limit": ["16KiB"]},
+            keep=["throughput_ratio", "jain_index"],
+            seeds=2,
+            folder=tmp_path / "study",
+            until_precise=Precision("throughput_ratio", 0.1),
+            jobs=1,
+        )
+
+
+def test_the_most_seeds_are_of_a_precise_sweep(fairport: Command, tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text('scenario = "two-switch"\n[axes]\n"queue.limit" = ["16KiB"]\n')
+    done = fairport("sweep", str(file), "--most-seeds", "8", "--estimate")
+    assert done.status == 2
+    assert "--most-seeds: 8 has no effect without --until-precise" in done.err

@@ -5,6 +5,8 @@ from __future__ import annotations
 import fairport as fp
 import pytest
 from fairport.cli import progress
+from fairport.study.making import Status
+from fairport.study.pool import Done
 
 
 @pytest.fixture
@@ -30,6 +32,46 @@ def test_a_pipe_gets_an_announcement_and_a_line_every_ten_seconds(
     assert lines[0].endswith(" GB of memory")
     assert lines[1] == "outcast: 2.50 of 40 s simulated, 2.0 M packet-hops/s, 2 min left"
     assert len(lines) == 5
+
+
+def test_set_up_before_the_first_step_is_no_part_of_the_speed(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As on the Linux backend, which makes its network first and counts no hops."""
+    with progress.progress_bar(fp.scenario("outcast"), 2, shown=True) as move:
+        assert move is not None
+        for seconds in range(9, 29):
+            clock[0] = float(seconds)
+            move(1, (seconds - 9) / 2 + 0.01, 0)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[1:] == [
+        "outcast: 0.51 of 20 s simulated, 39 s left",
+        "outcast: 5.51 of 20 s simulated, 29 s left",
+    ]
+
+
+def test_a_run_that_is_made_again_has_its_own_speed(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress.pool_bar("validate", shown=True) as move:
+        assert move is not None
+        for seconds in range(1, 22):
+            clock[0] = float(seconds)
+            # it was not valid, and begins anew at 18 s
+            move(Done(seconds / 40 if seconds < 18 else (seconds - 17.99) / 10, 1, 0, 0))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1] == "validate: 0.2 of 1 runs, 8 s left"
+
+
+def test_runs_that_are_counted_when_they_end_are_as_fast_as_all_of_them(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress.sweep_bar("study", shown=True) as move:
+        for second, done in ((30, 1), (31, 2), (40, 4)):
+            clock[0] = float(second)
+            move(Status(done=done, of=8, reused=0, failed=0, running=4))
+    left = [line.rpartition(", ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert left == ["4 min left", "40 s left"]
 
 
 def test_what_is_done_within_ten_seconds_says_nothing(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from fairport.study.measures import MEASURES, Groups
-from fairport.study.ranking import NOTE, change, conclusion, ranking
+from fairport.study.ranking import change, conclusion, note, ranked_by, ranking
 
 LONE = Groups("2-hop", "6-hop", [0], list(range(1, 13)), "edge0.0:0")
 EQUALS = Groups("", "2-hop", [], list(range(13)), "s0:0")
@@ -122,6 +122,11 @@ def test_without_a_lone_class_jains_index_is_compared() -> None:
     (found,) = ranking([better], none, EQUALS)
     assert found.effect == "fair"
     assert found.sentence.startswith("Jain's index is 0.990 (0.980 to 0.990), 0.70 without")
+    assert found.sentence.count("Jain's index") == 1
+    assert "Jain's index" in ranked_by(EQUALS)
+    assert "lone" not in ranked_by(EQUALS) + note(EQUALS)
+    assert "of Jain's index of 0.95 and more" in note(EQUALS)
+    assert "the lone class" in ranked_by(LONE)
 
 
 NOTHING: dict[str, Any] = {
@@ -217,7 +222,7 @@ def test_an_index_that_changes_by_exactly_the_least_is_as_even() -> None:
 
 def test_the_note_says_the_limits_of_the_ranking() -> None:
     for words in (" from 0.8 to 1.25.", " by at most 0.02)", " less than 5 % of the goodput"):
-        assert words in NOTE
+        assert words in note(LONE)
 
 
 def test_two_lone_flows_take_the_plural() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import fairport as fp
 import pytest
 from conftest import Command
-from fairport.errors import InputError
+from fairport.errors import InputError, OutputError
 from fairport.files.place import place
 from fairport.scenario import Scenario
 from fairport.study.results import Study
@@ -84,6 +86,26 @@ def test_a_place_that_cannot_be_opened_says_what_is_missing() -> None:
     with pytest.raises(InputError, match="nonsense") as refused:
         place("nonsense://x/y")
     assert "fairport[s3]" in refused.value.remedy
+
+
+def test_a_store_that_refuses_says_so(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import botocore.exceptions
+
+    def refuse(*_: object, **__: object) -> None:
+        raise botocore.exceptions.NoCredentialsError
+
+    there: Any = place(f"{bucket}/x")
+    monkeypatch.setattr(there._files, "ls", refuse)
+    with pytest.raises(OutputError, match="Unable to locate credentials") as refused:
+        there.names()
+    assert "credentials" in refused.value.remedy
+
+
+def test_a_url_of_this_machine_is_a_path(tmp_path: Path) -> None:
+    there = place(f"file://{tmp_path}/new/study")
+    there.write("study.json", b"{}")
+    assert (tmp_path / "new" / "study" / "study.json").read_bytes() == b"{}"
+    assert there.local("study.json") is not None
 
 
 def test_without_the_extra_nothing_of_it_is_imported() -> None:

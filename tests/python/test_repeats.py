@@ -70,6 +70,7 @@ def test_loads_are_merged_one_by_one() -> None:
         "Not all transfers were complete when the run ended:"
         " 3 of 9 of traffic 0 (incast) were under way."
     ]
+    assert " 1.5 of 9 of traffic 0 (incast) were under way" in summarise(runs[:2])["caveats"][0]
 
 
 def test_runs_without_an_answer_have_no_verdict() -> None:

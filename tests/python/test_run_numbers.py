@@ -34,6 +34,16 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             ],
         },
     ),
+    "bulk flows, one of a given size": (
+        "outcast",
+        {
+            "duration": "100ms",
+            "traffic": [
+                {"kind": "bulk", "from": "all", "to": "h0"},
+                {"kind": "bulk", "from": "h5", "to": "h9", "size": "100kB", "start": "30ms"},
+            ],
+        },
+    ),
     "requests": (
         "outcast",
         {

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Command
-from fairport.errors import InputError
+from fairport.errors import InputError, OutputError
+from fairport.scenario.patch import assignment, read_assignments
+from fairport.study.making import Listeners
 from fairport.study.results import Study
 from fairport.study.search import search
 from fairport.study.search_file import builtin_names, gain, load, medians
@@ -58,6 +61,21 @@ def test_another_objective_is_another_search(file: str, tmp_path: Path) -> None:
     Path(file).write_text(FILE.format(more="[objective]\nutilisation = 1"))
     with pytest.raises(InputError, match="another objective: jain_index"):
         search(load(file), "tune", trials=2, folder=tmp_path / "study", jobs=1)
+
+
+def test_two_searches_are_not_under_way_in_one_folder(file: str, tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    refused: list[OutputError] = []
+
+    def ask_for_another(_status: object) -> None:
+        with pytest.raises(OutputError, match="another search is under way") as error:
+            search(load(file), "tune", trials=2, folder=folder, jobs=1, force=True)
+        refused.append(error.value)
+
+    listeners = Listeners(status=ask_for_another)
+    search(load(file), "tune", trials=2, folder=folder, jobs=1, listeners=listeners)
+    assert refused
+    assert search(load(file), "tune", trials=3, folder=folder, jobs=1).trials == 3
 
 
 def test_a_number_is_its_median_over_the_runs_that_have_it() -> None:
@@ -154,3 +172,30 @@ def test_a_space_that_cannot_be_is_refused(tmp_path: Path, dimension: str, probl
     with pytest.raises(InputError, match=problem):
         search(load(str(path)), "tune", trials=1, folder=tmp_path / "study")
     assert not (tmp_path / "study").exists()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(3, 0.25, 1e-05, True, False, "16KiB", "16 packets", "true", "3", "", " h1", 'a "b"'),
+        *(["h1", "h4..h7"], [1, [2.5, False]], {"kind": "uniform", "min": "0s", "a b": ["1 us"]}),
+    ],
+)
+def test_a_printed_setting_is_read_as_its_value(value: object) -> None:
+    (word,) = shlex.split(assignment("queue.limit", value))
+    read = read_assignments([word])
+    assert read == {"queue.limit": value}
+    assert type(read["queue.limit"]) is type(value)
+
+
+def test_the_best_point_can_be_run_as_printed(file: str, fairport: Command, tmp_path: Path) -> None:
+    Path(file).write_text(
+        'scenario = "two-switch"\n[set]\nduration = "10ms"\n[space]\n'
+        '"tcp.sack" = [true, false]\n"queue.limit" = ["16 packets", "20 packets"]\n'
+    )
+    shown = fairport("tune", file, "--trials", "1", "--jobs", "1")
+    printed = re.search(r"--set .*", shown.out)
+    assert printed, shown.err
+    settings = shlex.split(printed[0])
+    run = fairport("run", "two-switch", "--duration", "10ms", "--no-output", *settings)
+    assert run.status == 0, run.err

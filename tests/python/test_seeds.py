@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -72,3 +73,17 @@ def test_a_verdict_of_one_seed_says_what_the_spread_is_known_to_be(fairport: Com
     changed = ["run", "two-switch", "--duration", "100ms", "--no-output"]
     assert "The spread over seeds is not known here" in fairport(*changed).out
     assert "This is one seed" not in fairport(*changed, "--repeat", "2").out
+
+
+def test_labels_of_neighbouring_panels_do_not_run_into_each_other() -> None:
+    classes = {"2-hop": {"goodput_bps_mean": 9.9e6, "timeouts": 9.9, "throughput_ratio": 1}}
+    run = {"classes": classes, "jain_index": 0.99, "goodput_bps_total": 9.9e6, "traffic": []}
+    for number in (3, 4):
+        whole = {"scenario": "s", "seeds": list(range(number)), "runs": [run] * number, **run}
+        picture = seeds.draw(whole)
+        labels = [
+            label.get_window_extent() for panel in picture.axes for label in panel.get_xticklabels()
+        ]
+        assert not any(one.overlaps(other) for one, other in itertools.combinations(labels, 2))
+        said = " ".join(text.get_text() for text in picture.texts)
+        assert ("middle half" in said) == (number == 4)

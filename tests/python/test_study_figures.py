@@ -12,8 +12,9 @@ from conftest import Command
 from fairport.errors import InputError
 from fairport.figures import studies
 from fairport.figures.studies import best
-from fairport.figures.studies.view import viewed
+from fairport.figures.studies.view import chosen, viewed
 from fairport.files.place import place
+from fairport.report.study import document
 from fairport.study.model_version import model_version
 from fairport.study.results import Definition, Study, define
 from matplotlib.patches import Polygon, Rectangle
@@ -67,6 +68,7 @@ def test_a_map_has_a_cell_per_point_and_cuts_bistable_ones(study: Study) -> None
     picture = studies.draw(study, x="peers", y="queue.limit", color="throughput_ratio")
     old, new = picture.axes[:2]
     assert [axes.get_title(loc="left") for axes in (old, new)] == ["old", "new"]
+    assert picture.texts[1].get_text().endswith("; panels by stack")
     assert [sum(isinstance(p, Rectangle) for p in axes.patches) for axes in (old, new)] == [4, 3]
     assert [sum(isinstance(p, Polygon) for p in axes.patches) for axes in (old, new)] == [0, 2]
     assert [label.get_text() for label in old.get_yticklabels()] == ["4", "16"]
@@ -179,3 +181,28 @@ def test_what_cannot_be_drawn_is_refused(
     with pytest.raises(InputError, match=problem) as refused:
         studies.draw(study, **options)
     assert remedy in refused.value.remedy
+
+
+def test_few_seeds_have_a_range_and_no_interval(study: Study) -> None:
+    def said(where: str) -> list[str]:
+        lines = studies.draw(study, x="peers", y="throughput_ratio", color="stack", where=where)
+        map_ = studies.draw(study, x="peers", y="queue.limit", color="stack", where=where)
+        page = document(study, chosen(study, where))
+        return [lines.texts[2].get_text(), map_.texts[2].get_text(), page["interval"]]
+
+    assert all("95 % interval" in text for text in said("seed < 7"))
+    assert all("range" in text and "95 %" not in text for text in said("seed < 6"))
+    few = viewed(study, "throughput_ratio", ["peers"], "seed < 6").points.row(0, named=True)
+    assert (few["low"], few["high"]) == pytest.approx((0.25 * 1.001, 0.25 * 1.005))
+
+
+def test_the_number_is_the_first_that_some_run_has(study: Study) -> None:
+    assert studies.choose(study).color == "throughput_ratio"
+    without = study.to_polars().with_columns(throughput_ratio=pl.lit(None, pl.Float64))
+    for name in study.place.names("runs"):
+        study.place.remove(f"runs/{name}")
+    for row in without.iter_rows(named=True):
+        study.runs.add(row)
+    study.runs.flush()
+    assert studies.choose(study).color == "jain_index"
+    assert studies.choose(study, color="stack").number == "jain_index"

@@ -358,7 +358,7 @@ def test_another_study_is_not_mixed_with_this_one(base: Scenario, tmp_path: Path
     assert once(sweep(other, axes, seeds=2, folder=folder, force=True)) == 2
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
-    with pytest.raises(OutputError, match="holds files that are no study"):
+    with pytest.raises(OutputError, match="holds files that are not a study"):
         sweep(base, axes, seeds=1, folder=tmp_path / "mine", force=True)
 
 

@@ -162,6 +162,12 @@ def test_a_workload_that_cannot_be_is_refused(
     assert error.value.remedy
 
 
+def test_an_interval_that_is_too_long_is_shown_with_its_unit() -> None:
+    with pytest.raises(ScenarioError) as error:
+        lowered({"from": "h1..h3", "to": "h0", "stop": "2ms", "stop_interval": "1ms"})
+    assert str(error.value).startswith('workload: traffic.0.stop_interval: "1ms" makes flow 2')
+
+
 def test_a_load_above_1_can_be_allowed() -> None:
     plan = lowered({"kind": "poisson", "load": 1.2, "overload": True}).workloads[0]["pattern"]
     assert plan["load_ppm"] == 1_200_000
@@ -293,7 +299,10 @@ def test_a_trace_in_a_folder_with_a_strange_name_is_read(tmp_path: Path) -> None
 def test_a_trace_without_a_column_or_a_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "trace.csv"
     file.write_text("start_s,src,dst,bytes\n0,h1,h0,5\n", encoding="utf-8")
-    for path, problem in ((file, "has no column size_bytes"), (tmp_path / "x.csv", "is not there")):
+    for path, problem in (
+        (file, "has no column size_bytes"),
+        (tmp_path / "x.csv", "does not exist"),
+    ):
         with pytest.raises(ScenarioError) as error:
             lowered({"kind": "trace", "file": str(path)})
         assert problem in error.value.problem

@@ -1,10 +1,10 @@
-//! What a script says, once it is read.
+//! The syntax tree of a script.
 
 use fairport_units::Duration;
 
 use crate::code::Statement;
 
-/// A place in the script's text; both count from 1.
+/// A place in the text of a script. Line and column both count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// Line.
@@ -16,69 +16,69 @@ pub struct Position {
 /// A whole script.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
-    /// The stack that a comment `// fairport: stack NAME` asks for.
+    /// The stack that a comment `// fairport: stack NAME` names.
     pub stack: Option<String>,
-    /// `--name=value` at the head.
+    /// The options `--name=value` at the head of the script.
     pub options: Vec<ScriptOption>,
-    /// Back-quoted commands without a time: before the first event and after the last.
+    /// The back-quoted commands without a time, before the first event and after the last.
     pub commands: Vec<(Position, String)>,
-    /// The events in their order.
+    /// The events, in the order of the script.
     pub events: Vec<Event>,
 }
 
-/// `--name=value`.
+/// An option `--name=value` of the script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptOption {
-    /// Where it is.
+    /// The place of the option.
     pub at: Position,
-    /// Without its dashes.
+    /// The name, without the dashes.
     pub name: String,
-    /// What follows `=`.
+    /// The text after `=`, or None if there is no `=`.
     pub value: Option<String>,
 }
 
-/// Something that happens, or is expected to, at some time.
+/// Something that happens at a time of the script, or is expected to happen then.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Where its time is written.
+    /// The place of its time in the script.
     pub at: Position,
-    /// When.
+    /// The time at which it is due.
     pub time: EventTime,
-    /// What.
+    /// The action.
     pub action: Action,
 }
 
-/// When an event is due.
+/// The time at which an event is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventTime {
-    /// `1.5`: since the start of the script.
+    /// `1.5`: time since the start of the script.
     Absolute(Duration),
-    /// `+.5`: since the event before.
+    /// `+.5`: time since the previous event.
     Relative(Duration),
-    /// `*`: whenever (outbound segments only).
+    /// `*`: at any time (outbound segments only).
     Any,
-    /// `1~2`: within (outbound segments only).
+    /// `1~2`: between these times (outbound segments only).
     AbsoluteRange(Duration, Duration),
-    /// `+1~+2`: within, since the event before (outbound segments only).
+    /// `+1~+2`: between these times since the previous event (outbound segments only).
     RelativeRange(Duration, Duration),
 }
 
-/// What an event is.
+/// What happens in an event, or is expected to happen.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// `<`: the peer's segment arrives.
     Inbound(Packet),
-    /// `>`: the stack is expected to send this.
+    /// `>`: the stack is expected to send this segment.
     Outbound(Packet),
     /// A socket call of the application and its expected result.
     Call(Call),
-    /// A back-quoted command; never executed.
+    /// A back-quoted command. It is never executed.
     Command(String),
-    /// `%{ .. }%`.
+    /// `%{ .. }%`: code.
     Code(Vec<Statement>),
 }
 
-/// The codepoint in the IP header (RFC 3168 5).
+/// The ECN codepoint in the IP header (RFC 3168 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ecn {
     /// `noecn`: not ECN-capable.
@@ -87,28 +87,28 @@ pub enum Ecn {
     Ect0,
     /// `ect1`.
     Ect1,
-    /// `ect01`: either of the two; for outbound segments.
+    /// `ect01`: either of the two (outbound segments only).
     EitherEct,
     /// `ce`: congestion experienced.
     Ce,
 }
 
-/// A TCP segment as a script writes it; sequence numbers are relative.
+/// A TCP segment as a script writes it. Its sequence numbers are relative.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// `[ect0]` and the like.
+    /// The ECN codepoint, as in `[ect0]`.
     pub ecn: Option<Ecn>,
-    /// The header's byte of control bits.
+    /// The control bits, as in the header's byte.
     pub flags: u8,
-    /// First sequence number.
+    /// The first sequence number.
     pub seq: u32,
-    /// Bytes of data.
+    /// The number of bytes of data.
     pub payload: u32,
-    /// `ack N`.
+    /// The acknowledgement number of `ack N`.
     pub ack: Option<u32>,
-    /// `win N`, as in the header.
+    /// The window of `win N`, as in the header.
     pub window: Option<u16>,
-    /// The options in order; none for `<...>`: any.
+    /// The options in order, or None for `<...>`, which allows any options.
     pub options: Option<Vec<TcpOption>>,
 }
 
@@ -134,22 +134,22 @@ pub enum TcpOption {
 /// A socket call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// `...T`: when a call that blocks returns.
+    /// The time of `...T`, at which a call that blocks returns.
     pub until: Option<Duration>,
-    /// Its name.
+    /// The name of the call.
     pub name: String,
-    /// What it is called with.
+    /// The arguments.
     pub arguments: Vec<Expr>,
-    /// What it returns.
+    /// The expected return value.
     pub result: Expr,
-    /// The name of the error, where it returns -1.
+    /// The name of the expected error, if the call returns -1.
     pub errno: Option<String>,
 }
 
 /// An argument or result of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expr {
-    /// `...`: any.
+    /// `...`: any value.
     Any,
     /// A number.
     Number(i64),
@@ -163,7 +163,7 @@ pub enum Expr {
     List(Vec<Expr>),
     /// `{a, b}`.
     Group(Vec<Expr>),
-    /// `name = value` within a group, also `name(..) = value`.
+    /// `name = value` within a group. The left side may also be `name(..)`.
     Named(Box<Expr>, Box<Expr>),
     /// `a|b`.
     Or(Box<Expr>, Box<Expr>),

@@ -1,23 +1,23 @@
-//! What is between `%{` and `}%`: assertions over the fields of `tcp_info`, evaluated here. Of
-//! Python, whose syntax it is, only `assert`, `print` and assignments of expressions are read.
+//! The code between `%{` and `}%`: assertions about the fields of `tcp_info`, evaluated here. The syntax is that of
+//! Python, but only `assert`, `print` and assignments of expressions are supported.
 
 use std::collections::BTreeMap;
 
 /// One statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// Its line in the script.
+    /// The line of the statement in the script.
     pub line: u32,
-    /// What it does.
+    /// The kind of the statement.
     pub kind: StatementKind,
 }
 
-/// What a statement does.
+/// The kind of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind {
-    /// `assert condition, message`: the condition, and its text.
+    /// `assert condition, message`: the condition, and its text. The message is read but not kept.
     Assert(Operand, String),
-    /// `print(..)`: for readers of the output of other tools; does nothing.
+    /// `print(..)`: prints for the readers of other tools' output, and does nothing here.
     Print,
     /// `name = value`; `name += value` is read as `name = name + value`.
     Assign(String, Operand),
@@ -30,17 +30,17 @@ pub enum Operand {
     Number(f64),
     /// A string, for messages.
     Text(String),
-    /// A field, a constant or a name that was assigned.
+    /// A field, a constant or an assigned name.
     Name(String),
     /// `-a`, `not a`.
     Unary(Unary, Box<Operand>),
     /// `a + b`, `a and b`.
     Binary(Binary, Box<Operand>, Box<Operand>),
-    /// `a <= b < c`: each holds between neighbours.
+    /// `a <= b < c`: every pair of neighbours is compared.
     Compare(Box<Operand>, Vec<(Comparison, Operand)>),
     /// `abs(a)`, `min(a, b)`.
     Apply(String, Vec<Operand>),
-    /// `(a, b)`, for messages.
+    /// `(a, b)`, as used in messages.
     Tuple(Vec<Operand>),
 }
 
@@ -82,13 +82,13 @@ pub enum Comparison {
     GreaterOrEqual,
 }
 
-/// The values of names: what the connection says, constants, and what the script assigned.
+/// The values of names: fields of the connection, constants, and values that the script assigned.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     assigned: BTreeMap<String, f64>,
 }
 
-/// Linux's names of numbers (`tcp_states.h`, `tcp.h`).
+/// Linux's named constants (`tcp_states.h`, `tcp.h`).
 const CONSTANTS: &[(&str, f64)] = &[
     ("True", 1.0),
     ("False", 0.0),
@@ -119,22 +119,22 @@ const CONSTANTS: &[(&str, f64)] = &[
 /// Why a statement failed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// An assertion does not hold: its text, and the values of the names in it.
+    /// An assertion does not hold.
     False {
-        /// The condition as the script has it.
+        /// The condition as in the script.
         condition: String,
-        /// `name = value`, of each name in it.
+        /// The names in the condition with their values, as in `a = 1, b = 2`.
         values: String,
     },
-    /// It cannot be evaluated: why.
+    /// A statement cannot be evaluated, with the reason.
     Impossible(String),
 }
 
 impl Names {
-    /// Runs statements; `field` gives the present value of a `tcp_info` field, where there is one.
+    /// Runs statements. `field` returns the current value of a `tcp_info` field, or None if there is no such field.
     ///
     /// # Errors
-    /// The first statement that fails: its line, and why.
+    /// The line of the first statement that fails, and the reason.
     pub fn run(
         &mut self,
         statements: &[Statement],
@@ -214,11 +214,11 @@ impl Names {
                     .collect();
                 apply(function, &values?)
             }
-            Operand::Text(_) | Operand::Tuple(_) => Err("a text has no value".to_owned()),
+            Operand::Text(_) | Operand::Tuple(_) => Err("a string has no value".to_owned()),
         }
     }
 
-    /// The names in an expression with their values.
+    /// The names in an expression with their values, except constants.
     fn shown(&self, operand: &Operand, field: &impl Fn(&str) -> Option<f64>) -> String {
         let mut names = Vec::new();
         collect_names(operand, &mut names);

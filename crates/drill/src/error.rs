@@ -1,20 +1,20 @@
-//! A script that cannot be read: where, what was expected, what is there.
+//! The error of a script that cannot be read: where it is, what was expected, and what was found.
 
 use serde::Serialize;
 
 use crate::ast::Position;
 
-/// A fault of a script's text.
+/// A syntax error in a script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("line {line}, column {column}: expected {expected}, found {found}")]
 pub struct ScriptError {
-    /// Line, from 1.
+    /// The line, from 1.
     pub line: u32,
-    /// Column, from 1.
+    /// The column in characters, from 1.
     pub column: u32,
-    /// What could be there.
+    /// What is allowed there.
     pub expected: String,
-    /// What does.
+    /// What was found there.
     pub found: String,
 }
 

@@ -1,4 +1,4 @@
-//! Characters to tokens, each with its place.
+//! Splits the characters of a script into tokens with their places.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -9,15 +9,15 @@ use crate::error::ScriptError;
 /// A token.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Token {
-    /// letters, digits and underscores that are not a number
+    /// letters, digits and underscores that do not form a number
     Word(String),
-    /// decimal or hexadecimal
+    /// decimal or hexadecimal number
     Number(i64),
-    /// digits, as written, with a point among them or before them
+    /// digits as written, with a decimal point among or before them
     Decimal(String),
     Text(String),
     BackQuoted(String),
-    /// what is between `%{` and `}%`
+    /// text between `%{` and `}%`
     Code(String),
     /// `--name=value`
     Option(String, Option<String>),
@@ -28,7 +28,7 @@ pub(crate) enum Token {
 }
 
 impl Token {
-    /// As it is quoted in an error.
+    /// The token as quoted in an error.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Word(text) | Self::Decimal(text) => format!("`{text}`"),
@@ -44,7 +44,7 @@ impl Token {
     }
 }
 
-/// All tokens of a script, the last of them [`Token::End`], and the stack that a comment names.
+/// All tokens of a script, which end with [`Token::End`], and the stack that a comment names.
 pub(crate) struct Tokens {
     pub(crate) list: Vec<(Position, Token)>,
     pub(crate) stack: Option<String>,
@@ -52,7 +52,7 @@ pub(crate) struct Tokens {
 
 struct Lexer<'a> {
     rest: Peekable<Chars<'a>>,
-    /// a second look ahead
+    /// the characters after the next one, for looking ahead by two
     after: Chars<'a>,
     at: Position,
     stack: Option<String>,
@@ -195,7 +195,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// A number; or, as packetdrill has it, a word that begins with digits.
+    /// Reads a number. As in packetdrill, a word may begin with digits too.
     fn number(&mut self, start: Position) -> Result<Token, ScriptError> {
         let mut text = self.take_while(is_word);
         let point = self.peek() == Some('.');
@@ -219,7 +219,7 @@ impl Lexer<'_> {
         })
     }
 
-    /// What is between two of `quote`; a backslash takes the meaning from what follows.
+    /// Reads the text between two `quote` characters. A character after a backslash does not end it.
     fn quoted(&mut self, quote: char) -> Result<String, ScriptError> {
         let start = self.at;
         self.next();
@@ -232,7 +232,7 @@ impl Lexer<'_> {
                     text.extend(self.next());
                 }
                 Some(c) => text.push(c),
-                None => return Err(unclosed(start, &format!("`{quote}` to close what"))),
+                None => return Err(unclosed(start, &format!("`{quote}` to close the text"))),
             }
         }
     }

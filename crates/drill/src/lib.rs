@@ -1,5 +1,5 @@
-//! Scripted exchanges: a reader of the packetdrill language, and a shim of the socket calls that
-//! drives [`fairport_tcp::Connection`] in virtual time.
+//! Scripted exchanges: a reader of the packetdrill language, and a layer of socket calls that runs scripts against
+//! [`fairport_tcp::Connection`] in virtual time.
 //!
 //! ```
 //! use fairport_drill::{Options, parse, run};
@@ -19,13 +19,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The other way round, [`exchange()`] draws a random lossy exchange and writes what a stack does in it
-//! as a script, for a kernel to be compared with.
+//! In the other direction, [`exchange()`] draws a random lossy exchange and writes what a stack does in it as a script,
+//! so that a kernel can be compared with it.
 //!
-//! Not here: more than one connection, segments of other protocols, calls beyond those of one
-//! connection (`poll`, `ioctl`, ..), a send buffer that fills, a receive buffer that does. What a script asks
-//! for and is not here makes it fail with that reason, or is listed as a note where it cannot
-//! change the exchange.
+//! Not supported: more than one connection, segments of other protocols, socket calls that one connection does not need
+//! (`poll`, `ioctl`, ..), a send buffer or a receive buffer that fills up. If a script needs any of these, it fails
+//! with that reason; what cannot change the exchange is only listed as a note.
 
 pub mod ast;
 pub mod code;

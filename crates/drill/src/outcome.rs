@@ -1,54 +1,54 @@
-//! How a script ended.
+//! The outcome of a script.
 
 use fairport_units::Instant;
 use serde::Serialize;
 
-/// What came of a script.
+/// The outcome of a script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Outcome {
-    /// The stack that it ran against.
+    /// The name of the stack that the script ran against.
     pub stack: String,
-    /// The first thing that was not as the script says; none: the script passed.
+    /// The first difference from the script, or None if the script passed.
     pub failure: Option<Failure>,
-    /// What was not taken into account.
+    /// The lines that were not taken into account.
     pub notes: Vec<Note>,
 }
 
 /// A line of the script that was not taken into account, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Note {
-    /// Line of the script.
+    /// The line of the script.
     pub line: u32,
-    /// What it is about.
+    /// Why the line was not taken into account.
     pub text: String,
 }
 
-/// What kind of thing was not as the script says.
+/// The kind of a difference from the script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
-    /// A segment was sent at another time.
+    /// A segment was sent at a time that the script does not allow.
     Time,
-    /// Another segment was sent.
+    /// The stack sent a different segment.
     Segment,
-    /// Nothing was sent.
+    /// The stack sent nothing.
     Silence,
-    /// A socket call returned something else.
+    /// A socket call returned a different value.
     Call,
     /// An assertion does not hold.
     Assertion,
-    /// The script asks for something that is not modelled.
+    /// The script needs something that is not modelled.
     Unsupported,
 }
 
-/// The first thing that was not as the script says.
+/// The first difference from the script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Failure {
-    /// What kind of thing.
+    /// The kind of the difference.
     pub kind: FailureKind,
-    /// Line of the script.
+    /// The line of the script.
     pub line: u32,
-    /// When, in seconds since the start of the script.
+    /// The time of the difference, in seconds since the start of the script.
     #[serde(rename = "time_s", serialize_with = "seconds")]
     pub time: Instant,
     /// What the script says.
@@ -62,7 +62,7 @@ fn seconds<S: serde::Serializer>(time: &Instant, serializer: S) -> Result<S::Ok,
     serializer.serialize_f64(time.as_secs_f64())
 }
 
-/// A time as scripts write it: seconds, to the microsecond.
+/// A time in seconds with six decimals, as scripts write it.
 pub(crate) fn shown(time: Instant) -> String {
     let us = (time.as_ps() + 500_000) / 1_000_000;
     format!("{}.{:06} s", us / 1_000_000, us % 1_000_000)

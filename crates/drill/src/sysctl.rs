@@ -1,36 +1,36 @@
-//! Back-quoted commands: which of them say something of the stack, or of the queue that the host has below
-//! it. Nothing is ever executed.
+//! Finds the back-quoted commands that change the stack, or the queue that the host has below it. No command is ever
+//! executed.
 
 use fairport_tcp::Settings;
 use serde_json::{Map, Value, json};
 
 use crate::outcome::Note;
 
-/// What the commands ask of the stack.
+/// The changes that the commands ask for.
 #[derive(Debug, Default)]
 pub(crate) struct Sysctls {
     /// settings to override
     pub(crate) overrides: Map<String, Value>,
-    /// whether ECN is accepted and not offered, where a command says so
+    /// whether ECN is accepted but not offered, if a command says so
     pub(crate) ecn_only_accepted: Option<bool>,
-    /// what `tc qdisc` put below the stack, where a command does
+    /// the queue that `tc qdisc` put below the stack, if a command does
     pub(crate) host_queue: Option<HostQueue>,
     pub(crate) notes: Vec<Note>,
 }
 
-/// The host's queue discipline, as far as an exchange shows it.
+/// The host's queue discipline below the stack, as far as it affects an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HostQueue {
-    /// It takes every packet and sends it at once.
+    /// The queue takes every packet and sends it at once.
     Open,
-    /// It has no room: `limit 0`.
+    /// The queue has no room: `limit 0`.
     Closed,
-    /// `fq`: it asks TCP for departure times (`SK_PACING_FQ`), so TCP paces.
+    /// `fq`: the queue asks TCP for departure times (`SK_PACING_FQ`), so TCP paces.
     Paced,
 }
 
-/// What the public scripts' common helper sets, as far as a setting of ours is concerned. It also
-/// switches on what today's kernels have on anyway, which is the stack's own matter here.
+/// The kernel settings that the common helper of the public scripts makes and that have a counterpart here. The helper
+/// also switches on features that are on by default in today's kernels; here the stack decides about them.
 const DEFAULTS: &[(&str, &str)] = &[
     ("tcp_rmem", "4096 540000 15728640"),
     ("tcp_timestamps", "1"),
@@ -40,7 +40,7 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("tcp_ecn", "0"),
 ];
 
-/// Switches: the kernel's name and that of our setting.
+/// The kernel settings that are switches, and our names for them.
 const SWITCHES: &[(&str, &str)] = &[
     ("tcp_timestamps", "timestamps"),
     ("tcp_sack", "sack"),
@@ -54,8 +54,7 @@ const SWITCHES: &[(&str, &str)] = &[
 ];
 
 impl Sysctls {
-    /// Takes in the text between two back-quotes that open at `line`; `stack` says which settings
-    /// there are.
+    /// Reads the text of back-quoted commands, whose opening quote is at `line`. `stack` shows which settings exist.
     pub(crate) fn command(&mut self, line: u32, text: &str, stack: &Settings) {
         let joined = text.replace("\\\n", " ");
         for (index, command) in joined.lines().enumerate() {
@@ -86,13 +85,13 @@ impl Sysctls {
                 Some(queue) => self.host_queue = Some(queue),
                 None => self.note(line, format!("not executed: `{}`", words.join(" "))),
             },
-            // what set_sysctls.py leaves behind to undo its work
+            // the script that set_sysctls.py leaves behind to undo its changes
             _ if name.starts_with("sysctl_restore") => {}
             _ => self.note(line, format!("not executed: `{}`", words.join(" "))),
         }
     }
 
-    /// One kernel setting. `asked`: a script names it, so that it is listed where it has no
+    /// Applies one kernel setting. If the script itself names it (`asked`), it is listed in the notes when it has no
     /// counterpart here.
     fn take(&mut self, line: u32, key: &str, value: &str, stack: &Settings, asked: bool) {
         let name = key.rsplit(['.', '/']).next().unwrap_or(key);
@@ -108,7 +107,7 @@ impl Sysctls {
         let known = serde_json::to_value(stack).unwrap_or_default();
         let applies = |(name, value): &(&'static str, Value)| {
             known.get(*name).is_some_and(|present| {
-                // a setting of the same name may have other values than on and off
+                // the stack's setting of this name may not be a switch
                 std::mem::discriminant(present) == std::mem::discriminant(value)
             })
         };
@@ -126,7 +125,8 @@ impl Sysctls {
     }
 }
 
-/// `qdisc add|replace dev tun0 root fq`, `.. pfifo limit 0`: the queue of the packetdrill's device.
+/// The queue of packetdrill's device from `qdisc add|replace dev tun0 root fq` or `.. pfifo limit 0`, or None for any
+/// other command.
 fn host_queue(words: &[&str]) -> Option<HostQueue> {
     let [
         "qdisc",
@@ -148,7 +148,7 @@ fn host_queue(words: &[&str]) -> Option<HostQueue> {
     }
 }
 
-/// `-q net.ipv4.tcp_x=1 net.ipv4.tcp_y="1 2"`: names and values.
+/// The names and values in `-q net.ipv4.tcp_x=1 net.ipv4.tcp_y="1 2"`.
 fn assignments(words: &[&str]) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     for word in words {
@@ -157,7 +157,7 @@ fn assignments(words: &[&str]) -> Vec<(String, String)> {
         } else if !word.starts_with('-')
             && let Some((_, value)) = found.last_mut()
         {
-            // a quoted list of values goes on
+            // a word without `=` continues a quoted list of values
             value.push(' ');
             value.push_str(word);
         }
@@ -184,7 +184,7 @@ fn congestion_control(value: &str) -> Vec<(&'static str, Value)> {
     }
 }
 
-/// ACKs of data out of order that are held back; no kernel of today holds back more than 255.
+/// The number of ACKs of out-of-order data that may be held back. Today's kernels allow up to 255.
 fn sack_compression(value: &str) -> Vec<(&'static str, Value)> {
     let most = value.parse::<u8>().ok();
     most.map(|most| ("sack_compression", json!(most)))
@@ -192,8 +192,8 @@ fn sack_compression(value: &str) -> Vec<(&'static str, Value)> {
         .collect()
 }
 
-/// The largest receive buffer, and the window scale that announces it: Linux's
-/// `tcp_select_initial_window` shifts until the buffer fits into 16 bits.
+/// The largest receive buffer, and the window scale that announces it. As in Linux's `tcp_select_initial_window`, the
+/// scale is increased until the buffer fits into 16 bits.
 fn receive_buffer(value: &str) -> Vec<(&'static str, Value)> {
     let Some(Ok(largest)) = value.split_whitespace().nth(2).map(str::parse::<u64>) else {
         return Vec::new();

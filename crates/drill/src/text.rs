@@ -1,4 +1,4 @@
-//! Segments as scripts write them.
+//! Formats segments as scripts write them.
 
 use crate::ast::{Packet, TcpOption};
 

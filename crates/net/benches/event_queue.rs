@@ -1,12 +1,12 @@
-//! The event queue against its rivals, each as large as the number of busy links and each at its
-//! best: std's binary heap and a 4-ary heap replace their first entry in place, a winner tree
-//! with a slot a link replays one path, the timing wheel pops and inserts.
+//! The event queue compared with its alternatives. Each is as large as the number of busy links, and each
+//! is used in its fastest way: std's binary heap and a 4-ary heap replace their first entry in place, a
+//! winner tree with one slot per link replays one path, the timing wheel pops and inserts.
 //!
 //! The pattern is the engine's: the earliest link's head arrives, and that link's next head is
 //! due a frame's time or an idle span later. All must give the same events in the same order,
 //! which is checked before anything is measured.
 //!
-//! Run with `cargo bench -p fairport-net`. A benchmark, never a test.
+//! Run with `cargo bench -p fairport-net`. This is a benchmark, not a test.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,9 +21,9 @@ const EVENTS: u64 = 5_000_000;
 const CHECKED_EVENTS: usize = 200_000;
 const REPEATS: usize = 5;
 
-/// A queue of (time, id): the earliest entry is looked at and then put back later.
+/// A queue of (time, id). The earliest entry is read and then replaced by a later one.
 trait PendingEvents {
-    /// Holds id `i` at `starts[i]`.
+    /// A queue that holds id `i` at `starts[i]`.
     fn new(starts: &[Instant], typical_span: Duration) -> Self;
     fn first(&self) -> (Instant, u32);
     fn replace_first(&mut self, time: Instant);
@@ -150,7 +150,7 @@ impl PendingEvents for WinnerTree {
     }
 }
 
-/// How long each link's next head keeps its link busy, drawn beforehand.
+/// The gaps between the heads of each link, drawn before the measurement.
 struct Pattern {
     starts: Vec<Instant>,
     gaps: Vec<Duration>,
@@ -160,8 +160,8 @@ struct Pattern {
 impl Pattern {
     const GAPS: usize = 1 << 16;
 
-    /// Of four heads, two are followed by a full frame at line rate (1538 B), one by an ACK
-    /// (84 B), and one by nothing for up to the span; each a little off, as clocks are.
+    /// Of four gaps, two are the time of a full frame at line rate (1538 B), one is that of an ACK
+    /// (84 B), and one is an idle time of up to `idle`. Each varies a little, because clocks differ.
     fn new(links: usize, rate_bps: u64, idle: Duration) -> Self {
         let mut stream = Stream::new(1, "bench", links as u64);
         let bit_ps = 1_000_000_000_000 / rate_bps;
@@ -183,7 +183,7 @@ impl Pattern {
         }
     }
 
-    /// The gap after a link's `turn`-th head: the link's own, whatever order ties are served in.
+    /// The gap after a link's `turn`-th head. It does not depend on the order in which ties are served.
     fn gap(&self, id: u32, turn: u32) -> Duration {
         self.gaps[(id.wrapping_mul(7919).wrapping_add(turn)) as usize % Self::GAPS]
     }
@@ -200,7 +200,7 @@ impl Pattern {
         }
     }
 
-    /// The first events; those of one picosecond by id, for a queue need not order them.
+    /// The first events. Those of one picosecond are sorted by id, because a queue need not order them.
     fn order<Q: PendingEvents>(&self) -> Vec<(Instant, u32)> {
         let mut order = Vec::with_capacity(CHECKED_EVENTS);
         self.run::<Q>(CHECKED_EVENTS as u64, |time, id| order.push((time, id)));
@@ -209,7 +209,7 @@ impl Pattern {
         order
     }
 
-    /// Nanoseconds an event: the median of [`REPEATS`] runs.
+    /// Nanoseconds per event, as the median of [`REPEATS`] runs.
     fn measure<Q: PendingEvents>(&self) -> f64 {
         let mut runs: Vec<f64> = (0..REPEATS)
             .map(|_| {

@@ -1,5 +1,5 @@
-//! The forwarding core alone: a fixed window from 15 senders to one receiver in a k = 4 fat-tree,
-//! no TCP; a row for each queue discipline. `cargo bench -p fairport-net --bench forwarding`
+//! The forwarding core alone, without TCP: 15 senders with a fixed window send to one receiver in a k = 4
+//! fat-tree. One row per queue discipline. `cargo bench -p fairport-net --bench forwarding`
 
 use fairport_net::arbitration::{Arbiter, Rule};
 use fairport_net::framing::Framing;
@@ -29,9 +29,9 @@ impl Observer<Content> for Blind {
     fn detail(&mut self, _: &Arrival<'_, Content>) {}
 }
 
-/// The receiver acknowledges every packet; a sender sends one for every acknowledgement.
+/// The receiver acknowledges every packet; a sender sends a packet for every acknowledgement.
 struct Window {
-    /// routes by flow: there, back
+    /// by flow: the route to the receiver, and the route back
     routes: Vec<[u32; 2]>,
 }
 
@@ -62,7 +62,7 @@ impl Hosts<Content, Blind> for Window {
     }
 }
 
-/// What all ports but those of hosts have.
+/// The queue of all switch ports, and the shaper of all ports.
 struct Kind {
     name: &'static str,
     queue: Value,
@@ -71,7 +71,7 @@ struct Kind {
 
 const RATE: Rate = Rate::from_bps(1_000_000_000);
 
-/// One of each kind, none of which loses a packet: what is drawn is marked.
+/// One kind per discipline. None of them drops a packet: those that would drop at random mark instead.
 fn kinds() -> Vec<Kind> {
     let limit = json!({"packets": 100});
     let drop_tail = json!({"kind": "drop-tail", "limit": limit, "count_in_service": true});
@@ -86,7 +86,7 @@ fn kinds() -> Vec<Kind> {
             "step-marking",
             json!({"limit": limit, "count_in_service": true, "mark_above": {"packets": 20}}),
         ),
-        // probabilities that are drawn for nearly every packet
+        // with thresholds at which nearly every packet needs a random draw
         (
             "red",
             json!({
@@ -176,9 +176,9 @@ fn kinds() -> Vec<Kind> {
     kinds
 }
 
-/// A network with 15 senders that have filled their windows.
+/// A network in which 15 senders have filled their windows.
 fn at_work(kind: &Kind) -> (Network<Content, Blind>, Window) {
-    const WINDOW: u64 = 4; // fits all buffers on the way: nothing is lost, so nothing stops
+    const WINDOW: u64 = 4; // all windows fit into the buffers: no packet is lost, so no flow stops
     let tree = fat_tree(4).expect("k is even");
     let hosts = tree.hosts();
     let mut routing = DestinationSuffix::new(&tree);
@@ -208,7 +208,7 @@ fn at_work(kind: &Kind) -> (Network<Content, Blind>, Window) {
             };
             Server::new(uniform, Stream::new(1, "host", i))
         }),
-        // hosts' own ports serve first in, first out
+        // hosts' own ports must serve first in, first out
         queueing: if tree.node(tree.port(PortId(i as u32)).node).is_host {
             build(drop_tail, i)
         } else {
@@ -245,7 +245,7 @@ fn at_work(kind: &Kind) -> (Network<Content, Blind>, Window) {
 }
 
 fn main() {
-    // a row a discipline; or those named, for so many packet-hops: what a profiler counts
+    // Arguments: names of disciplines (all if there are none), and the number of packet-hops, for profilers.
     let arguments: Vec<String> = std::env::args()
         .skip(1)
         .filter(|a| a != "--bench")

@@ -1,15 +1,15 @@
-//! Which of several packets that reach one output port in the same picosecond goes first.
+//! Decides which of several packets goes first that reach one output port in the same picosecond.
 
 use serde::{Deserialize, Serialize};
 
 use crate::stream::Stream;
 
-/// The rule for simultaneous arrivals at one output port. It orders all arrivals of one instant together,
-/// never to the order in which the program found them.
+/// The rule for simultaneous arrivals at one output port. It orders all arrivals of one instant together, so the result
+/// does not depend on the order in which the program finds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// in a circle over the ingress ports, beginning behind the one that went first last time
+    /// cycles through the ingress ports, starting after the one that went first last time
     RoundRobin,
     /// lowest ingress port number first
     Fixed,
@@ -17,20 +17,20 @@ pub enum Rule {
     Random,
 }
 
-/// The rule, and what it remembers of every output port.
+/// Applies the rule, and keeps the state that it needs per output port.
 pub struct Arbiter {
     rule: Rule,
-    /// for each output port, the ingress port number that a round begins with
+    /// by output port: the ingress port number that the next round starts with
     turn: Vec<u16>,
-    /// for each output port, what a random rule draws from; no other rule has any
+    /// by output port: the random numbers of the rule `Random`; empty for other rules
     streams: Vec<Stream>,
 }
 
 impl Arbiter {
     /// An arbiter for `ports` output ports, in a run with this `seed`.
     ///
-    /// A random rule draws from a stream of each output's own, so that what is drawn at one port does
-    /// not depend on ties at another.
+    /// The rule `Random` draws from a separate stream per output port, so the draws at one port do not depend on ties
+    /// at another.
     pub fn new(rule: Rule, ports: usize, seed: u64) -> Self {
         let random = if rule == Rule::Random { ports } else { 0 };
         let stream = |port| Stream::new(seed, "arbitration", port);
@@ -41,7 +41,7 @@ impl Arbiter {
         }
     }
 
-    /// A number for each contender: the lowest goes first.
+    /// A number for a contender at `output`; the contender with the lowest number goes first.
     pub fn rank(&mut self, output: u32, ingress_number: u16) -> u64 {
         match self.rule {
             Rule::RoundRobin => u64::from(ingress_number.wrapping_sub(self.turn[output as usize])),
@@ -50,7 +50,7 @@ impl Arbiter {
         }
     }
 
-    /// Notes that `ingress_number` went first among several at `output`.
+    /// Records that `ingress_number` went first among several at `output`.
     pub fn went_first(&mut self, output: u32, ingress_number: u16) {
         self.turn[output as usize] = ingress_number.wrapping_add(1);
     }

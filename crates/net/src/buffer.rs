@@ -1,11 +1,11 @@
-//! The buffer of a port that forwards ahead: its packets may be several hops further already, so it keeps
-//! of each what the port must know, and not the packet.
+//! The buffer of a port that forwards ahead. Its packets may already be several hops further, so it does not hold
+//! packets, only what the port must know about each.
 
 use fairport_units::Instant;
 
 use crate::discipline::Backlog;
 
-/// A packet's place in a buffer.
+/// A packet's entry in a buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     /// when it stops counting against the buffer's limit
@@ -13,27 +13,27 @@ pub(crate) struct Place {
     pub(crate) frame_bytes: u32,
 }
 
-/// So many places of packets that have left may lie in front of those that wait.
+/// How many entries of packets that have left may be kept in front of those that wait.
 const MOST_LEFT: usize = 64;
 
-/// Of the packets that wait in a buffer, those that leave by the latest instant that was asked for.
+/// Counts waiting packets that leave after the end of the run, up to the latest instant asked for.
 #[derive(Clone, Copy, Debug, Default)]
 struct Late {
-    /// the first of those that wait, as it was then
+    /// the buffer's `first` for which the counts hold
     first: u32,
     packets: u32,
     bytes: u32,
 }
 
-/// The packets in a buffer, in the order in which they leave it. One cache line, and where they lie.
+/// The packets in a buffer, in the order in which they leave. One cache line, plus the list.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Buffer {
-    /// in front of `first` those that have left
+    /// entries before `first` are of packets that have left
     places: Vec<Place>,
     first: usize,
     bytes: u32,
-    /// after the end
+    /// counts after the end of the run
     late: Late,
     /// the end of the run
     end: Instant,
@@ -42,7 +42,7 @@ pub(crate) struct Buffer {
 const _: () = assert!(size_of::<Buffer>() == 64);
 
 impl Buffer {
-    /// An empty buffer in a run until `end`.
+    /// An empty buffer, in a run that lasts until `end`.
     pub(crate) fn new(end: Instant) -> Self {
         Self {
             places: Vec::new(),
@@ -53,8 +53,8 @@ impl Buffer {
         }
     }
 
-    /// What is in it at `now`. Nobody asks for an earlier instant afterwards, but perhaps for the end of
-    /// the run, which a host that is behind with sending may be past.
+    /// What is in the buffer at `now`. Later calls ask for the same or a later instant, with one exception: a host that
+    /// is late with sending may ask for an instant after the end of the run, while others still ask for earlier ones.
     #[inline]
     pub(crate) fn backlog(&mut self, now: Instant) -> Backlog {
         if now > self.end {
@@ -73,7 +73,8 @@ impl Buffer {
         }
     }
 
-    /// At most so much is in it: what was in it when it was last asked for its backlog, and what was accepted since.
+    /// Upper limit of the backlog: what was in the buffer at the last call of [`Self::backlog`], plus what was accepted
+    /// since.
     #[inline]
     pub(crate) fn most(&self) -> Backlog {
         Backlog {
@@ -82,8 +83,8 @@ impl Buffer {
         }
     }
 
-    /// Those that leave after the end stay, because what is in it at the end of the run is still to be asked. They may be
-    /// many, so each is counted once.
+    /// The backlog at an instant after the end of the run. Packets that leave after the end stay in the list, because
+    /// the backlog at the end will still be asked for. They may be many, so each is counted once.
     #[cold]
     fn after_end(&mut self, now: Instant) -> Backlog {
         let late = &mut self.late;
@@ -106,7 +107,7 @@ impl Buffer {
         }
     }
 
-    /// Accepts a packet, which does not leave before the packet accepted last.
+    /// Accepts a packet. It does not leave before the packet that was accepted last.
     #[inline]
     pub(crate) fn push(&mut self, leaves: Instant, frame_bytes: u32) {
         self.bytes += frame_bytes;
@@ -119,7 +120,7 @@ impl Buffer {
         });
     }
 
-    /// Accepts a packet that leaves it at once, not after the end of the run; nothing is in it.
+    /// Accepts a packet into an empty buffer, which it leaves at once and not after the end of the run.
     #[inline]
     pub(crate) fn pass(&mut self, leaves: Instant, frame_bytes: u32) {
         debug_assert_eq!(self.bytes, 0);
@@ -135,7 +136,7 @@ impl Buffer {
         self.places.truncate(1);
     }
 
-    /// Forgets those that have left, but for the last.
+    /// Drops the entries of packets that have left, except for the last.
     #[inline(never)]
     fn forget(&mut self) {
         self.places.drain(..self.first - 1);
@@ -146,7 +147,7 @@ impl Buffer {
         };
     }
 
-    /// The packets that are in it, and the last that left it, which may still be on its way through the port.
+    /// The packets in the buffer, and the last one that left it, which may still be on its way through the port.
     pub(crate) fn places(&self) -> impl Iterator<Item = Place> {
         self.places[self.first.saturating_sub(1)..].iter().copied()
     }
@@ -207,7 +208,7 @@ mod tests {
         assert_eq!(leaves, [3, 11, 12].map(Instant::from_us));
     }
 
-    /// A host that is behind with sending asks for instants after the end, while others still ask for earlier ones.
+    /// A host that is late with sending asks for instants after the end, while others still ask for earlier ones.
     #[test]
     fn instants_before_and_after_the_end_may_be_asked_for_in_turn() {
         let end = Instant::from_ns(5000);

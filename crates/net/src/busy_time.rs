@@ -1,20 +1,20 @@
-//! How long a port with a shaper was busy.
+//! How long a port with a shaper has been busy.
 
 use std::collections::VecDeque;
 
 use fairport_units::{Duration, Instant};
 
-/// The spans in which packets were sent or waited for tokens. A port knows them ahead.
+/// The spans in which packets were sent or waited for tokens. The port adds them in advance.
 #[derive(Debug, Default)]
 pub(crate) struct BusyTime {
-    /// sum of the spans that ended before those below
+    /// total length of the spans that were dropped from `spans`
     past: Duration,
     /// in order of time, with gaps between them
     spans: VecDeque<(Instant, Instant)>,
 }
 
 impl BusyTime {
-    /// Busy from `begin`, which is not before the end of the last span, to `end`.
+    /// Adds a busy span from `begin`, which is not before the end of the last span, to `end`.
     pub(crate) fn add(&mut self, begin: Instant, end: Instant) {
         match self.spans.back_mut() {
             Some((_, last)) if *last == begin => *last = end,
@@ -22,7 +22,7 @@ impl BusyTime {
         }
     }
 
-    /// Nobody will ask for an instant before `now`.
+    /// Drops spans that ended by `now`. Later calls must not ask for an earlier instant.
     pub(crate) fn forget(&mut self, now: Instant) {
         while let Some((begin, end)) = self.spans.front().copied()
             && end <= now
@@ -32,7 +32,7 @@ impl BusyTime {
         }
     }
 
-    /// How long it was busy until `now`.
+    /// How long the port was busy until `now`.
     pub(crate) fn until(&self, now: Instant) -> Duration {
         let part = |(begin, end): &(Instant, Instant)| (*end).min(now).saturating_sub(*begin);
         let parts = self.spans.iter().map(part);

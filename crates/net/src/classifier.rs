@@ -1,29 +1,28 @@
-//! The edge classifier of RIO-PS: separates the packets of short flows from those of long ones.
+//! The edge classifier of RIO-PS: separates packets of short flows from those of long flows.
 //!
-//! Guo & Matta, "The War Between Mice and Elephants", ICNP 2001, section 4.1: the edge router
-//! counts each flow's packets; the first `L_t` belong to a short flow. A flow that was silent for
-//! `T_u` has ended. `L_t` stays as it is, or is set anew every `T_c` such that short and long flows are in
-//! a given ratio.
+//! Guo & Matta, "The War Between Mice and Elephants", ICNP 2001, section 4.1. The edge router counts the packets of
+//! each flow, and the first `L_t` belong to a short flow. A flow that is silent for `T_u` has ended. `L_t` is constant,
+//! or is recomputed every `T_c` so that short and long flows have a given ratio.
 
 use fairport_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::BuildError;
 
-/// The class of packets of flows that are long, and of all packets where nothing classifies.
+/// The class of packets of long flows, and of all packets if nothing classifies.
 pub const LONG: u8 = 0;
-/// The class of packets of flows that are short so far.
+/// The class of packets of flows that are still short.
 pub const SHORT: u8 = 1;
 
-/// How an edge router separates short flows from long ones, as the plan of a run gives it.
+/// How an edge router separates short flows from long flows, in the plan of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// `L_t`: so many packets of a flow are short; where it is tuned, the first value
+    /// `L_t`: this many packets of a flow count as short; the first value, if `L_t` is tuned
     pub threshold_packets: u32,
-    /// `T_u`: a flow that was silent for longer has ended, and begins anew
+    /// `T_u`: a flow that is silent for longer has ended, and starts again from zero
     pub flow_timeout_ps: Duration,
-    /// how `L_t` is tuned; without it, `L_t` stays
+    /// how `L_t` is tuned; none: it is constant
     pub tuning: Option<Tuning>,
 }
 
@@ -31,17 +30,17 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tuning {
-    /// `T_c`: how often
+    /// `T_c`: time between two adjustments
     pub interval_ps: Duration,
-    /// SLR: the flows that are short for each one that is long, in parts of 10^6
+    /// SLR: number of short flows per long flow, in parts of 10^6
     pub short_to_long_ppm: u64,
 }
 
 impl Config {
-    /// The classifiers of `edges` edge routers that have seen nothing yet.
+    /// The classifiers of `edges` edge routers, without any flows yet.
     ///
     /// # Errors
-    /// If the threshold cannot be tuned so.
+    /// If the tuning has a ratio or an interval of 0.
     pub fn build(self, edges: usize) -> Result<Classifier, BuildError> {
         if let Some(tuning) = self.tuning
             && (tuning.short_to_long_ppm == 0 || tuning.interval_ps == Duration::ZERO)
@@ -57,12 +56,12 @@ impl Config {
     }
 }
 
-/// The classifiers of all edge routers, and the flows that each has seen.
+/// The classifiers of all edge routers, and the flows that they have seen.
 #[derive(Clone, Debug)]
 pub struct Classifier {
     config: Config,
     edges: Vec<Edge>,
-    /// by the number of the flow's direction
+    /// by number of the flow's direction
     flows: Vec<Flow>,
 }
 
@@ -82,7 +81,7 @@ struct Flow {
 }
 
 impl Classifier {
-    /// The classifiers of `edges` edge routers that have seen nothing yet.
+    /// The classifiers of `edges` edge routers, without any flows yet.
     pub fn new(config: Config, edges: usize) -> Self {
         let edge = Edge {
             threshold_packets: config.threshold_packets,
@@ -97,8 +96,8 @@ impl Classifier {
         }
     }
 
-    /// The class of a packet of `flow` that comes to the router `edge` at `now`. The two directions
-    /// of a connection are two flows; their numbers are small.
+    /// The class of a packet of `flow` that arrives at router `edge` at `now`. The two directions of a connection are
+    /// two flows. Flow numbers index a table, so they must be small.
     pub fn classify(&mut self, now: Instant, edge: u32, flow: u32) -> u8 {
         if now >= self.edges[edge as usize].next_tuning {
             self.tune(now, edge);
@@ -121,8 +120,8 @@ impl Classifier {
         }
     }
 
-    /// Sets `L_t` to the length that would have divided the router's present flows in the wanted
-    /// ratio. The paper names the goal and no rule; this rule needs no gain.
+    /// Sets `L_t` to the length that would have divided the router's present flows in the wanted ratio. The paper gives
+    /// the goal but no rule; this rule needs no gain.
     #[cold]
     fn tune(&mut self, now: Instant, edge: u32) {
         let Some(tuning) = self.config.tuning else {
@@ -160,7 +159,7 @@ mod tests {
         Classifier::new(config, 2)
     }
 
-    /// Sends `packets` of `flow`, a microsecond apart; returns how many were short.
+    /// Sends `packets` of `flow`, one microsecond apart. Returns how many were short.
     fn short(
         classifier: &mut Classifier,
         from: Instant,
@@ -202,13 +201,13 @@ mod tests {
         for (flow, packets) in [(0, 2), (1, 30), (2, 8), (3, 1000)] {
             short(&mut classifier, late, 0, flow, packets);
         }
-        // gone for long, and at another router: neither is counted
+        // one flow has ended, and one is at another router: neither counts
         short(&mut classifier, Instant::ZERO, 0, 4, 500);
         short(&mut classifier, late, 1, 5, 500);
-        // 3 of 4 flows are to be short: those of 2, 8 and 30 packets
+        // 3 of 4 flows should be short: those with 2, 8 and 30 packets
         let tuned = Instant::from_secs(10);
         assert_eq!(short(&mut classifier, tuned, 0, 6, 100), 30);
-        // the other router tunes by its own flow alone, which becomes short
+        // the other router tunes by its only flow, which becomes short
         assert_eq!(short(&mut classifier, tuned, 1, 7, 600), 500);
     }
 }

@@ -1,10 +1,10 @@
-//! The order of events: which link's head arrives next.
+//! The event queue: which link's first packet arrives next.
 //!
-//! A timing wheel of 4096 slots, a bitmap over them and another over its words, and a heap for what
-//! lies beyond its horizon. It holds ids of links, never packets, and each at most once, so it is as
-//! large as the number of busy links. It is exact: a slot's links are kept in order of
-//! time, and the slot's width changes the speed alone, never the order. `cargo bench -p fairport-net`
-//! compares it with a binary heap, a 4-ary heap and a winner tree.
+//! It is a timing wheel of 4096 slots, with a bitmap over the slots and another over the bitmap's words, and a heap for
+//! entries beyond the wheel's horizon. It holds ids of links, never packets, and each id at most once, so it is as
+//! large as the number of busy links. It is exact: a slot's links are kept in order of time. The width of a slot
+//! changes only the speed, never the order. `cargo bench -p fairport-net` compares it with a binary heap, a 4-ary heap
+//! and a winner tree.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,7 +24,7 @@ struct Node {
     note: u32,
 }
 
-/// An entry as a user of the queue sees it.
+/// An entry, as a user of the queue sees it.
 #[derive(Clone, Copy)]
 struct Entry {
     time: Instant,
@@ -40,7 +40,7 @@ impl Entry {
         note: 0,
     };
 
-    /// An entry of the wheel.
+    /// The entry of `id` in the wheel.
     #[inline]
     fn new(nodes: &[Node], id: u32) -> Self {
         let Node { time, note, .. } = nodes[id as usize];
@@ -57,22 +57,22 @@ pub struct EventQueue {
     shift: u32,
     /// all entries of the wheel lie in slots `current .. current + SLOTS`
     current: u64,
-    /// the earliest slot of the overflow: never within the wheel's horizon
+    /// the slot of the earliest overflow entry, which is never within the wheel's horizon
     overflow_slot: u64,
-    /// one bit per slot: whether it is occupied
+    /// one bit per slot: whether it has entries
     occupied: [u64; WORDS],
-    /// one bit per word of `occupied`: whether any of its slots is occupied
+    /// one bit per word of `occupied`: whether any of its slots has entries
     busy: u64,
     /// the first id of each slot's list
     heads: Box<[u32; SLOTS]>,
     nodes: Vec<Node>,
-    /// (time, id, note)
+    /// entries beyond the horizon: (time, id, note)
     overflow: BinaryHeap<Reverse<(Instant, u32, u32)>>,
 }
 
 impl EventQueue {
-    /// An empty queue for the ids `0..ids`, fastest when an entry is seldom further than
-    /// `typical_span` ahead of the earliest.
+    /// An empty queue for the ids `0..ids`. It is fastest if entries are rarely more than `typical_span` later than the
+    /// earliest one.
     pub fn new(ids: usize, typical_span: Duration) -> Self {
         Self {
             first: Entry::NONE,
@@ -95,7 +95,7 @@ impl EventQueue {
         }
     }
 
-    /// Has the slots as wide as is fastest for about so many entries.
+    /// Sets the width of the slots that is fastest for about this many entries.
     pub fn fit(&mut self, entries: u32) {
         let shift = shift(self.typical_span, entries);
         if shift != self.shift {
@@ -130,7 +130,8 @@ impl EventQueue {
         self.first.time
     }
 
-    /// Occupied slots: about as many as there are entries within the horizon, unless those lie close together.
+    /// Number of slots with entries. It is close to the number of entries within the horizon, unless these lie close
+    /// together.
     pub fn occupied_slots(&self) -> u32 {
         self.occupied.iter().map(|word| word.count_ones()).sum()
     }
@@ -142,8 +143,8 @@ impl EventQueue {
         (id != NIL).then_some((id, note))
     }
 
-    /// A hint: which entry is likely to come behind the earliest, its id and note. It may be another if an
-    /// entry lies beyond the horizon or is added before.
+    /// A hint: the id and note of the entry that probably follows the earliest one. It is wrong if the next entry lies
+    /// beyond the horizon, or if another is added before.
     #[inline]
     pub fn second(&self) -> Option<(u32, u32)> {
         let Entry { time, id, .. } = self.first;
@@ -154,8 +155,8 @@ impl EventQueue {
         Some((id, self.nodes.get(id as usize)?.note))
     }
 
-    /// Adds `id`, which must not be in the queue, at a time not before the last one popped, and with
-    /// it a note on what comes then.
+    /// Adds `id` at a time not before the last one popped. `id` must not be in the queue. `note` says what happens
+    /// then, and is returned with the id.
     #[expect(
         clippy::inline_always,
         reason = "the hot loop: a call costs a tenth of it"
@@ -175,8 +176,8 @@ impl EventQueue {
         }
     }
 
-    /// Takes the earliest entry, if it is before `end`. Entries of the same time come in no particular
-    /// order, and one at [`Instant::NEVER`] never comes.
+    /// Removes the earliest entry and returns it, if it is before `end`. Entries at the same time come in no particular
+    /// order. An entry at [`Instant::NEVER`] never comes.
     #[expect(
         clippy::inline_always,
         reason = "the hot loop: a call costs a tenth of it"
@@ -197,7 +198,7 @@ impl EventQueue {
         let nodes = &self.nodes[..];
         let next = nodes[id as usize].next;
         self.heads[index] = next;
-        // whether a slot holds a second entry cannot be foreseen, so nothing branches on that
+        // whether a slot holds a second entry cannot be predicted, so there is no branch on it
         let word = index / 64;
         self.occupied[word] &= !(u64::from(next == NIL) << (index % 64));
         self.busy &= !(u64::from(self.occupied[word] == 0) << word);
@@ -214,7 +215,7 @@ impl EventQueue {
     fn link(&mut self, slot: u64, time: Instant, id: u32, note: u32) {
         let index = slot as usize % SLOTS;
         let (word, bit) = (index / 64, 1 << (index % 64));
-        // the bitmap is in the cache next to the core, the slot's head perhaps not: it is written without being read
+        // the bitmap is in the first-level cache, but the slot's head may not be: it is written without being read
         let is_free = self.occupied[word] & bit == 0;
         if is_free {
             self.occupied[word] |= bit;
@@ -227,7 +228,7 @@ impl EventQueue {
         }
     }
 
-    /// The same for a slot that has entries.
+    /// [`Self::link`] for a slot that has entries.
     #[inline(never)]
     fn link_beside(&mut self, index: usize, time: Instant, id: u32, note: u32) {
         let mut before = self.heads[index];
@@ -248,10 +249,10 @@ impl EventQueue {
         }
     }
 
-    /// The earliest entry: that of the first occupied slot from `start` on, which is the current one's
-    /// index, else the overflow's first.
+    /// The earliest entry: that of the first slot with entries from `start` on, or the first of the overflow. `start`
+    /// is the index of the current slot.
     ///
-    /// How far off the next slot is cannot be foreseen, so nothing branches on it.
+    /// How far away the next slot is cannot be predicted, so there is no branch on it.
     #[inline]
     fn search(&self, nodes: &[Node], start: usize) -> Entry {
         if self.busy == 0 {
@@ -266,8 +267,8 @@ impl EventQueue {
         Entry::new(nodes, self.heads[index])
     }
 
-    /// The first occupied slot behind `start`, where there is one: in its word among those of `mask`, else in the
-    /// words behind that, then in those before it, then among its word's low bits.
+    /// The first slot with entries after `start`, if there is one. It is searched in the bits of `mask` of its word,
+    /// then in the following words, the earlier words, and the low bits of its own word.
     #[inline]
     fn occupied_slot(&self, start: usize, mask: u64) -> usize {
         let here = start / 64;
@@ -279,7 +280,7 @@ impl EventQueue {
         (word * 64 + slots.trailing_zeros() as usize) % SLOTS
     }
 
-    /// Moves what has come within the horizon from the overflow into the wheel.
+    /// Moves entries that are now within the horizon from the overflow into the wheel.
     #[cold]
     fn refill(&mut self) {
         while let Some(&Reverse((time, id, note))) = self.overflow.peek() {
@@ -295,11 +296,11 @@ impl EventQueue {
     }
 }
 
-/// log2 of a slot's width in ps, for about so many entries.
+/// log2 of a slot's width in ps, for about this many entries.
 ///
-/// With few, a wide horizon leaves little beyond it: with four spans, and not two, k = 4 takes 2 % less time. With many,
-/// entries share a slot: with four spans web search on k = 8 takes 7 % more time than with two, with one 3 % less; on
-/// k = 16, with four times as many entries, half a span saves 2 % more.
+/// With few entries, a wide horizon leaves few beyond it: four spans instead of two save 2 % on k = 4. With many,
+/// entries share slots: on k = 8 with web search, four spans take 7 % more time than two, and one span 3 % less; on k =
+/// 16, with four times as many entries, half a span saves another 2 %.
 fn shift(typical_span: Duration, entries: u32) -> u32 {
     let half_spans = match entries {
         0..64 => 8,

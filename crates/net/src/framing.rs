@@ -1,8 +1,8 @@
-//! What a link adds to an IP packet.
+//! The bytes that a link adds to an IP packet.
 
 use serde::{Deserialize, Serialize};
 
-/// What a frame adds to an IP packet, as the plan of a run gives it.
+/// What a frame adds to an IP packet, in the plan of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Config {
@@ -13,7 +13,7 @@ pub enum Config {
 }
 
 impl Config {
-    /// Its bytes.
+    /// The byte counts of this framing.
     pub fn build(self) -> Framing {
         match self {
             Self::Ethernet => Framing::ETHERNET,
@@ -25,7 +25,7 @@ impl Config {
 /// Bytes that a packet takes in a buffer and on the wire, beyond the IP packet itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {
-    /// bytes: shorter IP packets are padded to this
+    /// bytes: a shorter IP packet is padded to this length
     min_payload: u32,
     /// bytes of header and checksum: in the buffer and on the wire
     frame: u32,
@@ -40,14 +40,14 @@ impl Framing {
         frame: 18,
         gap: 20,
     };
-    /// A packet without headers of a link, as in ns-2.
+    /// A packet without link-layer headers, as in ns-2.
     pub const NONE: Self = Self {
         min_payload: 0,
         frame: 0,
         gap: 0,
     };
 
-    /// Bytes in a buffer.
+    /// Bytes of a packet in a buffer.
     #[inline]
     pub fn buffered_bytes(self, ip_bytes: u16) -> u32 {
         u32::from(ip_bytes).max(self.min_payload) + self.frame
@@ -59,7 +59,7 @@ impl Framing {
         self.gap
     }
 
-    /// Bytes on the wire.
+    /// Bytes of a packet on the wire.
     pub fn wire_bytes(self, ip_bytes: u16) -> u32 {
         self.buffered_bytes(ip_bytes) + self.gap
     }

@@ -1,19 +1,19 @@
-//! Lengths of a queue: what waits, a buffer's limit, or a threshold below it.
+//! Lengths of a queue: a backlog, a buffer's limit, or a threshold below it.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What waits in a port's buffer.
+/// The packets that wait in a port's buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// bytes, headers of frames included
+    /// bytes, including the headers of frames
     pub bytes: u32,
-    /// packets
+    /// number of packets
     pub packets: u32,
 }
 
-/// What waits in an empty buffer.
+/// The backlog of an empty buffer.
 pub(crate) const NOTHING: Backlog = Backlog {
     bytes: 0,
     packets: 0,
@@ -23,14 +23,14 @@ pub(crate) const NOTHING: Backlog = Backlog {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
-    /// bytes, headers of frames included
+    /// bytes, including the headers of frames
     Bytes(u32),
     /// packets
     Packets(u32),
 }
 
 impl Limit {
-    /// Whether this much is queued, or more.
+    /// Whether `backlog` is at least this long.
     #[inline]
     pub fn is_reached(self, backlog: Backlog) -> bool {
         match self {
@@ -39,8 +39,8 @@ impl Limit {
         }
     }
 
-    /// So many parts of 10^9 of it, at most all of it, rounded down. A share such as 1/3 is not a
-    /// whole number of parts; it is taken to be half a part larger, so that a third of 30 is 10.
+    /// A share of this limit in parts of 10^9, at most all of it, rounded down. A share such as 1/3 is not a whole
+    /// number of parts; half a part is added, so that a third of 30 is 10.
     #[must_use]
     pub fn share(self, ppb: u32) -> Self {
         let part = |length: u32| {
@@ -64,7 +64,7 @@ impl fmt::Display for Limit {
     }
 }
 
-/// Parts of 10^9 as a share of 1.
+/// Parts of 10^9 as a fraction of 1.
 pub(crate) fn share(ppb: u32) -> f64 {
     f64::from(ppb) / 1e9
 }

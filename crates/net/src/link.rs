@@ -1,4 +1,4 @@
-//! The packets of one port, waiting and under way, in the order of their arrival at the far end.
+//! The packets of one port, in its buffer and on its link, in the order of their arrival at the far end.
 
 use fairport_units::Instant;
 
@@ -6,16 +6,16 @@ use crate::buffer::Place;
 use crate::discipline::Backlog;
 use crate::pool::{Handle, LinkEntry, Transit, prefetch_transit};
 
-/// A list of packets, linked through their places in the pool. Packets are accepted at its end and arrive
-/// from its front; a second cursor divides those on the link from those still in the port's buffer.
+/// A list of packets, linked through their entries in the pool. Packets are accepted at its end and arrive from its
+/// front. A second cursor separates the packets on the link from those still in the port's buffer.
 pub(crate) struct LinkQueue {
-    /// the packet that arrives first, where there is one
+    /// the packet that arrives first; undefined if there is none
     first: Handle,
-    /// the one that leaves the buffer first, where there is one
+    /// the packet that leaves the buffer first; undefined if there is none
     leaving: Handle,
-    /// the one accepted last, where there is one
+    /// the packet that was accepted last; undefined if there is none
     last: Handle,
-    /// when `leaving` leaves the buffer, where there is one
+    /// when `leaving` leaves the buffer
     leaving_at: Instant,
     /// packets in the buffer and on the link
     packets: u32,
@@ -60,16 +60,16 @@ impl LinkQueue {
         }
     }
 
-    /// Lets those packets out of the buffer that leave it by `until`.
+    /// Removes the packets from the buffer that leave it by `until`.
     #[inline]
     pub(crate) fn release(&mut self, until: Instant, transits: &[Transit]) {
         while self.backlog_packets > 0 && self.leaving_at <= until {
             self.leave_buffer(&transits[self.leaving.index()].entry);
-            prefetch_transit(transits, self.leaving); // the next to leave
+            prefetch_transit(transits, self.leaving); // the next packet to leave
         }
     }
 
-    /// The packet that leaves the buffer first has left it.
+    /// The first packet in the buffer leaves it.
     #[inline]
     fn leave_buffer(&mut self, entry: &LinkEntry) {
         self.backlog_packets -= 1;
@@ -77,7 +77,7 @@ impl LinkQueue {
         (self.leaving, self.leaving_at) = (entry.behind, entry.behind_leaves);
     }
 
-    /// Accepts a packet. `due` and `leaves` are not before those of the packet accepted last.
+    /// Accepts a packet into the buffer. `due` and `leaves` are not earlier than those of the packet accepted last.
     #[inline]
     pub(crate) fn push(
         &mut self,
@@ -100,8 +100,7 @@ impl LinkQueue {
         self.append(due, packet, transits);
     }
 
-    /// Accepts a packet that is not in this list's buffer. `due` is not before that of the packet
-    /// accepted last.
+    /// Accepts a packet that is not in this list's buffer. `due` is not earlier than that of the packet accepted last.
     #[inline]
     pub(crate) fn append(&mut self, due: Instant, packet: Handle, transits: &mut [Transit]) {
         transits[packet.index()].entry.due = due;
@@ -115,14 +114,14 @@ impl LinkQueue {
         self.packets += 1;
     }
 
-    /// Takes the packet that arrives first; returns also when the next one arrives, and which it is.
+    /// Removes the packet that arrives first. Also returns when the next one arrives, and its handle.
     #[inline]
     pub(crate) fn pop(&mut self, transits: &[Transit]) -> (Handle, Option<(Instant, Handle)>) {
         debug_assert!(!self.is_empty());
         let packet = self.first;
         let entry = &transits[packet.index()].entry;
         if self.backlog_packets == self.packets {
-            self.leave_buffer(entry); // it is at the far end, so it has left the buffer
+            self.leave_buffer(entry); // it has reached the far end, so it has left the buffer
         }
         self.packets -= 1;
         if self.packets == 0 {
@@ -132,13 +131,13 @@ impl LinkQueue {
         (packet, Some((entry.behind_due, entry.behind)))
     }
 
-    /// The packets in the buffer and on the link, first to arrive first.
+    /// The packets in the buffer and on the link, in the order of their arrival.
     pub(crate) fn iter(&self, transits: &[Transit]) -> impl Iterator<Item = Handle> {
         let behind = |packet: &Handle| Some(transits[packet.index()].entry.behind);
         std::iter::successors(Some(self.first), behind).take(self.packets as usize)
     }
 
-    /// The same packets' places in the buffer.
+    /// The buffer entries of the packets in the buffer and on the link.
     pub(crate) fn places(&self, transits: &[Transit]) -> impl Iterator<Item = Place> {
         self.iter(transits).map(|packet| {
             let LinkEntry {
@@ -161,7 +160,7 @@ mod tests {
     use crate::pool::Pool;
     use crate::topology::PortId;
 
-    /// A pool of so many packets, in the order of their places.
+    /// A pool of `packets` packets, in the order of their handles.
     fn pool(packets: u32) -> Pool<()> {
         let mut pool = Pool::new();
         for flow in 0..packets {

@@ -1,7 +1,6 @@
-//! Losses that no queue decides: at random, as on a bad link, or in runs of a given length.
+//! Losses that no queue causes: random losses, as on a bad link, or runs of a given length.
 //!
-//! A packet is lost in front of the port's queue, whatever that is, and takes no time on the
-//! link.
+//! A packet is lost before it reaches the port's queue, whatever the queue's discipline, and takes no time on the link.
 
 use fairport_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -9,35 +8,35 @@ use serde::{Deserialize, Serialize};
 use crate::stream::Stream;
 use crate::{BuildError, PortId, Topology};
 
-/// Losses in front of some ports, as the plan of a run gives them.
+/// Losses in front of some ports, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Config {
-    /// each packet with the same probability
+    /// each packet is lost with the same probability
     Random {
         /// at which ports
         at: LossyPorts,
-        /// in parts of 10^9
+        /// probability in parts of 10^9
         probability_ppb: u64,
     },
-    /// a fixed number of packets in a row, then none for a while
+    /// a fixed number of consecutive packets is lost, then none for a while
     OnOff {
         /// at which ports
         at: LossyPorts,
-        /// packets of a run, 1 and more
+        /// packets per run, at least 1
         drops: u32,
-        /// between two runs, and before the first
+        /// time between two runs, and before the first
         off_ps: Duration,
     },
 }
 
-/// At which output ports packets are lost.
+/// The output ports at which packets are lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossyPorts {
-    /// at all of every switch
+    /// all ports of all switches
     AllOfSwitches,
-    /// at those of these names
+    /// the ports with these names
     Named(Vec<String>),
 }
 
@@ -48,7 +47,7 @@ impl Config {
     }
 }
 
-/// The losses of a network, port by port.
+/// The losses of a network, by port.
 #[derive(Debug)]
 pub struct Losses<'a> {
     configs: &'a [Config],
@@ -60,7 +59,7 @@ impl<'a> Losses<'a> {
     /// All random streams derive from the run's `seed`.
     ///
     /// # Errors
-    /// If a port is named that is not there, or a run of losses has no packet.
+    /// If a named port does not exist, or a run of losses has no packet.
     pub fn new(
         configs: &'a [Config],
         topology: &'a Topology,
@@ -73,7 +72,7 @@ impl<'a> Losses<'a> {
         };
         for (i, config) in configs.iter().enumerate() {
             if let Config::OnOff { drops: 0, .. } = config {
-                let (problem, remedy) = ("is no run of losses", "give 1 packet or more");
+                let (problem, remedy) = ("is not a valid length of a run", "give 1 packet or more");
                 let field = format!("losses.{i}.drops");
                 return Err(BuildError::new(field, 0, problem, remedy));
             }
@@ -83,7 +82,7 @@ impl<'a> Losses<'a> {
             if let Some(unknown) = wanted.iter().find(|name| !names.contains(name)) {
                 let remedy =
                     "name a node and a number, such as `s0:0`; the table `ports` lists all";
-                let (field, problem) = (format!("losses.{i}.at"), "is not a port here");
+                let (field, problem) = (format!("losses.{i}.at"), "is not a port of this network");
                 return Err(BuildError::new(field, unknown, problem, remedy));
             }
         }
@@ -94,7 +93,7 @@ impl<'a> Losses<'a> {
         })
     }
 
-    /// The losses at a port. Of several that the plan has there, a packet passes the last first.
+    /// The losses at a port. If the plan has several for one port, a packet passes the last one first.
     pub fn at(&self, port: PortId) -> Vec<Loss> {
         let here = |config: &Config| match config.ports() {
             LossyPorts::AllOfSwitches => {
@@ -122,33 +121,33 @@ impl<'a> Losses<'a> {
 /// A place in front of a port's queue where packets are lost.
 #[derive(Clone, Debug)]
 pub enum Loss {
-    /// each packet with a probability of its own
+    /// each packet is lost with the same probability
     Random {
         /// parts of 10^9
         probability_ppb: u64,
-        /// what decides
+        /// the random numbers
         stream: Stream,
     },
-    /// a fixed number of packets in a row, then none for a while: the ON/OFF model of Prakash et al. 2012
+    /// a fixed number of consecutive packets is lost, then none for a while: the ON/OFF model of Prakash et al. 2012
     OnOff(Runs),
 }
 
-/// Runs of losses.
+/// State of runs of losses.
 #[derive(Clone, Debug)]
 pub struct Runs {
     drops: u32,
     off: Duration,
     /// packets of the present run that are still to be lost
     left: u32,
-    /// until when nothing is lost
+    /// nothing is lost until then
     off_until: Instant,
 }
 
 impl Runs {
-    /// Runs of `drops` packets, at least one; `off` is the time from a run's last loss until the
-    /// next run may begin, and before the first run.
+    /// Runs of `drops` packets, at least one. `off` is the time from the last loss of a run until the next run may
+    /// begin, and before the first run.
     pub fn new(drops: u32, off: Duration) -> Self {
-        assert!(drops > 0, "a run has a packet");
+        assert!(drops > 0, "a run has at least one packet");
         Self {
             drops,
             off,
@@ -171,7 +170,7 @@ impl Runs {
 }
 
 impl Loss {
-    /// Whether the packet that comes at `now` is lost.
+    /// Whether the packet that arrives at `now` is lost.
     pub(crate) fn takes(&mut self, now: Instant) -> bool {
         match self {
             Self::Random {
@@ -187,7 +186,7 @@ impl Loss {
 mod tests {
     use super::*;
 
-    /// Which of `packets`, one every microsecond, are lost.
+    /// Which of `packets` packets are lost, one arriving every microsecond.
     fn lost(mut loss: Loss, packets: u64) -> Vec<bool> {
         (0..packets)
             .map(|us| loss.takes(Instant::from_us(us)))
@@ -212,7 +211,7 @@ mod tests {
         };
         let fates = lost(loss, 100_000);
         let share = fates.iter().filter(|fate| **fate).count() as f64 / 1e5;
-        // 4 standard deviations
+        // four standard deviations
         assert!(
             (share - 0.1).abs() < 4.0 * (0.09_f64 / 1e5).sqrt(),
             "{share}"
@@ -239,7 +238,7 @@ mod tests {
         let named = LossyPorts::Named(vec![topology.port_name(of_switch[0])]);
         let configs = [on_off(3, LossyPorts::AllOfSwitches), on_off(2, named)];
         let losses = Losses::new(&configs, &topology, 1).expect("these ports are there");
-        // lengths of the first runs, one after the other
+        // lengths of the first runs, in order
         let runs = |port: PortId| {
             let first_run = |loss| lost(loss, 20).split(|lost| !lost).map(<[bool]>::len).max();
             losses

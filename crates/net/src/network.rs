@@ -1,7 +1,7 @@
-//! The forwarding core: takes packets from port to port along their routes.
+//! The forwarding core: moves packets from port to port along their routes.
 //!
-//! A [`Network`] is a [`Fabric`], which stands still, and a [`Region`], in which packets move. Nothing
-//! that a region changes lies in the fabric, so that several regions may read one fabric.
+//! A [`Network`] consists of a [`Fabric`], which does not change while packets move, and a [`Region`], which
+//! holds everything that changes. So several regions may read one fabric.
 
 mod accounts;
 mod ahead;
@@ -32,21 +32,20 @@ pub use crossings::Crossing;
 pub use entrance::Access;
 pub use fabric::Fabric;
 pub(crate) use fabric::PortLocation;
-use region::Ingress;
 pub use region::Region;
 
 /// The hosts at the network's edge, as the driver of the network implements them.
 pub trait Hosts<P: Copy, O: Observer<P>> {
-    /// The network stops before anything that happens later than this: the hosts' next timer.
+    /// The instant beyond which the network does not advance, such as the hosts' next timer.
     fn horizon(&self) -> Instant;
 
-    /// The next to arrive is perhaps a packet with this header, at this host: a hint of what to have
-    /// at hand.
+    /// A packet with this header may be the next to arrive, at this host: a hint to prefetch what the
+    /// host will need.
     fn expect(&self, host: NodeId, header: &Header) {
         let _ = (host, header);
     }
 
-    /// A packet has reached the end of its route. The host may inject in answer.
+    /// A packet has reached the end of its route. The host may inject packets in response.
     fn receive(&mut self, network: Access<'_, P, O>, host: NodeId, packet: &Packet<P>);
 }
 
@@ -57,7 +56,7 @@ pub struct Network<P: Copy, O: Observer<P>> {
 }
 
 impl<P: Copy, O: Observer<P>> Network<P, O> {
-    /// A network at rest. `ports` are in the order of the topology's.
+    /// A network without packets. `ports` are in the topology's order.
     pub fn new(
         topology: &Topology,
         ports: Vec<PortConfig>,
@@ -82,10 +81,10 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.region.advance(&self.fabric, until, hops, hosts);
     }
 
-    /// Forwards packets ahead from now on where nothing can come between, so that they pass several
-    /// ports without an event at each. All routes that will ever be added are among those that
-    /// `feeders` knows; nobody asks for the backlog of a port that is not `sampled`, or for any port's
-    /// totals before `until`. No number changes by it.
+    /// From now on, forwards packets ahead where no other packet can come between them: they pass several
+    /// ports without an event at each. This does not change the results. The caller guarantees that
+    /// `feeders` knows every route that will be added, that the backlog is read at `sampled` ports only, and
+    /// that no port's totals are read before `until`.
     ///
     /// # Panics
     /// If a packet has arrived.
@@ -93,12 +92,12 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.fabric.fed_ahead_by = self.region.forward_ahead(feeders, sampled, until);
     }
 
-    /// Confines this network to a region of the partition, in a run until `end`: packets move through its ports alone.
-    /// Every region of the partition has a network of its own, with the same ports and routes, and what
-    /// crosses from one into another is carried by their owner.
+    /// Confines this network to one region of the partition, in a run until `end`: packets move through that region's
+    /// ports only. Every region has a network of its own, with the same ports and routes. The owner of the networks
+    /// moves the packets that cross from one into another. This comes before [`Network::forward_ahead`].
     ///
     /// # Panics
-    /// If a packet has arrived, or packets are forwarded ahead already.
+    /// If a packet has been injected.
     pub fn confine(
         &mut self,
         topology: &Topology,
@@ -109,35 +108,35 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.region.confine(topology, partition, region, end);
     }
 
-    /// All that happens until the instant `until`, inclusive, has happened in this region: what is chosen
-    /// until then to cross into another region crosses.
+    /// Lets the schedulers of cut ports choose the packets that they send until `until`, inclusive. Everything
+    /// else that happens in this region until then has happened.
     pub fn catch_up_crossings(&mut self, until: Instant) {
         self.region.catch_up_crossings(&self.fabric, until);
     }
 
-    /// When the first of the packets arrives that have crossed and were not moved yet; [`Instant::NEVER`] if there are none.
+    /// The earliest arrival of a packet that has crossed and was not moved yet; [`Instant::NEVER`] if there is none.
     pub fn first_due(&self) -> Instant {
         self.region.first_due()
     }
 
-    /// When a port chooses next which packet is to cross; [`Instant::NEVER`] when none is known to.
+    /// When the scheduler of a cut port next chooses a packet; [`Instant::NEVER`] if no packet waits at one.
     pub fn next_choice(&self) -> Instant {
         self.region.next_choice()
     }
 
-    /// Moves the packets that have crossed into that region behind those in `batch`. A caller that does so
-    /// for one region does so for all.
+    /// Appends the packets that have crossed into `region` to `batch`. This resets [`Network::first_due`], so the
+    /// caller must do it for all regions.
     pub fn drain_outbox(&mut self, region: u16, batch: &mut Vec<Crossing<P>>) {
         self.region.drain_outbox(region, batch);
     }
 
-    /// Takes packets that have come from another region. Its network has not advanced to when any of them
-    /// arrives.
+    /// Takes packets that have crossed from another region. This network has not advanced to the arrival of any
+    /// of them.
     pub fn receive_crossings(&mut self, batch: &mut Vec<Crossing<P>>) {
         self.region.receive_crossings(batch);
     }
 
-    /// What hosts reach of it.
+    /// The part of the network that hosts can reach.
     #[inline]
     pub fn access(&mut self) -> Access<'_, P, O> {
         Access::new(&self.fabric, &mut self.region)
@@ -149,16 +148,15 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.access().inject(at, packet)
     }
 
-    /// A packet from outside enters the network at a switch: its last bit is in, and its processing
-    /// done, at `at`, and it came in through the port `ingress` of the switch. Its route begins with
-    /// an output port of this switch, or at a host: then it goes on behind the link that leads to
-    /// `ingress`. Returns when its last bit leaves the output port; [`Instant::NEVER`] if it is
-    /// dropped, or if that is not known yet.
+    /// A packet from outside enters the network through the port `ingress` of a switch. At `at` it has been
+    /// received and processed by the switch. Its route begins with an output port of this switch, or at a
+    /// host; in that case the packet continues after the link that leads to `ingress`. Returns when its
+    /// last bit leaves the output port; [`Instant::NEVER`] if it is dropped, or if that is not known yet.
     ///
     /// This is the entrance for a switch between real hosts, whose adapters are not simulated. The
     /// network must have advanced to `at`: no packet in it may arrive before. Packets that enter at
-    /// the same instant go in the order of the calls, not of the arbitration rule. The observer sees
-    /// an arrival, but nothing [`sent`](Observer::sent).
+    /// the same instant are served in the order of the calls, not by the arbitration rule. The observer
+    /// sees an arrival, but no packet [`sent`](Observer::sent).
     ///
     /// # Panics
     /// If the network has not advanced to `at`, or is past it; if the route does not pass `ingress`
@@ -167,15 +165,15 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.access().arrive(at, ingress, packet)
     }
 
-    /// Adds the paths of one direction of a flow, of several of which each packet draws one from
-    /// `stream`; returns what its packets carry at the start.
+    /// Adds the paths of one direction of a flow. If there are several, each packet draws one from
+    /// `stream`. Returns the route that the packets carry when they are injected.
     pub fn add_route(&mut self, paths: &[Path], stream: Stream) -> u32 {
         let start = self.fabric.add_route(paths);
         self.region.passages.add(&self.fabric.routes, start, stream);
         start
     }
 
-    /// Gives a route back, for others to take its place. No packet may be on it.
+    /// Releases a route, so that another may take its place. No packet may be on it.
     pub fn release_route(&mut self, start: u32) {
         self.fabric.routes.release(start);
     }
@@ -185,7 +183,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.region.now
     }
 
-    /// When the next packet arrives somewhere; [`Instant::NEVER`] when none is under way.
+    /// When the next packet arrives at a node; [`Instant::NEVER`] if none is in flight.
     pub fn next_time(&self) -> Instant {
         self.region.events.next_time()
     }
@@ -210,18 +208,17 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.region.observer
     }
 
-    /// What the observer keeps of every port, in the order of the topology's.
+    /// The observer's state of every port, in the topology's order.
     pub fn port_states(&self) -> impl Iterator<Item = &O::PortState> {
         self.region.ports.iter().map(|port| &port.observed)
     }
 
-    /// Has every port sent what it has begun to send by `now`, before totals and packets under way
-    /// are looked at.
+    /// Brings every port up to date at `now`. Call this before totals or packets in flight are read.
     pub fn settle(&mut self, now: Instant) {
         self.region.settle(&self.fabric, now);
     }
 
-    /// What has happened at a port, as of the last [`Network::settle`].
+    /// The totals of a port, as of the last [`Network::settle`].
     pub fn totals(&self, port: PortId) -> &PortTotals {
         self.region.totals(port)
     }
@@ -245,7 +242,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.region.backlog_integral(port, now)
     }
 
-    /// What waits in a port's buffer at `now`, which is not before the network's own time.
+    /// The backlog of a port at `now`, which is not before the network's own time.
     pub fn backlog(&mut self, port: PortId, now: Instant) -> Backlog {
         self.region.backlog(&self.fabric, port, now)
     }
@@ -255,14 +252,14 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.region.in_flight()
     }
 
-    /// What has become of the packets of this region: the sum over all regions must be
+    /// The packet counts of this region. The sum over all regions must be
     /// [conserved](Balance::assert_conservation).
     pub fn balance(&self) -> Balance {
         self.region.balance()
     }
 
-    /// Asserts that every packet is accounted for: what was injected, and what ports accepted. The network
-    /// is not confined to a region.
+    /// Asserts that every packet is accounted for, both those injected and those that ports accepted. The
+    /// network must not be confined to a region.
     ///
     /// # Panics
     /// If a packet was lost without being dropped or appeared from nowhere.

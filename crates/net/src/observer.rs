@@ -1,4 +1,4 @@
-//! Who watches the network, and what there is to see: packets that arrive at output ports.
+//! Observers of a network: they are called for every packet that arrives at an output port.
 
 use fairport_units::Instant;
 
@@ -6,19 +6,19 @@ use crate::discipline::{Admission, Backlog};
 use crate::packet::{Header, Packet};
 use crate::topology::PortId;
 
-/// Receives what becomes of every packet. Static: what it does not do costs nothing.
+/// Is called with what happens to every packet. Dispatch is static, so an empty method costs nothing.
 pub trait Observer<P: Copy> {
-    /// What it keeps of every port. The network stores it beside what a packet's arrival changes
-    /// anyway, which is there at no cost as long as it has 8 bytes.
+    /// State that the observer keeps per port. The network stores it beside data that a packet's arrival changes
+    /// anyway, which costs nothing as long as it has at most 8 bytes.
     type PortState: Default + Send;
 
-    /// A host sends a packet by its NIC, which is the `port`; its admission follows.
+    /// A host sends a packet through its NIC, which is `port`. The packet's admission follows.
     fn sent(&mut self, port: PortId, state: &mut Self::PortState, packet: &Packet<P>) {
         let _ = (port, state, packet);
     }
 
-    /// A packet arrived at an output port; or the port's discipline revised the admission of one that it
-    /// had accepted.
+    /// A packet arrived at an output port, or the port's discipline revised the admission of a packet that it had
+    /// accepted.
     fn admission(
         &mut self,
         port: PortId,
@@ -30,21 +30,21 @@ pub trait Observer<P: Copy> {
         let _ = (port, state, time, header, admission);
     }
 
-    /// Whether [`Observer::detail`] is wanted of every packet at this port, not only of those that
-    /// are dropped or marked.
+    /// Whether [`Observer::detail`] is called for every packet at this port, not only for packets that are dropped or
+    /// marked.
     fn watches(&self, port: PortId) -> bool;
 
-    /// Everything about a packet that was dropped or marked, or that arrived at a watched port.
+    /// The details of a packet that was dropped or marked, or that arrived at a watched port.
     fn detail(&mut self, arrival: &Arrival<'_, P>);
 
-    /// A discipline dropped or marked a packet that it had accepted: `time` and `backlog` are those
-    /// of this moment, the counts are those of the packet's own arrival.
+    /// A discipline dropped or marked a packet that it had accepted. `time` and `backlog` are of this moment; the
+    /// counts are of the packet's own arrival.
     fn revised(&mut self, arrival: &Arrival<'_, P>) {
         let _ = arrival;
     }
 
-    /// A watched port with a scheduler begins to send the packet that was its `port_arrival`-th;
-    /// its last bit leaves at `depart`. A first-in-first-out port says so in [`Observer::detail`].
+    /// A watched port with a scheduler starts to send its `port_arrival`-th packet, whose last bit leaves at `depart`.
+    /// A first-in-first-out port gives the departure in [`Observer::detail`].
     fn departs(&mut self, port: PortId, packet: &Packet<P>, port_arrival: u64, depart: Instant) {
         let _ = (port, packet, port_arrival, depart);
     }
@@ -53,38 +53,37 @@ pub trait Observer<P: Copy> {
 /// A packet's arrival at an output port.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a, P: Copy> {
-    /// when
+    /// when it arrived
     pub time: Instant,
-    /// at which output port
+    /// the output port
     pub port: PortId,
-    /// by which port of the output's node it came in; its own NIC at the first hop
+    /// the port of the same node through which it came in; its own NIC at the first hop
     pub ingress: PortId,
-    /// the packet's header, its route and output those of the next hop; a mark that it gets here does
-    /// not show yet
+    /// the packet's header. Its route and output are of the next hop, and a mark that it gets here does not show yet
     pub header: &'a Header,
     /// the packet's content
     pub content: &'a P,
-    /// what it takes in the buffer
+    /// bytes that it takes in the buffer
     pub frame_bytes: u32,
     /// what waited in the buffer
     pub backlog: Backlog,
-    /// what became of the packet
+    /// what happened to the packet
     pub admission: Admission,
-    /// when its last bit leaves; [`Instant::NEVER`] for a dropped one, and where a scheduler will decide
+    /// when its last bit leaves; [`Instant::NEVER`] for a dropped packet, and if a scheduler decides later
     pub depart: Instant,
-    /// running counts, this packet included
+    /// running counts, including this packet
     pub counts: Counts,
 }
 
-/// Running counts at an output port (columns of the drops table).
+/// Running counts at an output port (columns of the table `drops`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// packets that arrived at the port
     pub port_arrival: u64,
-    /// those of them from the packet's ingress port
+    /// packets among these from the packet's ingress port
     pub ingress_arrival: u64,
-    /// those of them of the packet's flow and direction
+    /// packets among these of the packet's flow and direction
     pub flow_arrival: u64,
-    /// packets accepted, before this one
+    /// packets that the port accepted before this one
     pub port_accepted: u64,
 }

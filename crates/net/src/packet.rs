@@ -1,37 +1,36 @@
-//! What travels: a header that the network reads at every hop, and an opaque content.
+//! A packet: a header that the network reads at every hop, and an opaque content.
 
 use crate::topology::PortId;
 
 /// The bits of [`Packet::ecn`] that hold the ECN codepoint (RFC 3168 5).
 pub(crate) const ECN_BITS: u8 = 0b11;
-/// The codepoint of a packet that must not be marked.
+/// The codepoint of a packet that does not support ECN and must not be marked.
 pub(crate) const NOT_ECT: u8 = 0b00;
 /// The codepoint of a packet that was marked: congestion experienced.
 pub(crate) const CE: u8 = 0b11;
 
-/// A packet: what the network looks at, and what it does not.
+/// A packet: the part that the network reads, and the part that it does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<P: Copy> {
-    /// what ports and links go by
+    /// the part that ports and links read
     pub header: Header,
-    /// what the hosts put in: a TCP segment in the simulator, a frame's handle in the switch
+    /// the part that hosts add: a TCP segment in the simulator, a frame's handle in the switch
     pub content: P,
 }
 
-/// All that a packet shows on its way: 16 bytes, so that the headers of many thousand packets keep
-/// to the cache next to the core.
+/// Everything that a packet shows on its way. It has 16 bytes, so that the headers of many thousand packets fit into
+/// the first-level cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Header {
-    /// the flow it belongs to
+    /// the flow that the packet belongs to
     pub flow: u32,
-    /// where its route goes on: an index into the [`crate::routing::Routes`] of the network,
-    /// one further at every hop
+    /// where its route continues: an index into the network's [`crate::routing::Routes`], which grows by one per hop
     pub route: u32,
-    /// the output port at the far end of the link that it is on, as the route says; the network
-    /// fills it in, so that an arrival knows its port before it looks at the route
+    /// the output port at the far end of its present link, from the route. The network fills it in, so that an arrival
+    /// knows its port before it reads the route
     pub output: PortId,
-    /// size of the IP packet, bytes
+    /// size of the IP packet in bytes
     pub size_bytes: u16,
     /// ECN codepoint of the IP header (RFC 3168)
     pub ecn: u8,
@@ -42,7 +41,7 @@ pub struct Header {
 const _: () = assert!(size_of::<Header>() == 16);
 
 impl Header {
-    /// What a discipline sees of it; it takes `frame_bytes` in a buffer.
+    /// The part that a discipline sees. The packet takes `frame_bytes` in a buffer.
     #[inline]
     pub(crate) fn view(&self, frame_bytes: u32, ingress_number: u16) -> PacketView {
         PacketView {
@@ -55,24 +54,23 @@ impl Header {
     }
 }
 
-/// An arriving packet, as far as a discipline may look at it.
+/// The part of an arriving packet that a discipline may read.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketView {
-    /// what it takes in the buffer
+    /// bytes that it takes in the buffer
     pub frame_bytes: u32,
-    /// the flow it belongs to; both directions of a flow have the same number
+    /// the flow that it belongs to; both directions of a flow have the same number
     pub flow: u32,
     /// traffic class
     pub class: u8,
     /// ECN codepoint of its IP header
     pub ecn: u8,
-    /// number of the port of the node through which it came in; of the host's own port where its
-    /// route begins
+    /// number of the node's port through which it came in; at the first hop, that of the host's own port
     pub ingress_number: u16,
 }
 
 impl PacketView {
-    /// Whether it may be marked: its codepoint is ECT(0), ECT(1) or already CE (RFC 3168 5).
+    /// Whether it may be marked: its codepoint is ECT(0), ECT(1), or already CE (RFC 3168 5).
     #[inline]
     pub fn is_ecn_capable(&self) -> bool {
         self.ecn & ECN_BITS != NOT_ECT

@@ -1,23 +1,22 @@
 //! A partition of a network into regions, so that a run can use several cores.
 //!
-//! Hosts of neighbouring numbers stay together, for topologies number their hosts rack by rack and pod by
-//! pod; a switch goes where most of its neighbours are. Where there is no such majority, as at a core switch, the
-//! switch is split: each of its output ports goes where the port leads. Output ports of one switch know nothing of
-//! each other unless they share a memory, and so a packet between two hosts of one region stays there, whichever core
-//! switch it passes.
+//! Hosts with neighbouring numbers stay together, because topologies number their hosts rack by rack and pod by pod. A
+//! switch joins the region of most of its neighbours. If there is no majority, as at a core switch, the switch is
+//! split: each of its output ports joins the region that it leads to. Output ports of one switch share no state unless
+//! they share a memory. So a packet between two hosts of one region stays in it, whichever core switch it passes.
 //!
-//! Any partition gives the same run. A good one cuts few links and none that is short: what happens in one region
-//! reaches another no sooner than a cut link lets it, and that time, the lookahead, is how far a region may run ahead
-//! of the others (Chandy and Misra 1979; Fujimoto 1990).
+//! Every partition gives the same results. A good one cuts few links, and no short ones. What happens in one region
+//! cannot affect another sooner than a cut link allows; that time, the lookahead, is how far a region may run ahead of
+//! the others (Chandy and Misra 1979; Fujimoto 1990).
 
 use fairport_units::Duration;
 
 use crate::topology::{NodeId, PortId, Topology};
 
-/// Which region each host and each output port is in.
+/// The region of every host and every output port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
-    /// by node; of a switch that is split, that of the ports that lead to other split switches
+    /// by node; for a split switch, the region of its ports that lead to other split switches
     region: Vec<u16>,
     /// by port
     port_region: Vec<u16>,
@@ -26,7 +25,7 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// All in one region.
+    /// A partition with a single region.
     pub fn whole(topology: &Topology) -> Self {
         Self {
             region: vec![0; topology.nodes().len()],
@@ -36,9 +35,9 @@ impl Partition {
         }
     }
 
-    /// So many regions with about as many hosts each, or fewer where there are fewer hosts; one where a
-    /// link without lookahead would be cut. `lookaheads` are those of the ports, in the order of the topology's.
-    /// Switches whose ports share a memory are not split.
+    /// A partition into `regions` regions with about equally many hosts, or into fewer if there are fewer hosts. If it
+    /// would cut a link without lookahead, there is only one region. `lookaheads` has one entry per port of the
+    /// topology, in its order. Switches whose ports share a memory are not split.
     pub fn new(
         topology: &Topology,
         lookaheads: &[Duration],
@@ -78,7 +77,7 @@ impl Partition {
         partition
     }
 
-    /// How many regions there are.
+    /// The number of regions.
     pub fn regions(&self) -> u16 {
         self.regions
     }
@@ -94,18 +93,18 @@ impl Partition {
         self.port_region[port.0 as usize]
     }
 
-    /// The regions of all output ports, in the order of the topology's.
+    /// The regions of all output ports, in the order of the topology's ports.
     pub(crate) fn port_regions(&self) -> &[u16] {
         &self.port_region
     }
 
-    /// What is accepted at a cut port arrives at the far end this much later, at the earliest.
-    /// [`Duration::NEVER`] where no link is cut.
+    /// The least time after which a packet accepted at a cut port arrives at the far end. [`Duration::NEVER`] if no
+    /// link is cut.
     pub fn lookahead(&self) -> Duration {
         self.lookahead
     }
 
-    /// Whether a packet may go from this port into another region.
+    /// Whether a packet may leave the region through this port.
     pub(crate) fn is_cut(&self, topology: &Topology, port: PortId) -> bool {
         let far = topology.node(topology.far_node(port));
         let end = far.is_host.then(|| self.region(topology.far_node(port)));
@@ -115,9 +114,9 @@ impl Partition {
     }
 }
 
-/// The region of each node, and whether it may be split: hosts by their numbers, then each switch as most of its
-/// neighbours that have one, from the hosts inwards. Where as many neighbours are in one region as in another, it goes
-/// to the one with fewer switches. It may be split where no more than half of them are in any.
+/// The region of each node, and whether it may be split. Hosts are divided by their numbers. Then, from the hosts
+/// inwards, each switch joins the region of most of its neighbours that have one; in a tie, the region with fewer
+/// switches. A switch may be split if no region has more than half of these neighbours.
 fn assign(topology: &Topology, regions: u16) -> (Vec<u16>, Vec<bool>) {
     const NONE: u16 = u16::MAX;
     let hosts = topology.hosts();
@@ -139,7 +138,7 @@ fn assign(topology: &Topology, regions: u16) -> (Vec<u16>, Vec<bool>) {
         next.sort();
         next.dedup();
         next.retain(|node| region[node.0 as usize] == NONE);
-        // of one layer none counts for another
+        // switches of one layer do not influence each other
         let before = region.clone();
         for node in &next {
             let mut links = vec![0; usize::from(regions)];
@@ -159,7 +158,7 @@ fn assign(topology: &Topology, regions: u16) -> (Vec<u16>, Vec<bool>) {
         }
         layer = next;
     }
-    // a switch that no host reaches carries nothing
+    // a switch that no host reaches carries no packets
     region
         .iter_mut()
         .filter(|of| **of == NONE)
@@ -237,7 +236,7 @@ mod tests {
         assert_eq!(nodes, topology.hosts());
     }
 
-    /// What has no time to cross cannot be cut.
+    /// A link that takes no time cannot be cut.
     #[test]
     fn there_are_as_many_regions_as_asked_for_unless_a_link_between_them_takes_no_time() {
         let topology = dumbbell(3, 3).unwrap();

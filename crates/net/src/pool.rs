@@ -1,15 +1,15 @@
-//! The packets that are under way, each at one place from injection to its end.
+//! The packets in the network. Each keeps one place in the pool from its injection to its end.
 //!
-//! A place that becomes free is the next to be filled, so the packets under way keep to as few cache
-//! lines as there are packets, and those stay warm. A packet does not move from hop to hop: links and
-//! queues are lists of places, and a hop rewrites the one line on which all is that a hop needs.
+//! A place that becomes free is the next to be filled, so the packets use as few cache lines as possible, and these
+//! stay in the cache. A packet does not move from hop to hop: links and queues are lists of places, and a hop rewrites
+//! one cache line, which has everything that a hop needs.
 
 use fairport_units::Instant;
 
 use crate::packet::{Header, Packet};
 use crate::prefetch::prefetch;
 
-/// A packet in the network: its index in the pool of packets.
+/// A packet in the network: its index in the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle(u32);
 
@@ -19,26 +19,26 @@ impl Handle {
         Self(index as u32)
     }
 
-    /// The index, for tables beside the pool.
+    /// The index, for tables parallel to the pool.
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Where a packet is on its link.
+/// A packet's entry in the list of its link.
 #[derive(Clone, Copy)]
 pub(crate) struct LinkEntry {
     /// when the next node decides about it
     pub(crate) due: Instant,
     /// when it stops counting against the buffer's limit
     pub(crate) leaves: Instant,
-    /// what it takes in the buffer
+    /// bytes that it takes in the buffer
     pub(crate) frame_bytes: u32,
-    /// the packet behind it, if there is one
+    /// the packet behind it on the link, if there is one
     pub(crate) behind: Handle,
-    /// that packet's `due`, so that nobody looks at its line before it is the first
+    /// the `due` of the packet behind, so that its cache line is not read before it comes first
     pub(crate) behind_due: Instant,
-    /// and its `leaves`
+    /// the `leaves` of the packet behind
     pub(crate) behind_leaves: Instant,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Transit {
     pub(crate) entry: LinkEntry,
 }
 
-/// The packet, if there is one, will soon come near: fetches what a hop needs of it.
+/// Prefetches what a hop needs of a packet that will soon arrive, if there is one.
 #[inline]
 pub(crate) fn prefetch_transit(transits: &[Transit], handle: Handle) {
     if let Some(transit) = transits.get(handle.index()) {
@@ -58,17 +58,16 @@ pub(crate) fn prefetch_transit(transits: &[Transit], handle: Handle) {
     }
 }
 
-/// A content at the beginning of a cache line, so that it touches no more of them than it must.
+/// A content that starts at a cache line, so that it spans as few lines as possible.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Aligned<P: Copy>(P);
 
-/// Storage for packets. After warm-up it never allocates.
+/// Storage for packets. It never allocates after warm-up.
 ///
-/// Contents lie apart: hosts alone read them, where a packet begins and where it ends.
+/// Contents are stored separately, because only hosts read them, at the beginning and at the end of a packet's path.
 pub(crate) struct Pool<P: Copy> {
-    /// By the index of their handles. Code that needs several of them takes this as a slice, so that its length
-    /// is read once, not at each look.
+    /// Indexed by handle. Code that reads several entries takes this as a slice, so that its length is read only once.
     pub(crate) transits: Vec<Transit>,
     contents: Vec<Aligned<P>>,
     free: Vec<Handle>,
@@ -83,10 +82,10 @@ impl<P: Copy> Pool<P> {
         }
     }
 
-    /// Stores the packet.
+    /// Stores a packet and returns its handle.
     #[expect(
         clippy::inline_always,
-        reason = "the header is written field by field: one copied as a whole waits for its fields"
+        reason = "writes the header field by field: a copy of the whole would wait for its fields"
     )]
     #[inline(always)]
     pub(crate) fn put(&mut self, packet: &Packet<P>) -> Handle {
@@ -127,20 +126,20 @@ impl<P: Copy> Pool<P> {
         &mut self.transits[handle.index()].header
     }
 
-    /// The packet will soon be received.
+    /// Prefetches the content of a packet that will soon be received.
     #[inline]
     pub(crate) fn prefetch_content(&self, handle: Handle) {
         prefetch(&self.contents[handle.index()]);
     }
 
-    /// Frees the storage; the packet must not be asked for again.
+    /// Frees a packet's place. Its handle must not be used again.
     #[inline]
     pub(crate) fn release(&mut self, handle: Handle) {
         self.free.push(handle);
     }
 }
 
-/// The entry of a packet that is on no link yet.
+/// The entry of a packet that is not on a link yet.
 const NOWHERE: LinkEntry = LinkEntry {
     due: Instant::ZERO,
     leaves: Instant::ZERO,

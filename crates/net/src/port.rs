@@ -20,20 +20,20 @@ use crate::shaper::Shaper;
 pub use config::{PortConfig, PortTotals};
 pub(crate) use location::Location;
 
-/// How much a port asks of the forwarding core.
+/// Which path through the forwarding core a port's packets take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Drop-tail, without a shaper or losses, departures first: most ports of most networks. What
-    /// the others may have besides is left out of its path through the code (`PLAIN`).
+    /// other ports have in addition is compiled out of its path (`PLAIN`).
     Plain,
-    /// A port that forwards ahead, or to which packets are forwarded ahead: its buffer is apart from its link and has this
-    /// number in the region.
+    /// A port that forwards ahead, or to which packets are forwarded ahead. Its buffer is kept apart from its link and
+    /// has this number in the region.
     Ahead(u32),
-    /// A plain port whose link is cut, likewise.
+    /// A plain port whose link is cut. Its buffer is kept apart from its link and has this number in the region.
     Cut(u32),
-    /// first in, first out
+    /// Any other port that serves first in, first out.
     Fifo,
-    /// the network's scheduler of this number decides at departures
+    /// The region's scheduler with this number decides at departures.
     Scheduled(u32),
 }
 
@@ -47,25 +47,25 @@ enum Service {
     Scheduled,
 }
 
-/// What few ports have.
+/// What only a few ports have.
 #[derive(Debug)]
 struct Extras {
     shaper: Option<Shaper>,
-    /// where there is a shaper
+    /// counted only if there is a shaper
     busy: BusyTime,
     losses: Vec<Loss>,
 }
 
-/// An output port; `S` is what the network's observer keeps of it.
+/// An output port; `S` is the state that the network's observer keeps of it.
 ///
-/// Three cache lines, in this order: what a packet reads when it leaves, what it reads besides when
-/// it arrives, and what is counted. In a large network they come from the second-level cache.
+/// Three cache lines, in this order: what is read when a packet leaves, what is also read when one
+/// arrives, and what is counted. In a large network they come from the second-level cache.
 #[repr(C, align(64))]
 pub(crate) struct OutputPort<S> {
     pub(crate) link: LinkQueue,
     pub(crate) location: Location,
     extras: Option<Box<Extras>>,
-    /// of its buffer or its scheduler in the region
+    /// number of its buffer or its scheduler in the region
     number: u32,
     service: Service,
     release: BufferRelease,
@@ -80,17 +80,17 @@ pub(crate) struct OutputPort<S> {
     latency: Duration,
     last_arrival: Instant,
     far_processing: Option<Box<Server>>,
-    /// of a port without a scheduler: a FIFO knows a packet's departure when it accepts it
+    /// not used if there is a scheduler
     discipline: Discipline,
 
     pub(crate) totals: PortTotals,
     pub(crate) observed: S,
-    /// the backlog's integral over time, bytes · ps; a port that serves first in, first out counts
-    /// it ahead
+    /// the backlog's integral over time, bytes · ps; a first-in-first-out port adds a packet's whole part
+    /// when it accepts the packet
     pub(crate) backlog_integral: u128,
 }
 
-/// A fourth line would cost a large network some per cent.
+/// A fourth cache line would cost a few per cent of the time in a large network.
 const _: () = assert!(size_of::<OutputPort<u64>>() == 3 * 64);
 
 impl<S: Default> OutputPort<S> {
@@ -115,7 +115,7 @@ impl<S: Default> OutputPort<S> {
                 };
                 (discipline, release, (service, 0))
             }
-            // this discipline is never asked
+            // this discipline is never used
             Queueing::Scheduled(scheduler) => (
                 Discipline::DropTail(DropTail::packets(0)),
                 BufferRelease::StartOfService,
@@ -135,7 +135,7 @@ impl<S: Default> OutputPort<S> {
             number,
             serializer: Serializer::new(config.rate, config.clock_error_ppb),
             free_at: Instant::ZERO,
-            // A decision that is a picosecond late is still there before the packet arrives.
+            // A departure that is decided a picosecond late must still be decided before the packet arrives.
             latency: config.latency.max(Duration::from_ps(u64::from(
                 !is_fifo && !config.departure_first,
             ))),
@@ -152,7 +152,7 @@ impl<S: Default> OutputPort<S> {
         }
     }
 
-    /// How much it asks of the forwarding core.
+    /// Which path through the forwarding core its packets take.
     #[inline]
     pub(crate) fn kind(&self) -> Kind {
         match self.service {
@@ -164,14 +164,14 @@ impl<S: Default> OutputPort<S> {
         }
     }
 
-    /// What waits in the buffer at `now`, where it serves first in, first out.
+    /// The backlog at `now` of a port that serves first in, first out.
     #[inline]
     pub(crate) fn backlog(&mut self, now: Instant, transits: &[Transit]) -> Backlog {
         self.link.release(now, transits);
         self.link.backlog()
     }
 
-    /// When the line has sent what it was given.
+    /// When the line has sent all packets that it was given.
     pub(crate) fn free_at(&self) -> Instant {
         self.free_at
     }
@@ -183,13 +183,13 @@ impl<S: Default> OutputPort<S> {
         Duration::from_ps(u64::from(self.arrivals_first))
     }
 
-    /// When its scheduler decides which of the packets that wait goes next.
+    /// When its scheduler chooses the next of the packets that wait.
     #[inline]
     pub(crate) fn next_departure(&self) -> Instant {
         self.free_at + self.departure_lag()
     }
 
-    /// Whether its scheduler has such a decision to make up for.
+    /// Whether its scheduler has yet to make a choice that was due by `now`.
     #[inline]
     pub(crate) fn is_behind(&self, now: Instant) -> bool {
         self.waits && self.next_departure() <= now
@@ -212,7 +212,7 @@ impl<S: Default> OutputPort<S> {
         }
     }
 
-    /// A packet arrives at `now`.
+    /// Counts a packet that arrives at `now`.
     #[inline]
     pub(crate) fn count_arrival(&mut self, now: Instant) {
         assert!(now >= self.last_arrival, "time went back at a port");
@@ -224,7 +224,7 @@ impl<S: Default> OutputPort<S> {
     #[inline]
     pub(crate) fn has_room(&self, backlog: Backlog, frame_bytes: u32) -> bool {
         let Discipline::DropTail(drop_tail) = &self.discipline else {
-            unreachable!("a plain port is one of drop-tail");
+            unreachable!("a plain port has a drop-tail discipline");
         };
         drop_tail.fits(backlog, frame_bytes)
     }
@@ -238,7 +238,7 @@ impl<S: Default> OutputPort<S> {
         }
     }
 
-    /// A packet is accepted, with which `backlog_bytes` are in the buffer.
+    /// Counts an accepted packet; `backlog_bytes` is the backlog with this packet.
     #[inline]
     pub(crate) fn count_accepted(&mut self, frame_bytes: u32, backlog_bytes: u32) {
         let totals = &mut self.totals;
@@ -247,10 +247,10 @@ impl<S: Default> OutputPort<S> {
         totals.backlog_max_bytes = totals.backlog_max_bytes.max(backlog_bytes);
     }
 
-    /// What the discipline makes of a packet that arrives at `now` and takes `frame_bytes`.
+    /// Decides about a packet that arrives at `now` and takes `frame_bytes` in the buffer.
     #[expect(
         clippy::inline_always,
-        reason = "the hot loop: one call a hop is enough"
+        reason = "the hot loop: one call per hop is enough"
     )]
     #[inline(always)]
     pub(crate) fn admit<const PLAIN: bool>(
@@ -285,7 +285,7 @@ impl<S: Default> OutputPort<S> {
     /// decides about it if it is now the first on the link.
     #[expect(
         clippy::inline_always,
-        reason = "the hot loop: one call a hop is enough"
+        reason = "the hot loop: one call per hop is enough"
     )]
     #[inline(always)]
     pub(crate) fn accept<const PLAIN: bool>(
@@ -303,11 +303,11 @@ impl<S: Default> OutputPort<S> {
         (self.free_at, first.then_some(due))
     }
 
-    /// Has a packet that is accepted at `now` sent as soon as all before it are: when it stops counting against the
-    /// buffer's limit, and when the next node decides about it.
+    /// Schedules the transmission of a packet that is accepted at `now`, after all packets before it. Returns when it
+    /// stops counting against the buffer's limit, and when the next node decides about it.
     #[expect(
         clippy::inline_always,
-        reason = "the hot loop: one call a hop is enough"
+        reason = "the hot loop: one call per hop is enough"
     )]
     #[inline(always)]
     pub(crate) fn transmit<const PLAIN: bool>(
@@ -323,8 +323,8 @@ impl<S: Default> OutputPort<S> {
             BufferRelease::EndOfService => self.free_at,
             BufferRelease::StartOfService => start,
         };
-        // `begin` is `now` or later, so this is not below zero: a release build, where the check costs
-        // half a percent of a whole run's instructions, goes without it
+        // `leaves` is not before `now`, so this cannot underflow. Release builds do not check it, which
+        // would cost half a percent of a whole run's instructions.
         let waits_ps = leaves.as_ps() - now.as_ps();
         self.backlog_integral += u128::from(waits_ps) * u128::from(frame_bytes);
         if PLAIN {
@@ -335,11 +335,11 @@ impl<S: Default> OutputPort<S> {
         (counts_until, due)
     }
 
-    /// Gives the next packet to the line, which is free at `begin`: when its first bit goes, and
-    /// when the next node decides about it.
+    /// Gives the next packet to the line, which is free at `begin`. Returns when the packet's first bit is
+    /// sent, and when the next node decides about it.
     #[expect(
         clippy::inline_always,
-        reason = "the hot loop: one call a hop is enough"
+        reason = "the hot loop: one call per hop is enough"
     )]
     #[inline(always)]
     pub(crate) fn serialize<const PLAIN: bool>(

@@ -1,10 +1,9 @@
-//! A hint to the processor: memory that will be needed soon.
+//! A hint to the processor that memory will be needed soon.
 //!
-//! In a large network a packet waits for tens of microseconds, in which a thousand others pass, and
-//! what was known of it is no longer in the cache next to the core when it arrives. But it is known
-//! well before which packets come next.
+//! In a large network a packet waits for tens of microseconds, while a thousand others pass, and its data has left the
+//! first-level cache when it arrives. But it is known well in advance which packets come next.
 
-/// Has the first cache lines of `value` fetched, and does not wait for them.
+/// Starts to fetch the first cache lines of `value` without waiting for them.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "a few instructions in hot loops")]
 pub fn prefetch<T>(value: &T) {
@@ -14,7 +13,7 @@ pub fn prefetch<T>(value: &T) {
         let line = std::ptr::from_ref(value).cast::<i8>().wrapping_add(offset);
         #[expect(
             unsafe_code,
-            reason = "std has no safe one yet (`hint_prefetch`); it reads nothing and cannot fault"
+            reason = "std has no safe prefetch yet (`hint_prefetch`); it reads nothing and cannot fault"
         )]
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(line);
@@ -27,7 +26,7 @@ pub fn prefetch<T>(value: &T) {
 #[cfg(target_arch = "x86_64")]
 const LINE_BYTES: usize = 64;
 
-/// A core has buffers for some 16 lines that are on their way. A large value would fill them all, and the next access would
-/// wait.
+/// A core can fetch about 16 lines at a time. A large value would use all of these buffers, and the next access would
+/// have to wait.
 #[cfg(target_arch = "x86_64")]
 const MOST_BYTES: usize = 8 * LINE_BYTES;

@@ -1,16 +1,16 @@
-//! The time that a node spends on one packet: a distribution, served in order.
+//! The time that a node spends on each packet: a distribution, served in order.
 
 use fairport_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::stream::Stream;
 
-/// How long one packet's processing takes. Packets are served one after another, so that a short
-/// draw never overtakes a long one and no link reorders.
+/// How long the processing of one packet takes. Packets are served one after another, so a short time never overtakes a
+/// long one, and no link reorders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Processing {
-    /// always the same
+    /// a constant time
     Constant {
         /// picoseconds
         value_ps: u64,
@@ -22,7 +22,7 @@ pub enum Processing {
         /// picoseconds
         max_ps: u64,
     },
-    /// exponential
+    /// exponentially distributed
     Exponential {
         /// picoseconds
         mean_ps: u64,
@@ -30,31 +30,31 @@ pub enum Processing {
 }
 
 impl Processing {
-    /// No time at all.
+    /// No processing time.
     pub const NONE: Self = Self::Constant { value_ps: 0 };
 
-    // apart: it is asked at every seventh hop, and the logarithm would crowd the others' registers
+    // not inlined: one hop in seven calls it, and the logarithm would take registers from the others
     #[inline(never)]
-    /// One packet's time.
+    /// Draws the time for one packet.
     pub fn draw(self, stream: &mut Stream) -> Duration {
         Duration::from_ps(match self {
             Self::Constant { value_ps } => value_ps,
             Self::Uniform { min_ps, max_ps } => min_ps + stream.up_to(max_ps - min_ps),
-            // libm's logarithm: the platform's own may differ in the last bit
+            // libm's logarithm, because the platform's own may differ in the last bit
             Self::Exponential { mean_ps } => (-libm::log(stream.unit()) * mean_ps as f64) as u64,
         })
     }
 }
 
-/// A server that handles packets one after another, each for a drawn time.
+/// A server that processes packets one after another, each for a drawn time.
 #[derive(Clone, Debug)]
 pub struct Server {
     processing: Processing,
     stream: Stream,
     free_at: Instant,
-    /// what it is done with is handed on later by a time drawn uniformly up to this, in order
+    /// each packet is handed on later by a time drawn uniformly up to this, in order
     jitter: Duration,
-    /// when the last packet was handed on, with a jitter
+    /// when the last packet was handed on, including jitter
     handed_at: Instant,
 }
 
@@ -70,20 +70,20 @@ impl Server {
         }
     }
 
-    /// It hands each packet on later by a time drawn uniformly up to `jitter`, in order. That makes times
-    /// irregular and takes no capacity: packets wait for each other only to keep their order.
+    /// Adds a delay, drawn uniformly up to `jitter`, to each packet when it is handed on. It makes times irregular
+    /// without taking capacity: packets wait for each other only to keep their order.
     #[must_use]
     pub fn with_jitter(self, jitter: Duration) -> Self {
         Self { jitter, ..self }
     }
 
-    /// When it is done with all that it was given.
+    /// When the server will have processed all packets that it was given.
     #[inline]
     pub fn free_at(&self) -> Instant {
         self.free_at
     }
 
-    /// When the packet that reaches the server at `at` is done. Calls come in order of time.
+    /// When the packet that reaches the server at `at` is handed on. Calls are in order of time.
     #[inline]
     pub fn serve(&mut self, at: Instant) -> Instant {
         self.free_at = at.max(self.free_at) + self.processing.draw(&mut self.stream);
@@ -118,16 +118,16 @@ mod tests {
         let jitter = Duration::from_us(20);
         let mut server =
             Server::new(Processing::NONE, Stream::new(1, "test", 0)).with_jitter(jitter);
-        // ten packets within a jitter's time
+        // ten packets arrive within the time of a jitter
         let at = |i: u64| Instant::from_ps(2_000_000 * i);
         let handed: Vec<_> = (0..500_000).map(|i| server.serve(at(i))).collect();
         assert!(handed.is_sorted());
         let waits = || (0..).map(at).zip(&handed).map(|(at, handed)| *handed - at);
         assert!(waits().all(|wait| wait <= jitter));
-        // the later of many draws: few packets come soon, and some take nearly all of it
+        // the largest of several draws: few packets come early, and some take nearly the whole jitter
         assert!(waits().min() < Some(Duration::from_us(3)));
         assert!(waits().max() > Some(Duration::from_us(19)));
-        // a packet by itself takes a uniform time: 10 us on average
+        // a single packet takes a uniform time, 10 us on average
         let mut alone =
             Server::new(Processing::NONE, Stream::new(2, "test", 0)).with_jitter(jitter);
         let at = |i: u64| Instant::from_ps(100_000_000 * i);

@@ -1,12 +1,11 @@
-//! The queue of a switch port: which disciplines there are, and how a configuration becomes one.
+//! The queue of a switch port: the list of disciplines, and how a configuration becomes one of them.
 //!
-//! A new discipline is one file and one line. The file holds its `Config`, which serde reads from
-//! the plan of a run, and its state. The line is in the list at the end of this file: the first
-//! part lists the disciplines that decide when a packet arrives and serve first in, first out
-//! ([`QueueDiscipline`]), the second those that decide when a
-//! packet leaves ([`PacketScheduler`]). From the list come
-//! [`QueueConfig`] and the two enums through which a port calls its discipline without a virtual
-//! function. A discipline from outside this crate needs no line here: see [`CustomQueues`].
+//! A new discipline is one file and one line. The file holds its `Config`, which serde reads from the plan of a run,
+//! and its state. The line goes into the list at the end of this file. The first part lists disciplines that decide
+//! when a packet arrives and send first in, first out ([`QueueDiscipline`]); the second part lists those that decide
+//! when a packet leaves ([`PacketScheduler`]). The list generates [`QueueConfig`], and the two enums through which a
+//! port calls its discipline without a virtual function. A discipline from outside this crate needs no line here: see
+//! [`CustomQueues`].
 
 pub(crate) mod context;
 mod custom;
@@ -29,17 +28,17 @@ use crate::scheduler::{
 pub use context::{NetworkContext, PortContext};
 pub use custom::{Config as CustomConfig, CustomQueue, CustomQueues};
 
-/// Which packets are accepted at a port, and which of them goes next.
+/// Which packets a port accepts, and which of them is sent next.
 #[derive(Debug)]
 pub enum Queueing {
-    /// first in, first out: decided when a packet arrives
+    /// first in, first out: the decision is made when a packet arrives
     Fifo {
         /// which packets are accepted
         discipline: Discipline,
         /// when a packet stops counting against the buffer's limit
         release: BufferRelease,
     },
-    /// decided when a packet leaves; the packet in service does not count against the limit
+    /// the decision is made when a packet leaves; the packet in service does not count against the limit
     Scheduled(Box<Scheduler>),
 }
 
@@ -71,7 +70,7 @@ macro_rules! queues {
             $($(#[$scheduler_doc:meta])* $Sched:ident($SchedConfig:ty) => $SchedState:ty,)*
         }
     ) => {
-        /// The queue of every switch port, as the plan of a run gives it.
+        /// The queue of every switch port, in the plan of a run.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "kind", rename_all = "kebab-case")]
         pub enum QueueConfig {
@@ -101,9 +100,8 @@ macro_rules! queues {
             }
         }
 
-        /// The discipline of a first-in-first-out port. An enum, not a trait object: the call is on
-        /// the hot path. A state of more than 8 bytes is boxed: most ports are drop-tail, and their
-        /// cache lines must stay few.
+        /// The discipline of a first-in-first-out port. It is an enum and not a trait object because the call is on the
+        /// hot path. A state of more than 8 bytes is boxed: most ports are drop-tail and must use few cache lines.
         #[derive(Debug)]
         pub enum Discipline {
             $($(#[$fifo_doc])* $Fifo($FifoState),)*
@@ -129,8 +127,8 @@ macro_rules! queues {
             }
         }
 
-        /// The discipline of a port that decides when a packet leaves. An enum, not a trait object,
-        /// as [`Discipline`] is.
+        /// The discipline of a port that decides when a packet leaves. It is an enum and not a trait object, like
+        /// [`Discipline`].
         #[derive(Debug)]
         pub enum Scheduler {
             $($(#[$scheduler_doc])* $Sched($SchedState),)*
@@ -178,19 +176,19 @@ queues! {
     decide_on_arrival {
         /// drop what does not fit
         DropTail(drop_tail::Config) => DropTail,
-        /// drop-tail that marks what finds more than a threshold in the queue
+        /// drop-tail that marks packets which find more than a threshold in the queue
         StepMarking(step_marking::Config) => Box<StepMarking>,
-        /// drop or mark early and at random, by the average queue
+        /// drop or mark early and at random, depending on the average queue
         Red(red::Config) => Box<Red>,
-        /// RED with Linux' integers
+        /// RED with Linux's integer arithmetic
         RedLinux(red_linux::Config) => Box<RedLinux>,
         /// RED with a favoured class
         Rio(rio::Config) => Box<Rio>,
         /// RIO with thresholds that are shares of the limit
         RioPs(rio_ps::Config) => Box<Rio>,
-        /// drop or mark early and at random, by the queueing delay
+        /// drop or mark early and at random, depending on the queueing delay
         Pie(pie::Config) => Box<Pie>,
-        /// drop-tail with a threshold for each class
+        /// drop-tail with one threshold per class
         WeightedTailDrop(weighted_tail_drop::Config) => Box<WeightedTailDrop>,
     }
     decide_on_departure {
@@ -202,9 +200,9 @@ queues! {
         Drr(drr::Config) => Drr,
         /// one buffer that the ingress ports share equally
         PortFair(port_fair::Config) => PortFair,
-        /// drops at the head by the time in the queue
+        /// drop at the head of the queue, depending on the time that packets have waited
         Codel(codel::Config) => CoDel,
-        /// fair queueing with `CoDel`
+        /// fair queueing with `CoDel` in each queue
         FqCodel(fq_codel::Config) => FqCoDel,
         /// packets of short flows first
         StrictPriority(strict_priority::Config) => StrictPriority,

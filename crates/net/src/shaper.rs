@@ -1,8 +1,7 @@
-//! Shapers: let no more through than tokens allow, before the line serialises.
+//! Shapers: they delay packets until there are tokens, before the line sends them.
 //!
-//! A FIFO port asks its shaper for the instant at which each packet goes to the line; so it still
-//! knows every departure at once. The arithmetic is that of Linux: tokens are a time, and a packet
-//! costs its length over the rate.
+//! A FIFO port asks its shaper when each packet may go to the line, so it still knows every departure in advance. The
+//! arithmetic is Linux's: tokens are measured as time, and a packet costs its length divided by the rate.
 
 use fairport_units::{Duration, Instant, Rate};
 use serde::{Deserialize, Serialize};
@@ -10,51 +9,50 @@ use serde::{Deserialize, Serialize};
 use crate::BuildError;
 use crate::stream::Stream;
 
-/// A shaper at every switch port, and perhaps at every host's, as the plan of a run gives it.
+/// A shaper at every switch port, and optionally at every host's port, in the plan of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Config {
     /// a token bucket filter
     Tbf {
-        /// what it lets through in the long run
+        /// the long-term rate
         rate_bps: Rate,
-        /// what the bucket holds
+        /// size of the bucket
         burst_bytes: u32,
-        /// a wait for tokens ends late by a draw that is uniform up to this
+        /// a wait for tokens ends late by a time drawn uniformly up to this
         timer_lateness_ps: Duration,
-        /// whether the hosts' own ports have it, too
+        /// whether the hosts' own ports have one as well
         hosts: bool,
     },
-    /// a class of the hierarchical token bucket
+    /// a class of a hierarchical token bucket
     Htb {
-        /// what it lets through in the long run
+        /// the long-term rate
         rate_bps: Rate,
-        /// what the bucket of the rate holds
+        /// size of the rate's bucket
         burst_bytes: u32,
-        /// what the bucket of the ceiling holds
+        /// size of the ceiling's bucket
         cburst_bytes: u32,
-        /// a wait for tokens ends late by a draw that is uniform up to this
+        /// a wait for tokens ends late by a time drawn uniformly up to this
         timer_lateness_ps: Duration,
-        /// whether the hosts' own ports have it, too
+        /// whether the hosts' own ports have one as well
         hosts: bool,
     },
 }
 
 impl Config {
-    /// Whether the hosts' own ports have it, too.
+    /// Whether the hosts' own ports have one as well.
     pub fn is_at_hosts(&self) -> bool {
         let (Self::Tbf { hosts, .. } | Self::Htb { hosts, .. }) = self;
         *hosts
     }
 
-    /// What it lets through in the long run.
+    /// The long-term rate.
     pub fn rate(&self) -> Rate {
         let (Self::Tbf { rate_bps, .. } | Self::Htb { rate_bps, .. }) = self;
         *rate_bps
     }
 
-    /// The shaper of one port, whose timer draws from `stream`. A packet of the MTU takes
-    /// `full_frame_bytes`.
+    /// The shaper of one port, whose timer draws from `stream`. A packet of the MTU takes `full_frame_bytes`.
     ///
     /// # Errors
     /// If a packet of the MTU could never be sent.
@@ -109,12 +107,12 @@ fn check_burst(field: &str, bytes: u32, full_frame_bytes: u32) -> Result<u32, Bu
     ))
 }
 
-/// What a port's packets wait for before they go to the line.
+/// The tokens that packets of one port wait for before they go to the line.
 #[derive(Clone, Debug)]
 pub struct Shaper {
     rate: Rate,
     buckets: Buckets,
-    /// when the tokens were counted
+    /// when the tokens were last updated
     counted: Instant,
     lateness: Option<(Duration, Stream)>,
 }
@@ -122,9 +120,9 @@ pub struct Shaper {
 /// The tokens of a shaper.
 #[derive(Clone, Copy, Debug)]
 enum Buckets {
-    /// a packet goes when the bucket holds all that it costs
+    /// a packet goes when the bucket holds its whole cost
     Filter { burst: i64, tokens: i64 },
-    /// a packet goes when neither bucket is in debt, and may leave them in debt
+    /// a packet goes when neither bucket is in debt, and may put them into debt
     Class {
         burst: i64,
         tokens: i64,
@@ -134,19 +132,19 @@ enum Buckets {
 }
 
 impl Shaper {
-    /// Linux' `sch_tbf` without a peak rate: a full bucket of `burst_bytes`, no less than the
-    /// largest frame, filled at `rate`. A packet goes when the bucket holds all that it costs.
+    /// Linux's `sch_tbf` without a peak rate: a bucket of `burst_bytes`, at least the largest frame, that is full at
+    /// the start and filled at `rate`. A packet goes when the bucket holds its whole cost.
     pub fn token_bucket(rate: Rate, burst_bytes: u32) -> Self {
         let burst = cost(rate, burst_bytes);
         let tokens = burst;
         Self::new(rate, Buckets::Filter { burst, tokens })
     }
 
-    /// A class of Linux' `sch_htb` with nobody to borrow from, and a ceiling equal to its rate.
+    /// A class of Linux's `sch_htb` without other classes to borrow from, and with a ceiling equal to its rate.
     ///
-    /// Unlike TBF it sends as long as it has any credit at all, and runs into debt for the rest
-    /// of the packet; and it has two buckets. The smaller one limits how much goes at once. The
-    /// quantum is of no account, since it shares nothing with another class.
+    /// Unlike TBF it sends as long as it has any credit, and goes into debt for the rest of the packet. It has two
+    /// buckets, and the smaller one limits how much is sent at once. The quantum does not matter, since no other class
+    /// shares the rate.
     pub fn htb(rate: Rate, burst_bytes: u32, cburst_bytes: u32) -> Self {
         let [burst, ceil_burst] = [burst_bytes, cburst_bytes].map(|bytes| cost(rate, bytes));
         Self::new(
@@ -169,20 +167,20 @@ impl Shaper {
         }
     }
 
-    /// The timer that ends a wait for tokens fires late, by a draw from `stream` that is uniform
-    /// up to `most`. What is late is made up for: tokens go on coming.
+    /// Makes the timer that ends a wait for tokens fire late, by a time drawn from `stream`, uniform up to `most`. The
+    /// delay is made up for, because tokens accumulate meanwhile.
     #[must_use]
     pub fn with_late_timer(mut self, most: Duration, stream: Stream) -> Self {
         self.lateness = (most > Duration::ZERO).then_some((most, stream));
         self
     }
 
-    /// What it lets through in the long run.
+    /// The long-term rate.
     pub fn rate(&self) -> Rate {
         self.rate
     }
 
-    /// When a packet of `frame_bytes`, which could go at `at`, may go. Calls come in order of time.
+    /// When a packet of `frame_bytes`, which could go at `at`, may go. Calls are in order of time.
     pub(crate) fn release(&mut self, at: Instant, frame_bytes: u32) -> Instant {
         let cost = cost(self.rate, frame_bytes);
         let elapsed = signed(at - self.counted);
@@ -207,7 +205,7 @@ impl Shaper {
 }
 
 impl Buckets {
-    /// Fills the buckets for `elapsed` and takes `cost` out of them.
+    /// Adds the tokens of `elapsed` to the buckets, and takes `cost` out of them.
     fn pay(&mut self, elapsed: i64, cost: i64) {
         match self {
             Self::Filter { burst, tokens } => *tokens = (*tokens + elapsed).min(*burst) - cost,
@@ -224,10 +222,10 @@ impl Buckets {
     }
 }
 
-/// What an byte costs at 1 bit/s, ps.
+/// Cost of a byte at 1 bit/s, in ps.
 const PS_PER_BYTE_BPS: u128 = 8 * 1_000_000_000_000;
 
-/// What so many bytes cost at `rate`, ps.
+/// Cost of `bytes` at `rate`, in ps.
 fn cost(rate: Rate, bytes: u32) -> i64 {
     let ps = u128::from(bytes) * PS_PER_BYTE_BPS / u128::from(rate.as_bps());
     i64::try_from(ps).unwrap_or(LONGEST)
@@ -238,7 +236,7 @@ fn signed(span: Duration) -> i64 {
     i64::try_from(span.as_ps()).unwrap_or(LONGEST)
 }
 
-/// 26 days: longer than runs and waits are, and sums of a few of them fit 64 bits.
+/// 26 days in ps: longer than any run or wait, and sums of a few of them fit into 64 bits.
 const LONGEST: i64 = i64::MAX / 4;
 
 #[cfg(test)]
@@ -248,7 +246,7 @@ mod tests {
 
     const RATE: Rate = Rate::from_bps(100_000_000);
 
-    /// When packets of 1500 bytes go that are all there at 0; a packet costs 120 us.
+    /// When packets of 1500 bytes go, all of which are ready at 0. A packet costs 120 us.
     fn releases(shaper: &mut Shaper, packets: usize) -> Vec<u64> {
         let mut at = Instant::ZERO;
         (0..packets)
@@ -261,14 +259,14 @@ mod tests {
 
     #[test]
     fn a_token_bucket_lets_its_burst_go_at_once_and_then_its_rate() {
-        // a bucket of 4000 B: two packets at once; the third waits for the missing 500 B
+        // a bucket of 4000 B: two packets go at once; the third waits for the missing 500 B
         let mut bucket = Shaper::token_bucket(RATE, 4000);
         assert_eq!(releases(&mut bucket, 5), [0, 0, 40, 160, 280]);
     }
 
     #[test]
     fn a_class_of_htb_runs_into_debt_for_a_packet_more() {
-        // any credit is enough: of 4000 B three packets go at once, and leave a debt of 500 B
+        // any credit is enough: with 4000 B three packets go at once, and leave a debt of 500 B
         let mut class = Shaper::htb(RATE, 4000, 4000);
         assert_eq!(releases(&mut class, 5), [0, 0, 0, 40, 160]);
     }
@@ -297,7 +295,7 @@ mod tests {
 
     #[test]
     fn the_smaller_bucket_of_htb_limits_the_burst() {
-        // Mininet's 15 KiB and tc's own 1600 B: two packets, then one every 120 us
+        // Mininet's 15 KiB and tc's default of 1600 B: two packets, then one every 120 us
         let mut class = Shaper::htb(RATE, 15_360, 1600);
         assert_eq!(releases(&mut class, 4), [0, 0, 112, 232]);
     }
@@ -326,8 +324,8 @@ mod tests {
     }
 
     proptest! {
-        /// The definition of a token bucket: over any span no more than the burst and what the
-        /// rate gives; one packet more for HTB, which may owe it.
+        /// The definition of a token bucket: no span carries more than the burst plus what the rate gives; HTB may
+        /// carry one packet more, as a debt.
         #[test]
         fn no_span_carries_more_than_burst_and_rate(
             gaps_us in prop::collection::vec(0_u64..500, 2..60),

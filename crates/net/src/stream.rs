@@ -5,13 +5,13 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
 /// One component's own sequence of random numbers (xoshiro256++, seeded through `SplitMix64`).
 ///
-/// Streams of different components do not influence each other: a host that draws once more
-/// leaves every other component's numbers as they were.
+/// Streams of different components are independent: an additional draw by one host does not change the numbers of any
+/// other component.
 #[derive(Clone, Debug)]
 pub struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
-    /// The stream of the `index`-th `component` of the run with this `seed`.
+    /// The stream of the `index`-th `component` in a run with this `seed`.
     pub fn new(seed: u64, component: &str, index: u64) -> Self {
         let mut state = SplitMix64::seed_from_u64(seed).next_u64();
         for byte in component.bytes() {
@@ -25,7 +25,7 @@ impl Stream {
     /// Uniform over 0..=`max`.
     #[inline]
     pub fn up_to(&mut self, max: u64) -> u64 {
-        // Multiply-shift: its bias of max / 2^64 is far below what any run could show.
+        // Multiply-shift: its bias of max / 2^64 is far too small to show in any run.
         ((u128::from(self.0.next_u64()) * (u128::from(max) + 1)) >> 64) as u64
     }
 

@@ -1,4 +1,4 @@
-//! What a network says of its ports: drops, marks, what waits, what is under way.
+//! What a network reports of its ports: drops, marks, backlog, packets in flight.
 
 mod common;
 
@@ -22,8 +22,8 @@ fn to_receiver(star: &Topology) -> PortId {
     star.port(star.node(star.hosts()[0]).ports[0]).peer
 }
 
-/// A star of three hosts without latency whose port to the first host is that of a slow line, one
-/// tenth of the others, with this queue.
+/// A star of three hosts without latency. The switch's port to the first host has this queue and a tenth
+/// of the other ports' rate.
 fn slow_port(queueing: impl Fn() -> Queueing) -> (Bench, PortId) {
     let star = star(3).unwrap();
     let slow = to_receiver(&star);
@@ -54,7 +54,7 @@ fn linux_sfq(limit_packets: u32) -> Queueing {
 #[test]
 fn drops_on_arrival_and_drops_of_what_waited_are_counted_alike() {
     let (mut bench, slow) = slow_port(|| linux_sfq(3));
-    // the first of flow 0 is sent, three wait, and the fifth is refused; flow 1 pushes one out
+    // Of flow 0, the first packet is sent, three wait, and the fifth is refused. Flow 1's packet pushes one out.
     for number in 0..5 {
         bench.send(Instant::ZERO, 0, 1500, number);
     }
@@ -92,7 +92,7 @@ fn packets_in_buffers_and_on_links_are_under_way() {
             flows
         };
         assert_eq!(flows(&bench), [0, 0, 0, 1, 1, 1]);
-        // the first takes 12.3 us to the switch and 123 us from there
+        // the first packet takes 12.3 us to the switch and 123 us from there
         bench
             .network
             .advance(Instant::from_us(140), u64::MAX, &mut bench.sinks);
@@ -108,8 +108,8 @@ fn what_waits_is_known_at_any_instant_for_every_kind_of_port() {
         bytes: frames * FRAME_BYTES,
         packets: frames,
     };
-    // the packet in service counts, unless a scheduler decides; one is there from 25.3 us on,
-    // another every 13 us
+    // The packet in service counts, unless the port has a scheduler. The first packet arrives at 25.3 us, and
+    // another every 13 us.
     let drop_tail = || Queueing::Fifo {
         discipline: Discipline::DropTail(DropTail::packets(100)),
         release: fairport_net::queue::BufferRelease::EndOfService,
@@ -141,7 +141,7 @@ fn what_still_waits_at_a_scheduler_counts_until_now() {
     bench.send_crowd();
     let now = Instant::from_us(60);
     bench.network.advance(now, u64::MAX, &mut bench.sinks);
-    // the first is in service; the second waits from 38.304 us on and the third from 51.304 us
+    // the first packet is in service; the second waits from 38.304 us on and the third from 51.304 us
     let waited_ps = 21_696_000 + 8_696_000;
     let integral = bench.network.backlog_integral(slow, now);
     assert_eq!(integral, waited_ps * u128::from(FRAME_BYTES));
@@ -161,7 +161,7 @@ fn marked_packets_are_counted_and_a_packet_does_not_count_itself() {
         bench.send_ecn(Instant::from_us(13 * number), 0, 1500, number, 0b10);
     }
     bench.run();
-    // with itself, each from the fourth on makes the queue longer than three
+    // each packet from the fourth on makes the queue, itself included, longer than three
     assert_eq!(bench.network.totals(slow).marked, 5);
     let rows = bench.network.observer().rows.iter();
     let rows = rows.filter(|row| row.port == slow);
@@ -217,7 +217,7 @@ fn what_hosts_send_goes_into_the_buckets_that_they_are_placed_in() {
         let placed = vec![None, Some(0), Some(1)];
         Queueing::Scheduled(Box::new(Scheduler::Sfq(Sfq::new(40, 2, 0, placed))))
     });
-    // four of h1 before three of h2, all while the first is sent
+    // four packets of h1 arrive before three of h2, all while the first is sent
     for number in 0..4 {
         bench.send(Instant::ZERO, 0, 1500, number);
     }
@@ -233,7 +233,7 @@ fn what_hosts_send_goes_into_the_buckets_that_they_are_placed_in() {
 fn who_watches_no_port_is_shown_the_drops_alone() {
     let (mut bench, slow) = slow_port(|| linux_sfq(3));
     bench.network.observer_mut().drops_only = true;
-    // the first is sent at once, three wait, and there is no room for two
+    // the first packet is sent at once, three wait, and there is no room for the other two
     for number in 0..6 {
         bench.send(Instant::ZERO, 0, 1500, number);
     }
@@ -257,7 +257,7 @@ fn a_settled_port_has_begun_what_it_begins_by_then() {
     for number in 0..2 {
         bench.send(Instant::ZERO, 0, 1500, number);
     }
-    // at the switch from 62.304 us on, back to back; the first arrives 50 us after its last bit
+    // The packets arrive at the switch back to back, from 62.304 us on. At `now` none has arrived at the receiver.
     let now = Instant::from_us(80);
     bench.network.advance(now, u64::MAX, &mut bench.sinks);
     bench.network.settle(now);
@@ -274,7 +274,7 @@ fn a_packet_takes_room_in_the_buffer_until_its_last_bit_is_sent() {
         bench.send(Instant::ZERO, 0, 1500, number);
     }
     bench.run();
-    // the first is there for 12.304 us, the second for twice that
+    // the first packet is in the buffer for 12.304 us, the second for twice that
     let until = |ns| bench.network.backlog_integral(nic, Instant::from_ns(ns));
     let integral = 3 * 12_304_000 * u128::from(FRAME_BYTES);
     assert_eq!(until(24_608), integral);
@@ -284,7 +284,7 @@ fn a_packet_takes_room_in_the_buffer_until_its_last_bit_is_sent() {
 #[test]
 fn what_has_left_one_port_of_a_switch_leaves_its_memory_to_another() {
     let star = star(3).unwrap();
-    // room for three frames at the ports of the switch together
+    // the ports of the switch have room for three frames together
     let memory = SwitchMemory::new(3 * FRAME_BYTES);
     let mut bench = bench_of_ports(&star, Rule::Fixed, |id| {
         let mut port = drop_tail_port(id, 100, GIGABIT, Duration::from_us(500));
@@ -300,11 +300,11 @@ fn what_has_left_one_port_of_a_switch_leaves_its_memory_to_another() {
         let stream = Stream::new(1, "spray", 0);
         bench.routes.push(bench.network.add_route(&[path], stream));
     }
-    // two and two frames to h0, of which two wait in the end; none is left 49 us after the first came
+    // h1 and h2 send two frames each to h0. Two of them wait in the end, and none is left 49 us after the first came.
     for (number, sender) in (0..).zip([0, 1, 0, 1]) {
         bench.send(Instant::ZERO, sender, 1500, number);
     }
-    // then as many to h2, before the first of the others has arrived
+    // then as many go to h2, before the first of the others has arrived at h0
     for (number, sender) in (4..).zip([2, 3, 2, 3]) {
         bench.send(Instant::from_us(100), sender, 1500, number);
     }

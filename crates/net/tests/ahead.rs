@@ -1,4 +1,4 @@
-//! Where one link alone feeds a port, packets are forwarded ahead: fewer events, and all else as before.
+//! Packets are forwarded ahead to a port that a single link feeds: fewer events, but the same results.
 
 mod common;
 
@@ -24,7 +24,7 @@ fn to_receiver(star: &Topology) -> PortId {
     star.port(star.node(star.hosts()[0]).ports[0]).peer
 }
 
-/// Packets go from these hosts to the first, forwarded ahead from now on if there is an end.
+/// Adds routes from `sources` to the first host. If there is an `end`, packets are forwarded ahead from now on.
 fn add_routes(bench: &mut Bench, star: &Topology, sources: &[usize], end: Option<Instant>) {
     let mut routing = DestinationSuffix::new(star);
     let mut path = |source: &usize| routing.path(star, *source, 0).unwrap();
@@ -44,7 +44,8 @@ fn add_routes(bench: &mut Bench, star: &Topology, sources: &[usize], end: Option
     bench.routes = routes.collect();
 }
 
-/// A host that sends to another through a switch without latency, whose port there is slow and has this queue.
+/// A host sends to another through a switch without latency. The switch's port to the receiver is slow and has this
+/// queue.
 fn slow_port(queue: &Value, end: Option<Instant>) -> (Bench, PortId) {
     let star = star(2).unwrap();
     let slow = to_receiver(&star);
@@ -63,10 +64,11 @@ fn slow_port(queue: &Value, end: Option<Instant>) -> (Bench, PortId) {
     (bench, slow)
 }
 
-/// When the first event is, what is received, the rows of drops and marks, and the numbers of drops and of marks.
+/// The time of the first event, the packets received, the rows of drops and marks, the numbers of drops and of marks,
+/// and the integral of the slow port's backlog.
 type Outcome = (Instant, Vec<(Instant, u64)>, Vec<Row>, [u64; 2], u128);
 
-/// Of packets of these sizes in bytes, ns apart, with these ECN codepoints.
+/// Sends packets, each given by its size in bytes, the ns since the last one, and its ECN codepoint.
 fn outcome(queue: &Value, sends: &[(u16, u64, u8)], end: Option<Instant>) -> Outcome {
     let (mut bench, slow) = slow_port(queue, end);
     let mut at = Instant::ZERO;
@@ -125,7 +127,7 @@ fn a_drop_says_what_waited_also_where_packets_are_forwarded_ahead() {
     for end in [None, Some(END)] {
         let (mut bench, slow) = slow_port(&queue, end);
         bench.send_crowd();
-        // forwarded ahead, a packet has one event: its arrival at the receiver
+        // a packet that is forwarded ahead has one event: its arrival at the receiver
         let at_switch = Instant::from_us(13) + Duration::from_ns(12_304);
         let at_receiver = at_switch + Duration::from_ns(123_040);
         let first = end.map_or(at_switch, |_| at_receiver);
@@ -149,7 +151,7 @@ fn a_drop_says_what_waited_also_where_packets_are_forwarded_ahead() {
 #[test]
 fn no_packet_is_forwarded_ahead_beyond_the_end() {
     let star = star(2).unwrap();
-    // a hop takes 13.304 us: of two packets the second is at the switch at 25.608 us
+    // a hop takes 13.304 us; the second packet arrives at the switch at 25.608 us
     for (end_ns, hops, buffered) in [
         (12_303, 0, [2, 0]),
         (13_303, 0, [1, 0]),
@@ -166,7 +168,7 @@ fn no_packet_is_forwarded_ahead_beyond_the_end() {
         bench.send(Instant::ZERO, 0, 1500, 1);
         bench.network.advance(end, u64::MAX, &mut bench.sinks);
         assert_eq!(bench.network.packet_hops(), hops, "{end_ns} ns");
-        // at the end each that is not over a link waits in front of it, or is on it
+        // at the end, a packet that has not passed a link waits in front of it or is on it
         let waiting = |port| bench.network.backlog(port, end).packets;
         let nic = star.node(star.hosts()[1]).ports[0];
         let buffers = [nic, to_receiver(&star)].map(waiting);

@@ -1,4 +1,4 @@
-//! A discipline and a scheduler from outside the crate: the laws of queues hold for them, too.
+//! A discipline and a scheduler from outside the crate. The laws of queues hold for them too.
 
 mod common;
 
@@ -16,7 +16,7 @@ use fairport_units::{Instant, Rate};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// No ingress port gets more than a quarter of the packets in the buffer: a cure for port blackout.
+/// A buffer in which each ingress port may have `share_packets` at most. This prevents port blackout.
 #[derive(Debug)]
 struct IngressShares {
     buffer: DropTail,
@@ -171,7 +171,7 @@ fn with_turns_by_ingress_port_each_sender_gets_its_part_of_a_crowded_line() {
     assert!(most - least <= LIMIT_PACKETS as usize, "{counts:?}");
 }
 
-/// What is refused when the queue of a switch port is built.
+/// The error with which building this queue for a switch port is refused.
 fn refused(queue: Value, customs: &CustomQueues) -> BuildError {
     let topology: Topology = star(2).unwrap();
     let nodes = 0..topology.nodes().len() as u32;

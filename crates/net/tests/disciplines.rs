@@ -66,8 +66,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// At any instant, a port was busy as long as its departures until then say, and its mean queue
-    /// was within its limit.
+    /// At any instant, a port's busy time is the transmission time of its departures until then, and its
+    /// mean queue is within its limit.
     #[test]
     fn busy_time_is_the_time_in_which_packets_were_sent(
         sends in sends(), departure_first: bool, at_us in 1..3000_u64, is_shaped: bool,
@@ -96,15 +96,15 @@ proptest! {
             });
             let parts = departures.map(|(begin, end)| end.min(now).saturating_sub(begin));
             let sent = parts.fold(Duration::ZERO, |sum, part| sum + part);
-            // each packet still to be sent may round by 1 ps, or leave 1 ps late
+            // each packet still to be sent may be rounded by 1 ps, or leave 1 ps late
             let error = sent.as_ps().abs_diff(busy.as_ps());
             prop_assert!(error <= 2 * u64::from(LIMIT_PACKETS), "{}: {busy}, {sent}", queue["kind"]);
         }
     }
 }
 
-/// A buffer of one packet. The first packet is in service, the second waits, and the third arrives at
-/// the instant at which the second leaves the buffer: if departures come first there is room.
+/// The buffer holds one packet. The first packet is in service, the second waits, and the third arrives
+/// at the instant at which the second leaves the buffer. There is room for it if departures come first.
 #[test]
 fn of_a_departure_and_an_arrival_of_one_instant_the_setting_says_which_comes_first() {
     let limit = json!({"packets": 1});
@@ -120,7 +120,7 @@ fn of_a_departure_and_an_arrival_of_one_instant_the_setting_says_which_comes_fir
             "ecn": false,
         }),
     ];
-    // 1500 bytes take 12304 ns on the line of 1 Gbit/s, framing included; all links are alike
+    // 1500 bytes take 12304 ns on each line of 1 Gbit/s, framing included
     let dropped = |queue: &Value, departure_first, third_ns| {
         let sends: Vec<Send> = [0, 1000, third_ns]
             .into_iter()
@@ -140,7 +140,7 @@ fn of_a_departure_and_an_arrival_of_one_instant_the_setting_says_which_comes_fir
     for queue in &queues {
         assert_eq!(dropped(queue, true, 12_304), [0, 0, 0], "{queue}");
         assert_eq!(dropped(queue, false, 12_304), [0, 0, 1], "{queue}");
-        // a nanosecond before or after, the setting does not matter
+        // a nanosecond earlier or later, the setting does not matter
         for departure_first in [true, false] {
             assert_eq!(
                 dropped(queue, departure_first, 12_303),
@@ -169,7 +169,7 @@ fn losses_are_the_same_in_front_of_every_queue() {
         .map(|n| Send {
             sender: n % SENDERS,
             size_bytes: 1500,
-            gap_ns: 30_000, // from each of four: more than the line carries
+            gap_ns: 30_000, // per sender; four of them send more than the line carries
             ecn: 0,
         })
         .collect();
@@ -188,14 +188,14 @@ fn losses_are_the_same_in_front_of_every_queue() {
         assert!(drops as usize > lost[0].len(), "{name} drops as well");
     }
     assert!(lost.windows(2).all(|pair| pair[0] == pair[1]));
-    // runs of 3 with 200 us between them, in which 27 packets come, and a tenth of the others
+    // 3 consecutive packets are lost, then none for 200 us, in which 27 arrive; a tenth of these are lost at random
     let share = lost[0].len() as f64 / sends.len() as f64;
     assert!((0.15..0.25).contains(&share), "{share}");
 }
 
 #[test]
 fn strict_priority_conserves_and_never_lets_the_second_class_go_before_the_first() {
-    // two queues of half the limit each; one sender is of the class that goes first
+    // each of the two queues has half the limit; one sender is in the class that is served first
     let queue = json!({"kind": "strict-priority", "limit": {"packets": LIMIT_PACKETS / 2}});
     let sends: Vec<Send> = (0..200)
         .map(|n| Send {

@@ -1,4 +1,4 @@
-//! What must hold of any network, whatever is sent through it.
+//! What must hold in any network, whatever packets are sent through it.
 
 mod common;
 
@@ -13,8 +13,8 @@ use fairport_units::{Duration, Instant};
 use proptest::prelude::*;
 
 proptest! {
-    /// Conservation, FIFO order, and a port that never idles while it holds packets, for
-    /// arbitrary traffic through a k = 4 fat-tree with small buffers.
+    /// In a k = 4 fat-tree with small buffers and arbitrary traffic, packets are conserved and stay in order,
+    /// and no port is idle while it holds packets.
     #[test]
     fn any_traffic_is_conserved_in_order_and_served_without_a_pause(
         sends in prop::collection::vec((0..15_usize, 40..1501_u16, 0..30_000_u64), 1..300),
@@ -54,7 +54,7 @@ proptest! {
         }
     }
 
-    /// Who looks on does not change what happens.
+    /// Whether an observer watches the ports does not change what happens.
     #[test]
     fn watching_changes_nothing(
         sends in prop::collection::vec((0..15_usize, 40..1501_u16, 0..30_000_u64), 1..300),
@@ -77,8 +77,8 @@ proptest! {
 }
 
 proptest! {
-    /// A switch between real hosts: packets that enter at the switch fare as those that come from
-    /// hosts whose links take no time, with the same counts by ingress port.
+    /// Packets that enter at the switch, as between real hosts, have the same fate and the same counts by
+    /// ingress port as packets of simulated hosts that arrive there at the same time.
     #[test]
     fn a_packet_may_enter_at_a_switch(
         sends in prop::collection::vec((1..4_usize, 40..1501_u16, 0..30_000_u64), 1..200),
@@ -86,7 +86,7 @@ proptest! {
         from_the_host: bool,
     ) {
         let star = star(4).unwrap();
-        // a host's packet is at the switch after its serialization and the latency of the link
+        // a host's packet arrives at the switch after its serialization and the link's latency
         let line_time = |size_bytes: u16| {
             Duration::from_ns(8 * u64::from(Framing::ETHERNET.wire_bytes(size_bytes)))
         };
@@ -97,7 +97,7 @@ proptest! {
         let mut clock = Instant::ZERO;
         for (number, (sender, size_bytes, gap_ns)) in sends.iter().enumerate() {
             clock += Duration::from_ns(*gap_ns);
-            // its NIC never holds two packets, so that it drops none
+            // the NIC never holds two packets, so it drops none
             let at = clock.max(free_at[*sender]);
             free_at[*sender] = at + line_time(*size_bytes);
             through_hosts.send(at, *sender - 1, *size_bytes, number as u64);
@@ -147,7 +147,8 @@ fn a_lone_packet_takes_serialisation_and_latency_a_hop() {
     assert_eq!(bench.network.packet_hops(), 6);
 }
 
-/// Packets of both sides of a switch reach its output in the same picosecond, again and again.
+/// Packets from two input ports of a switch reach its output in the same picosecond, repeatedly. Returns the input
+/// that is served first each time.
 fn taking_turns(rule: Rule) -> Vec<usize> {
     let topology = two_switch(1).unwrap();
     let mut bench = bench(&topology, 100, rule, Duration::from_us(1));
@@ -155,7 +156,7 @@ fn taking_turns(rule: Rule) -> Vec<usize> {
     for i in 0..6 {
         let start = Instant::from_ms(i);
         bench.send(start + hop, 0, 1500, 2 * i); // one hop to the shared switch
-        bench.send(start, 1, 1500, 2 * i + 1); // two
+        bench.send(start, 1, 1500, 2 * i + 1); // two hops
     }
     bench.run();
     let received = bench.sinks.received.chunks(2);
@@ -170,8 +171,8 @@ fn simultaneous_arrivals_go_by_the_arbitration_rule() {
 
 #[test]
 fn of_two_equal_trains_through_a_full_queue_one_input_is_blacked_out() {
-    // Port blackout (Prakash 2012, 3.2): both inputs back to back, equal sizes, one of them always
-    // a little later than the slot that a departure freed.
+    // Port blackout (Prakash 2012, 3.2): both inputs send packets of equal size back to back. The packets of one
+    // always arrive a little after a departure has freed a slot, which the other's packet has taken.
     let topology = two_switch(1).unwrap();
     let mut bench = bench(&topology, 10, Rule::RoundRobin, Duration::from_us(1));
     let frame = Duration::from_ns(12_304);

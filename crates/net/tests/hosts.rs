@@ -1,4 +1,4 @@
-//! What a host can reach of the network when a packet comes: its adapter and the time.
+//! What a host can reach of the network when it receives a packet: its adapter and the time.
 
 mod common;
 
@@ -11,7 +11,7 @@ use fairport_net::topology::star;
 use fairport_net::{Access, Hosts, NodeId, Packet, PortId};
 use fairport_units::{Duration, Instant};
 
-/// Answers a packet with two, and looks at what waits in its adapter before, between and after.
+/// A host that answers a packet with two, and records its adapter's backlog before, between and after them.
 struct Answering {
     route: u32,
     adapter: PortId,

@@ -1,6 +1,6 @@
-//! A region's memory does not grow with what has left it.
+//! A region's memory does not grow with the packets that have left it.
 
-#![allow(unsafe_code)] // an allocator that counts cannot be written without
+#![allow(unsafe_code)] // an allocator that counts needs it
 
 mod common;
 
@@ -17,15 +17,15 @@ use fairport_net::topology::dumbbell;
 use fairport_net::{Partition, PortId};
 use fairport_units::{Duration, Instant};
 
-/// The system's allocator, with a count of what a thread has allocated.
+/// The system's allocator, with a count per thread of the bytes that it has allocated.
 struct Counting;
 
 thread_local! {
-    // of the test's thread: the one that waits for it allocates meanwhile
+    // one count per thread, because the thread that waits for the test allocates meanwhile
     static NOW: Cell<isize> = const { Cell::new(0) };
 }
 
-// SAFETY: every call is passed on to the system's allocator as it came.
+// SAFETY: every call is passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         NOW.set(NOW.get() + layout.size().cast_signed());
@@ -41,7 +41,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What is allocated more after ten thousand packets that went to the other region than after a hundred.
+/// The growth of the allocated memory between the hundredth and the ten-thousandth packet to the other region.
 fn growth(is_scheduled: bool) -> isize {
     let topology = dumbbell(1, 1).unwrap();
     let port = |id: PortId| {

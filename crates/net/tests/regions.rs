@@ -1,4 +1,4 @@
-//! A network that is cut into two regions carries packets as an uncut one does.
+//! A network that is cut into two regions has the same results as an uncut one.
 
 mod common;
 
@@ -13,7 +13,7 @@ use fairport_net::{Partition, PortId, Topology};
 use fairport_units::{Duration, Instant};
 use proptest::prelude::*;
 
-/// One of the networks: each port has a buffer of four packets, or a queue per flow for as many.
+/// One of the networks. Each port has a buffer of four packets; with a scheduler, switch ports have SFQ for as many.
 fn region_bench(topology: &Topology, is_scheduled: bool) -> Bench {
     bench_of_ports(topology, Rule::Fixed, |id| {
         let mut port = drop_tail_port(id, 4, GIGABIT, Duration::from_us(1));
@@ -35,7 +35,7 @@ fn region_bench(topology: &Topology, is_scheduled: bool) -> Bench {
     })
 }
 
-/// Moves what has crossed to where it goes.
+/// Moves the packets that have crossed into the regions they go to.
 fn exchange(regions: &mut [Bench; 2]) {
     let mut crossed = [Vec::new(), Vec::new()];
     for bench in regions.iter_mut() {
@@ -50,8 +50,8 @@ fn exchange(regions: &mut [Bench; 2]) {
     (one.network.balance() + other.network.balance()).assert_conservation();
 }
 
-/// Each region goes to the end of a window that is as long as the lookahead, and what has crossed is
-/// exchanged (Chandy and Misra 1979). Returns how many windows there were.
+/// Runs both regions in windows as long as the lookahead, and exchanges the packets that have crossed
+/// between two windows. Returns the number of windows.
 fn run(regions: &mut [Bench; 2], lookahead: Duration) -> u64 {
     for windows in 0.. {
         exchange(regions);
@@ -75,7 +75,7 @@ fn run(regions: &mut [Bench; 2], lookahead: Duration) -> u64 {
     unreachable!("all packets arrive")
 }
 
-/// Two regions of a network, with nothing in them.
+/// Two regions of a network, without packets.
 fn two_regions(topology: &Topology, is_scheduled: bool) -> (Partition, [Bench; 2]) {
     let ports = (0..topology.ports().len() as u32).map(PortId);
     let lookahead =
@@ -93,7 +93,7 @@ fn two_regions(topology: &Topology, is_scheduled: bool) -> (Partition, [Bench; 2
     (partition, regions)
 }
 
-/// What has come from elsewhere was not injected where it is.
+/// A packet that came from another region was not injected in the region in which it is.
 #[test]
 fn of_two_regions_the_sum_is_conserved_and_not_what_only_one_of_them_has() {
     let topology = dumbbell(2, 3).unwrap();
@@ -121,7 +121,7 @@ proptest! {
         is_scheduled: bool,
         is_split: bool,
     ) {
-        // all send to h0: from both sides of a dumbbell, or over a switch that is split between the regions
+        // all senders send to h0, from both sides of a dumbbell or over a switch that is split between the regions
         let topology = if is_split { star(6) } else { dumbbell(2, 3) }.unwrap();
         let mut whole = region_bench(&topology, is_scheduled);
         whole.send_all(&sends);
@@ -138,7 +138,7 @@ proptest! {
             }
         }
         let windows = run(&mut regions, partition.lookahead());
-        // nothing is waited for: in each window something happens
+        // no window is empty: each has an arrival, or a scheduler's choice
         let hops = regions.iter().map(|bench| bench.network.packet_hops()).sum::<u64>();
         prop_assert!(windows <= hops + sends.len() as u64);
 

@@ -1,4 +1,4 @@
-//! Every policy's paths: of the expected length, without loops, and where they share ports.
+//! The paths of every routing policy: their length, that they have no loops, and which ports they share.
 
 use fairport_net::routing::{
     DestinationSuffix, Ecmp, EqualLength, FiveTuple, RiplHash, Routing, ShortestPaths,
@@ -33,8 +33,8 @@ fn tuple(topology: &Topology, source: usize, destination: usize) -> FiveTuple {
     FiveTuple::of_flow(source as u32, address(source), address(destination))
 }
 
-/// Asserts that a path leads from one host to the other by the links that there are, passes no port
-/// and, unless it may turn back on itself, no node twice.
+/// Asserts that a path leads from one host to the other over existing links. It passes no port twice and,
+/// unless it may turn back on itself, no node twice.
 fn assert_leads(topology: &Topology, path: &[PortId], ends: [usize; 2], may_turn: bool) {
     let mut node = topology.hosts()[ends[0]];
     let mut nodes = vec![node];
@@ -60,7 +60,7 @@ fn assert_leads(topology: &Topology, path: &[PortId], ends: [usize; 2], may_turn
     );
 }
 
-/// Pairs of hosts: all of them, or for a large network every `step`-th one.
+/// Every `step`-th pair of hosts: all pairs with a step of 1, fewer for a large network.
 fn pairs(topology: &Topology, step: usize) -> impl Iterator<Item = (usize, usize)> {
     let hosts = topology.hosts().len();
     let pairs = (0..hosts).flat_map(move |d| (0..hosts).map(move |s| (s, d)));
@@ -69,7 +69,7 @@ fn pairs(topology: &Topology, step: usize) -> impl Iterator<Item = (usize, usize
 
 #[test]
 fn in_a_fat_tree_every_policy_has_loop_free_paths_of_the_expected_length_for_every_pair() {
-    // At k = 16 every 61st of the million pairs: 61 and the 1024 hosts share no factor.
+    // At k = 16 every 61st of the million pairs is taken; 61 and 1024, the number of hosts, share no factor.
     for (k, step) in [(4, 1), (8, 1), (16, 61)] {
         let tree = fat_tree(k).unwrap();
         let (per_edge, per_pod) = (k as usize / 2, (k * k / 4) as usize);
@@ -98,7 +98,7 @@ fn in_a_fat_tree_every_policy_has_loop_free_paths_of_the_expected_length_for_eve
     }
 }
 
-/// The ports by which data of all hosts outside the receiver's rack enter its edge switch.
+/// The number of ports through which packets from hosts outside the receiver's rack enter its edge switch.
 fn entrances(tree: &Topology, policy: &mut dyn Routing, receiver: usize, rack: usize) -> usize {
     let mut entrances: Vec<PortId> = (0..tree.hosts().len())
         .filter(|sender| sender / rack != receiver / rack)
@@ -191,7 +191,7 @@ fn shortest_paths_and_trees_serve_the_other_topologies_too() {
     }
 }
 
-/// IEEE 802.1D blocks all links that are not of the tree. Its root is the highest switch here.
+/// IEEE 802.1D blocks all links outside the spanning tree. The root here is the highest switch.
 #[test]
 fn neighbours_reach_each_other_by_the_root_of_the_spanning_tree() {
     let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -201,7 +201,7 @@ fn neighbours_reach_each_other_by_the_root_of_the_spanning_tree() {
         delay: None,
         limit_bytes: None,
     };
-    // three edge switches in a row, each of which has a link to the one above them
+    // three edge switches in a row, each with a link to the switch above them
     let links = [
         ["a", "ea"],
         ["b", "eb"],

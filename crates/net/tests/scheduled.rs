@@ -1,4 +1,4 @@
-//! What becomes of packets behind a port whose scheduler decides: when they arrive, and how they are marked.
+//! Packets after a port that has a scheduler: when they arrive, and whether they are marked.
 
 mod common;
 
@@ -22,7 +22,7 @@ const CODEL: Parameters = Parameters {
     max_packet_bytes: 1518,
 };
 
-/// Two hosts at a switch, of which one sends to the other by a port with this scheduler.
+/// Two hosts at a switch; one sends to the other through a slow port with this scheduler.
 fn bench(scheduler: impl Fn() -> Scheduler) -> Bench {
     let star = star(2).unwrap();
     bench_of_ports(&star, Rule::Fixed, |id| {
@@ -35,7 +35,7 @@ fn bench(scheduler: impl Fn() -> Scheduler) -> Bench {
     })
 }
 
-/// Keeps the ECN codepoints of what arrives.
+/// Hosts that keep the ECN codepoints of the packets that arrive.
 struct Codepoints(Vec<u8>);
 
 impl Hosts<Number, Log> for Codepoints {
@@ -65,7 +65,7 @@ fn a_packet_that_finds_the_line_free_takes_its_time_and_the_gap() {
             bench.send(Instant::from_us(500), 0, 100, 1);
             bench.run();
             let times = bench.sinks.received.iter().map(|packet| packet.0);
-            // 38 bytes beside the packet, at 1 Gbit/s and at 100 Mbit/s
+            // a packet with 38 bytes of framing, first at 1 Gbit/s and then at 100 Mbit/s
             let way_ns = |bytes: u64| (bytes + 38) * (8 + 80);
             assert!(times.eq([way_ns(1500), 500_000 + way_ns(100)].map(Instant::from_ns)));
         }
@@ -81,7 +81,7 @@ fn a_packet_that_is_marked_when_it_leaves_arrives_with_its_mark() {
         }
         let mut hosts = Codepoints(Vec::new());
         bench.network.advance(Instant::NEVER, u64::MAX, &mut hosts);
-        // 50 packets wait for up to 6 ms: CoDel marks from 0.5 ms on, and what cannot be marked it drops
+        // 50 packets wait for up to 6 ms. From 0.5 ms on CoDel marks packets, or drops those that cannot be marked.
         let seen = (hosts.0.len() < 50, hosts.0.contains(&CE));
         assert_eq!(seen, (drops, !drops));
         assert!(hosts.0.iter().all(|ecn| *ecn == codepoint || *ecn == CE));

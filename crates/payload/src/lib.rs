@@ -1,8 +1,8 @@
 //! Random payload sizes (`TCPRand`) for programs on an unmodified Linux kernel.
 //!
-//! A kernel fills segments. But it keeps the end of a record: what one `sendmsg` with `MSG_EOR` has
-//! written shares no segment with what comes after it, also when it is sent again. So a program
-//! that writes pieces of random sizes, none longer than the MSS, sends segments of these sizes.
+//! The kernel fills each segment with as much data as it can. But it keeps the end of a record: data that one `sendmsg`
+//! with `MSG_EOR` has written shares no segment with later data, in retransmissions either. A program that writes
+//! pieces of random sizes up to the MSS therefore sends segments of these sizes.
 //!
 //! ```no_run
 //! use std::net::TcpStream;
@@ -15,10 +15,10 @@
 //! # std::io::Result::Ok(())
 //! ```
 //!
-//! It helps a flow that loses whole windows at a switch port because equal packets arrive there in a
-//! fixed rhythm: few flows by one input against many by another, shallow buffers, drop-tail. It costs
-//! processor time, because every segment is an entry of its own in the socket's queue and segmentation
-//! offload has nothing to do, and some per cent of goodput for headers.
+//! Random sizes help a flow that loses whole windows at a switch port, where packets of equal size arrive in a fixed
+//! rhythm. The typical case has few flows through one input port against many through another, shallow buffers and
+//! drop-tail. They cost processor time, because every segment is an entry of its own in the socket's queue and
+//! segmentation offload cannot combine them, and a few per cent of goodput for headers.
 #![cfg(target_os = "linux")]
 
 mod info;

@@ -1,8 +1,8 @@
-//! The sender: cuts what is to be sent into pieces of random sizes, one segment each.
+//! The sender: cuts the data into pieces of random sizes, which become one segment each.
 //!
-//! The adaptive form has to know the congestion window, and that it fell. It asks the kernel every 64
-//! pieces: a new slow-start threshold is a fall from the window seen last. For the same reason little
-//! may wait in the socket: what waits has its size already.
+//! The adaptive form needs the congestion window, and to know when it was reduced. It reads both from the kernel every
+//! 64 pieces, and takes a new slow-start threshold as a reduction of the window that it read before. It also lets only
+//! little data wait in the socket, because the sizes of waiting pieces are already fixed.
 #![expect(unsafe_code, reason = "system calls")]
 
 use std::io;
@@ -14,27 +14,28 @@ use fairport_tcp::{Sizing, TcpRand};
 
 use crate::info::{self, Info};
 
-/// Pieces per system call at most.
+/// The largest number of pieces in one system call.
 const BATCH: usize = 32;
-/// Pieces from one look at the window to the next.
+/// The number of pieces from one reading of the congestion window to the next.
 const ASK_EVERY: u32 = 64;
-/// What may wait unsent in the socket of an adaptive sender, in bytes: so much, or so many windows.
+/// The unsent data that may wait in the socket of an adaptive sender: this many bytes, or [`UNSENT_WINDOWS`] congestion
+/// windows if that is more.
 const UNSENT_BYTES: u32 = 32 << 10;
 const UNSENT_WINDOWS: u32 = 4;
 
-/// How sizes are drawn.
+/// The settings of the random sizes.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Smallest payload, in bytes.
+    /// The smallest payload, in bytes.
     pub r_min: u16,
-    /// With it, the smallest payload follows the congestion window and is at least `r_min`.
+    /// If set, the smallest payload follows the congestion window and is at least `r_min`.
     pub adaptive: Option<TcpRand>,
-    /// Equal seeds draw equal sizes; none: a seed of its own.
+    /// The seed: senders with equal seeds draw equal sizes. Without a seed, each sender has its own.
     pub seed: Option<u64>,
 }
 
 impl Default for Options {
-    /// From half of an Ethernet segment up, whatever the window is.
+    /// Sizes from half of an Ethernet segment upwards, whatever the congestion window is.
     fn default() -> Self {
         Self {
             r_min: 724,
@@ -44,27 +45,27 @@ impl Default for Options {
     }
 }
 
-/// Sends over a connected TCP socket in segments of random sizes. Sets `TCP_NODELAY`: a short
-/// segment is not to wait.
+/// Sends over a connected TCP socket in segments of random sizes. Sets `TCP_NODELAY`, so that short segments do not
+/// wait.
 #[derive(Debug)]
 pub struct RandomizedSender<S> {
     socket: S,
     sizing: Sizing,
     is_adaptive: bool,
     info: Info,
-    /// until the next look at the window
+    /// number of pieces until the window is read again
     left_until_asked: u32,
-    /// of the last piece, that the socket had no room for
+    /// bytes of the last piece that the socket had no room for
     left_of_piece: usize,
     pieces: u64,
     bytes: u64,
 }
 
 impl<S: AsFd> RandomizedSender<S> {
-    /// Over this connection. A `r_min` above its MSS means full segments.
+    /// Sends over this connection. With an `r_min` above the MSS of the connection, all segments are full.
     ///
     /// # Errors
-    /// If it is no connected TCP socket.
+    /// [`io::Error`] if `socket` is not a connected TCP socket.
     pub fn new(socket: S, options: &Options) -> io::Result<Self> {
         let info = info::read(socket.as_fd())?;
         if !info.is_connected {
@@ -89,10 +90,10 @@ impl<S: AsFd> RandomizedSender<S> {
         })
     }
 
-    /// Sends what the socket has room for; returns how many bytes of `data` that were.
+    /// Sends as much as the socket has room for; returns the number of bytes of `data` that were sent.
     ///
     /// # Errors
-    /// As `sendmsg`: [`io::ErrorKind::WouldBlock`] if a non-blocking socket has no room at all.
+    /// The errors of `sendmmsg`, among them [`io::ErrorKind::WouldBlock`] if a non-blocking socket has no room at all.
     pub fn send(&mut self, data: &[u8]) -> io::Result<usize> {
         let mut sent = 0;
         while sent < data.len() {
@@ -104,17 +105,17 @@ impl<S: AsFd> RandomizedSender<S> {
                     }
                 }
                 Err(error) if sent == 0 => return Err(error),
-                // what was sent is reported; the error comes again
+                // report what was sent; the next call returns the error
                 Err(_) => break,
             }
         }
         Ok(sent)
     }
 
-    /// Sends everything, over a socket that blocks.
+    /// Sends all of `data` over a blocking socket.
     ///
     /// # Errors
-    /// As [`RandomizedSender::send`].
+    /// The errors of [`RandomizedSender::send`], except that interrupted calls are repeated.
     pub fn send_all(&mut self, mut data: &[u8]) -> io::Result<()> {
         while !data.is_empty() {
             match self.send(data) {
@@ -126,12 +127,12 @@ impl<S: AsFd> RandomizedSender<S> {
         Ok(())
     }
 
-    /// Pieces that were written, each a segment.
+    /// The number of pieces written so far. Each is one segment.
     pub fn pieces(&self) -> u64 {
         self.pieces
     }
 
-    /// Payload of a full segment, in bytes.
+    /// The payload of a full segment, in bytes, as last read from the kernel.
     pub fn mss(&self) -> u16 {
         self.info.mss
     }
@@ -141,12 +142,12 @@ impl<S: AsFd> RandomizedSender<S> {
         &self.socket
     }
 
-    /// Up to [`BATCH`] pieces in one system call: the bytes that were taken, and whether the socket is
+    /// Sends up to [`BATCH`] pieces in one system call; returns the number of bytes sent, and whether the socket is
     /// full now.
     fn send_batch(&mut self, data: &[u8]) -> io::Result<(usize, bool)> {
         let mut sizes = [0; BATCH];
         let count = self.draw(data.len(), &mut sizes);
-        // SAFETY: structs of pointers and integers, for which zeros are values
+        // SAFETY: the structs hold only pointers and integers, for which zeros are valid
         let mut parts: [libc::iovec; BATCH] = unsafe { zeroed() };
         let mut messages: [libc::mmsghdr; BATCH] = unsafe { zeroed() };
         let mut rest = data;
@@ -161,7 +162,7 @@ impl<S: AsFd> RandomizedSender<S> {
             message.msg_hdr.msg_iovlen = 1;
         }
         let flags = libc::MSG_EOR | libc::MSG_NOSIGNAL;
-        // SAFETY: `count` messages, whose parts lie in `data`
+        // SAFETY: `messages` holds at least `count` messages, whose parts lie in `data`
         let taken = unsafe {
             libc::sendmmsg(
                 self.socket.as_fd().as_raw_fd(),
@@ -171,7 +172,7 @@ impl<S: AsFd> RandomizedSender<S> {
             )
         };
         let Ok(whole) = usize::try_from(taken) else {
-            // the piece that was drawn first is still to be written
+            // the first piece keeps its size for the next call
             self.left_of_piece = sizes[0];
             return Err(io::Error::last_os_error());
         };
@@ -179,7 +180,7 @@ impl<S: AsFd> RandomizedSender<S> {
         let bytes: usize = lengths.sum();
         let asked: usize = sizes[..whole].iter().sum();
         self.bytes += bytes as u64;
-        // the last of them may have been taken in part; its end is still to come
+        // the socket may have taken the last piece in part; its rest is the next piece
         self.left_of_piece = if bytes < asked {
             asked - bytes
         } else {
@@ -193,7 +194,7 @@ impl<S: AsFd> RandomizedSender<S> {
         Ok((bytes, whole < count || bytes < asked))
     }
 
-    /// Draws the sizes of the next pieces of `length` bytes; returns how many.
+    /// Draws the sizes of the next pieces of `length` bytes; returns the number of pieces.
     fn draw(&mut self, length: usize, sizes: &mut [usize; BATCH]) -> usize {
         let mut at = 0;
         for (number, size) in sizes.iter_mut().enumerate() {
@@ -222,7 +223,7 @@ impl<S: AsFd> RandomizedSender<S> {
             .payload(start, self.info.mss, u64::from(self.info.cwnd))
     }
 
-    /// Looks at the window. What cannot be read now is as it was.
+    /// Reads the congestion window from the kernel. If that fails, the values of the last reading stay.
     fn look(&mut self) {
         let Ok(now) = info::read(self.socket.as_fd()) else {
             return;
@@ -233,7 +234,7 @@ impl<S: AsFd> RandomizedSender<S> {
                 .on_loss(u64::from(self.info.cwnd), u64::from(after));
         }
         if now.cwnd != self.info.cwnd {
-            // a socket that takes what is sent takes this option
+            // the option was set when the sender was made, so it cannot fail on a working socket
             let _ = limit_unsent(self.socket.as_fd(), &now);
         }
         self.info = now;
@@ -248,7 +249,7 @@ fn limit_unsent(socket: BorrowedFd<'_>, info: &Info) -> io::Result<()> {
     info::set(socket, libc::TCP_NOTSENT_LOWAT, bytes.cast_signed())
 }
 
-/// A seed that no other sender has: of the time, and of where and for what it is asked.
+/// A seed that no other sender has: from the time, the process and the socket's descriptor.
 fn seed_of(descriptor: RawFd) -> u64 {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -1,15 +1,15 @@
-//! What a program adds to Fairport's own queue disciplines and congestion controls.
+//! Queue disciplines and congestion controls that a program adds to Fairport's own.
 
 use fairport_net::queue::CustomQueues;
 use fairport_tcp::Controllers;
 
-/// Queue disciplines and congestion controls from outside, by the names that a job calls them.
+/// Queue disciplines and congestion controls from outside, by the names under which jobs refer to them.
 ///
 /// A job names a queue as `{"kind": "custom", "name": NAME, ..}` and a congestion control as
 /// `custom:NAME`.
 #[derive(Clone, Debug, Default)]
 pub struct Customs {
-    /// disciplines and schedulers of ports
+    /// disciplines and schedulers for ports
     pub queues: CustomQueues,
     /// congestion controls
     pub controllers: Controllers,

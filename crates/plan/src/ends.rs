@@ -1,4 +1,4 @@
-//! Who sends to whom: hosts by name, the flows that the job lists, and the ends of its workloads.
+//! The end points of traffic: hosts by name, the flows that the job lists, and the hosts of its workloads.
 
 use std::collections::BTreeMap;
 
@@ -24,12 +24,12 @@ impl<'a> HostNumbers<'a> {
     fn find(&self, name: &str, field: impl FnOnce() -> String) -> Result<u32, BuildError> {
         self.0.get(name).copied().ok_or_else(|| {
             let remedy = format!("name one of the {} hosts", self.0.len());
-            BuildError::new(field(), name, "is not a host here", remedy)
+            BuildError::new(field(), name, "is not a host of this network", remedy)
         })
     }
 }
 
-/// The flows that the job lists, with their drawn starts.
+/// The flows that the job lists, with their randomly drawn start times.
 pub(crate) fn listed_flows(
     job: &Job,
     hosts: &HostNumbers<'_>,
@@ -77,7 +77,7 @@ pub(crate) fn listed_flows(
     job.flows.iter().enumerate().map(build).collect()
 }
 
-/// The ends of each workload's flows.
+/// The senders and receivers of each workload.
 pub(crate) fn workload_ends(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<Ends>, BuildError> {
     let build = |(i, workload): (usize, &WorkloadJob)| {
         let ends = |side: &str, jobs: &[EndJob]| {

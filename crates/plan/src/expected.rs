@@ -1,7 +1,6 @@
-//! How much a run is expected to carry and to record: what an estimate of its memory is made of.
+//! Estimates of how much a run will carry and record, from which its memory is estimated.
 //!
-//! These are counts that follow from the plan alone. The driver, which keeps the rows, knows how many
-//! bytes each takes.
+//! These counts follow from the plan alone. The driver, which stores the rows, knows how many bytes each takes.
 
 use fairport_net::{PortId, Topology};
 use fairport_units::{Duration, Instant};
@@ -18,20 +17,19 @@ use crate::workload::Workloads;
 /// What a run is expected to carry and to record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Expected {
-    /// flows, both listed and started by workloads
+    /// number of flows, both listed and started by workloads
     pub flows: u64,
-    /// flows of which every sample is recorded
+    /// number of flows whose samples are all recorded
     pub watched_flows: u64,
-    /// what the listed flows' routes take, bytes
+    /// memory of the listed flows' routes in bytes
     pub route_bytes: u64,
-    /// rows of the flows' series
+    /// number of rows of the flows' series
     pub series_rows: u64,
-    /// rows of the ports' queue samples
+    /// number of rows of the ports' queue samples
     pub queue_rows: u64,
-    /// packets dropped
+    /// number of packets dropped
     pub drops: u64,
-    /// output ports, summed over nodes, times the ports of their node: counts that are kept by output
-    /// and ingress port
+    /// sum, over all nodes, of the square of the node's number of ports: counts kept by output port and ingress port
     pub port_pairs: u64,
 }
 
@@ -63,7 +61,8 @@ impl Expected {
     }
 }
 
-/// What the routes of all listed flows take. Of many flows, evenly chosen ones represent the others.
+/// Memory of the routes of all listed flows in bytes. If there are many flows, an evenly
+/// chosen part of them is measured and scaled up.
 fn route_bytes(topology: &Topology, router: &mut Router, listed: &[ListedFlow]) -> u64 {
     const MOST: usize = 100;
     let step = listed.len().div_ceil(MOST).max(1);
@@ -77,15 +76,15 @@ fn route_bytes(topology: &Topology, router: &mut Router, listed: &[ListedFlow]) 
     bytes * listed.len() as u64 / count.max(1)
 }
 
-/// One packet in ten dropped at one saturated link: more than any run of TCP has shown.
+/// One in ten packets of one saturated link: more drops than any run with TCP has shown.
 fn tcp_drops(job: &Job) -> u64 {
     let bits = job.duration_ps.as_secs_f64() * job.link.rate_bps.as_bps() as f64;
     let packets = bits / (8.0 * f64::from(job.link.mtu_bytes.max(1)));
     (packets / 10.0) as u64
 }
 
-/// Datagrams of UDP sources that find no room: sources do not slow down. At each port, what
-/// its rate leaves over of what all sources send through it while they are on.
+/// Datagrams of UDP sources that are dropped, since the sources do not slow down. At each port these are the part of
+/// the sources' total rate, while they are on, that exceeds the port's rate.
 fn udp_drops(job: &Job, topology: &Topology, router: &mut Router, listed: &[ListedFlow]) -> u64 {
     let end = Instant::ZERO + job.duration_ps;
     let framing = job.link.framing.build();
@@ -100,7 +99,7 @@ fn udp_drops(job: &Job, topology: &Topology, router: &mut Router, listed: &[List
         let wire_bytes = framing.buffered_bytes(packet) + framing.gap_bytes();
         let bps = 8.0 * f64::from(wire_bytes) / source.gap().as_secs_f64().max(1e-12);
         let pair = [flow.spec.src.host, flow.spec.dst.host];
-        // of several paths, each carries an equal part
+        // if there are several paths, each carries an equal part
         let paths = router.forward(topology, number, pair);
         for port in paths.iter().flatten() {
             offered_bps[port.0 as usize] += bps / paths.len() as f64;
@@ -118,7 +117,7 @@ fn udp_drops(job: &Job, topology: &Topology, router: &mut Router, listed: &[List
     dropped.fold(0, u64::saturating_add)
 }
 
-/// About how many datagrams a source sends by the end of the run.
+/// Approximate number of datagrams that a source sends by the end of the run.
 fn datagrams(source: &Udp, flow: &ListedFlow, end: Instant) -> u64 {
     let until = flow.stop.unwrap_or(end).min(end);
     let span = until.saturating_sub(flow.start);

@@ -1,11 +1,11 @@
-//! A flow before it runs: its two ends, what its applications do, and who asked for it.
+//! A flow before it runs: its two ends, what its applications do, and where it comes from.
 
 use fairport_units::{Duration, Instant};
 use serde::Serialize;
 
 use crate::udp::Udp;
 
-/// An end of a flow: a host with the stack that it uses.
+/// An end of a flow: a host, and the stack that it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct End {
     /// number of the host
@@ -14,12 +14,12 @@ pub struct End {
     pub stack: u32,
 }
 
-/// One of the two sides of a flow, as the index of its end.
+/// One of the two sides of a flow. The value is the index of its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// whose data the flow is
+    /// the side that sends the flow's data
     Sender = 0,
-    /// who acknowledges it, and may send requests
+    /// the side that acknowledges the data, and may send requests
     Receiver = 1,
 }
 
@@ -34,18 +34,18 @@ impl Side {
     }
 }
 
-/// What a flow is.
+/// The description of a flow.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct FlowSpec {
-    /// where its data comes from
+    /// the end that sends the data
     pub src: End,
-    /// where its data goes to
+    /// the end that receives the data
     pub dst: End,
     /// what its applications do
     pub application: Application,
-    /// which part of the job's traffic it is of
+    /// number of the part of the job's traffic that it belongs to
     pub traffic: u32,
-    /// who asked for it
+    /// where it comes from
     pub origin: Origin,
 }
 
@@ -54,32 +54,32 @@ pub struct FlowSpec {
 pub enum Application {
     /// the sender opens a TCP connection, sends, and closes it
     Transfer {
-        /// how much it sends; none: without end
+        /// bytes to send; none: without end
         size_bytes: Option<u64>,
     },
     /// the sender opens a TCP connection that stays open for further transfers
     Persistent {
-        /// what it has sent so far
+        /// bytes sent so far
         size_bytes: u64,
     },
-    /// the receiver opens a TCP connection that stays open and sends requests; the sender answers
+    /// the receiver opens a TCP connection that stays open, and sends requests; the sender answers
     RequestResponse {
-        /// the first request
+        /// bytes of the first request
         request_bytes: u64,
-        /// what the sender has answered so far
+        /// bytes of the sender's answers so far
         size_bytes: u64,
     },
     /// the sender sends UDP datagrams
     Datagrams {
         /// when it sends them
         source: Udp,
-        /// payload in all; none: without end
+        /// bytes of payload in all; none: without end
         size_bytes: Option<u64>,
     },
 }
 
 impl Application {
-    /// What the sender sends, for connections that stay open: so far. None: without end.
+    /// Bytes that the sender sends; for a connection that stays open, bytes so far. None: without end.
     pub fn size_bytes(&self) -> Option<u64> {
         match *self {
             Self::Transfer { size_bytes } | Self::Datagrams { size_bytes, .. } => size_bytes,
@@ -89,12 +89,12 @@ impl Application {
         }
     }
 
-    /// Whether it is TCP, and its connection stays open when the data is delivered.
+    /// Whether the flow uses TCP and its connection stays open after the data is delivered.
     pub fn stays_open(&self) -> bool {
         matches!(self, Self::Persistent { .. } | Self::RequestResponse { .. })
     }
 
-    /// The source of datagrams, if it is UDP.
+    /// The source of datagrams, if the flow uses UDP.
     pub fn datagrams(&self) -> Option<Udp> {
         match *self {
             Self::Datagrams { source, .. } => Some(source),
@@ -102,7 +102,7 @@ impl Application {
         }
     }
 
-    /// The first request, if the receiver sends requests.
+    /// Bytes of the first request, if the receiver sends requests.
     pub fn request_bytes(&self) -> Option<u64> {
         match *self {
             Self::RequestResponse { request_bytes, .. } => Some(request_bytes),
@@ -110,7 +110,7 @@ impl Application {
         }
     }
 
-    /// The sender sends more on a connection that stays open.
+    /// The sender sends `more_bytes` on a connection that stays open.
     pub fn add(&mut self, more_bytes: u64) {
         match self {
             Self::Persistent { size_bytes } | Self::RequestResponse { size_bytes, .. } => {
@@ -123,12 +123,12 @@ impl Application {
     }
 }
 
-/// Who asked for a flow.
+/// Where a flow comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Origin {
     /// the job lists it
     Listed,
-    /// a workload, which hears of its completion
+    /// a workload started it, and is called when it completes
     Workload {
         /// the workload's number
         index: u32,
@@ -142,21 +142,21 @@ pub enum Origin {
 pub struct ListedFlow {
     /// when it opens its connection, with its drawn delay
     pub start: Instant,
-    /// when its application stops, not before its start; none: when all is sent
+    /// when its application stops, which is not before its start; none: when everything is sent
     pub stop: Option<Instant>,
-    /// what it is
+    /// its description
     pub spec: FlowSpec,
 }
 
-/// A flow that has its number and its paths.
+/// A flow with its number and its paths.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
     /// when it opens its connection
     pub start: Instant,
-    /// what it is
+    /// its description
     pub spec: FlowSpec,
-    /// links between its two hosts by the shortest way
+    /// number of links on the shortest path between its two hosts
     pub hops: u32,
-    /// its completion time in the empty network: see `ideal.rs`
+    /// its completion time in an empty network: see `ideal.rs`
     pub ideal: Duration,
 }

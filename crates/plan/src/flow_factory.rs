@@ -1,4 +1,4 @@
-//! The flow factory: gives a flow that starts its paths and its reference.
+//! The flow factory, which gives a flow its paths and its reference completion time when it starts.
 
 use fairport_net::Topology;
 use fairport_tcp::Settings;
@@ -9,7 +9,7 @@ use crate::ideal::EmptyNetwork;
 use crate::paths::FlowPaths;
 use crate::router::Router;
 
-/// What flows are made from, before the run and during it.
+/// What is needed to create flows, before the run and during it.
 #[derive(Debug)]
 pub struct FlowFactory {
     seed: u64,
@@ -33,23 +33,23 @@ impl FlowFactory {
         }
     }
 
-    /// What all random streams derive from.
+    /// The seed from which all random streams derive.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The stack of this number.
+    /// The stack with this number.
     pub fn stack(&self, number: u32) -> &Settings {
         &self.stacks[number as usize]
     }
 
-    /// The paths of the flow of this number.
+    /// The paths of the flow with this number.
     pub fn paths(&mut self, topology: &Topology, number: u32, spec: &FlowSpec) -> FlowPaths {
         self.router
             .paths(topology, number, spec.src.host, spec.dst.host)
     }
 
-    /// The flow of this number, which starts at `start`, and its paths.
+    /// The flow with this number, which starts at `start`, and its paths.
     pub fn create(
         &mut self,
         topology: &Topology,

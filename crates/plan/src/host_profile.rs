@@ -1,9 +1,9 @@
-//! How long hosts take, as it was measured: the time from what reaches a host to what it sends in answer.
+//! Measured host times: the time from a packet's arrival at a host to what the host sends in answer.
 //!
-//! A profile has one distribution per kind of answer and load, as quantiles. A draw is a random
-//! position in the distribution, straight lines between the quantiles, in integers. A host's answers
-//! leave in order: a short time after a long one waits for it. What a host sends at one instant leaves
-//! together, after one drawn time.
+//! A profile has one distribution per kind of answer and load, given by quantiles. A draw takes a random position in
+//! the distribution, interpolates linearly between quantiles, and uses integers only. A host's answers leave in order:
+//! a short time after a long one waits for it. Everything that a host sends at one instant leaves together, after one
+//! drawn time.
 
 use std::array;
 use std::hint::select_unpredictable;
@@ -14,20 +14,20 @@ use fairport_net::stream::Stream;
 use fairport_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
-/// A share of one, in millionths.
+/// The share 1, in millionths.
 const WHOLE: u32 = 1_000_000;
 
 /// A measured profile.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostProfile {
-    /// the shares of all times that are not above the quantiles, in millionths, from 0 on
+    /// by quantile: the share of all times that are not above it, in millionths, starting with 0
     pub levels_ppm: Vec<u32>,
-    /// to an ACK
+    /// times until an ACK
     pub ack: AnswerTimes,
-    /// to an ACK while segments are missing, which the kernel sends at once
+    /// times until an ACK that is sent while segments are missing, which the kernel sends at once
     pub duplicate_ack: AnswerTimes,
-    /// to data
+    /// times until data
     pub data: AnswerTimes,
 }
 
@@ -35,9 +35,9 @@ pub struct HostProfile {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerTimes {
-    /// correlation of a host's time with its time before, in millionths
+    /// correlation between a host's consecutive times, in millionths
     pub correlation_ppm: u32,
-    /// by load, the busiest first
+    /// by load, the highest first
     pub loads: Vec<LoadTimes>,
 }
 
@@ -45,28 +45,28 @@ pub struct AnswerTimes {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoadTimes {
-    /// for what reaches the host so long after what reached it before, or later
+    /// applies to a packet that reaches the host at least this long after the previous one
     pub gap_min_ps: Duration,
-    /// one per level, in order
+    /// one quantile per level, in order
     pub quantiles_ps: Vec<Duration>,
 }
 
-/// Kinds of answers.
+/// Kinds of answers by a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// an ACK
     Ack,
-    /// an ACK while segments are missing
+    /// an ACK that is sent while segments are missing
     DuplicateAck,
     /// data
     Data,
 }
 
 impl HostProfile {
-    /// Refuses a profile that is no distribution.
+    /// Checks that the profile is a distribution.
     ///
     /// # Errors
-    /// Names the field.
+    /// If it is not; the error names the field.
     pub fn check(&self) -> Result<(), BuildError> {
         let wrong = |problem| {
             let remedy = "measure one with `fairport doctor --measure-hosts`";
@@ -99,27 +99,27 @@ impl HostProfile {
     }
 }
 
-/// A piece of a distribution between two quantiles.
+/// A linear piece of a distribution, between two quantiles.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    /// its first position and its last
+    /// its first and its last position
     from: u32,
     to: u32,
-    /// the time there
+    /// the time at `from`, in ps
     time_ps: u64,
-    /// more time per 2^32 positions
+    /// increase of the time per 2^32 positions, in ps
     slope_ps: u64,
 }
 
-/// Sections into which a guide divides all positions, as a power of two.
+/// Number of sections into which a guide divides all positions, as a power of two.
 const SECTIONS_BITS: u32 = 6;
 
-/// The times of one load, ready to be drawn from.
+/// The times under one load, prepared for drawing.
 #[derive(Debug)]
 struct Distribution {
     gap_min: Duration,
     pieces: Vec<Piece>,
-    /// by section, the piece with which it begins: most sections have no other
+    /// by section: the piece at its beginning; most sections have no other
     guide: [u16; 1 << SECTIONS_BITS],
 }
 
@@ -137,7 +137,7 @@ impl Distribution {
                 from: begin(levels_ppm[i]),
                 to: levels_ppm.get(i + 1).map_or(u32::MAX, |it| begin(*it) - 1),
                 time_ps: quantiles[i].as_ps(),
-                // behind the last level there is no more
+                // after the last level the time is constant
                 slope_ps: (u128::from(rise.as_ps()) << 32)
                     .checked_div(width.into())
                     .map_or(0, |slope| u64::try_from(slope).unwrap_or(u64::MAX)),
@@ -170,13 +170,13 @@ impl Distribution {
     }
 }
 
-/// One kind of answer, ready to be drawn from.
+/// One kind of answer, prepared for drawing.
 #[derive(Debug)]
 struct Times {
-    /// random numbers of 32 bits below this repeat the position before
+    /// a random number of 32 bits below this repeats the previous position
     correlation: u64,
     busiest: Distribution,
-    /// under the other loads, the busiest first
+    /// under the other loads, the highest first
     others: Vec<Distribution>,
 }
 
@@ -191,7 +191,7 @@ impl Times {
         }
     }
 
-    /// The times of a host that something reaches so long after what reached it before.
+    /// The distribution for a packet that reaches the host `gap` after the previous one.
     #[inline]
     fn after(&self, gap: Duration) -> &Distribution {
         let mut found = &self.busiest;
@@ -205,12 +205,12 @@ impl Times {
     }
 }
 
-/// A profile, ready to be drawn from by all hosts.
+/// A profile, prepared for drawing by all hosts.
 #[derive(Debug)]
 pub(crate) struct Tables([Times; 3]);
 
 impl Tables {
-    /// Takes a profile that was checked.
+    /// Prepares a profile that was checked.
     pub(crate) fn new(profile: &HostProfile) -> Self {
         let times = |times| Times::new(&profile.levels_ppm, times);
         Self([
@@ -221,17 +221,17 @@ impl Tables {
     }
 }
 
-/// A host that takes the times of a profile.
+/// A host with times from a profile.
 #[derive(Clone, Debug)]
 pub struct MeasuredHost {
     tables: Arc<Tables>,
     stream: Stream,
-    /// by kind of answer, the last draw
+    /// by kind of answer: the last position drawn
     positions: [u32; 3],
-    /// when something reached the host last, and how long after what came before
+    /// when a packet last reached the host, and how long after the one before
     reached_at: Instant,
     gap: Duration,
-    /// when it was last asked to send something, and when that leaves
+    /// when the host was last asked to send something, and when that leaves
     asked_at: Instant,
     leaves_at: Instant,
 }
@@ -249,19 +249,19 @@ impl MeasuredHost {
         }
     }
 
-    /// A packet reaches the host.
+    /// A packet reaches the host at `now`.
     #[inline]
     pub fn reached(&mut self, now: Instant) {
         self.gap = now - self.reached_at;
         self.reached_at = now;
     }
 
-    /// When what was sent so far has left.
+    /// When everything that was sent so far will have left.
     pub fn free_at(&self) -> Instant {
         self.leaves_at
     }
 
-    /// When what the host sends at `now` leaves it. Calls come in order of time.
+    /// When something that the host sends at `now` leaves it. Calls are in order of time.
     #[inline]
     pub fn answer(&mut self, now: Instant, answer: Answer) -> Instant {
         if now != self.asked_at {
@@ -271,15 +271,15 @@ impl MeasuredHost {
         self.leaves_at
     }
 
-    /// A time, which is the one before with the probability of the correlation: so each has the
-    /// measured distribution, and two in a row the measured correlation.
+    /// Draws a time. With the probability of the correlation, it repeats the previous position. So each time has the
+    /// measured distribution, and consecutive times have the measured correlation.
     #[inline]
     fn draw(&mut self, answer: Answer) -> Duration {
         let times = &self.tables.0[answer as usize];
         let random = self.stream.up_to(u64::MAX);
         let position = &mut self.positions[answer as usize];
         let repeats = u64::from(random as u32) < times.correlation;
-        // it cannot be foreseen, so nothing branches on it
+        // the outcome cannot be predicted, so there is no branch on it
         *position = select_unpredictable(repeats, *position, (random >> 32) as u32);
         times.after(self.gap).at(*position)
     }

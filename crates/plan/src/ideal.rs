@@ -1,9 +1,9 @@
-//! A flow's completion time in the empty network: what slowdown is measured against.
+//! A flow's completion time in an empty network, which is the reference for its slowdown.
 //!
-//! The data goes out at once, full segment after full segment, at the rate of the path's slowest
-//! link; every hop stores and forwards; constant delays count, drawn processing times do not. There
-//! is no handshake and no slow start, so that the slowdown of a flow alone is above 1: it shows what
-//! TCP itself costs, and is the same reference for every stack with the same segments.
+//! The data is sent at once, in full segments, at the rate of the path's slowest link. Every hop stores and forwards.
+//! Constant delays count, randomly drawn processing times do not. There is no handshake and no slow start. So even a
+//! flow alone in the network has a slowdown above 1, which is the cost of TCP itself, and the reference is the same for
+//! every stack with the same segments.
 
 use fairport_net::PortId;
 use fairport_net::framing::Framing;
@@ -14,9 +14,9 @@ use fairport_units::{Duration, Rate};
 #[derive(Clone, Debug)]
 pub(crate) struct EmptyNetwork {
     framing: Framing,
-    /// by port: the rate of its link, and the time from its end to the next node's decision
+    /// by port: the rate of its link, and the time from the link's end to the next node's decision
     links: Vec<(Rate, Duration)>,
-    /// by host number: from the application to the NIC
+    /// by host number: the time from the application to the NIC
     outputs: Vec<Duration>,
 }
 
@@ -33,7 +33,7 @@ impl EmptyNetwork {
         }
     }
 
-    /// From the start of a TCP flow of this size and sender to the delivery of its last byte.
+    /// Time from the start of a TCP flow to the delivery of its last byte.
     pub(crate) fn completion(
         &self,
         size_bytes: u64,

@@ -1,4 +1,4 @@
-//! A job's network and its flows' paths, to be shown or exported without a run.
+//! A job's network and the paths of its flows, to be shown or exported without a run.
 
 use fairport_net::routing::Path;
 use fairport_net::{BuildError, PortId, Topology};
@@ -11,19 +11,19 @@ use crate::router::Router;
 use crate::topology::with_fabric;
 use crate::workload::Ends;
 
-/// Nodes, links, and the flows' paths. Ports are meant by their index in `ports`.
+/// The nodes and links of a network, and the paths of its flows. Ports are given as indices into `ports`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Layout {
     /// names of all ports
     pub ports: Vec<String>,
     /// hosts and switches
     pub nodes: Vec<NodeLayout>,
-    /// in the order in which they number their nodes' ports
+    /// in the order in which they give port numbers to their nodes
     pub links: Vec<LinkLayout>,
-    /// the flows that the job lists, by their numbers, and then one for each pair of hosts between
-    /// which a workload may start flows
+    /// the flows that the job lists, by number, followed by one for each pair of hosts between which a workload may
+    /// start flows
     pub flows: Vec<FlowLayout>,
-    /// how many of them the job lists
+    /// number of flows that the job lists
     pub listed: usize,
 }
 
@@ -34,35 +34,35 @@ pub struct NodeLayout {
     pub name: String,
     /// whether it is a host
     pub is_host: bool,
-    /// whether it passes on what is for others
+    /// whether it forwards packets for others
     pub forwards: bool,
-    /// links to the nearest host
+    /// number of links to the nearest host
     pub height: u32,
 }
 
-/// A link, both ways alike.
+/// A link, which is the same in both directions.
 #[derive(Clone, Debug, Serialize)]
 pub struct LinkLayout {
     /// the ports at its ends
     pub ports: [u32; 2],
     /// the nodes at its ends, as indices into the nodes
     pub ends: [u32; 2],
-    /// rate, its own or the network's
+    /// rate in bit/s, its own or the network's
     pub rate_bps: u64,
-    /// propagation delay, its own or the network's
+    /// propagation delay in ps, its own or the network's
     pub delay_ps: u64,
-    /// buffer of the ports at its ends where it has one of its own, in bytes
+    /// buffer of the ports at its ends in bytes, if the link overrides it
     pub limit_bytes: Option<u32>,
 }
 
-/// A flow's paths, as output ports in their order; of several, each packet takes one.
+/// The paths of a flow, each as its output ports in order. If there are several, each packet takes one.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlowLayout {
     /// name of the sending host
     pub src: String,
     /// name of the receiving host
     pub dst: String,
-    /// links between the two by the shortest way
+    /// number of links on the shortest path between the two hosts
     pub hops: u32,
     /// paths of the data
     pub forward: Vec<Vec<u32>>,
@@ -73,7 +73,7 @@ pub struct FlowLayout {
 /// The network that the job describes, and the paths of its flows.
 ///
 /// # Errors
-/// If it cannot be built; the error names the field.
+/// If the network cannot be built; the error names the field.
 pub fn layout(job: &Job) -> Result<Layout, BuildError> {
     let topology = with_fabric(job)?;
     let hosts = HostNumbers::new(&topology);
@@ -118,7 +118,7 @@ fn links(job: &Job, topology: &Topology) -> Vec<LinkLayout> {
             limit_bytes: port.options.limit_bytes,
         }
     });
-    // without the ports by which forwarding hosts reach themselves
+    // leaves out the ports by which forwarding hosts reach themselves
     links.filter(|link| link.ends[0] != link.ends[1]).collect()
 }
 

@@ -1,9 +1,8 @@
-//! What a run is before any packet moves: topology, routes, stacks, flows and workloads.
+//! A run before any packet moves: topology, routes, stacks, flows and workloads.
 //!
-//! A [`Job`] is the document that the Python front lowers a scenario to: what is asked. A [`Plan`]
-//! is what will happen: ports, hosts, flows with their drawn starts, and workloads. It knows no
-//! simulator: workloads and sources of datagrams take the time as an argument, and serve real hosts
-//! as well.
+//! A [`Job`] is the document to which the Python front end converts a scenario: it says what is asked for. A [`Plan`]
+//! says what will happen: ports, hosts, flows with their drawn start times, and workloads. It does not depend on the
+//! simulator: workloads and sources of datagrams take the time as an argument, so they also work with real hosts.
 
 mod customs;
 mod ends;

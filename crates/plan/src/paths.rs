@@ -3,18 +3,18 @@
 use fairport_net::PortId;
 use fairport_net::routing::{Path, Routes};
 
-/// A flow's ways through the network, there and back.
+/// A flow's paths through the network, in both directions.
 pub struct FlowPaths {
-    /// links between the two hosts by the shortest way
+    /// number of links on the shortest path between the two hosts
     pub hops: u32,
-    /// paths of the data; where there are several, each packet takes one
+    /// paths of the data; if there are several, each packet takes one
     pub forward: Vec<Path>,
     /// path of the ACKs
     pub backward: Vec<Path>,
 }
 
 impl FlowPaths {
-    /// What the paths and the routes made of them take, in bytes.
+    /// Memory of the paths and of the routes made from them, in bytes.
     pub fn bytes(&self) -> u64 {
         let path = |path: &Path| Routes::bytes(path.len()) + 4 * path.len() as u64;
         self.forward.iter().chain(&self.backward).map(path).sum()
@@ -28,7 +28,7 @@ impl FlowPaths {
     }
 }
 
-/// The ports of these paths, each once.
+/// The ports on these paths, each listed once.
 pub(crate) fn ports_of(paths: &[Path]) -> Vec<PortId> {
     let mut ports: Vec<PortId> = paths.iter().flatten().copied().collect();
     ports.sort();

@@ -1,8 +1,8 @@
-//! A plan: everything that is settled about a run before any packet moves.
+//! A plan: everything that is decided about a run before any packet moves.
 //!
-//! A [`Job`] says what is asked, by names and distributions. A plan says what happens: hosts and
-//! ports have numbers, constants are drawn, flows have their starts, and everything was checked. A
-//! driver takes a plan and moves packets: simulated ones, or those of real hosts.
+//! A [`Job`] says what is asked for, with names and distributions. A plan says what happens: hosts and ports have
+//! numbers, constants and start times are drawn, and everything was checked. A driver takes a plan and moves packets,
+//! simulated ones or those of real hosts.
 
 use std::collections::HashSet;
 
@@ -48,29 +48,29 @@ pub struct Plan {
     customs: Customs,
 }
 
-/// When is measured. The measurement ends with the run, if not before.
+/// The bounds of the measurement. It ends with the run at the latest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct MeasurementRule {
-    /// where it begins
+    /// where the measurement begins
     pub from: MeasureFrom,
-    /// where it ends
+    /// where the measurement ends; none: with the run
     pub to: Option<Instant>,
 }
 
 /// Where a measurement begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum MeasureFrom {
-    /// at a time of the run
+    /// at a fixed time of the run
     At(Instant),
-    /// as soon as so many flows, those of the lowest numbers, are all established
+    /// when the first `flows` flows, by number, are all established
     Established {
-        /// how many
+        /// number of flows
         flows: u32,
     },
 }
 
 impl Plan {
-    /// Works out what the job asks for.
+    /// Makes the plan for a job.
     ///
     /// # Errors
     /// If the job asks for something impossible; the error names the field.
@@ -78,7 +78,7 @@ impl Plan {
         Self::with_customs(job, Customs::default())
     }
 
-    /// The same with queue disciplines and congestion controls from outside this repository.
+    /// [`Plan::new`] with queue disciplines and congestion controls from outside this repository.
     ///
     /// # Errors
     /// If the job asks for something impossible; the error names the field.
@@ -89,7 +89,7 @@ impl Plan {
             return Err(BuildError::new(
                 "duration",
                 "0s",
-                "is no time at all",
+                "is not a positive time",
                 remedy,
             ));
         }
@@ -122,12 +122,12 @@ impl Plan {
         })
     }
 
-    /// The document from which the plan was made.
+    /// The job from which the plan was made.
     pub fn job(&self) -> &Job {
         &self.job
     }
 
-    /// Hosts, switches and links.
+    /// The hosts, switches and links.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
@@ -146,7 +146,7 @@ impl Plan {
         ports.map(|port| self.topology.port_name(port)).collect()
     }
 
-    /// What a packet takes at least from one node to the next, by port.
+    /// By port: the least time that a packet takes from this node to the next.
     pub fn lookaheads(&self) -> Vec<Duration> {
         let framing = self.framing();
         self.ports()
@@ -155,17 +155,17 @@ impl Plan {
             .collect()
     }
 
-    /// Whether what waits at one port of a switch counts at the others.
+    /// Whether what waits at one port of a switch affects its other ports.
     pub fn shares_memory(&self) -> bool {
         self.ports().iter().any(PortConfig::shares_memory)
     }
 
-    /// Whether what workloads do depends on what their flows have delivered.
+    /// Whether what the workloads do depends on what their flows have delivered.
     pub fn workloads_hear(&self) -> bool {
         self.workloads.hear()
     }
 
-    /// What all random streams derive from.
+    /// The seed from which all random streams derive.
     pub fn seed(&self) -> u64 {
         self.job.seed
     }
@@ -175,18 +175,18 @@ impl Plan {
         Instant::ZERO + self.job.duration_ps
     }
 
-    /// What a frame adds to an IP packet.
+    /// The bytes that a frame adds to an IP packet.
     pub fn framing(&self) -> Framing {
         self.job.link.framing.build()
     }
 
-    /// Which of several simultaneous arrivals goes first.
+    /// The arbiter, which decides which of several simultaneous arrivals goes first.
     pub fn arbiter(&self) -> Arbiter {
         let ports = self.topology.ports().len();
         Arbiter::new(self.job.switch.arbitration, ports, self.job.seed)
     }
 
-    /// What separates short flows from long ones at the edge, if the job has that.
+    /// The edge classifier, which separates short flows from long ones, if the job has one.
     pub fn classifier(&self) -> Option<Classifier> {
         classifier(&self.job, &self.topology).expect("checked")
     }
@@ -206,7 +206,7 @@ impl Plan {
             .collect()
     }
 
-    /// Every host's way out, in the order of the topology's hosts.
+    /// The output side of every host, in the order of the topology's hosts.
     pub fn hosts(&self) -> Vec<HostOutput> {
         wiring::outputs(&self.job, &self.topology, &self.timing)
     }
@@ -221,12 +221,12 @@ impl Plan {
         &self.flows
     }
 
-    /// What links, hosts and ports have drawn.
+    /// The constants that were drawn for links, hosts and ports.
     pub fn timing(&self) -> &Timing {
         &self.timing
     }
 
-    /// When is measured.
+    /// The bounds of the measurement.
     pub fn measurement(&self) -> MeasurementRule {
         let flows = self.flows.len() as u32;
         let from = self.job.probes.measure_from_ps;
@@ -246,8 +246,7 @@ impl Plan {
         &self.expected
     }
 
-    /// Splits the plan into what a driver keeps while the run goes on; `ports` are those of
-    /// [`Plan::ports`].
+    /// Splits off the parts that a driver keeps during the run. `ports` are the result of [`Plan::ports`].
     pub fn into_parts(self, ports: &[PortConfig]) -> Parts {
         let links = ports.iter().map(|port| (port.rate, port.latency));
         let empty = EmptyNetwork::new(
@@ -264,19 +263,19 @@ impl Plan {
     }
 }
 
-/// What a driver keeps while the run goes on.
+/// The parts of a plan that a driver keeps during the run.
 pub struct Parts {
     /// hosts, switches and links
     pub topology: Topology,
-    /// what gives flows their paths
+    /// gives flows their paths
     pub factory: FlowFactory,
     /// the flows that are known before the run, by number
     pub flows: Vec<ListedFlow>,
-    /// what starts flows, and the schedule, which has the listed flows too
+    /// the workloads, with the schedule, which includes the listed flows
     pub workloads: Workloads,
 }
 
-/// The events of the listed flows, and then those with which workloads begin.
+/// The events of the listed flows, followed by the first events of the workloads.
 fn workloads(job: &Job, flows: &[ListedFlow], ends: &[Ends]) -> Workloads {
     let mut workloads = Workloads::default();
     for (number, flow) in (0..).zip(flows) {
@@ -291,15 +290,14 @@ fn workloads(job: &Job, flows: &[ListedFlow], ends: &[Ends]) -> Workloads {
     workloads
 }
 
-/// What separates short flows from long ones, by node: a switch that has no hosts has a classifier
-/// that is never asked.
+/// The edge classifier, with an entry per node. A switch without hosts has one as well, which is never used.
 fn classifier(job: &Job, topology: &Topology) -> Result<Option<Classifier>, BuildError> {
     let nodes = topology.nodes().len();
     job.classifier.map(|config| config.build(nodes)).transpose()
 }
 
-/// Builds a port of each kind that there is and drops it: ports whose links have equal options are
-/// alike up to their random numbers.
+/// Builds one port of each kind and drops it, to find errors. Ports whose links have equal options differ only in their
+/// random numbers.
 fn check_ports(
     job: &Job,
     topology: &Topology,
@@ -309,7 +307,7 @@ fn check_ports(
     let wiring = Wiring::new(job, topology, timing, &customs.queues)?;
     let is_custom = matches!(job.queue, QueueConfig::Custom(_));
     let mut checked = HashSet::new();
-    // most ports are of the kind of the one before
+    // most ports are of the same kind as the port before
     let mut last = None;
     for (id, port) in (0..).zip(topology.ports()) {
         let options = port.options;

@@ -1,4 +1,4 @@
-//! How a flow's packets find their way: the job's routing, asked when a flow starts.
+//! The router: applies the job's routing policy when a flow starts.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use fairport_net::{BuildError, Topology};
 use crate::job::Job;
 use crate::paths::FlowPaths;
 
-/// The routing policy of a run. Hosts are meant by their numbers.
+/// The routing policy of a run. Hosts are given by number.
 pub(crate) struct Router {
     policy: Box<dyn Routing>,
     distances: ShortestPaths,
 }
 
 impl Router {
-    /// The policy that the job asks for.
+    /// The policy that the job names.
     ///
     /// # Errors
     /// If the topology does not suit the policy; the error names the field.
@@ -25,7 +25,7 @@ impl Router {
         Ok(Self { policy, distances })
     }
 
-    /// The paths of a flow from one host to another, there and back.
+    /// The paths of a flow from one host to another, in both directions.
     pub(crate) fn paths(
         &mut self,
         topology: &Topology,
@@ -33,7 +33,7 @@ impl Router {
         src: u32,
         dst: u32,
     ) -> FlowPaths {
-        // by the shortest way, whatever way the policy takes: so a flow's hop class says where it
+        // of the shortest path, whatever paths the policy chooses, so that a flow's hop class shows where the flow
         // comes from
         let links = self.distances.links(topology, src as usize, dst as usize);
         let tuple = tuple(topology, flow, src, dst);
@@ -44,7 +44,7 @@ impl Router {
         }
     }
 
-    /// The paths of a flow's data alone.
+    /// The paths of a flow's data only.
     pub(crate) fn forward(
         &mut self,
         topology: &Topology,

@@ -1,27 +1,27 @@
-//! Random times and sizes. Mathematics that decides results is integer or libm's.
+//! Random times and sizes. Computations that affect results use integers or libm.
 
 use fairport_net::stream::Stream;
 use fairport_units::Duration;
 
-/// An exponentially distributed time.
+/// Draws an exponentially distributed time.
 pub(crate) fn exponential(stream: &mut Stream, mean: Duration) -> Duration {
     Duration::from_ps((-libm::log(stream.unit()) * mean.as_ps() as f64) as u64)
 }
 
-/// One part of 10^9, in which a CDF's probabilities are given.
+/// The probability 1, in parts of 10^9, in which a CDF's probabilities are given.
 pub(crate) const CERTAIN_PPB: u64 = 1_000_000_000;
 
 /// A distribution of sizes by its CDF, linear between its points.
 #[derive(Clone, Debug)]
 pub(crate) struct Cdf {
-    /// value in units, and the probability of it and less in parts of 10^9
+    /// values in units, each with the probability of at most this value in parts of 10^9
     points: Vec<(u64, u64)>,
-    /// bytes of a unit: 1 if values are bytes
+    /// bytes per unit; 1 if values are bytes
     unit_bytes: u64,
 }
 
 impl Cdf {
-    /// The points rise in both, and end at certainty.
+    /// A distribution whose points rise in both coordinates and end with probability 1.
     pub(crate) fn new(points: Vec<(u64, u64)>, unit_bytes: u64) -> Self {
         let rises = points.is_sorted() && points.is_sorted_by_key(|(_, below)| *below);
         let ends = points
@@ -31,7 +31,7 @@ impl Cdf {
         Self { points, unit_bytes }
     }
 
-    /// The mean of what is drawn, in bytes; what the first point leaves out is of its own value.
+    /// The mean of what [`Self::draw`] gives, in bytes. The probability below the first point counts as its value.
     pub(crate) fn mean_bytes(&self) -> f64 {
         let (first, below) = self.points[0];
         let steps = self.points.windows(2).map(|pair| {
@@ -42,9 +42,9 @@ impl Cdf {
         sum / CERTAIN_PPB as f64 * self.unit_bytes as f64
     }
 
-    /// A size, in whole units and at least one, in bytes.
+    /// Draws a size in bytes: a whole number of units, and at least one.
     pub(crate) fn draw(&self, stream: &mut Stream) -> u64 {
-        /// fractions of a part of 10^9
+        /// fractional bits of a part of 10^9
         const FRACTION_BITS: u32 = 48;
         let uniform = u128::from(stream.up_to((1 << FRACTION_BITS) - 1));
         let place = uniform * u128::from(CERTAIN_PPB);
@@ -58,14 +58,14 @@ impl Cdf {
             let (low, from) = self.points[next - 1];
             let past = place - (u128::from(from) << FRACTION_BITS);
             let step = u128::from(to - from) << FRACTION_BITS;
-            // to the nearest unit, so that the mean stays
+            // rounded to the nearest unit, which preserves the mean
             low + ((past * u128::from(high - low) + step / 2) / step) as u64
         };
         units.max(1) * self.unit_bytes
     }
 }
 
-/// A Pareto distribution cut off at both ends: `min` to `max`, `shape` in thousandths.
+/// A Pareto distribution that is cut off at `min` and `max`, with `shape` in thousandths.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BoundedPareto {
     pub(crate) min: u64,
@@ -74,7 +74,7 @@ pub(crate) struct BoundedPareto {
 }
 
 impl BoundedPareto {
-    /// A value, rounded to the nearest whole one.
+    /// Draws a value, rounded to the nearest integer.
     pub(crate) fn draw(self, stream: &mut Stream) -> u64 {
         let shape = f64::from(self.shape_milli) / 1000.0;
         // its CDF (1 - (L/x)^a) / (1 - (L/H)^a), inverted
@@ -149,7 +149,7 @@ mod tests {
             assert_eq!(size % 1460, 0);
             counts[(size / 1460) as usize] += 1;
         }
-        // half are 1; of the rest a quarter rounds to 1, a half to 2, a quarter to 3
+        // half are 1; of the other half a quarter rounds to 1, a half to 2, and a quarter to 3
         for (count, expected) in counts.into_iter().zip([0, 50_000, 20_000, 10_000]) {
             assert!(count.abs_diff(expected) < 600, "{counts:?}");
         }

@@ -1,12 +1,12 @@
-//! The TCP stacks of a job: presets, and the settings in which they differ.
+//! The TCP stacks of a job: presets, and the settings that differ from them.
 
 use fairport_net::BuildError;
 use fairport_tcp::{Controllers, SettingError, Settings};
 
 use crate::job::StackJob;
 
-/// Settings for each stack of the job; each segment of theirs must fit the MTU. A congestion control may
-/// be one of `controllers`.
+/// The settings of each stack of the job, whose segments must fit into the MTU. A congestion control may be one of
+/// `controllers`.
 pub(crate) fn stacks(
     jobs: &[StackJob],
     mtu_bytes: u32,

@@ -1,11 +1,11 @@
-//! The job's topology, with what the fabric's links have of their own.
+//! The job's topology, with the options of the fabric's links.
 
 use fairport_net::{BuildError, Topology};
 use fairport_units::{Duration, Rate};
 
 use crate::job::Job;
 
-/// The job's topology, with what links between switches have of their own.
+/// The job's topology, with the job's options for links between switches.
 pub(crate) fn with_fabric(job: &Job) -> Result<Topology, BuildError> {
     let mut topology = job.topology.build()?;
     let links = topology.set_fabric(job.fabric);

@@ -1,4 +1,4 @@
-//! A source of UDP datagrams: constant bit rate, Poisson, on-off.
+//! A source of UDP datagrams: constant bit rate, Poisson, or on-off.
 
 use fairport_net::stream::Stream;
 use fairport_units::{Duration, Instant, Rate};
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::sampling::exponential;
 
-/// IPv4 and UDP headers (RFC 791, RFC 768).
+/// Bytes of the IPv4 and UDP headers (RFC 791, RFC 768).
 pub const HEADER_BYTES: u32 = 28;
 
 /// How a source sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Udp {
-    /// payload of a datagram
+    /// payload of a datagram, in bytes
     pub payload_bytes: u16,
-    /// rate of the payload; during a burst, if the source is on and off
+    /// payload rate; for an on-off source, the rate during a burst
     #[serde(rename = "rate_bps")]
     pub rate: Rate,
     /// when datagrams are sent
@@ -23,7 +23,7 @@ pub struct Udp {
 }
 
 impl Udp {
-    /// Between two datagrams; during a burst, if the source is on and off.
+    /// Time between two datagrams; for an on-off source, during a burst.
     pub fn gap(&self) -> Duration {
         let payload_bits = u128::from(self.payload_bytes) * 8;
         let gap_ps = payload_bits * 1_000_000_000_000 / u128::from(self.rate.as_bps());
@@ -39,7 +39,7 @@ pub enum Pattern {
     Constant,
     /// as a Poisson process
     Poisson,
-    /// at a constant rate during bursts; bursts and silences have exponential lengths
+    /// at a constant rate during bursts; the lengths of bursts and silences are exponentially distributed
     OnOff {
         /// mean length of a burst
         #[serde(rename = "on_mean_ps")]
@@ -50,13 +50,13 @@ pub enum Pattern {
     },
 }
 
-/// Which datagram is sent when, one after another. It knows no network and no clock.
+/// A sequence of datagrams with the times at which they are sent. It does not depend on a network or a clock.
 #[derive(Clone, Debug)]
 pub struct DatagramSource {
     udp: Udp,
     gap: Duration,
     stream: Stream,
-    /// payload that it still has to send
+    /// bytes of payload left to send
     left_bytes: u64,
     /// the end of the current burst
     burst_ends: Instant,
@@ -64,8 +64,8 @@ pub struct DatagramSource {
 }
 
 impl DatagramSource {
-    /// A source that begins at `now`: a constant one with a datagram, one that is on and off with
-    /// a burst, a Poisson one with a gap. It sends `size_bytes` of payload; `u64::MAX`: without end.
+    /// A source that begins at `now`. A constant source begins with a datagram, an on-off source with a burst, and a
+    /// Poisson source with a gap. It sends `size_bytes` of payload; `u64::MAX` means without end.
     pub fn new(udp: Udp, stream: Stream, size_bytes: u64, now: Instant) -> Self {
         let mut source = Self {
             udp,
@@ -105,7 +105,7 @@ impl DatagramSource {
         };
         if let Pattern::OnOff { on_mean, off_mean } = self.udp.pattern {
             while self.next_at >= self.burst_ends {
-                // what is left of the gap is sent after the silence
+                // the rest of the gap passes after the silence
                 let silence = exponential(&mut self.stream, off_mean);
                 self.next_at += silence;
                 self.burst_ends += silence + exponential(&mut self.stream, on_mean);
@@ -117,7 +117,7 @@ impl DatagramSource {
         Some(payload)
     }
 
-    /// Sends nothing more.
+    /// Stops the source: nothing more is sent.
     pub fn stop(&mut self) {
         self.left_bytes = 0;
         self.next_at = Instant::NEVER;
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_poisson_source_has_the_same_mean_rate() {
-        // 4 standard deviations of a Poisson number of mean 100 000
+        // four standard deviations of a Poisson number with mean 100 000
         assert!((datagrams(Pattern::Poisson, 10) - 100_000.0).abs() < 4.0 * 316.0);
     }
 
@@ -164,7 +164,7 @@ mod tests {
             on_mean: Duration::from_ms(1),
             off_mean: Duration::from_ms(2),
         };
-        // 33 333 bursts of 10 datagrams; within 2 %, four standard deviations and more
+        // 33 333 bursts of 10 datagrams; 2 % are more than four standard deviations
         let share = datagrams(pattern, 100) / 1_000_000.0;
         assert!((share * 3.0 - 1.0).abs() < 0.02, "{share}");
     }

@@ -1,10 +1,9 @@
-//! Which ports are watched: those through which most flows pass.
+//! Selects the ports to watch: those through which most flows pass.
 //!
-//! The flows that the job lists are counted one by one. A workload may start flows between many
-//! pairs of hosts. Up to [`EXACT_PAIRS`] pairs, each of them is counted; beyond, only an evenly
-//! spread sample of them, so that the choice takes as long for a network of any size. Then ports
-//! that clearly carry more than others are found, and which of many equally busy ports are watched
-//! is left to the sample.
+//! The flows that the job lists are counted one by one. A workload may start flows between many pairs of hosts. Up to
+//! [`EXACT_PAIRS`] pairs are all counted. Above that number only an evenly spread sample is counted, so that the
+//! selection takes the same time for networks of any size. It still finds ports that clearly carry more flows than
+//! others. Which of many equally busy ports are watched then depends on the sample.
 
 use std::cmp::Reverse;
 
@@ -20,16 +19,16 @@ use crate::workload::Ends;
 /// A workload with more pairs of hosts than this is sampled.
 const EXACT_PAIRS: u64 = 1 << 17;
 
-/// A sample ends when its pairs' paths have this many hops.
+/// A sample ends when the paths of its pairs have this many hops in total.
 const SAMPLED_HOPS: usize = 1 << 17;
 
-/// The ports that are watched.
+/// The ports to watch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Watch {
-    /// forwarding nodes' ports where data of two or more flows may queue, in order of their
-    /// numbers: their queues are recorded
+    /// ports of forwarding nodes where data of two or more flows may queue, in order of their numbers; their queues are
+    /// recorded
     pub queues: Vec<PortId>,
-    /// the port through which data of most flows passes: its packets are traced
+    /// the port through which the data of most flows passes; its packets are traced
     pub traced: PortId,
 }
 
@@ -66,14 +65,14 @@ impl Watch {
 struct Counter<'a> {
     topology: &'a Topology,
     router: &'a mut Router,
-    /// flows that may pass, by port
+    /// by port: flows that may pass it
     flows: Vec<u64>,
-    /// flows are numbered, because policies hash the number
+    /// number of the next flow; flows need numbers because policies hash them
     next_number: u32,
 }
 
 impl Counter<'_> {
-    /// Counts a flow between two hosts; returns the hops of its paths.
+    /// Counts a flow between two hosts. Returns the number of hops on its paths.
     fn count(&mut self, pair: [u32; 2]) -> usize {
         let paths = self.router.forward(self.topology, self.next_number, pair);
         self.next_number += 1;
@@ -109,13 +108,12 @@ impl Counter<'_> {
     }
 }
 
-/// The hosts of the `i`-th pair of a sequence that covers all pairs evenly at any length: Roberts's
-/// R2, the multiples of 1/g and 1/g² modulo 1, where g³ = g + 1 ("The unreasonable effectiveness of
-/// quasirandom sequences", 2018).
+/// The hosts of the `i`-th pair in a sequence that covers all pairs evenly at any length: Roberts's R2, the multiples
+/// of 1/g and 1/g² modulo 1, where g³ = g + 1 ("The unreasonable effectiveness of quasirandom sequences", 2018).
 fn sampled_pair(ends: &Ends, i: u64) -> [u32; 2] {
     /// 2^64 / g
     const FIRST: u64 = 0xc13f_a9a9_02a6_328f;
-    /// 2^64 / g², made odd
+    /// 2^64 / g², rounded to an odd number
     const SECOND: u64 = 0x91e1_0da5_c79e_7b1d;
     let index = |step: u64, count: usize| {
         let share = u128::from(step.wrapping_mul(i));
@@ -126,14 +124,14 @@ fn sampled_pair(ends: &Ends, i: u64) -> [u32; 2] {
     [src.host, dst.host]
 }
 
-/// The port that data of most flows passes; of several, the one of the highest number.
+/// The port that the data of most flows passes. Among equals, the one with the highest number.
 fn busiest_port(flows: &[u64]) -> PortId {
     let ports = 0..flows.len() as u32;
     PortId(ports.max_by_key(|port| flows[*port as usize]).unwrap_or(0))
 }
 
-/// The forwarding nodes' ports that data of two or more flows may pass, in their order; of more
-/// than `most`, those of most flows.
+/// The ports of forwarding nodes that the data of two or more flows may pass, in order. If there are more than `most`,
+/// those with the most flows.
 fn shared_ports(topology: &Topology, flows: &[u64], most: u32) -> Vec<PortId> {
     let ports = (0..topology.ports().len() as u32).map(PortId);
     let flows = |port: &PortId| flows[port.0 as usize];

@@ -1,4 +1,4 @@
-//! Ports and hosts with their delays, clocks and buffers, from the job.
+//! Builds ports and hosts, with their delays, clocks and buffers, from the job.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use serde::Serialize;
 use crate::host_profile::{MeasuredHost, Tables};
 use crate::job::Job;
 
-/// What links, hosts and ports draw once per run.
+/// Constants that are drawn once per run for links, hosts and ports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Timing {
-    /// added to a link's propagation delay, by link
+    /// by link: added to the propagation delay
     pub link_extra: Vec<Duration>,
-    /// from an application to its adapter and back, by host number
+    /// by host number: time between an application and its adapter, in each direction
     pub host_latency: Vec<Duration>,
-    /// how fast a port's clock runs, in parts of 10^9, by port
+    /// by port: error of its clock, in parts of 10^9
     pub clock_errors_ppb: Vec<i32>,
 }
 
@@ -48,7 +48,7 @@ impl Timing {
     }
 }
 
-/// The rate at which a port's queue is emptied: its link's, or its shaper's if that is lower.
+/// The rate at which a port's queue is emptied: that of its link, or of its shaper if that is lower.
 pub(crate) fn rate(job: &Job, topology: &Topology, port: PortId) -> Rate {
     let port = topology.port(port);
     let link = port.options.rate.unwrap_or(job.link.rate_bps);
@@ -57,7 +57,7 @@ pub(crate) fn rate(job: &Job, topology: &Topology, port: PortId) -> Rate {
     shaper.map_or(link, |shaper| link.min(shaper.rate()))
 }
 
-/// What makes the ports of a topology.
+/// Builds the ports of a topology.
 pub(crate) struct Wiring<'a> {
     job: &'a Job,
     topology: &'a Topology,
@@ -65,7 +65,7 @@ pub(crate) struct Wiring<'a> {
     losses: Losses<'a>,
     queues: NetworkContext<'a>,
     full_frame: u32,
-    /// host number by node
+    /// by node: number of the host
     host_number: Vec<u32>,
 }
 
@@ -96,7 +96,7 @@ impl<'a> Wiring<'a> {
         })
     }
 
-    /// What a port is made of.
+    /// The configuration of a port.
     pub(crate) fn port(&self, id: PortId) -> Result<PortConfig, BuildError> {
         let (job, topology) = (self.job, self.topology);
         let port = topology.port(id);
@@ -130,14 +130,14 @@ impl<'a> Wiring<'a> {
         })
     }
 
-    /// From the last bit's departure to the next node's decision: the constant part, and what
-    /// processes packets there.
+    /// The far end of a port's link, from the last bit's departure to the next node's decision: the constant part of
+    /// the delay, and the server that processes packets there.
     fn far_end(&self, id: PortId) -> (Duration, Option<Server>) {
         let (job, topology) = (self.job, self.topology);
         let port = topology.port(id);
         let far = topology.far_node(id);
         if far == port.node {
-            // a forwarding host's own packets, on their way to its adapter
+            // a forwarding host's own packets on their way to its adapter
             return (Duration::ZERO, None);
         }
         let propagation = port.options.delay.unwrap_or(job.link.delay_ps);
@@ -148,12 +148,12 @@ impl<'a> Wiring<'a> {
         let host = self.host_number[far.0 as usize];
         let link = link + self.timing.host_latency[host as usize];
         let processing = match job.host.profile {
-            // what comes in is answered after a measured time: it is all counted on the way out
+            // a measured time runs from an arrival to the answer, so it counts completely when the host sends
             Some(_) if job.host.jitter_ps == Duration::ZERO => return (link, None),
             Some(_) => Processing::NONE,
             None => job.host.processing,
         };
-        // each link into a host draws from a stream of its own
+        // each link into a host has its own random stream
         let adapter = u64::from(topology.port(port.peer).number);
         let stream = Stream::new(job.seed, "host-in", adapter << 32 | u64::from(host));
         let server = Server::new(processing, stream).with_jitter(job.host.jitter_ps);
@@ -162,7 +162,7 @@ impl<'a> Wiring<'a> {
 }
 
 fn check_rate(rate: Rate, clock_error_ppb: u32) -> Result<(), BuildError> {
-    /// What the fixed-point time of a byte can hold, with some room ([`fairport_units::Serializer`]).
+    /// Lowest rate for which the fixed-point time of a byte fits, with some margin ([`fairport_units::Serializer`]).
     const SLOWEST_NANO_BPS: u128 = 1_900_000_000_000;
     let slow_clock = 1_000_000_000_u128.saturating_sub(u128::from(clock_error_ppb));
     if u128::from(rate.as_bps()) * slow_clock < SLOWEST_NANO_BPS {
@@ -178,18 +178,17 @@ fn check_rate(rate: Rate, clock_error_ppb: u32) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// The time that a host takes for what it sends.
+/// The time that a host needs to send.
 #[derive(Clone, Debug)]
 pub enum HostTime {
-    /// Segments are processed one after another. What comes in is delayed by the port that leads to the
-    /// host.
+    /// Segments are processed one after another. Incoming packets are delayed by the port that leads to the host.
     Drawn(Server),
-    /// Measured times, each from an arrival to the answer that it causes.
+    /// Measured times from an arrival to the answer.
     Measured(Box<MeasuredHost>),
 }
 
 impl HostTime {
-    /// When what was sent so far has left.
+    /// When everything that was sent so far will have left.
     pub fn free_at(&self) -> Instant {
         match self {
             Self::Drawn(server) => server.free_at(),
@@ -198,22 +197,22 @@ impl HostTime {
     }
 }
 
-/// A host's way out.
+/// The output side of a host.
 #[derive(Clone, Debug)]
 pub struct HostOutput {
-    /// what it takes for a segment
+    /// time that it needs to send
     pub time: HostTime,
-    /// from there to the adapter
+    /// latency after that, up to the adapter
     pub latency: Duration,
-    /// the switch where its packets enter the network, by node
+    /// node number of the switch where its packets enter the network
     pub edge: u32,
     /// the ports of its adapters
     pub adapters: Vec<PortId>,
-    /// packets that the queue of each adapter holds
+    /// number of packets that each adapter's queue holds
     pub queue_packets: u32,
 }
 
-/// Each host's way out.
+/// The output side of each host.
 pub(crate) fn outputs(job: &Job, topology: &Topology, timing: &Timing) -> Vec<HostOutput> {
     let tables = job.host.profile.as_ref();
     let tables = tables.map(|profile| Arc::new(Tables::new(profile)));
@@ -231,7 +230,7 @@ pub(crate) fn outputs(job: &Job, topology: &Topology, timing: &Timing) -> Vec<Ho
     (0..topology.hosts().len()).map(output).collect()
 }
 
-/// The switch that a host is joined to by its first port, or itself where it has none.
+/// The switch at the far end of a host's first port; the host itself if it has no port.
 fn edge(topology: &Topology, host: NodeId) -> u32 {
     let nic = topology.node(host).ports.first();
     nic.map_or(host, |nic| topology.far_node(*nic)).0

@@ -20,13 +20,13 @@ create_exception!(
     "Captures that cannot be analysed: `file`, `problem`, `remedy`."
 );
 
-/// File, name of the port, and role: "auto", "ingress" or "egress".
+/// A source: its file, the name of its port, and its role "auto", "ingress" or "egress".
 type Given = (String, Option<String>, String);
 
-/// Analyses captures. `measure_s`: what is measured, from the start of the captures. `progress(packets, bytes)`
-/// is called now and then.
+/// Analyses captures. `measure_s` is the interval that is measured, in s from the start of the captures.
+/// `progress(packets, bytes)` is called from time to time.
 ///
-/// Raises `CaptureError`.
+/// Raises `CaptureError` if a capture cannot be analysed.
 #[pyfunction]
 #[pyo3(signature = (sources, *, tunnels, window_s, measure_s, packets, progress=None))]
 pub(crate) fn analyse_captures<'py>(
@@ -106,7 +106,7 @@ fn capture_error(py: Python<'_>, error: &Error) -> PyErr {
     raised
 }
 
-/// What the system says, without its number.
+/// The system's reason for an error, without its number.
 fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "there is no such file".to_owned(),
@@ -157,6 +157,7 @@ fn file_summary<'py>(
     dict.set_item("skipped", file.skipped)?;
     dict.set_item("lost_bytes", file.damage.bytes)?;
     dict.set_item("lost_packets", file.damage.packets)?;
+    dict.set_item("copies", file.copies)?;
     dict.set_item("damaged_at_byte", file.damage.first_at)?;
     dict.set_item("damage", &file.damage.problem)?;
     let Clock {

@@ -8,8 +8,9 @@ use pyo3::prelude::*;
 
 use crate::job_error;
 
-/// Runs a packetdrill script against a stack; `stack` null: the one that the script names, or
-/// else today's Linux; `tolerance_ps` null: the script's, or packetdrill's. What came of it: `stack`, `failure` (null: it passed), `notes`.
+/// Runs a packetdrill script against a stack and returns `stack`, `failure` (null if the script passed) and `notes`.
+/// Without `stack`, the script names the stack, or else it is today's Linux. Without `tolerance_ps`, the tolerance is
+/// that of the script, or else packetdrill's.
 #[pyfunction]
 #[pyo3(signature = (text, stack=None, tolerance_ps=None))]
 pub(crate) fn run_script<'py>(

@@ -1,7 +1,7 @@
-//! The thin binding, `fairport._core`; no logic.
+//! The Python binding, `fairport._core`. It has no logic of its own.
 //!
-//! The engine runs without the interpreter's lock, in slices of some milliseconds; between them
-//! signals are looked at and progress is reported, so that Ctrl-C ends a run at once.
+//! The engine runs without the interpreter's lock, in slices of some milliseconds. Between slices, signals are checked
+//! and progress is reported, so Ctrl-C ends a run within a slice.
 
 #[cfg(target_os = "linux")]
 mod agenda;
@@ -64,16 +64,16 @@ fn parse<'a, T: serde::Deserialize<'a>>(py: Python<'_>, json: &'a str) -> PyResu
 fn plan(py: Python<'_>, job_json: &str, customs: Customs, failures: &Failures) -> PyResult<Plan> {
     let job: Job = parse(py, job_json)?;
     let plan = py.detach(|| Plan::with_customs(job, customs));
-    // the user's exception says more than what followed from it
+    // the user's exception is more specific than the error that it led to
     failures.check()?;
     plan.map_err(|error| job_error(py, &custom::in_python(error)))
 }
 
-/// One run: planned when it is made; its network is built when it runs.
+/// A run of a job. The plan is made with the object, and the network when the run begins.
 #[pyclass(name = "Simulation", module = "fairport._core")]
 struct PySimulation {
     plan: Option<Plan>,
-    /// from which the same plan can be made once more
+    /// the job, from which the same plan can be made again
     job_json: String,
     has_customs: bool,
     failures: Failures,
@@ -89,7 +89,7 @@ struct PySimulation {
 
 #[pymethods]
 impl PySimulation {
-    /// `disciplines` and `congestion_controls` are classes of the user's own, by name.
+    /// Plans a job. `disciplines` and `congestion_controls` are the user's classes by name.
     #[new]
     #[pyo3(signature = (job_json, disciplines=None, congestion_controls=None))]
     fn new(
@@ -115,10 +115,11 @@ impl PySimulation {
         })
     }
 
-    /// Runs to the end; `progress(simulated_s, packet_hops)` is called every few milliseconds.
-    /// `observation` says what is kept of single packets. A run uses so many threads at most, where it is
-    /// long enough and it pays; one if single packets are kept, or classes of the user's own take part.
-    /// More `regions` than one: it is cut into them from the start, all on one thread.
+    /// Runs to the end and returns names and tables. `progress(simulated_s, packet_hops)` is called every few
+    /// milliseconds. `observation` says which single packets are captured or logged. At most `threads` threads are
+    /// used, and only if the run is long enough to benefit; with an observation or with the user's classes, one thread
+    /// runs everything. With more than one of `regions`, the network is divided into this many regions from the start,
+    /// on one thread.
     #[pyo3(signature = (progress=None, observation=None, threads=1, regions=1))]
     fn run<'py>(
         &mut self,
@@ -160,7 +161,7 @@ impl PySimulation {
 }
 
 impl PySimulation {
-    /// The same simulation from the start, in so many regions.
+    /// Makes the same simulation from the start, divided into `regions`.
     fn begin_again(&self, regions: u16) -> PyResult<Simulation> {
         let failed = |error: String| PyRuntimeError::new_err(error);
         let job: Job = serde_json::from_str(&self.job_json).map_err(|it| failed(it.to_string()))?;
@@ -168,7 +169,7 @@ impl PySimulation {
         Ok(Simulation::in_regions(plan, regions))
     }
 
-    /// Advances a simulation to its end, or until `stop`, which is asked between slices, gives something.
+    /// Advances a simulation to its end, or until `stop` returns a value. `stop` is called between slices.
     fn advance<P: Simulated + Send, O: Observer<P> + Watcher + Send, T>(
         &self,
         py: Python<'_>,
@@ -211,20 +212,20 @@ fn into_dict(py: Python<'_>, recorded: Recorded) -> PyResult<Bound<'_, PyDict>> 
     Ok(dict)
 }
 
-/// Opens the interface of `NumPy`, once, in a thread of its own. Opening it runs Python, where Ctrl-C
-/// would be a panic; signals reach the main thread only.
+/// Opens the interface of `NumPy` once, on a thread of its own. Opening it runs Python code, in which Ctrl-C would
+/// cause a panic; signals reach only the main thread.
 fn open_numpy(py: Python<'_>) {
     static OPENED: Once = Once::new();
     py.detach(|| {
         OPENED.call_once(|| {
             let first = || Python::attach(|py| drop(Vec::<u8>::new().into_pyarray(py)));
-            // without NumPy the first array of a table fails, and says so
+            // without NumPy, the conversion of the first table fails with an error that says so
             let _ = thread::spawn(first).join();
         });
     });
 }
 
-/// Tables as dictionaries of arrays by column.
+/// Converts tables to dictionaries of arrays by column.
 fn into_arrays(py: Python<'_>, columns_by_table: Vec<Table>) -> PyResult<Bound<'_, PyDict>> {
     open_numpy(py);
     let tables = PyDict::new(py);
@@ -249,7 +250,7 @@ fn presets() -> Vec<&'static str> {
     Settings::PRESETS.to_vec()
 }
 
-/// A stack preset's settings in base units.
+/// The settings of a stack preset, in base units.
 #[pyfunction]
 fn preset<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let json = serde_json::to_string(&named(py, name)?.settings)
@@ -257,7 +258,7 @@ fn preset<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?.call_method1("loads", (json,))
 }
 
-/// Whose stack a preset is, and where the value of each setting comes from.
+/// The stack that a preset describes, and the source of each setting's value.
 #[pyfunction]
 fn preset_sources<'py>(
     py: Python<'py>,
@@ -291,8 +292,8 @@ fn topology_hosts(py: Python<'_>, topology_json: &str) -> PyResult<Vec<String>> 
         .collect())
 }
 
-/// Bytes of memory that a run of the job will need, about. Checks the job; builds no network. The
-/// classes are those of [`PySimulation`].
+/// The memory that a run of the job will need, in bytes, approximately. Checks the job but builds no network.
+/// `disciplines` and `congestion_controls` are as in [`PySimulation`].
 #[pyfunction]
 #[pyo3(signature = (job_json, disciplines=None, congestion_controls=None))]
 fn estimate(
@@ -307,7 +308,7 @@ fn estimate(
     Ok(fairport_sim::memory_bytes(&plan))
 }
 
-/// A job's network and its flows' paths, without a run.
+/// The network of a job and the paths of its flows, without a run.
 #[pyfunction]
 fn layout<'py>(py: Python<'py>, job_json: &str) -> PyResult<Bound<'py, PyAny>> {
     let job: Job = parse(py, job_json)?;
@@ -322,7 +323,7 @@ fn layout<'py>(py: Python<'py>, job_json: &str) -> PyResult<Bound<'py, PyAny>> {
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    // the model's version: what must change when a run's outcome does
+    // the version of the model, which must change when the outcome of a run does
     let fingerprints = include_str!("../../../tests/repo/fingerprints.json");
     module.add("FINGERPRINTS", fingerprints)?;
     module.add("JobError", module.py().get_type::<JobError>())?;

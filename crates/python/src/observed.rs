@@ -1,4 +1,4 @@
-//! A simulation whose packets are captured or logged at some ports.
+//! A simulation whose packets are captured or logged at certain ports.
 
 use std::path::PathBuf;
 
@@ -10,27 +10,27 @@ use fairport_trace::write::{PortFiles, Tap};
 use fairport_units::Instant;
 use pyo3::prelude::*;
 
-/// What is kept of single packets. Ports are numbers.
+/// The packets that are captured or logged. Ports are given by number.
 #[derive(FromPyObject)]
 pub(crate) struct Observation {
-    /// ports whose packets are captured, with the files of what arrives and of what leaves
+    /// ports whose packets are captured, with the files for arriving and for leaving packets
     #[pyo3(item)]
     captures: Vec<(u32, PathBuf, PathBuf)>,
-    /// bytes of each frame in these files, beside its headers
+    /// at least this many bytes of each frame are captured, and always its headers
     #[pyo3(item)]
     snap_bytes: u32,
-    /// ports whose packets the table `packets` lists
+    /// ports whose packets are listed in the table `packets`
     #[pyo3(item)]
     packets: Vec<u32>,
-    /// those that arrive within these times
+    /// only packets that arrive within this interval are listed, in s
     #[pyo3(item)]
     window_s: (f64, f64),
 }
 
-/// A simulation that is observed.
+/// A simulation whose packets are observed.
 pub(crate) type Observed = Simulation<Numbered, Tap>;
 
-/// The simulation of a plan, observed.
+/// Makes the simulation of a plan with an observation.
 pub(crate) fn simulation(plan: Plan, observation: Observation) -> Observed {
     let rates: Vec<u64> = plan.ports().iter().map(|port| port.rate.as_bps()).collect();
     let end = plan.end();
@@ -50,10 +50,10 @@ pub(crate) fn simulation(plan: Plan, observation: Observation) -> Observed {
     })
 }
 
-/// What the run leaves. The captures are complete.
+/// Finishes the captures, and returns what the run recorded.
 ///
 /// # Errors
-/// If a file cannot be written.
+/// [`PyErr`] if a file cannot be written.
 pub(crate) fn into_recorded(mut simulation: Observed) -> PyResult<Recorded> {
     let packets = simulation.observer_mut().finish()?;
     let mut recorded = simulation.into_recorded();

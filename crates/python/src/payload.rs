@@ -1,4 +1,4 @@
-//! Random payload sizes on a socket of the caller's.
+//! Random payload sizes on the caller's socket.
 #![expect(unsafe_code, reason = "a socket that Python owns")]
 
 use std::os::fd::{AsFd, BorrowedFd, RawFd};
@@ -7,12 +7,12 @@ use fairport_payload::{Options, RandomizedSender, TcpRand};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// A descriptor that the caller keeps open for as long as this is used.
+/// A socket descriptor that the caller keeps open as long as this exists.
 struct Lent(RawFd);
 
 impl AsFd for Lent {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: fairport.payload keeps the socket, and asks it for its descriptor before each call
+        // SAFETY: `fairport.payload` keeps the socket open, and checks its descriptor before each call
         unsafe { BorrowedFd::borrow_raw(self.0) }
     }
 }
@@ -23,7 +23,7 @@ pub(crate) struct PyPayloadSender(RandomizedSender<Lent>);
 
 #[pymethods]
 impl PyPayloadSender {
-    /// `tcprand` is JSON, as the engine's setting of that name: without it, the minimum is fixed.
+    /// `tcprand` is JSON, as in the engine's setting of that name. Without it, the smallest payload is fixed.
     #[new]
     #[pyo3(signature = (descriptor, r_min, tcprand, seed))]
     fn new(
@@ -44,7 +44,7 @@ impl PyPayloadSender {
         Ok(Self(RandomizedSender::new(Lent(descriptor), &options)?))
     }
 
-    /// Sends what there is room for of `data` from `start` on; returns how many bytes.
+    /// Sends as much of `data` from index `start` on as there is room for. Returns the number of bytes sent.
     fn send(&mut self, py: Python<'_>, data: &[u8], start: usize) -> PyResult<usize> {
         let rest = data.get(start..).unwrap_or_default();
         Ok(py.detach(|| self.0.send(rest))?)

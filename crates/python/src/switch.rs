@@ -1,4 +1,4 @@
-//! A plan's network in real time, for the process that does nothing else.
+//! Runs a plan's network in real time, in a process that does nothing else.
 
 use std::io;
 use std::net::IpAddr;
@@ -18,28 +18,30 @@ use pyo3::types::PyDict;
 
 use crate::{into_arrays, job_error, parse};
 
-/// A plan without code of the user's own.
+/// Makes a plan without the user's classes.
 pub(crate) fn plan(py: Python<'_>, job_json: &str) -> PyResult<Plan> {
     let job: Job = parse(py, job_json)?;
     py.detach(|| Plan::new(job))
         .map_err(|error| job_error(py, &error))
 }
 
-/// An interface's number, the number and address of the host behind it, and its senders' silence in s.
+/// An attachment: the number of the interface, the number and address of its host, and the host's minimum silence
+/// before a timeout in s.
 type Attached = (u32, u32, IpAddr, f64);
-/// Addresses, protocol and ports of a flow's data.
+/// The addresses, protocol and ports of a flow's data packets.
 type Key = (IpAddr, IpAddr, u8, u16, u16);
 
-/// Forwards between the interfaces of the present network namespace until the job's duration has
-/// passed, or until `stops(seconds)`, which is asked 20 times per second, returns true. Frames later
-/// than `tolerated_s` count as stalled; a sender's silence of its host's length may end in a timeout;
-/// connections to `request_ports`, the first and the last, are requests. `flows` of the answer are the
-/// keys of all flows, by their numbers in the tables. Each packet at the ports with the numbers `packets`
-/// has a row in the table of that name. What arrives for the ports of `captures` and what leaves them is
-/// written to two files each, with `snap_bytes` of each frame or its headers, and stamps that count
-/// from `zero_s`.
+/// Forwards frames between the interfaces of the current network namespace. It ends when the job's duration has passed,
+/// or when `stops(seconds)`, which is called 20 times per second, returns true.
 ///
-/// Raises `JobError` for a job that cannot be, `OSError` without the privilege for it.
+/// Frames that are later than `tolerated_s` count as stalled. A silence of a sender that is shorter than the minimum of
+/// its host cannot end in a timeout. Connections to a port from the first to the last of `request_ports` are requests.
+/// Each packet at the ports with the numbers `packets` gets a row in the table of that name. Packets that arrive for
+/// the ports of `captures` and packets that leave them are written to two files per port, with at least `snap_bytes` of
+/// each frame and always its headers, and with time stamps that count from `zero_s`. `flows` of the result holds the
+/// keys of all flows, by their numbers in the tables.
+///
+/// Raises `JobError` if the job is not valid, and `OSError` if the process lacks the privilege.
 #[pyfunction]
 #[pyo3(signature = (job_json, attachments, flows, *, tolerated_s, request_ports, packets, captures, snap_bytes, zero_s, processor, priority, stops))]
 #[expect(
@@ -114,7 +116,7 @@ pub(crate) fn run_switch<'py>(
     Ok(dict)
 }
 
-/// Writes what passes the ports of these numbers.
+/// Captures the packets at the given ports.
 fn capture(
     switch: &mut Switch,
     rates_bps: &[u64],
@@ -138,7 +140,7 @@ fn capture(
     switch.capture(ports, Frames(captures), snap_bytes as usize)
 }
 
-/// The switch's frames, written as captures.
+/// Writes the frames of the switch to captures.
 struct Frames(FrameCaptures);
 
 impl Writer for Frames {
@@ -159,7 +161,7 @@ impl Writer for Frames {
     }
 }
 
-/// How the kernel would schedule the switch: `SCHED_DEADLINE`, `SCHED_FIFO` or `SCHED_OTHER`.
+/// The scheduling class that the kernel would give to the switch: `SCHED_DEADLINE`, `SCHED_FIFO` or `SCHED_OTHER`.
 #[pyfunction]
 pub(crate) fn scheduling_class() -> &'static str {
     available_class().name()
@@ -198,7 +200,7 @@ fn parts_of(key: &FlowKey) -> Key {
     )
 }
 
-/// What the switch measured of itself.
+/// The switch's measurements of itself.
 fn health<'py>(py: Python<'py>, health: &Health) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (name, share) in [

@@ -1,27 +1,27 @@
-//! What a column may hold, and how it is stored while a run goes on.
+//! The types of values in a column, and how they are stored during a run.
 
 use fairport_units::{Duration, Instant};
 
 use crate::column::Column;
 
-/// What a column may hold.
+/// A type of value that a column may hold.
 pub trait Cell {
-    /// how it is stored while the run goes on
+    /// the type in which a row stores it during the run
     type Stored: Copy;
-    /// what its column holds
+    /// the type of the column's values
     type Value;
 
-    /// Stores a value; a number for which there is no room in a row is added to the `large` ones.
+    /// Stores a value. A number that does not fit into a row is appended to `large`.
     fn store(self, large: &mut Vec<u64>) -> Self::Stored;
 
-    /// The value for the column.
+    /// The stored value, as the column has it.
     fn load(stored: Self::Stored, large: &[u64]) -> Self::Value;
 
-    /// The column of these values.
+    /// The column with these values.
     fn column(values: Vec<Self::Value>) -> Column;
 }
 
-/// Cells that are stored as they are.
+/// Cells that are stored unchanged.
 macro_rules! plain_cells {
     ($($type:ty => $column:ident),+) => {$(
         impl Cell for $type {
@@ -47,7 +47,7 @@ macro_rules! plain_cells {
 
 plain_cells!(u8 => U8, u32 => U32, f64 => F64);
 
-/// An integer that may be missing: the largest number means none.
+/// An integer that may be missing; the largest number means none.
 impl Cell for Option<u32> {
     type Stored = u32;
     type Value = u32;
@@ -67,11 +67,11 @@ impl Cell for Option<u32> {
     }
 }
 
-/// Counts and sizes below this take four bytes of a row. For others a row has this number, plus their place
-/// among the large ones.
+/// Counts and sizes below this take four bytes of a row. For larger ones the row has this number plus their index in
+/// the list of large numbers.
 const LARGE: u32 = 1 << 31;
 
-/// A number that is not below [`LARGE`]. The largest one means none, and is often there.
+/// Stores a number of at least [`LARGE`]. The largest number, which means none, is frequent and takes no entry.
 #[cold]
 fn store_large(number: u64, large: &mut Vec<u64>) -> u32 {
     if number == u64::MAX {
@@ -110,7 +110,7 @@ impl Cell for u64 {
     }
 }
 
-/// An integer that may be missing: the largest number means none.
+/// An integer that may be missing; the largest number means none.
 impl Cell for Option<u64> {
     type Stored = u32;
     type Value = u64;
@@ -130,7 +130,7 @@ impl Cell for Option<u64> {
     }
 }
 
-/// In s; `NEVER` is a time that does not exist.
+/// Times, which become seconds in the column. `NEVER` means that there is no such time.
 macro_rules! time_cells {
     ($($type:ty),+) => {$(
         impl Cell for $type {

@@ -1,7 +1,7 @@
-//! Typed columns, and the tables that they make up: what a run leaves.
+//! Typed columns, and the tables that consist of them: the results of a run.
 //!
-//! A column's unit is the end of its name (`_s`, `_bytes`, `_bps`, `_ppm`). A value that does not
-//! exist is NaN in a column of f64, and the largest number of the type in one of integers.
+//! The end of a column's name is its unit (`_s`, `_bytes`, `_bps`, `_ppm`). A missing value is NaN in a column of f64,
+//! and the largest number of the type in a column of integers.
 
 /// A column of one table.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +17,7 @@ pub enum Column {
 }
 
 impl Column {
-    /// Rows in it.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         match self {
             Self::U8(values) => values.len(),
@@ -27,12 +27,12 @@ impl Column {
         }
     }
 
-    /// Whether it has no rows.
+    /// Whether the column has no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The name of its values' type, as tables of types usually have it.
+    /// The name of the values' type, as in libraries for tables.
     pub fn dtype(&self) -> &'static str {
         match self {
             Self::U8(_) => "u8",
@@ -42,18 +42,22 @@ impl Column {
         }
     }
 
-    /// Adds the rows of another column of the same type.
+    /// Appends the rows of another column of the same type.
     fn append(&mut self, other: Self) {
         match (self, other) {
             (Self::U8(own), Self::U8(mut more)) => own.append(&mut more),
             (Self::U32(own), Self::U32(mut more)) => own.append(&mut more),
             (Self::U64(own), Self::U64(mut more)) => own.append(&mut more),
             (Self::F64(own), Self::F64(mut more)) => own.append(&mut more),
-            (own, more) => unreachable!("{} after {}", more.dtype(), own.dtype()),
+            (own, more) => unreachable!(
+                "a column of {} cannot follow one of {}",
+                more.dtype(),
+                own.dtype()
+            ),
         }
     }
 
-    /// Leaves out the rows after the first so many.
+    /// Keeps only the first `rows` rows.
     fn truncate(&mut self, rows: usize) {
         match self {
             Self::U8(values) => values.truncate(rows),
@@ -63,7 +67,7 @@ impl Column {
         }
     }
 
-    /// Row `i` is from now on what row `order[i]` was.
+    /// Reorders the rows: row `i` becomes what row `order[i]` was.
     fn reorder(&mut self, order: &[u32]) {
         fn of<T: Copy>(values: &[T], order: &[u32]) -> Vec<T> {
             order.iter().map(|row| values[*row as usize]).collect()
@@ -77,31 +81,31 @@ impl Column {
     }
 }
 
-/// A table: its name, and its columns by name.
+/// A table: its name, and its columns with their names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// unique among the tables
+    /// unique among the tables of a run
     pub name: &'static str,
-    /// all of one length
+    /// all of the same length
     pub columns: Vec<(&'static str, Column)>,
 }
 
 impl Table {
-    /// The column of this name.
+    /// The column with this name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         let found = self.columns.iter().find(|(own, _)| *own == name);
         found.map(|(_, column)| column)
     }
 
-    /// Rows of the table.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
 
-    /// Adds the rows of another table with the same columns.
+    /// Appends the rows of another table with the same columns.
     ///
     /// # Panics
-    /// If its columns are others.
+    /// If the columns of the other table differ.
     pub fn append(&mut self, other: Self) {
         assert_eq!(
             (self.name, self.columns.len()),
@@ -113,11 +117,11 @@ impl Table {
         }
     }
 
-    /// The same rows in order of a column of times, and of one of numbers where these are equal; equal rows
-    /// stay in their order. So it does not depend on the order in which an engine visits ports and flows.
+    /// The table with its rows in order of the column `time`, and where times are equal, of the column `number`. Equal
+    /// rows keep their order. The result does not depend on the order in which an engine visits ports and flows.
     ///
     /// # Panics
-    /// If there are no such columns.
+    /// If the table has no such columns.
     #[must_use]
     pub fn in_order_of(mut self, [time, number]: [&str; 2]) -> Self {
         let (Some(Column::F64(times)), Some(Column::U32(numbers))) =
@@ -141,7 +145,7 @@ impl Table {
         self
     }
 
-    /// Leaves out the rows after the first so many.
+    /// Keeps only the first `rows` rows.
     pub(crate) fn truncate(&mut self, rows: usize) {
         for (_, column) in &mut self.columns {
             column.truncate(rows);

@@ -1,14 +1,14 @@
-//! What a record needs to know of a packet's content.
+//! The facts about a packet's content that a record needs.
 
 use fairport_tcp::Segment;
 
-/// The content of packets: a TCP segment in the simulator, whatever a switch or a capture has.
+/// The content of a packet: a TCP segment in the simulator, or whatever a switch or a capture has.
 pub trait Content: Copy {
     /// The sequence number on the wire, for the tables of packets.
     fn seq(&self) -> u32;
 
-    /// What distinguishes this packet from the other packets of its flow, for the fingerprint: it must be
-    /// equal wherever the same packet is sent.
+    /// Distinguishes this packet from other packets of its flow, for the fingerprint. It must be equal wherever the
+    /// same packet is sent.
     fn identity(&self) -> u64;
 }
 
@@ -24,9 +24,9 @@ impl Content for Segment {
     }
 }
 
-/// The content of a simulated packet: a segment, and perhaps more that only an observer looks at.
+/// The content of a simulated packet: a segment, and possibly more data that only an observer reads.
 pub trait Simulated: Content {
-    /// The content of the packet that is the `number`-th of its flow and direction.
+    /// The content of the `number`-th packet of its flow and direction.
     fn new(segment: Segment, number: u64, is_backward: bool) -> Self;
 
     /// The segment.
@@ -50,9 +50,9 @@ impl Simulated for Segment {
 pub struct Numbered {
     /// the segment
     pub segment: Segment,
-    /// which packet of its flow and direction it is, modulo 2^16: the identification of IP
+    /// number of the packet in its flow and direction, modulo 2^16: the identification field of IP
     pub number: u16,
-    /// whether it goes from the receiver of the flow's data to the sender
+    /// whether it travels from the receiver of the flow's data to the sender
     pub is_backward: bool,
 }
 
@@ -96,7 +96,7 @@ mod tests {
             payload: 1448,
             ..Segment::default()
         };
-        // the 65,537th packet has the identification of the first
+        // the 65,537th packet has the same identification as the first
         for (number, wanted) in [(0, 0), (65_535, 65_535), (65_536, 0)] {
             let numbered = Numbered::new(segment, number, true);
             assert_eq!(numbered.number, wanted);

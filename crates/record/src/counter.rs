@@ -1,5 +1,5 @@
-//! The running counts by port, ingress port and flow of a backend that has no forwarding core: from
-//! them come drop runs and blackouts.
+//! Running counts by port, ingress port and flow for a backend without a forwarding core. Drop runs and blackouts are
+//! computed from them.
 
 use std::collections::HashMap;
 
@@ -7,20 +7,20 @@ use fairport_net::{Counts, PortId};
 
 /// Counts packets as they arrive at output ports.
 ///
-/// The forwarding core keeps the same counts beside its ports and routes. A backend that sees packets
-/// only (captures of a switch's ports, say) counts them here.
+/// The forwarding core keeps the same counts beside its ports and routes. A backend that only sees packets, such as
+/// captures of a switch's ports, counts them here.
 #[derive(Clone, Debug, Default)]
 pub struct Counter {
-    /// arrived and accepted, by port
+    /// packets arrived and accepted, by port
     ports: HashMap<PortId, [u64; 2]>,
-    /// arrived, by port and ingress port
+    /// packets arrived, by port and ingress port
     ingress: HashMap<(PortId, PortId), u64>,
-    /// arrived, by port and flow
+    /// packets arrived, by port and flow
     flows: HashMap<(PortId, u64), u64>,
 }
 
 impl Counter {
-    /// A packet arrives at a port; returns the counts, this packet included. `flow` distinguishes the
+    /// Counts a packet that arrives at a port. Returns the counts, including this packet. `flow` must distinguish the
     /// two directions of a connection.
     pub fn arrive(&mut self, port: PortId, ingress: PortId, flow: u64) -> Counts {
         let [arrived, accepted] = self.ports.entry(port).or_default();
@@ -37,7 +37,7 @@ impl Counter {
         }
     }
 
-    /// The packet that arrived last at this port was accepted.
+    /// Records that the packet that arrived last at this port was accepted.
     pub fn accept(&mut self, port: PortId) {
         self.ports.entry(port).or_default()[1] += 1;
     }

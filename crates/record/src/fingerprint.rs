@@ -1,5 +1,5 @@
-//! The run's fingerprint: a hash of packet facts, so that a faster engine keeps it and probes do
-//! not change it.
+//! The fingerprint of a run: a hash of packet facts. A faster engine gives the same fingerprint, and probes do not
+//! change it.
 
 use fairport_net::Header;
 use fairport_net::discipline::Admission;
@@ -7,10 +7,9 @@ use fairport_units::Instant;
 
 use crate::content::Content;
 
-/// The running hash of one port, over what arrived there in the order in which it arrived: time,
-/// flow, size, admission; where it was sent, the identity of its content besides. A packet's content
-/// does not change on its way, so it is hashed once. Engine events do not enter, nor does the order in
-/// which an engine visits different ports.
+/// The running hash of one port, over the packets that arrived there, in order: time, flow, size, admission. At the
+/// port where a packet was first sent, the identity of its content is added; it does not change on the way, so it is
+/// hashed only once. Neither engine events nor the order in which an engine visits ports affect the hash.
 #[derive(Clone, Copy, Debug)]
 pub struct PortFingerprint(u64);
 
@@ -21,13 +20,13 @@ impl Default for PortFingerprint {
 }
 
 impl PortFingerprint {
-    /// A host sends a packet with this content by this port, which is its NIC.
+    /// A host sends a packet with this content through this port, which is its NIC.
     #[inline]
     pub fn sent(&mut self, content: &impl Content) {
         self.0 = mix(self.0, content.identity());
     }
 
-    /// A packet arrived, or the port dropped or marked one that it had accepted.
+    /// A packet arrived, or the port dropped or marked a packet that it had accepted.
     #[inline]
     pub fn admission(&mut self, time: Instant, header: &Header, admission: Admission) {
         let admission = if matches!(admission, Admission::Accepted) {
@@ -43,14 +42,14 @@ impl PortFingerprint {
 /// The hashes of a run.
 #[derive(Clone, Debug)]
 pub struct Fingerprint {
-    /// what happened at each port
+    /// the hash of each port
     pub ports: Vec<u64>,
-    /// the hash over all ports in their order
+    /// the hash over all ports, in their order
     pub digest: u64,
 }
 
 impl Fingerprint {
-    /// From those of all ports in their order.
+    /// The hashes of a run from those of all ports, in their order.
     pub fn new<'a>(ports: impl Iterator<Item = &'a PortFingerprint>) -> Self {
         let ports: Vec<u64> = ports.map(|port| port.0).collect();
         let digest = ports.iter().fold(SEED, |all, port| mix(all, *port));
@@ -58,7 +57,7 @@ impl Fingerprint {
     }
 }
 
-/// The number of an admission that is not plain acceptance.
+/// The number for an admission other than plain acceptance.
 #[cold]
 fn number(admission: Admission) -> u64 {
     match admission {
@@ -70,8 +69,8 @@ fn number(admission: Admission) -> u64 {
 
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Folds the 128-bit product: every bit of both numbers reaches every bit of the result. Each
-/// number is first moved off zero, which would swallow the other.
+/// Folds the 128-bit product, so that every bit of both numbers affects every bit of the result. Neither factor can be
+/// zero, which would hide the other.
 #[inline]
 fn mix(a: u64, b: u64) -> u64 {
     let product = u128::from(a ^ 0xa076_1d64_78bd_642f) * u128::from(b ^ 0xe703_7ed1_a0b4_28db);

@@ -1,10 +1,10 @@
-//! What is recorded of every flow: round-trip times, timeouts, decisions of its sender, and what
-//! arrived within the measurement.
+//! Records about flows: round-trip times, timeouts, decisions of the sender, and the data that arrived during the
+//! measurement.
 //!
-//! A flow's goodput is counted by arrival: a byte of new data counts if it arrives at the receiving
-//! host within the measurement, whether or not a hole before it delays its delivery. So no byte that
-//! arrived before the measurement counts when the hole is filled, and goodput cannot exceed the line
-//! by more than the packet whose last bit arrives first.
+//! A flow's goodput is counted by arrival: a byte of new data counts if it arrives at the receiving host during the
+//! measurement, even if a hole before it delays its delivery. So bytes that arrived before the measurement do not count
+//! when the hole is filled. Goodput can exceed the line's rate only by the first packet, of which only the last bit
+//! need arrive during the measurement.
 
 use fairport_tcp::{Decision, Timeout};
 use fairport_units::{Duration, Instant};
@@ -14,22 +14,22 @@ use crate::rtt::{RttHistogram, RttSummary, WatchedRtt};
 use crate::series::Progress;
 use crate::tables::{DecisionRow, Decisions, RttBin, RttBins, TimeoutRow, Timeouts};
 
-/// Rows of the table of decisions, at most: a bound on its memory. The first ones are kept.
+/// Maximum number of rows in the table of decisions, which bounds its memory. The first ones are kept.
 pub const MOST_DECISIONS: u64 = 1_000_000;
 
-/// One flow's record. There may be a million of them: what is large is for watched flows only.
+/// The record of one flow. A run may have a million, so the large parts are kept only for watched flows.
 pub struct FlowRecord {
-    /// when the handshake was done; [`Instant::NEVER`]: not yet
+    /// when the handshake was complete; [`Instant::NEVER`]: not yet
     pub established_at: Instant,
-    /// when the last byte of what the sender wrote was delivered; [`Instant::NEVER`]: not yet
+    /// when the last byte that the sender wrote was delivered; [`Instant::NEVER`]: not yet
     pub finished_at: Instant,
-    /// within the measurement
+    /// RTT samples of the measurement
     rtt: RttSummary,
-    /// none: the flow is not watched
+    /// none if the flow is not watched
     watched: Option<Box<WatchedRtt>>,
     /// bytes that had arrived when the measurement began
     arrived_before: u64,
-    /// bytes that had arrived when it ended
+    /// bytes that had arrived when the measurement ended
     arrived_by_end: u64,
 }
 
@@ -50,14 +50,14 @@ impl FlowRecord {
         &self.rtt
     }
 
-    /// RTT samples of a watched flow since this was asked last.
+    /// RTT samples of a watched flow since the last call.
     pub fn take_interval(&mut self) -> RttSummary {
         let watched = self.watched.as_mut();
         watched.map_or(RttSummary::EMPTY, |it| std::mem::take(&mut it.interval))
     }
 
-    /// Adds what another log has of the same flow: of its other end, in another region. What had arrived
-    /// when the measurement began and ended is not added: both know it of all flows.
+    /// Adds the record of the same flow in another log, which saw its other end in another region. The bytes at the
+    /// beginning and the end of the measurement are not added, because both logs have them for all flows.
     fn absorb(&mut self, other: &Self) {
         self.established_at = self.established_at.min(other.established_at);
         self.finished_at = self.finished_at.min(other.finished_at);
@@ -67,28 +67,28 @@ impl FlowRecord {
         }
     }
 
-    /// New bytes that arrived within the measurement.
+    /// New bytes that arrived during the measurement.
     pub fn measured_bytes(&self) -> u64 {
         self.arrived_by_end - self.arrived_before
     }
 }
 
-/// All flows' records, the timeouts, and the measurement.
+/// The records of all flows, the timeouts, and the bounds of the measurement.
 pub struct FlowLog {
     flows: Vec<FlowRecord>,
     timeouts: Timeouts,
     decisions: Decisions,
     decided: u64,
-    /// when the last of those was made that are kept
+    /// when the last decision that is kept was made
     last_kept: Instant,
-    /// flows from this number on are not watched sample by sample
+    /// flows from this number on have no samples recorded one by one
     watched: u32,
     from: Instant,
     to: Instant,
 }
 
 impl FlowLog {
-    /// A log without flows yet; those below number `watched` are watched sample by sample.
+    /// A log without flows yet. Flows with numbers below `watched` are watched.
     pub fn new(watched: u32) -> Self {
         Self {
             flows: Vec::new(),
@@ -108,7 +108,7 @@ impl FlowLog {
         self.flows.push(FlowRecord::new(is_watched));
     }
 
-    /// All flows' records.
+    /// The records of all flows.
     pub fn flows(&self) -> &[FlowRecord] {
         &self.flows
     }
@@ -119,18 +119,18 @@ impl FlowLog {
         &self.flows[flow as usize]
     }
 
-    /// The record of a flow, to add to it.
+    /// The record of a flow, to be changed.
     #[inline]
     pub fn flow_mut(&mut self, flow: u32) -> &mut FlowRecord {
         &mut self.flows[flow as usize]
     }
 
-    /// When the measurement began: with the run, until it begins anew.
+    /// When the measurement began: at the start of the run, until [`Self::begin`] is called.
     pub fn from(&self) -> Instant {
         self.from
     }
 
-    /// When it ended; [`Instant::NEVER`]: not yet.
+    /// When the measurement ended; [`Instant::NEVER`]: not yet.
     pub fn to(&self) -> Instant {
         self.to
     }
@@ -164,13 +164,13 @@ impl FlowLog {
         });
     }
 
-    /// The sender of a flow decided something; recorded for watched flows.
+    /// The sender of a flow made a decision, which is recorded if the flow is watched.
     pub fn decision(&mut self, now: Instant, flow: u32, decision: &Decision) {
         if flow >= self.watched {
             return;
         }
         self.decided += 1;
-        // those of one instant are put in order at the end
+        // decisions at one instant are all kept, because they are put in order only at the end
         if self.decided > MOST_DECISIONS && now > self.last_kept {
             return;
         }
@@ -186,13 +186,13 @@ impl FlowLog {
         });
     }
 
-    /// Decisions that there was no room for.
+    /// Number of decisions for which there was no room.
     pub fn decisions_left_out(&self) -> u64 {
         self.decided.saturating_sub(MOST_DECISIONS)
     }
 
-    /// Begins the measurement, unless it has ended: what has arrived so far, flow by flow as `progress`
-    /// says, does not count, nor do the RTTs.
+    /// Begins the measurement, unless it has ended. Data that has arrived so far, which `progress` gives by flow, does
+    /// not count, nor do earlier RTT samples.
     pub fn begin(&mut self, now: Instant, progress: impl Iterator<Item = Progress>) {
         if self.to != Instant::NEVER {
             return;
@@ -218,8 +218,8 @@ impl FlowLog {
         }
     }
 
-    /// Adds what another log has of the same flows, seen from another region; both have begun and ended their
-    /// measurement alike.
+    /// Adds another log of the same flows, which was kept in another region. Both have begun and ended their
+    /// measurement at the same instants.
     pub fn absorb(&mut self, other: Self) {
         self.decided += other.decided;
         self.timeouts.append(other.timeouts);
@@ -273,7 +273,7 @@ mod tests {
     fn what_arrived_before_the_measurement_does_not_count_when_its_hole_is_filled() {
         let mut log = FlowLog::new(0);
         log.add_flow();
-        // 5000 B wait behind a hole when the measurement begins; the hole of 1460 B is filled within
+        // 5000 B wait behind a hole when the measurement begins; the hole of 1460 B is filled during it
         log.begin(Instant::from_ms(1), [progress(10_000, 15_000)].into_iter());
         log.end(Instant::from_ms(2), [progress(16_460, 16_460)].into_iter());
         assert_eq!(log.flow(0).measured_bytes(), 1460);
@@ -302,7 +302,7 @@ mod tests {
         receiver.arrived_before = 7;
         for (end, ms) in [(&mut sender, 4), (&mut receiver, 6)] {
             end.rtt.add(Duration::from_ms(ms));
-            let watched = end.watched.as_mut().expect("it is watched");
+            let watched = end.watched.as_mut().expect("the flow is watched");
             watched.histogram.add(Duration::from_ms(ms));
         }
         sender.absorb(&receiver);
@@ -312,7 +312,7 @@ mod tests {
         assert_eq!(
             sender
                 .watched
-                .expect("it is watched")
+                .expect("the flow is watched")
                 .histogram
                 .bins()
                 .count(),

@@ -1,13 +1,14 @@
-//! The laws that every record obeys, whatever was run: a property test over random scenarios holds
-//! them, and a backend can be checked against them.
+//! Laws that every record obeys, whatever was run. A property test checks them over random scenarios, and a backend can
+//! be checked against them.
 //!
-//! - Shares are within 0 and 1.
-//! - Nothing is dated outside the run. (A flow that has not started has its planned start.)
-//! - Drops, marks and timeouts are as many in every table.
+//! - Shares are between 0 and 1.
+//! - No time lies outside the run. (A flow that has not started has its planned start.)
+//! - Every table has the same numbers of drops, marks and timeouts.
 //! - No flow delivers more than it has to send, nor more than its segments hold.
 //! - No queue exceeds its limit.
-//! - No flow's goodput exceeds the line into its receiver, nor does the sum of all flows into it. What
-//!   is counted whole, though sent in part before the measurement, is a packet per line.
+//! - No flow's goodput exceeds the rate of the line into its receiver, nor does the sum of all flows into it. One
+//!   packet per line is allowed in addition, because it counts as a whole even if part of it was sent before the
+//!   measurement.
 //! - Probes change nothing: see [`first_difference`].
 
 use std::collections::BTreeMap;
@@ -15,28 +16,28 @@ use std::collections::BTreeMap;
 use crate::column::Column;
 use crate::recorded::Recorded;
 
-/// What the tables do not say of the network: where its limits are.
+/// Limits of the network that are not in the tables.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// payload that the line into each host carries, bit/s, by number of the host; of a host that is
-    /// slower than its line, what it processes where that is more
+    /// payload rate of the line into each host in bit/s, by number of the host; for a host that is slower than its
+    /// line, its processing rate, if that is larger
     pub payload_bps: Vec<f64>,
-    /// room of each port's buffer, bytes, by number of the port
+    /// size of each port's buffer in bytes, by number of the port
     pub queue_bytes: Vec<f64>,
-    /// largest payload of a segment or datagram
+    /// largest payload of a segment or datagram, in bytes
     pub segment_bytes: f64,
 }
 
-/// A law that a record breaks, and where.
+/// A law that a record breaks, and where it does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Violation {
     /// the law
     pub law: &'static str,
-    /// where, and by which value
+    /// where it is broken, and the value there
     pub at: String,
 }
 
-/// The laws that a record breaks.
+/// All laws that a record breaks.
 pub fn violations(recorded: &Recorded, limits: &Limits) -> Vec<Violation> {
     let view = View(recorded);
     let mut found = Vec::new();
@@ -49,7 +50,7 @@ pub fn violations(recorded: &Recorded, limits: &Limits) -> Vec<Violation> {
     found
 }
 
-/// The first port at which two runs differ, if they do.
+/// The first port at which two runs differ, or none.
 pub fn first_difference(one: &Recorded, other: &Recorded) -> Option<usize> {
     let ports = one.port_fingerprints.iter().zip(&other.port_fingerprints);
     let mut ports = ports.map(|(one, other)| one == other);
@@ -63,7 +64,7 @@ impl View<'_> {
     fn column(&self, table: &str, name: &str) -> Vec<f64> {
         let column = self.0.table(table).and_then(|table| table.column(name));
         match column {
-            None => Vec::new(), // a backend that cannot know it
+            None => Vec::new(), // the backend cannot know it
             Some(Column::U8(values)) => values.iter().map(|value| f64::from(*value)).collect(),
             Some(Column::U32(values)) => values.iter().map(|value| f64::from(*value)).collect(),
             Some(Column::U64(values)) => values.iter().map(|value| *value as f64).collect(),
@@ -146,7 +147,7 @@ fn deliveries(view: &View<'_>, limits: &Limits, found: &mut Vec<Violation>) {
     let retransmits = view.column("flows", "retransmits");
     for (flow, delivered) in view.column("flows", "delivered_bytes").iter().enumerate() {
         let sent = (segments[flow] - retransmits[flow]) * limits.segment_bytes;
-        // the endless flow's size is the largest number
+        // an endless flow has the largest number as its size
         if *delivered > sizes[flow].min(sent) {
             let at = format!("flow {flow}: {delivered} of {} B, {sent} sent", sizes[flow]);
             broken(found, law, at);

@@ -1,13 +1,13 @@
-//! What a run leaves. The packets are moved by a simulator or by a switch in real time, or they come from a join
-//! of captures.
+//! The results of a run. Packets are moved by a simulator, or by a switch in real time, or they come from joined
+//! captures.
 //!
-//! [`tables`] defines every table in one place. A [`Recorder`] watches the network's ports and fills the
-//! tables of packets; a [`FlowLog`] records what the ends of flows report; [`Series`] and
-//! [`QueueSamples`] are sampled at intervals; a [`Counter`] keeps the running counts where no forwarding
-//! core does. [`Recorded`] is all of it together, and [`laws`] says what is true of every record.
+//! [`tables`] defines every table in one place. A [`Recorder`] watches the network's ports and fills the tables of
+//! packets. A [`FlowLog`] records what the ends of flows report. [`Series`] and [`QueueSamples`] are sampled at
+//! intervals. A [`Counter`] keeps the running counts if no forwarding core does. [`Recorded`] contains all of these,
+//! and [`laws`] states what is true of every record.
 //!
-//! Of a packet's content it knows what the trait [`Content`] says: a sequence number, and what goes
-//! into the fingerprint.
+//! Of a packet's content, this crate knows only what the trait [`Content`] provides: a sequence number, and the part
+//! that goes into the fingerprint.
 
 pub mod cell;
 pub mod column;

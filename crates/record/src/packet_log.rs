@@ -1,7 +1,7 @@
-//! Every packet that arrived at chosen ports within a window of time: the table `packets`.
+//! Every packet that arrived at chosen ports during a window of time: the table `packets`.
 //!
-//! A row is complete when its packet has left or was dropped; until then the log finds it by the
-//! port's running count of arrivals.
+//! A row is complete when its packet has left or was dropped. Until then the log finds the row by the port's running
+//! count of arrivals.
 
 use fairport_net::discipline::Admission;
 use fairport_net::{Arrival, PortId};
@@ -16,20 +16,20 @@ const WAITING: u8 = 0;
 const FORWARDED: u8 = 1;
 const MARKED: u8 = 2;
 const DROPPED: u8 = 3;
-/// What became of a packet, in the order of the numbers.
+/// What happened to a packet, in the order of the numbers.
 pub(crate) const PACKET_FATES: [&str; 4] = ["waiting", "forwarded", "marked", "dropped"];
-/// A packet that was not dropped has no reason.
+/// The reason in the row of a packet that was not dropped.
 const NO_REASON: u8 = u8::MAX;
 
-/// The packets of one port.
+/// The packets that arrived at one port.
 struct PortLog {
     port: PortId,
-    /// which of the port's arrivals the first row is
+    /// number of the port's arrival in the first row
     first: u64,
     rows: Vec<LoggedPacket>,
 }
 
-/// The packets at some ports.
+/// The packets that arrived at some ports.
 pub struct PacketLog {
     from: Instant,
     to: Instant,
@@ -51,7 +51,7 @@ impl PacketLog {
         }
     }
 
-    /// Whether this port's packets are wanted.
+    /// Whether this port's packets are logged.
     #[inline]
     pub fn watches(&self, port: PortId) -> bool {
         self.ports.iter().any(|log| log.port == port)
@@ -123,7 +123,7 @@ impl PacketLog {
         }
     }
 
-    /// The table, port by port. What would leave after `end` still waits.
+    /// The table, port by port. A packet that would leave after `end` is still waiting.
     pub fn into_table(self, end: Instant) -> Table {
         let rows = self.ports.iter().map(|log| log.rows.len()).sum();
         let mut table = LoggedPackets::with_capacity(rows);

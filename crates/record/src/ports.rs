@@ -1,4 +1,4 @@
-//! The table of ports, from a network at the end of its run.
+//! The table of ports, computed from a network at the end of its run.
 
 use fairport_net::{Network, Observer, PortId};
 use fairport_units::{Duration, Instant};
@@ -7,8 +7,9 @@ use crate::column::Table;
 use crate::recorder::Recorder;
 use crate::tables::{PortRow, PortRows};
 
-/// One row per port, at the end of a run of length `run`. `of` gives the network to which a port belongs,
-/// which has settled, and the recorder that watched it. By port: how many flows' data passes it, and how fast its clock runs, in parts of 10^9.
+/// One row per port, at the end of a run of length `run`. `of` gives, for a port, the network that it belongs to, which
+/// has settled, and the recorder that watched it. The other lists have one entry per port: the number of flows whose
+/// data passes it, and the error of its clock in parts of 10^9.
 pub fn ports<'a, P: Copy + 'a, O: Observer<P> + 'a>(
     of: impl Fn(PortId) -> (&'a Network<P, O>, &'a Recorder),
     run: Duration,

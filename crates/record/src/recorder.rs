@@ -1,5 +1,4 @@
-//! The recorder watches a network's ports: the fingerprint, which the network keeps per port, the drops,
-//! the marks and the longest blackouts.
+//! The recorder, which watches a network's ports: their fingerprints, drops, marks, and longest blackouts.
 
 use std::ops::Add;
 
@@ -13,22 +12,21 @@ use crate::fingerprint::PortFingerprint;
 use crate::tables::{DroppedPacket, Drops, MarkedPacket, Marks};
 use crate::trace::Trace;
 
-/// The observer of a run's network, whatever its packets hold.
+/// The observer of a run's network, whatever its packets contain.
 ///
-/// A host that is behind with sending decides about packets that its NIC will see later, perhaps
-/// after the end of the run. What a NIC drops after the end has not happened: such a packet is still on
-/// its way, and no table counts it.
+/// A host that is late with sending decides about packets that its NIC will see later, possibly after the end of the
+/// run. A drop at a NIC after the end has not happened: the packet is still on its way, and no table counts the drop.
 pub struct Recorder {
     end: Instant,
     drops: Drops,
     marks: Marks,
     trace: Trace,
     by_flow: Vec<Losses>,
-    /// drops after the end, by port
+    /// drops after the end of the run, by port
     late_drops: Vec<u64>,
 }
 
-/// What happened to packets of one flow at all ports.
+/// What happened to the packets of one flow, at all ports together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// packets dropped
@@ -42,7 +40,7 @@ pub struct Losses {
 impl Add for Losses {
     type Output = Self;
 
-    /// What happened at the ports of both.
+    /// The sum of two flows' or recorders' losses.
     fn add(self, other: Self) -> Self {
         Self {
             drops: self.drops + other.drops,
@@ -53,7 +51,7 @@ impl Add for Losses {
 }
 
 impl Recorder {
-    /// A recorder of a run until `end`, without flows yet. Every packet at the `traced` port may be traced.
+    /// A recorder without flows yet, for a run that lasts until `end`. It may trace every packet at the port `traced`.
     pub fn new(topology: &Topology, traced: PortId, end: Instant) -> Self {
         Self {
             end,
@@ -70,7 +68,7 @@ impl Recorder {
         self.by_flow.push(Losses::default());
     }
 
-    /// The measurement begins: the longest blackouts are looked for from now on.
+    /// The measurement begins: the search for the longest blackouts starts again.
     pub fn begin_measurement(&mut self) {
         self.trace.restart();
     }
@@ -98,7 +96,7 @@ impl Recorder {
         }
     }
 
-    /// The tables of packets: drops, marks, trace.
+    /// The tables of packets: `drops`, `marks` and `trace`.
     pub fn into_tables(self) -> [Table; 3] {
         drop(self.by_flow);
         [
@@ -109,6 +107,8 @@ impl Recorder {
     }
 
     /// Counts a packet that was dropped or marked.
+    #[expect(clippy::inline_always, reason = "as [`Observer::detail`] below")]
+    #[inline(always)]
     fn count(&mut self, arrival: &Arrival<'_, impl Content>) {
         let flow = &mut self.by_flow[arrival.header.flow as usize];
         match arrival.admission {
@@ -180,6 +180,11 @@ impl<P: Content> Observer<P> for Recorder {
         self.trace.port == port
     }
 
+    #[expect(
+        clippy::inline_always,
+        reason = "every packet at the traced port: what it does not need of an arrival is not gathered then"
+    )]
+    #[inline(always)]
     fn detail(&mut self, arrival: &Arrival<'_, P>) {
         if !matches!(arrival.admission, Admission::Accepted) {
             self.count(arrival);

@@ -1,21 +1,21 @@
-//! Rows while a run goes on, and how they become columns.
+//! Rows of tables during a run, and their conversion into columns at its end.
 //!
-//! A table is a vector of rows, so that a row costs a cache line or two. The macro `table!` declares it from
-//! the columns' names and types: [`crate::tables`] is the one place where a table is defined. When the run
-//! is over, the table becomes a [`crate::Table`]: columns of plain numbers. The largest table
-//! decides how much memory a run needs at most, so rows are smaller than what they become, and give their
-//! memory back while columns take theirs.
+//! During a run a table is a vector of rows, so that adding a row touches only a cache line or two. The macro `table!`
+//! declares it from the columns' names and types; [`crate::tables`] is the only place where tables are defined. At the
+//! end of the run it becomes a [`crate::Table`], with columns of plain numbers. The largest table determines the peak
+//! memory of a run. So rows are smaller than their columns, and their memory is released gradually while the columns
+//! grow.
 
-/// In so many steps rows give their memory back while they become columns.
+/// Number of steps in which rows release their memory while they become columns.
 pub(crate) const STEPS: usize = 64;
 
-/// Rows in the order in which they came.
+/// Rows in the order in which they were added.
 #[derive(Clone)]
 pub(crate) struct Rows<R> {
     pub(crate) pushed: Vec<R>,
-    /// numbers for which there is no room in a row
+    /// numbers that do not fit into a row
     pub(crate) large: Vec<u64>,
-    /// in order, once these are apart: rows that came after one that they belong before
+    /// rows that were added after a row that they belong before; in order once they are separated
     late: Vec<R>,
 }
 
@@ -26,7 +26,7 @@ impl<R> Default for Rows<R> {
 }
 
 impl<R> Rows<R> {
-    /// None, with room for so many.
+    /// An empty table with room for `rows` rows.
     pub(crate) fn with_capacity(rows: usize) -> Self {
         Self {
             pushed: Vec::with_capacity(rows),
@@ -35,8 +35,8 @@ impl<R> Rows<R> {
         }
     }
 
-    /// Puts late rows apart, so that all others are in order. Few are late: of a port that catches up with
-    /// its departures, or after a host that has decided about packets to come.
+    /// Moves late rows to a separate list, so that all others are in order. Few rows are late: they come from a port
+    /// that catches up with its departures, or after a host has decided about packets in advance.
     fn set_apart<K: Ord>(&mut self, key: impl Fn(&R) -> K) {
         let mut last = None;
         let is_late = |row: &mut R| {
@@ -51,13 +51,13 @@ impl<R> Rows<R> {
         self.late.sort_by_key(key);
     }
 
-    /// The key of the last row in the order of keys.
+    /// The key of the row that is last in the order of keys.
     fn last_key<K: Ord>(&self, key: impl Fn(&R) -> K) -> Option<K> {
         let [last, late] = [self.pushed.last(), self.late.last()];
         last.map(&key).max(late.map(&key))
     }
 
-    /// Takes the last row in the order of keys; of equal ones a late one, which came later.
+    /// Removes the row that is last in the order of keys. Among equal ones a late row, because it was added later.
     fn pop<K: Ord>(&mut self, key: impl Fn(&R) -> K) -> Option<R> {
         let late = self.late.last().map(&key);
         if late.is_some() && late >= self.pushed.last().map(&key) {
@@ -68,8 +68,8 @@ impl<R> Rows<R> {
     }
 }
 
-/// The rows of several regions from the last to the first in the order of their keys. Equal ones come in the
-/// order of regions, and of one region in the order in which they came.
+/// The rows of several regions, from last to first in the order of their keys. Equal rows are in the order of regions,
+/// and within a region in the order in which they were added.
 pub(crate) struct FromLast<R, F> {
     regions: Vec<Rows<R>>,
     key: F,
@@ -84,7 +84,7 @@ impl<R, K: Ord, F: Fn(&R) -> K> FromLast<R, F> {
         Self { regions, key }
     }
 
-    /// Rows that are left.
+    /// Number of rows left.
     pub(crate) fn len(&self) -> usize {
         let lengths = self
             .regions
@@ -93,7 +93,7 @@ impl<R, K: Ord, F: Fn(&R) -> K> FromLast<R, F> {
         lengths.sum()
     }
 
-    /// Takes the last row that is left; the large numbers of its region come with it.
+    /// Removes the last row that is left. Returns it with the large numbers of its region.
     pub(crate) fn pop(&mut self) -> Option<(R, &[u64])> {
         let regions = self.regions.iter_mut();
         let region = regions.max_by_key(|region| region.last_key(&self.key))?;
@@ -101,7 +101,7 @@ impl<R, K: Ord, F: Fn(&R) -> K> FromLast<R, F> {
         Some((row, &region.large))
     }
 
-    /// Gives back the memory of rows that were taken.
+    /// Releases the memory of rows that were removed.
     pub(crate) fn shrink(&mut self) {
         for region in &mut self.regions {
             region.pushed.shrink_to_fit();
@@ -110,19 +110,19 @@ impl<R, K: Ord, F: Fn(&R) -> K> FromLast<R, F> {
     }
 }
 
-/// What a table of so many rows needs: the rows in a vector that doubles as it grows, and their columns.
+/// Memory of a table with `rows` rows: the rows, in a vector that doubles as it grows, plus their columns.
 pub(crate) fn memory_bytes(rows: u64, row_bytes: u64, column_bytes: u64) -> u64 {
     let room = rows.checked_next_power_of_two().unwrap_or(u64::MAX);
     let columns = rows.saturating_mul(column_bytes);
     room.saturating_mul(row_bytes).saturating_add(columns)
 }
 
-/// Declares a table: the struct of its columns, the struct of one row, and its name.
+/// Declares a table: the struct of its columns, the struct of a row, and its name.
 ///
-/// `Drops` of `DroppedPacket` in `"drops"` gets `Drops::push(DroppedPacket { .. })` and `Drops::into_table()`,
-/// and knows from the columns' types what it takes in memory. A table `by` two of its columns is in their
-/// order, and has equal rows in the order in which they came. So it does not depend on the order in which an
-/// engine visits ports and flows.
+/// `Drops` of `DroppedPacket` in `"drops"` gets `Drops::push(DroppedPacket { .. })` and `Drops::into_table()`. Its
+/// memory follows from the columns' types. A table declared `by` two of its columns is sorted by them, and equal rows
+/// keep the order in which they were added. So its order does not depend on the order in which an engine visits ports
+/// and flows.
 macro_rules! table {
     (
         $(#[$about:meta])*
@@ -142,7 +142,7 @@ macro_rules! table {
         #[derive(Clone, Default)]
         pub struct $table {
             own: $crate::rows::Rows<($(<$type as $crate::cell::Cell>::Stored,)+)>,
-            /// rows of other such tables, which come behind these
+            /// rows of other such tables, which follow the rows of this one
             behind: Vec<$crate::rows::Rows<($(<$type as $crate::cell::Cell>::Stored,)+)>>,
         }
 
@@ -150,20 +150,20 @@ macro_rules! table {
             /// The table's name.
             pub const NAME: &'static str = $name;
 
-            /// What one row takes while the run goes on, bytes.
+            /// Bytes that one row takes during the run.
             pub(crate) const ROW_BYTES: u64 =
                 size_of::<($(<$type as $crate::cell::Cell>::Stored,)+)>() as u64;
 
-            /// What one row takes in the finished table, bytes.
+            /// Bytes that one row takes in the finished table.
             pub(crate) const COLUMN_BYTES: u64 =
                 (0 $(+ size_of::<<$type as $crate::cell::Cell>::Value>())+) as u64;
 
-            /// What a table of so many rows needs at most, bytes.
+            /// Largest memory of a table with `rows` rows, in bytes.
             pub fn memory_bytes(rows: u64) -> u64 {
                 $crate::rows::memory_bytes(rows, Self::ROW_BYTES, Self::COLUMN_BYTES)
             }
 
-            /// No rows, with room for so many.
+            /// An empty table with room for `rows` rows.
             pub fn with_capacity(rows: usize) -> Self {
                 Self { own: $crate::rows::Rows::with_capacity(rows), behind: Vec::new() }
             }
@@ -171,14 +171,14 @@ macro_rules! table {
             /// Adds a row.
             #[inline]
             pub fn push(&mut self, row: $row) {
-                debug_assert!(self.behind.is_empty(), "rows of other tables come last");
+                debug_assert!(self.behind.is_empty(), "no row can be added after `append`");
                 let large = &mut self.own.large;
                 let row = ($($crate::cell::Cell::store(row.$column, large),)+);
                 self.own.pushed.push(row);
             }
 
-            /// Adds the rows of another such table behind all rows of this one. They stay where they are until the
-            /// table is finished, for a copy would need room for both.
+            /// Appends the rows of another such table. They are not moved until the table is finished, because a copy
+            /// would need memory for both.
             pub fn append(&mut self, other: Self) {
                 self.behind.push(other.own);
                 self.behind.extend(other.behind);

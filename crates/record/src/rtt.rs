@@ -1,8 +1,8 @@
-//! Round-trip times: their smallest, mean and largest, and a histogram with bins about 1 % wide.
+//! Round-trip times: minimum, mean, maximum, and a histogram with bins about 1 % wide.
 
 use fairport_units::Duration;
 
-/// RTT samples of an interval.
+/// Summary of the RTT samples of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttSummary {
     samples: u64,
@@ -29,7 +29,7 @@ impl RttSummary {
         self.sum += rtt;
     }
 
-    /// The samples of both.
+    /// The summary of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -40,17 +40,17 @@ impl RttSummary {
         }
     }
 
-    /// The smallest, in s; NaN without samples.
+    /// The smallest sample in s; NaN if there are none.
     pub fn min_s(&self) -> f64 {
         self.or_nan(self.min)
     }
 
-    /// The largest, in s; NaN without samples.
+    /// The largest sample in s; NaN if there are none.
     pub fn max_s(&self) -> f64 {
         self.or_nan(self.max)
     }
 
-    /// The mean, in s; NaN without samples.
+    /// The mean in s; NaN if there are no samples.
     pub fn mean_s(&self) -> f64 {
         self.sum.as_secs_f64() / self.samples as f64
     }
@@ -70,27 +70,27 @@ impl Default for RttSummary {
     }
 }
 
-/// What is recorded of the RTT samples of a watched flow besides their summary.
+/// What is recorded of the RTT samples of a watched flow, in addition to their summary.
 #[derive(Default)]
 pub(crate) struct WatchedRtt {
-    /// within the measurement
+    /// samples of the measurement
     pub(crate) histogram: RttHistogram,
-    /// since the last row of the series
+    /// samples since the last row of the series
     pub(crate) interval: RttSummary,
 }
 
-/// Bins per octave: a bin is 2^-7 = 0.8 % of its octave's start wide.
+/// Bins per octave, as a power of two: each is 2^-7 = 0.8 % of the octave's start wide.
 const BINS_LOG2: u32 = 7;
-/// 2^19 ps is about half a microsecond; what is shorter falls into the first bin.
+/// 2^19 ps is about half a microsecond. Shorter samples go into the first bin.
 const FIRST_OCTAVE: u32 = 19;
-/// 2^46 ps is about 70 s; what is longer falls into the last bin.
+/// 2^46 ps is about 70 s. Longer samples go into the last bin.
 const LAST_OCTAVE: u32 = 45;
 const BINS: usize = ((LAST_OCTAVE - FIRST_OCTAVE + 1) << BINS_LOG2) as usize;
 
-/// Counts of RTT samples in logarithmic octaves, each cut into 128 equal bins.
+/// Counts of RTT samples in logarithmic octaves, each divided into 128 equal bins.
 #[derive(Clone, Debug, Default)]
 pub struct RttHistogram {
-    /// by bin; empty without samples, as in the regions in which none of the flow are taken
+    /// counts by bin; empty without samples, for example in a region that takes none of this flow
     counts: Vec<u32>,
 }
 
@@ -131,12 +131,12 @@ impl RttHistogram {
         }
     }
 
-    /// Forgets the samples.
+    /// Removes all samples.
     pub fn clear(&mut self) {
         self.counts.fill(0);
     }
 
-    /// The bins that hold samples: (middle in s, samples).
+    /// The bins with samples: (middle of the bin in s, number of samples).
     pub fn bins(&self) -> impl Iterator<Item = (f64, u64)> {
         let filled = self.counts.iter().enumerate().filter(|(_, n)| **n > 0);
         filled.map(|(bin, n)| {
@@ -182,7 +182,8 @@ mod tests {
     fn a_bin_is_named_by_its_middle() {
         let mut histogram = RttHistogram::new();
         histogram.add(Duration::from_us(1));
-        // the octave from 2^19 ps on has bins of 2^12 ps: 10^6 ps are in the one from 2^19 + 116 * 2^12
+        // the octave that starts at 2^19 ps has bins of 2^12 ps: 10^6 ps are in the bin that starts at 2^19 + 116 *
+        // 2^12
         let (middle, _) = histogram.bins().next().unwrap();
         assert!((middle * 1e12 - 1_001_472.0).abs() < 0.5, "{middle}");
     }

@@ -1,4 +1,4 @@
-//! Tables with a row per interval: the watched flows in time, and the watched ports' queues.
+//! Tables with one row per interval: the watched flows over time, and the queues of watched ports.
 
 use fairport_net::PortId;
 use fairport_net::discipline::Backlog;
@@ -9,37 +9,36 @@ use crate::column::Table;
 use crate::rtt::RttSummary;
 use crate::tables::{QueueRow, QueueRows, SeriesRow, SeriesRows};
 
-/// One row per watched flow and interval: from its start to the interval in which it ends.
+/// One row per watched flow and interval, from the flow's start to the interval in which it ends.
 pub struct Series {
     interval: Duration,
     next_at: Instant,
     rows: SeriesRows,
-    /// new bytes that had arrived at the last sample, by flow
+    /// by flow: new bytes that had arrived at the last sample
     previous: Vec<u64>,
     /// flows from this number on have no rows
     watched: u32,
 }
 
-/// What a flow is like at the end of an interval.
+/// A flow at the end of an interval.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSample {
-    /// what its receiver has got
+    /// what its receiver has received
     pub progress: Progress,
-    /// its sender; none: it has no congestion control, or is over
+    /// state of its sender; none if it has no congestion control or is over
     pub gauges: Option<Gauges>,
-    /// it is over
+    /// whether the flow is over
     pub is_over: bool,
     /// RTT samples of the interval
     pub rtt: RttSummary,
 }
 
-/// What a flow's receiving host has got since the start of the run.
+/// What a flow's receiving host has received since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// bytes of data that its application has, in order
+    /// bytes of data delivered to the application, in order
     pub delivered_bytes: u64,
-    /// bytes of data that arrived, each counted once: those delivered, and those that wait for a hole
-    /// before them to be filled
+    /// bytes of data that arrived, each counted once: delivered, or waiting for a hole before them to be filled
     pub arrived_bytes: u64,
 }
 
@@ -53,7 +52,7 @@ impl Progress {
     }
 }
 
-/// A flow that is over, or that has no congestion control.
+/// The gauges of a flow that is over or has no congestion control.
 const NO_GAUGES: Gauges = Gauges {
     cwnd_bytes: 0,
     ssthresh_bytes: u64::MAX,
@@ -63,7 +62,7 @@ const NO_GAUGES: Gauges = Gauges {
 };
 
 impl Series {
-    /// A series of the flows below number `watched`.
+    /// A series of the flows with numbers below `watched`.
     pub fn new(interval: Duration, watched: u32) -> Self {
         Self {
             interval,
@@ -79,12 +78,12 @@ impl Series {
         self.next_at
     }
 
-    /// How many of so many flows have rows: those of the lowest numbers.
+    /// How many of `flows` flows have rows: those with the lowest numbers.
     pub fn watched(&self, flows: usize) -> usize {
         flows.min(self.watched as usize)
     }
 
-    /// Takes a sample of the first `flows` flows, each as `of` says; none: it has not started.
+    /// Takes a sample of the first `flows` flows. `of` gives each flow's sample, or none if it has not started.
     pub fn sample(&mut self, flows: usize, mut of: impl FnMut(u32) -> Option<FlowSample>) {
         let watched = self.watched(flows);
         self.previous.resize(watched, 0);
@@ -135,7 +134,7 @@ pub struct QueueSamples {
 }
 
 impl QueueSamples {
-    /// Samples of these ports.
+    /// Samples of the queues at these ports.
     pub fn new(interval: Duration, ports: Vec<PortId>) -> Self {
         Self {
             interval,
@@ -201,7 +200,7 @@ mod tests {
     #[test]
     fn a_hole_that_is_filled_does_not_make_an_interval_faster_than_the_line() {
         let mut series = Series::new(Duration::from_ms(1), 1);
-        // 1000 B before a hole, 4000 B behind it; then the hole of 1000 B is filled
+        // 1000 B before a hole and 4000 B behind it; then the hole of 1000 B is filled
         for (arrived, delivered) in [(5000, 1000), (6000, 6000)] {
             series.sample(1, |_| Some(sample(arrived, delivered, false)));
         }

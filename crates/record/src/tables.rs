@@ -1,7 +1,7 @@
 //! Every table of a run: its name and its columns, defined here and nowhere else.
 //!
-//! Names carry the units. Hosts, ports, stacks and kinds are numbers, indices into lists of names
-//! that come beside the tables; an `Option` is a value that may be missing.
+//! Names of columns end in their units. Hosts, ports, stacks and kinds are numbers, which index lists of names that are
+//! returned with the tables. An `Option` is a value that may be missing.
 
 use fairport_units::{Duration, Instant};
 
@@ -17,15 +17,15 @@ pub use packets::{
 table! {
     /// The flows: one row per flow.
     Flows of Flow in "flows" {
-        /// its number
+        /// number of the flow
         flow: u32,
         /// sending host
         src: u32,
         /// receiving host
         dst: u32,
-        /// links between them
+        /// number of links between them
         hops: u32,
-        /// which part of the plan's traffic it is of
+        /// number of the part of the plan's traffic that it belongs to
         traffic: u32,
         /// 0: TCP, 1: UDP
         protocol: u8,
@@ -33,7 +33,7 @@ table! {
         stack: u32,
         /// when the application opened the connection
         start_s: Instant,
-        /// when the handshake was done
+        /// when the handshake was complete
         established_s: Instant,
         /// when the last byte was delivered
         end_s: Instant,
@@ -41,13 +41,13 @@ table! {
         size_bytes: Option<u64>,
         /// bytes delivered in order to the application, in the whole run
         delivered_bytes: u64,
-        /// new bytes that arrived at the receiving host within the measurement
+        /// new bytes that arrived at the receiving host during the measurement
         measured_bytes: u64,
-        /// these over the length of the measurement
+        /// `measured_bytes` over the length of the measurement
         goodput_bps: f64,
         /// flow completion time
         fct_s: Duration,
-        /// completion time in the empty network
+        /// completion time in an empty network
         ideal_fct_s: Duration,
         /// segments with payload, retransmissions included
         segments_sent: u64,
@@ -57,7 +57,7 @@ table! {
         fast_recoveries: u64,
         /// expiries of the retransmission timer
         timeouts: u64,
-        /// time waited for these, in all
+        /// total time spent waiting for these timeouts
         timeout_period_s: Duration,
         /// packets dropped at any port
         drops: u64,
@@ -65,9 +65,9 @@ table! {
         marks: u64,
         /// mean of the sender's RTT samples
         rtt_mean_s: f64,
-        /// smallest of them
+        /// smallest of the sender's RTT samples
         rtt_min_s: f64,
-        /// largest of them
+        /// largest of the sender's RTT samples
         rtt_max_s: f64,
     }
 }
@@ -75,7 +75,7 @@ table! {
 table! {
     /// The output ports: one row per port.
     PortRows of PortRow in "ports" {
-        /// its number
+        /// number of the port
         port: u32,
         /// packets accepted
         packets: u64,
@@ -85,11 +85,11 @@ table! {
         drops: u64,
         /// packets marked
         marks: u64,
-        /// mean of what waited in its buffer
+        /// mean number of bytes in its buffer
         queue_mean_bytes: f64,
-        /// most that waited
+        /// largest number of bytes in its buffer
         queue_max_bytes: u64,
-        /// share of the run in which it was sending
+        /// share of the run during which it was sending
         busy_share: f64,
         /// flows whose data is routed through it
         flows: u32,
@@ -99,13 +99,13 @@ table! {
 }
 
 table! {
-    /// The flows in time: one row per watched flow and interval.
+    /// The flows over time: one row per watched flow and interval.
     SeriesRows of SeriesRow in "series" {
         /// end of the interval
         time_s: Instant,
         /// the flow
         flow: u32,
-        /// new bytes that arrived at the receiving host within the interval, over its length
+        /// new bytes that arrived at the receiving host during the interval, over its length
         goodput_bps: f64,
         /// congestion window
         cwnd_bytes: u64,
@@ -113,13 +113,13 @@ table! {
         ssthresh_bytes: Option<u64>,
         /// smoothed RTT
         srtt_s: Duration,
-        /// sent and not acknowledged
+        /// bytes sent and not acknowledged
         in_flight_bytes: u64,
         /// smallest RTT sample of the interval
         rtt_min_s: f64,
-        /// mean of them
+        /// mean of the RTT samples of the interval
         rtt_mean_s: f64,
-        /// largest of them
+        /// largest RTT sample of the interval
         rtt_max_s: f64,
         /// bytes delivered in order since the start
         delivered_bytes: u64,
@@ -127,9 +127,9 @@ table! {
 }
 
 table! {
-    /// The queues in time: one row per watched port and interval.
+    /// The queues over time: one row per watched port and interval.
     QueueRows of QueueRow in "queue" {
-        /// when
+        /// time of the sample
         time_s: Instant,
         /// the port
         port: u32,
@@ -145,13 +145,13 @@ table! {
     Timeouts of TimeoutRow in "timeouts" by end_s, flow {
         /// the flow
         flow: u32,
-        /// since when it waited
+        /// when the timer was started
         start_s: Instant,
         /// when the timer expired
         end_s: Instant,
-        /// the timeout as set, backoff included
+        /// the timeout as set, including backoff
         rto_s: Duration,
-        /// doublings in it
+        /// how often `rto_s` was doubled
         backoff: u32,
         /// why no fast retransmit came first
         cause: u8,
@@ -161,15 +161,15 @@ table! {
 }
 
 table! {
-    /// What the senders of watched flows decided: why a window or a phase changed.
+    /// The decisions of watched flows' senders: why a window or a phase changed.
     Decisions of DecisionRow in "decisions" by time_s, flow {
-        /// when
+        /// time of the decision
         time_s: Instant,
         /// the flow
         flow: u32,
         /// what was decided
         what: u8,
-        /// why
+        /// the reason
         cause: u8,
         /// the congestion window before
         cwnd_before_bytes: u64,
@@ -187,55 +187,55 @@ table! {
         flow: u32,
         /// middle of the bin
         rtt_s: f64,
-        /// samples in it
+        /// number of samples in the bin
         samples: u64,
     }
 }
 
 table! {
-    /// The rounds of workloads that are over: one row per round.
+    /// The completed rounds of workloads: one row per round.
     Rounds of Round in "rounds" {
-        /// which part of the plan's traffic it is of
+        /// number of the part of the plan's traffic that it belongs to
         traffic: u32,
-        /// its number, from 0
+        /// number of the round, from 0
         round: u32,
-        /// the flow of a transfer; none: a round of many flows
+        /// the flow of a transfer; none for a round of many flows
         flow: Option<u32>,
-        /// when its data was there to be sent
+        /// when its data was ready to be sent
         start_s: Instant,
-        /// when the last of it had arrived
+        /// when all of its data had arrived
         end_s: Instant,
-        /// all of it
+        /// bytes of the round
         bytes: u64,
-        /// from the one to the other
+        /// from `start_s` to `end_s`
         completion_s: Duration,
     }
 }
 
 table! {
-    /// Requests and their answers: one row per request.
+    /// Requests and their responses: one row per request.
     Requests of Request in "requests" {
-        /// which part of the plan's traffic it is of
+        /// number of the part of the plan's traffic that it belongs to
         traffic: u32,
-        /// the flow of its connection; none: the connection was never opened
+        /// the flow of its connection; none if the connection was never opened
         flow: Option<u32>,
-        /// which one on its connection, from 0
+        /// number of the request on its connection, from 0
         request: u32,
-        /// when the client asked
+        /// when the client sent the request
         start_s: Instant,
-        /// when the client had the whole answer
+        /// when the client had the whole response
         end_s: Instant,
-        /// what it asked with
+        /// bytes of the request
         request_bytes: u64,
-        /// what it is answered with
+        /// bytes of the response
         response_bytes: u64,
-        /// from the one to the other
+        /// from `start_s` to `end_s`
         response_s: Duration,
     }
 }
 
 table! {
-    /// The answers of hosts: one row per frame that was answered.
+    /// Answers of hosts: one row per frame that was answered.
     Answers of Answer in "answers" {
         /// when the frame was delivered
         time_s: Instant,
@@ -243,16 +243,15 @@ table! {
         host: u32,
         /// the flow
         flow: u32,
-        /// 0: an ACK of new data, 1: one of the first two duplicates of an ACK, 2: a later duplicate,
-        /// 3: data
+        /// 0: an ACK of new data, 1: one of the first two duplicates of an ACK, 2: a later duplicate, 3: data
         answer: u8,
-        /// frames that it answers: the one delivered then, and those before it without an answer
+        /// frames that it answers: the one just delivered, and earlier ones without an answer
         frames: u32,
         /// from the delivery to the answer
         delay_s: Duration,
-        /// from the delivery of the frame before, of any flow, to the same host
+        /// since the previous frame, of any flow, was delivered to the same host
         idle_s: Duration,
-        /// from when the frame was due to its delivery: the switch's own lag
+        /// from when the frame was due to its delivery: the delay caused by the switch
         late_s: Duration,
     }
 }

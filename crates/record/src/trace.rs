@@ -1,10 +1,9 @@
-//! The packets around the longest blackout of each ingress port: every packet at the port that most
-//! flows pass is kept for a short while, and the neighbourhood of each ingress port's longest run of
-//! drops until the end. Who was starved is known only then, so one blackout for all ports would
-//! often show the wrong port.
+//! The packets around the longest blackout of each ingress port. At the port that most flows pass, every packet is kept
+//! for a short time, and the packets around each ingress port's longest drop run are kept until the end. Only at the
+//! end is it known who was starved, so a single blackout for the whole port would often show the wrong ingress port.
 //!
-//! The drop runs found here only choose which packets to keep. Drop runs as results come from the
-//! drops table and one function of the Python side.
+//! The drop runs found here only select packets to keep. Drop runs in results are computed from the table `drops`, by
+//! one function in Python.
 
 use fairport_net::{Arrival, PortId, Topology};
 use fairport_units::Instant;
@@ -13,35 +12,37 @@ use crate::column::Table;
 use crate::content::Content;
 use crate::tables::{TracedPacket, TracedPackets};
 
-/// Packets kept; of a run that spreads over more, only the part that fits counts.
+/// Number of recent packets that are kept. A longer run counts only as far as it fits.
 const KEPT: usize = 64;
-/// Ingress ports whose longest blackout is kept; of more, those with the longest ones.
+/// Maximum number of ingress ports whose longest blackout is kept. If there are more, the longest blackouts are kept.
 const MOST_BLACKOUTS: usize = 64;
-/// Packets shown before a run's first drop and after its last one.
+/// Packets shown before the first drop of a run and after its last drop.
 const AROUND: u64 = 8;
 /// The numbers of [`FATES`].
 const FATE_FORWARDED: u8 = 0;
 const FATE_DROPPED: u8 = 1;
-/// What became of a traced packet, in the order of the numbers.
+/// The fate of an arrival that is counted but was not seen, such as a packet that a capture lacks; it is in no table.
+const FATE_UNSEEN: u8 = 2;
+/// What happened to a traced packet, in the order of the numbers.
 pub(crate) const FATES: [&str; 2] = ["forwarded", "dropped"];
 
-/// Drops from one ingress port since its last accepted packet.
+/// The drops from one ingress port since its last accepted packet.
 #[derive(Clone, Copy, Default)]
 struct Run {
     length: u64,
-    /// `port_arrival` and `port_accepted` at its first drop
+    /// `port_arrival` and `port_accepted` at the first drop
     first_arrival: u64,
     first_accepted: u64,
-    /// packets of others accepted between its first and its last drop
+    /// packets from other ingress ports accepted between the first and the last drop
     others: u64,
 }
 
 /// The longest blackout of one ingress port so far.
 struct Blackout {
     ingress_port: u32,
-    /// drops in a row
+    /// number of consecutive drops
     length: u64,
-    /// `port_arrival` of the first of its rows, and of the last one that there is to be.
+    /// `port_arrival` of the first row, and of the last row once all have arrived
     from: u64,
     to: u64,
     rows: Vec<TracedPacket>,
@@ -50,16 +51,16 @@ struct Blackout {
 /// The watched port, and the longest blackout of each of its ingress ports so far.
 pub(crate) struct Trace {
     pub(crate) port: PortId,
-    /// number at its node, by port
+    /// by port: its number at its node
     number: Vec<u16>,
-    /// the port's n-th arrival lies at (n - 1) mod `KEPT`
+    /// recent arrivals: the port's n-th arrival is at index (n - 1) mod `KEPT`
     rows: Vec<TracedPacket>,
-    /// the highest n
+    /// number of the latest arrival
     newest: u64,
-    /// by the number of the ingress port
+    /// by number of the ingress port
     runs: Vec<Run>,
     blackouts: Vec<Blackout>,
-    /// the highest `to` of the blackouts
+    /// the largest `to` of the blackouts
     newest_in_blackout: u64,
 }
 
@@ -78,14 +79,14 @@ impl Trace {
         }
     }
 
-    /// Takes the place of another trace of the port, if that one has seen packets: the port is in one region.
+    /// Takes over another trace of the port, if that has seen packets. The port belongs to only one region.
     pub(crate) fn absorb(&mut self, other: Self) {
         if other.newest > 0 {
             *self = other;
         }
     }
 
-    /// Forgets the blackouts, and the drop runs that have begun: the measurement begins.
+    /// The measurement begins: forgets the blackouts and the present drop runs.
     pub(crate) fn restart(&mut self) {
         self.blackouts.clear();
         self.newest_in_blackout = 0;
@@ -93,6 +94,8 @@ impl Trace {
     }
 
     /// A packet arrived at the watched port.
+    #[expect(clippy::inline_always, reason = "as the recorder's `detail`")]
+    #[inline(always)]
     pub(crate) fn note(&mut self, arrival: &Arrival<'_, impl Content>) {
         let counts = arrival.counts;
         let is_dropped = !arrival.admission.is_accepted();
@@ -111,20 +114,13 @@ impl Trace {
             },
             depart_s: arrival.depart,
         };
-        self.newest = counts.port_arrival;
-        if self.rows.len() < KEPT {
-            self.rows.push(row);
-        } else {
-            self.rows[(counts.port_arrival - 1) as usize % KEPT] = row;
+        while self.newest + 1 < counts.port_arrival {
+            self.keep(TracedPacket {
+                fate: FATE_UNSEEN,
+                ..row
+            });
         }
-        if counts.port_arrival <= self.newest_in_blackout {
-            for blackout in &mut self.blackouts {
-                let next = blackout.from + blackout.rows.len() as u64;
-                if counts.port_arrival == next && next <= blackout.to {
-                    blackout.rows.push(row);
-                }
-            }
-        }
+        self.keep(row);
         let ingress = self.number[arrival.ingress.0 as usize] as usize;
         let run = &mut self.runs[ingress];
         if !is_dropped {
@@ -141,6 +137,25 @@ impl Trace {
         self.consider(run, arrival.ingress.0, counts.port_arrival);
     }
 
+    /// Keeps the row of the next arrival, for a while and in the blackouts that it is near to.
+    #[inline]
+    fn keep(&mut self, row: TracedPacket) {
+        self.newest += 1;
+        if self.rows.len() < KEPT {
+            self.rows.push(row);
+        } else {
+            self.rows[(self.newest - 1) as usize % KEPT] = row;
+        }
+        if self.newest <= self.newest_in_blackout {
+            for blackout in &mut self.blackouts {
+                let next = blackout.from + blackout.rows.len() as u64;
+                if self.newest == next && next <= blackout.to {
+                    blackout.rows.push(row);
+                }
+            }
+        }
+    }
+
     /// The port's n-th arrival, which had been accepted, is dropped after all.
     pub(crate) fn dropped(&mut self, port_arrival: u64) {
         self.amend(port_arrival, |row| row.fate = FATE_DROPPED);
@@ -151,7 +166,7 @@ impl Trace {
         self.amend(port_arrival, |row| row.depart_s = depart);
     }
 
-    /// Changes a row wherever it is still kept.
+    /// Changes a row in every place where it is still kept.
     fn amend(&mut self, port_arrival: u64, change: impl Fn(&mut TracedPacket)) {
         let newest = self.newest;
         if newest - port_arrival < self.rows.len() as u64 {
@@ -168,9 +183,10 @@ impl Trace {
         }
     }
 
-    /// Keeps the rows around a run whose latest drop is the `last` arrival, if it is the longest
-    /// blackout of its ingress port yet: between any two of its drops, on average, another's packet
-    /// got in.
+    /// Keeps the rows around a run whose latest drop is the arrival `last`, if it is the longest blackout of its
+    /// ingress port so far. A run is a blackout if, on average, a packet from another ingress port was accepted between
+    /// two of its drops.
+    #[inline(never)]
     fn consider(&mut self, run: Run, ingress_port: u32, last: u64) {
         let oldest = last + 1 - self.rows.len() as u64;
         let is_blackout = run.length >= 2 && run.others + 1 >= run.length;
@@ -197,8 +213,8 @@ impl Trace {
         self.newest_in_blackout = last + AROUND;
     }
 
-    /// Where a blackout of this length goes: in place of its port's shorter one, behind the others,
-    /// or, when there are too many, in place of the shortest. None: those there are longer.
+    /// The index for a blackout of this length: that of its ingress port's shorter one, or the end of the list, or if
+    /// the list is full, that of the shortest. None if the blackout there is not shorter.
     fn place(&self, ingress_port: u32, length: u64) -> Option<usize> {
         let of_port = |one: &Blackout| one.ingress_port == ingress_port;
         let place = match self.blackouts.iter().position(of_port) {
@@ -209,14 +225,15 @@ impl Trace {
         (length > self.blackouts[place].length).then_some(place)
     }
 
-    /// One row per packet and blackout, the longest blackout first, each in order of time. A departure
-    /// later than `end` has not happened.
+    /// One row per packet and blackout. The longest blackout comes first, each in order of time. A departure after
+    /// `end` has not happened.
     pub(crate) fn into_table(mut self, end: Instant) -> Table {
         self.blackouts
             .sort_by_key(|one| (std::cmp::Reverse(one.length), one.ingress_port));
         let mut table = TracedPackets::default();
         for blackout in self.blackouts {
-            for row in blackout.rows {
+            let seen = |row: &TracedPacket| row.fate != FATE_UNSEEN;
+            for row in blackout.rows.into_iter().filter(seen) {
                 let has_left = row.depart_s <= end;
                 table.push(TracedPacket {
                     blackout_of: blackout.ingress_port,

@@ -1,27 +1,27 @@
-//! The observer of a run's network: a recorder, and perhaps something besides.
+//! The observer of a run's network: a recorder, and possibly more.
 
 use crate::recorder::Recorder;
 
-/// Between whom a flow's data goes, and how.
+/// The end points and the protocol of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowEnds {
     /// number of the sending host
     pub src: u32,
     /// number of the receiving host
     pub dst: u32,
-    /// whether it is UDP; TCP otherwise
+    /// whether the flow uses UDP; otherwise it uses TCP
     pub is_udp: bool,
 }
 
-/// What watches a run's network. It has a recorder, to which it passes all that it observes.
+/// An observer of a run's network. It has a recorder, to which it passes everything that it observes.
 pub trait Watcher {
     /// The recorder.
     fn recorder(&self) -> &Recorder;
 
-    /// The recorder, mutable.
+    /// The recorder, to be changed.
     fn recorder_mut(&mut self) -> &mut Recorder;
 
-    /// The recorder, with what it has seen.
+    /// The recorder with everything that it has seen.
     fn into_recorder(self) -> Recorder;
 
     /// Adds the next flow.

@@ -26,6 +26,20 @@ fn of_more_than_64_ingress_ports_those_with_the_longest_blackouts_are_traced() {
     assert_eq!(of[..2], long);
 }
 
+#[test]
+fn an_arrival_that_was_counted_and_not_seen_has_no_row() {
+    let mut port = Watched::new();
+    let blackout = [(2, FULL), (1, ACCEPTED)];
+    port.all(&blackout);
+    // captures of a switch count a packet that left, and that the ingress capture lacks
+    port.arrivals += 1;
+    port.all(&[blackout, blackout].concat());
+    port.arrivals += 2;
+    port.all(&[(1, ACCEPTED)]);
+    let seen = [1, 2, 4, 5, 6, 7, 10].map(|n| n + 1000);
+    assert_eq!(numbers(&port.trace(), "seq"), seen);
+}
+
 /// Arrivals that the ring of newest packets holds, and those that are shown before and after a blackout.
 const KEPT: usize = 64;
 const AROUND: usize = 8;

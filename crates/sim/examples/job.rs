@@ -1,4 +1,4 @@
-//! Runs a job and prints the time per packet-hop: for profilers, which see no interpreter here.
+//! Runs a job and prints the time per packet-hop, without a Python interpreter that profilers would see.
 //! `cargo run --release -p fairport-sim --example job JOB.json [REGIONS [at-once|alone]]`
 
 use std::time::Instant;
@@ -9,7 +9,7 @@ use fairport_sim::Simulation;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file = std::env::args()
         .nth(1)
-        .ok_or("usage: job JOB.json [REGIONS]")?;
+        .ok_or("usage: job JOB.json [REGIONS [at-once|alone]]")?;
     let job: Job = serde_json::from_str(&std::fs::read_to_string(file)?)?;
     let regions = std::env::args().nth(2).map_or(Ok(1), |it| it.parse())?;
     let mut simulation = Simulation::in_regions(Plan::new(job)?, regions);

@@ -1,18 +1,18 @@
-//! A barrier for threads that wait for each other again and again: it spins briefly, and then sleeps.
+//! A reusable barrier for threads. A waiting thread spins briefly and then sleeps.
 
 use std::sync::PoisonError;
 
 use crate::shared::{AtomicBool, AtomicU32, Condvar, Mutex, Ordering, spin_loop};
 
-/// How often a thread looks before it sleeps: for some 20 us, shorter than what is lost if another program
-/// needs the core. A model checker tries every order, so once is enough for it.
+/// How many times a thread polls before it sleeps. This takes about 20 us, less than what is lost if another program
+/// needs the core. The model checker tries every interleaving, so one poll is enough for it.
 const LOOKS: u32 = if cfg!(loom) { 1 } else { 2_000 };
 
-/// Where so many threads wait for each other.
+/// A barrier for a fixed number of threads.
 pub(crate) struct Barrier {
     threads: u32,
     arrived: AtomicU32,
-    /// how often all have been here
+    /// how many times all threads have arrived
     round: AtomicU32,
     /// a thread panicked: the others must not wait for it
     is_broken: AtomicBool,
@@ -37,10 +37,10 @@ impl Barrier {
         self.threads
     }
 
-    /// Returns when all threads are here. What each has written before, all see afterwards.
+    /// Returns when all threads have arrived. All of them then see what each wrote before it arrived.
     ///
     /// # Panics
-    /// If a thread has panicked instead of coming.
+    /// If a thread has panicked instead of arriving.
     pub(crate) fn wait(&self) {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
@@ -69,7 +69,7 @@ impl Barrier {
         self.check();
     }
 
-    /// Code that waits for another thread in a way of its own asks this now and then.
+    /// Checks that no thread has panicked. Code that waits for a thread in another way calls this now and then.
     ///
     /// # Panics
     /// If a thread has panicked.
@@ -81,13 +81,14 @@ impl Barrier {
         self.is_broken.load(Ordering::Acquire)
     }
 
-    /// Nobody waits here from now on.
+    /// Breaks the barrier: threads that wait at it, now or later, panic.
     fn break_it(&self) {
         self.is_broken.store(true, Ordering::Release);
         self.wake();
     }
 
-    /// Wakes who sleeps, after what they wait for has come: who takes the lock later sees that and does not sleep.
+    /// Wakes the sleeping threads. The caller has already made their condition true, so a thread that takes the lock
+    /// later sees that and does not sleep.
     fn wake(&self) {
         let asleep = *self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
         if asleep > 0 {
@@ -95,7 +96,7 @@ impl Barrier {
         }
     }
 
-    /// Breaks the barrier when it is dropped by a panic.
+    /// Returns a guard that breaks the barrier if a panic drops it.
     pub(crate) fn guard(&self) -> Guard<'_> {
         Guard(self)
     }
@@ -164,8 +165,8 @@ mod model {
     use loom::sync::Arc;
     use loom::thread;
 
-    /// What each thread has written before it came, all read afterwards: loom tries every order of their steps and
-    /// every value that a relaxed load may give, and fails where nobody wakes a sleeper.
+    /// All threads read after the barrier what each wrote before it. Loom tries every interleaving and every value
+    /// that a relaxed load may return, and fails if a sleeping thread is never woken.
     #[test]
     fn what_is_written_before_is_seen_afterwards() {
         loom::model(|| {

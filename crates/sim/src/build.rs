@@ -1,4 +1,4 @@
-//! From a plan to a simulation at its start.
+//! Builds a simulation from a plan.
 
 use fairport_net::arbitration::Arbiter;
 use fairport_net::classifier::Classifier;
@@ -22,8 +22,8 @@ impl Simulation {
         Self::with_observer(plan, |_, recorder| recorder)
     }
 
-    /// The same in so many regions of the network, or fewer where that is impossible: see
-    /// [`Partition::new`]. The run is the same.
+    /// A simulation of the plan with the network cut into `regions`, or into fewer if that is not possible
+    /// (see [`Partition::new`]). The number of regions does not change the results.
     pub fn in_regions(plan: Plan, regions: u16) -> Self {
         let partition = Partition::new(
             plan.topology(),
@@ -31,7 +31,7 @@ impl Simulation {
             plan.shares_memory(),
             regions,
         );
-        // what a workload hears of reaches it at once, wherever it was delivered
+        // A workload that hears of deliveries reacts without delay to one in any region: there would be no lookahead.
         let partition = if plan.workloads_hear() {
             Partition::whole(plan.topology())
         } else {
@@ -42,7 +42,7 @@ impl Simulation {
 }
 
 impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
-    /// The same, watched by what is made of the run's recorder.
+    /// A simulation of the plan in one region, observed by what `observer` makes of the run's recorder.
     pub fn with_observer(plan: Plan, observer: impl FnOnce(&Topology, Recorder) -> O) -> Self {
         let partition = Partition::whole(plan.topology());
         let mut observer = Some(observer);
@@ -139,7 +139,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
     }
 }
 
-/// What each domain has of its own, of all ports and hosts: it uses those that are in it.
+/// What is built once per domain. It covers all ports and hosts, of which a domain uses those in its region.
 struct DomainParts {
     ports: Vec<PortConfig>,
     hosts: Vec<HostOutput>,

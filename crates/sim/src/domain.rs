@@ -1,7 +1,8 @@
-//! A domain: a region of the network, with the ends of flows that are at its hosts.
+//! A domain: a region of the network, with the ends of flows that are at its hosts. In the terms of
+//! parallel simulation it is a logical process.
 //!
-//! Domains share nothing. A flow between two of them is in both, and each moves the end that is at a host
-//! of its own.
+//! Domains share no state. A flow between hosts of two domains is in both, and each domain drives the
+//! end at its own host.
 
 use fairport_net::{Network, Observer};
 use fairport_record::{Simulated, Watcher};
@@ -9,40 +10,42 @@ use fairport_units::{Duration, Instant};
 
 use crate::hosts::Endpoints;
 
-/// A region of the network, and the hosts in it. Whoever works with one does not slow down who works with another, so
-/// it has cache lines of its own.
+/// A region of the network, and the hosts in it. It is aligned to a pair of cache lines, so that threads that work on
+/// different domains do not slow each other down.
 #[repr(align(128))]
 pub(crate) struct Domain<P: Copy, O: Observer<P>> {
     pub(crate) network: Network<P, O>,
     pub(crate) hosts: Endpoints,
 }
 
-/// How much is done before others have their turn.
+/// How much one call of [`Domain::advance`] may do.
 #[derive(Clone, Copy)]
 pub(crate) struct Budget {
     pub(crate) packet_hops: u64,
-    /// timers that fire count too: a datagram may be dropped in its host, so that no packet moves
+    /// Timers are limited too, because a timer need not move a packet: a datagram may be dropped in its host.
     pub(crate) timers: u64,
 }
 
 impl<P: Simulated, O: Observer<P> + Watcher> Domain<P, O> {
-    /// When something happens next.
+    /// When the next packet arrives or the next timer fires.
     pub(crate) fn next_time(&self) -> Instant {
         self.network.next_time().min(self.hosts.timers.next_time())
     }
 
-    /// When something happens next here, at the ports from which packets cross too.
+    /// When the next event happens in this domain. That may also be the moment at which the scheduler of a cut
+    /// port chooses its next packet.
     pub(crate) fn next_event(&self) -> Instant {
         self.next_time().min(self.network.next_choice())
     }
 
-    /// The same, or when what has crossed and was not moved yet arrives elsewhere.
+    /// The next event in this domain, or the arrival of the first packet that still waits to be moved to another
+    /// domain, whichever is earlier.
     pub(crate) fn next_effect(&self) -> Instant {
         self.next_event().min(self.network.first_due())
     }
 
-    /// Lets packets arrive and timers fire until `until`, inclusive, or until something is pending that must
-    /// not wait, or the budget is spent. Of one instant packets come before timers.
+    /// Processes packet arrivals and timers until `until`, inclusive. Stops early if an urgent event is pending
+    /// or the budget is spent. Packets come before timers of the same instant.
     pub(crate) fn advance(&mut self, until: Instant, budget: Budget) {
         let enough = self
             .network

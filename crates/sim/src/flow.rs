@@ -1,4 +1,4 @@
-//! A flow while it runs: its connection's two ends, or its source of datagrams.
+//! The state of a running flow: its connection's two ends, or its source of datagrams.
 
 use fairport_net::NodeId;
 use fairport_record::Progress;
@@ -13,7 +13,7 @@ pub(crate) struct Endpoint {
     pub(crate) connection: Connection,
     /// number of its host
     pub(crate) host: u32,
-    /// what its packets carry at the start
+    /// the route that its packets carry when they enter the network
     pub(crate) route: u32,
     /// packets
     pub(crate) sent: u64,
@@ -21,12 +21,12 @@ pub(crate) struct Endpoint {
     pub(crate) received: u64,
     /// bytes that its application has written; `u64::MAX`: without end
     pub(crate) written: u64,
-    /// bytes from the other end at which the workload is woken; `u64::MAX`: none
+    /// bytes received from the other end at which the delivery is reported; `u64::MAX`: none awaited
     pub(crate) awaits: u64,
 }
 
 impl Endpoint {
-    /// An end whose application has written so much already.
+    /// An end whose application has already written `written` bytes.
     pub(crate) fn new(mut connection: Connection, host: u32, route: u32, written: u64) -> Self {
         match written {
             0 => {}
@@ -62,7 +62,7 @@ impl TcpFlow {
         flow
     }
 
-    /// The application on one side has so many bytes more to send.
+    /// The application on one side writes `bytes` more bytes.
     pub(crate) fn write(&mut self, side: Side, bytes: u64) {
         let end = &mut self.ends[side as usize];
         end.connection.write(bytes);
@@ -80,7 +80,7 @@ impl TcpFlow {
         }
     }
 
-    /// The other side's workload is woken when all that is written on this one has reached it.
+    /// Makes the other side report the delivery of everything that this side has written so far.
     fn expect(&mut self, side: Side) {
         let written = self.ends[side as usize].written;
         if written > 0 {
@@ -96,15 +96,15 @@ pub(crate) enum LiveFlow {
 }
 
 impl LiveFlow {
-    /// Whether this end, if nothing reaches it, does anything more.
+    /// Whether this end may still act if it receives nothing more.
     pub(crate) fn may_wake(&self, side: Side) -> bool {
         match self {
             Self::Tcp(flow) => flow.ends[side as usize].connection.poll_timer().is_some(),
-            Self::Udp(_) => true, // a source of datagrams does not say that it is at its end
+            Self::Udp(_) => true, // a source of datagrams does not report its end
         }
     }
 
-    /// What the receiving host has got.
+    /// What the receiving host has received.
     pub(crate) fn progress(&self) -> Progress {
         match self {
             Self::Tcp(flow) => {
@@ -118,7 +118,7 @@ impl LiveFlow {
         }
     }
 
-    /// The sender's state; none without congestion control.
+    /// The state of the sender's congestion control; none for UDP.
     pub(crate) fn gauges(&self) -> Option<Gauges> {
         match self {
             Self::Tcp(flow) => Some(flow.ends[0].connection.gauges()),
@@ -126,7 +126,7 @@ impl LiveFlow {
         }
     }
 
-    /// What the sender did; where the receiver has written too, what both did.
+    /// The sender's counters, or the sum of both ends' if the receiver has written data too.
     pub(crate) fn counters(&self) -> Counters {
         match self {
             Self::Tcp(flow) => {

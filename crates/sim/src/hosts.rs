@@ -13,11 +13,11 @@ use crate::reports::Reports;
 use crate::timers::Timers;
 use crate::udp::{HEADER_BYTES, UdpFlow, stamp, stamped};
 
-/// A packet's first output: its host's NIC, which the network knows.
+/// Placeholder for a packet's first output port. The network looks up the host's NIC itself.
 const NIC: PortId = PortId(0);
 
-/// The hosts' way out: what a host sends takes the host's time, and reaches the NIC a constant latency
-/// later.
+/// The hosts' output paths: a segment takes its host's processing time, and then a constant latency to
+/// the NIC.
 pub(crate) struct Outputs {
     /// by host number
     hosts: Vec<Output>,
@@ -37,7 +37,7 @@ impl Outputs {
         }
     }
 
-    /// The way out of an endpoint's host, looked up once per event.
+    /// The output path of one host, looked up once per event.
     #[inline]
     fn of(&mut self, host: u32) -> WayOut<'_> {
         WayOut {
@@ -50,7 +50,7 @@ impl Outputs {
 /// The output of one host.
 struct Output {
     host: HostOutput,
-    /// packets that it may send, at least, before the queue of one of its adapters can be full
+    /// lower bound on the packets that it can send before the queue of one of its adapters is full
     room: u32,
 }
 
@@ -69,9 +69,9 @@ impl WayOut<'_> {
         }
     }
 
-    /// When a packet that an endpoint sends at `now` reaches its host's NIC, and its class. It is
-    /// classified as it reaches the NIC: the wire to the edge delays all packets alike.
-    #[expect(clippy::inline_always, reason = "as [`transmit`]")]
+    /// Returns when a packet that an endpoint sends at `now` reaches its host's NIC, and its class. The
+    /// packet is classified at that time, because the wire to the edge switch delays all packets equally.
+    #[expect(clippy::inline_always, reason = "the hot path: every packet sent")]
     #[inline(always)]
     fn leave(&mut self, now: Instant, endpoint: u32, segment: &Segment) -> (Instant, u8) {
         let host = &mut self.output.host;
@@ -87,19 +87,19 @@ impl WayOut<'_> {
         (at, class)
     }
 
-    /// Whether the host surely has room for another packet, without a look at its queue.
+    /// Whether the host certainly has room for another packet. Does not look at its queues.
     #[inline]
     fn has_room(&self) -> bool {
         self.output.room > 0
     }
 
-    /// The host sends a packet: it may have taken a place in the queue.
+    /// Counts a packet that the host sends, which may take a place in a queue.
     #[inline]
     fn take_room(&mut self) {
         self.output.room = self.output.room.saturating_sub(1);
     }
 
-    /// Whether a connection waits because its host's queue is full. Looks how much room the queues have.
+    /// Whether a connection waits because its host's queue is full. Updates `room` from the queues' backlogs.
     #[cold]
     fn holds<P: Simulated, O: Observer<P>>(
         &mut self,
@@ -118,7 +118,7 @@ impl WayOut<'_> {
     }
 }
 
-/// Which of the measured times a segment takes. An ACK with SACK blocks says that segments are missing.
+/// Which of the measured times a segment takes. An ACK with SACK blocks reports missing segments.
 fn answer(segment: &Segment) -> Answer {
     if segment.payload > 0 {
         Answer::Data
@@ -131,18 +131,18 @@ fn answer(segment: &Segment) -> Answer {
 
 /// All hosts.
 pub(crate) struct Endpoints {
-    /// by flow; none: not yet started, or over
+    /// by flow; none if it has not started or was given up
     pub(crate) live: Vec<Option<LiveFlow>>,
     pub(crate) outputs: Outputs,
     pub(crate) timers: Timers,
-    /// those that had something to do
+    /// timers that had something to do when they fired
     pub(crate) timers_fired: u64,
     pub(crate) reports: Reports,
 }
 
 impl Endpoints {
     /// Wakes the endpoint whose timer is the earliest.
-    #[inline(never)] // so that the loop of the packets stays in the instruction cache
+    #[inline(never)] // so that the packet loop stays in the instruction cache
     pub(crate) fn fire<P: Simulated, O: Observer<P>>(&mut self, network: &mut Access<'_, P, O>) {
         let Some((now, index)) = self.timers.fire() else {
             return;
@@ -151,7 +151,7 @@ impl Endpoints {
             Some(LiveFlow::Tcp(flow)) => {
                 let mut events = self.reports.events(index);
                 let endpoint = &mut flow.ends[index as usize % 2];
-                // an entry that comes early, or of a timer that is off, only arms the next one
+                // an entry that fires early, or whose timer is off, only arms the next one
                 let deadline = endpoint.connection.poll_timer();
                 self.timers_fired += u64::from(deadline.is_some_and(|at| at <= now));
                 endpoint.connection.on_timer(now, &mut events);
@@ -162,7 +162,7 @@ impl Endpoints {
                 send_datagram(network, &mut self.outputs, flow, now, index);
                 self.timers.arm(index, flow.next_at());
             }
-            None => unreachable!("the timers of a flow that is over are off"),
+            None => unreachable!("the timers of a flow that was given up are off"),
         }
     }
 
@@ -233,7 +233,7 @@ fn send<P: Simulated, O: Observer<P>>(
     network.inject(at, Packet { header, content })
 }
 
-/// A datagram looks like a segment without acknowledgement: `seq` counts bytes, as TCP's.
+/// Sends the datagram that is due. It looks like a segment without an acknowledgement: `seq` counts bytes, as in TCP.
 fn send_datagram<P: Simulated, O: Observer<P>>(
     network: &mut Access<'_, P, O>,
     outputs: &mut Outputs,
@@ -308,7 +308,7 @@ impl<P: Simulated, O: Observer<P>> Hosts<P, O> for Endpoints {
                     self.reports.delivered(number, Side::Sender, now);
                 }
             }
-            None => unreachable!("a flow is given up when none of its packets is under way"),
+            None => unreachable!("a flow is given up only when none of its packets is in flight"),
         }
     }
 }
@@ -344,7 +344,7 @@ mod tests {
         let (start, end) = (1449, 2897);
         segment.options.push_sack(SackBlock { start, end });
         assert!(matches!(answer(&segment), Answer::DuplicateAck));
-        // a host that sends data does so whatever else the segment says
+        // a segment with a payload counts as data, whatever else it carries
         segment.payload = 1;
         assert!(matches!(answer(&segment), Answer::Data));
     }

@@ -1,7 +1,7 @@
-//! A run: hosts with their TCP, joined to the network, watched by probes.
+//! The simulation driver: hosts with their TCP on a simulated network, watched by probes.
 //!
-//! A [`Simulation`] of a [`Plan`](fairport_plan::Plan) is advanced in slices until its duration has
-//! passed and then gives what it leaves: see [`fairport_record`].
+//! A [`Simulation`] runs a [`Plan`](fairport_plan::Plan). It is advanced in slices until its duration
+//! has passed, and then returns its record (see [`fairport_record`]).
 
 mod barrier;
 mod build;

@@ -5,24 +5,24 @@ use fairport_record::Progress;
 use fairport_tcp::Counters;
 use fairport_units::Instant;
 
-/// What a flow had done when it was given up.
+/// A flow's totals when it was given up.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Done {
     /// packets that both ends had sent and received
     pub(crate) packets: (u64, u64),
     /// what its receiver had received
     pub(crate) progress: Progress,
-    /// what its sender had done
+    /// its counters
     pub(crate) counters: Counters,
 }
 
 /// What is kept of a flow from its start to the end of the run.
 pub(crate) struct Life {
-    /// ends of the connection that are not finished; none where it is never closed
+    /// ends of the connection that have not finished; 0 if the connection is never closed
     open_ends: u8,
-    /// when the last end had finished
+    /// when the last end finished; [`Instant::NEVER`] before that
     over_at: Instant,
-    /// nothing, until it is given up
+    /// all zero until the flow is given up
     pub(crate) done: Done,
 }
 
@@ -36,7 +36,7 @@ impl Life {
         }
     }
 
-    /// When both ends had finished; [`Instant::NEVER`]: not yet.
+    /// When both ends had finished; [`Instant::NEVER`] if they have not.
     pub(crate) fn over_at(&self) -> Instant {
         self.over_at
     }
@@ -46,7 +46,7 @@ impl Life {
         self.over_at != Instant::NEVER
     }
 
-    /// One end has finished; returns whether it is the last.
+    /// Records that one end has finished; returns whether it was the last.
     pub(crate) fn finish_end(&mut self, now: Instant) -> bool {
         let Some(left) = self.open_ends.checked_sub(1) else {
             return false;

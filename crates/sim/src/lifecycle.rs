@@ -1,9 +1,9 @@
 //! A flow's life: it gets its number and its record, opens its connection when it starts, and
-//! gives back what it took when it is over. Its number is never given again.
+//! releases its connection and its routes when it is over. Numbers are never reused.
 //!
-//! A packet may outlive its flow: a late retransmission, or the copy of an ACK. So a flow's connection
-//! and routes are given back when nothing can happen to it any more: both ends have finished, none of its
-//! packets is under way, and no timer of its will fire. When that is done makes no difference to the run.
+//! A packet may outlive its flow: a late retransmission, or a duplicate ACK. A flow is therefore given up
+//! only when nothing can happen to it any more: both ends have finished, none of its packets is in flight,
+//! and none of its timers will act. Giving it up later makes no difference to the results.
 
 use fairport_net::Observer;
 use fairport_net::routing::Path;
@@ -22,7 +22,7 @@ use crate::reports::PendingEvent;
 use crate::simulation::Simulation;
 use crate::udp::UdpFlow;
 
-/// So many flows that are over may keep what they have.
+/// Flows that are over may keep their connections and routes while there are fewer than this.
 const FEW_DRAINING: usize = 16;
 
 impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
@@ -46,7 +46,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         (number, paths)
     }
 
-    /// Does what is scheduled next.
+    /// Runs the workloads' next scheduled action.
     pub(crate) fn run_action(&mut self, now: Instant) {
         match self.workloads.schedule.pop() {
             Some(Action::Open(flow)) => {
@@ -67,7 +67,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         }
     }
 
-    /// Handles what is pending: data is delivered, so that workloads go on; flows are established, or over.
+    /// Handles the pending events: deliveries, to which workloads react, and flows that are established or over.
     pub(crate) fn handle_pending(&mut self) {
         for domain in 0..self.domains.len() {
             for (now, event) in self.domains[domain].hosts.reports.take_pending() {
@@ -97,7 +97,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         }
     }
 
-    /// A flow's connection is opened, or its source of datagrams begins.
+    /// Opens a flow's connection, or starts its source of datagrams.
     fn open(&mut self, now: Instant, flow: u32, paths: &FlowPaths) {
         self.release_drained();
         match self.flows[flow as usize].spec.application.datagrams() {
@@ -183,7 +183,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         domain.hosts.transmit(network, now, 2 * flow + side as u32);
     }
 
-    /// Adds the route of what an endpoint sends. All domains number their routes alike.
+    /// Adds the route of an endpoint's packets to every domain. It has the same number in all of them.
     fn add_route(&mut self, endpoint: u32, ways: &[Path]) -> u32 {
         let stream = Stream::new(self.factory.seed(), "spray", u64::from(endpoint));
         let mut route = 0;
@@ -193,7 +193,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         route
     }
 
-    /// One of a persistent flow's applications has more to send.
+    /// One of a persistent flow's two applications writes more data.
     fn write(&mut self, now: Instant, flow: u32, side: Side, bytes: u64) {
         for number in self.domains_of(flow) {
             let hosts = &mut self.domains[number].hosts;
@@ -233,7 +233,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         })
     }
 
-    /// What happened to a flow's packets.
+    /// The drops and marks of a flow's packets, in all domains.
     pub(crate) fn losses(&self, flow: u32) -> Losses {
         let recorders = self
             .domains
@@ -243,8 +243,8 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         losses.fold(Losses::default(), |sum, more| sum + more)
     }
 
-    /// Gives up the flows that are over and to which nothing can happen any more. Looks at them when there
-    /// are twice as many as were left last time, so that each is looked at a few times at most.
+    /// Gives up the flows that are over and to which nothing can happen any more. Checks them only when there
+    /// are more than twice as many as the last check left, so that each flow is checked a few times at most.
     fn release_drained(&mut self) {
         if self.draining.len() < self.drain_at {
             return;
@@ -273,7 +273,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         sent == received + losses.drops && !may_wake()
     }
 
-    /// A flow's record is closed, its connection freed, and its routes are given back.
+    /// Saves a flow's totals, frees its connection and releases its routes.
     fn give_up(&mut self, flow: u32) {
         let live = self
             .live(flow, Side::Sender)
@@ -295,7 +295,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         }
     }
 
-    /// When all that a flow wrote was delivered, or, if it was stopped, when it was over.
+    /// When everything that a flow wrote had been delivered; for a flow that was stopped, when it was over.
     pub(crate) fn finished_at(&self, flow: u32) -> Instant {
         let receiver = self.domain_at(flow, Side::Receiver);
         let record = self.domains[receiver].hosts.reports.log.flow(flow);

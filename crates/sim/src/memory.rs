@@ -4,14 +4,14 @@ use fairport_plan::Plan;
 use fairport_record::MOST_DECISIONS;
 use fairport_record::tables::{Decisions, Drops, QueueRows, SeriesRows};
 
-/// A flow's record and its row, and those of its connection while it runs, spread over all flows.
+/// A flow's record and its table row, and its share of the connections that are open at the same time.
 const FLOW_BYTES: u64 = 1_000;
-/// What a watched flow has besides: its histogram, and its connection to the end.
+/// What a watched flow needs besides: its histogram, and a connection that may stay open to the end.
 const WATCHED_BYTES: u64 = 20_000;
-/// A count of packets by output and ingress port.
+/// The packet count of one pair of output port and ingress port.
 const COUNT_BYTES: u64 = size_of::<u64>() as u64;
 
-/// What a simulation of this plan will need, bytes: above all the tables that grow with time.
+/// An estimate of the memory that a simulation of this plan needs, in bytes: mostly for tables that grow with time.
 pub fn memory_bytes(plan: &Plan) -> u64 {
     let expected = plan.expected();
     // a drop causes one recovery or timeout at most, with some three decisions

@@ -1,4 +1,4 @@
-//! What a domain shows the others: how far it is, and what it has sent to them.
+//! What a domain publishes to the others: its clock, and the packets that it has sent to them.
 
 use std::sync::PoisonError;
 
@@ -8,22 +8,22 @@ use crate::shared::{AtomicU64, Mutex, MutexGuard, Ordering};
 
 /// A domain's clock, and a mailbox for each domain.
 ///
-/// What is sent before the clock moves is in the mailbox before a reader can see the new clock. So a reader of first
-/// the clock and then the mail has all that the clock promises.
+/// A domain puts a packet into the mailbox before it moves its clock. So a reader that loads the clock first, and takes
+/// the mail afterwards, has every packet that was sent before the clock was set.
 pub(crate) struct Notice<T> {
-    /// nothing more happens in the domain before
+    /// nothing more happens in the domain before this instant, in ps
     clock: Apart<AtomicU64>,
-    /// by domain: what goes there
+    /// by domain: what was sent to it and not taken yet
     mail: Vec<Apart<Mutex<Vec<T>>>>,
 }
 
-/// On two cache lines of its own, which come together: whoever waits for one thing does not slow down those who write
-/// another.
+/// A value on two cache lines of its own, because processors fetch lines in pairs. A thread that polls one value then
+/// does not slow down a thread that writes another.
 #[repr(align(128))]
 struct Apart<T>(T);
 
 impl<T> Notice<T> {
-    /// For so many domains.
+    /// A notice with an empty mailbox for each of `domains`.
     pub(crate) fn new(domains: usize) -> Self {
         Self {
             clock: Apart(AtomicU64::new(0)),
@@ -38,12 +38,12 @@ impl<T> Notice<T> {
         Instant::from_ps(self.clock.0.load(Ordering::Acquire))
     }
 
-    /// Moves the clock, after all that was sent before.
+    /// Sets the clock. A reader that sees it also sees everything that was sent before.
     pub(crate) fn set_clock(&self, clock: Instant) {
         self.clock.0.store(clock.as_ps(), Ordering::Release);
     }
 
-    /// Sends what is in `batch` to a domain, and leaves it empty.
+    /// Sends the contents of `batch` to the domain `to`, and leaves `batch` empty.
     pub(crate) fn send(&self, to: usize, batch: &mut Vec<T>) {
         if batch.is_empty() {
             return;
@@ -56,8 +56,8 @@ impl<T> Notice<T> {
         }
     }
 
-    /// Takes what the domain has sent to this one into `batch`, which is empty. Lists change places, so that nobody
-    /// waits while another copies.
+    /// Takes what this domain has sent to the domain `to` into `batch`, which is empty. The two lists are swapped, so
+    /// that no thread waits while another copies.
     pub(crate) fn take_mail(&self, to: usize, batch: &mut Vec<T>) {
         std::mem::swap(&mut *self.mail(to), batch);
     }
@@ -74,7 +74,7 @@ mod model {
     use loom::sync::Arc;
     use loom::thread;
 
-    /// A domain sends at 10 and at 20 and says so; a reader who sees a later clock has what was sent by then.
+    /// A domain sends at 10 and at 20 and sets its clock each time. A reader of the clock has all mail from before it.
     #[test]
     fn who_reads_the_clock_has_the_mail() {
         loom::model(|| {

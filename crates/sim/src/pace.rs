@@ -1,24 +1,26 @@
-//! Whether the domains of a run go on at once or on one thread: whichever takes less time, found by trying.
+//! Chooses whether the domains of a run advance in parallel (`at_once`) or on one thread. Both ways are tried, and the
+//! faster one is used.
 //!
-//! The run is the same either way. Two threads that wait for each other every few microseconds are of use while each has a
-//! core for itself; where other programs want the cores as well, they wait for each other most of the time.
+//! The results are the same either way. Two threads that wait for each other every few microseconds pay off while each
+//! has a core to itself. If other programs need the cores as well, the threads spend most of their time waiting.
 
-/// A try of the other way is this part of a slice: some 5 ms, as what it needs first, a thread and what is in the caches,
-/// takes up to a millisecond.
+/// A trial of the other way lasts this fraction of a slice (one eighth). That is about 5 ms, because starting a thread
+/// and filling the caches takes up to a millisecond.
 pub(crate) const TRY_PART: u64 = 8;
-/// Slices before the other way is tried; twice as many after each try in vain. One try may fall into a bad moment, so
-/// the first follow soon.
+/// Slices before the other way is tried again; doubled after each trial that changes nothing. A trial may fall into a
+/// moment in which the machine is busy, so the first trials come soon after each other.
 const SLICES_BETWEEN_TRIES: u32 = 2;
-/// So much does one slice count for its way: a single one that was disturbed changes nothing unless by much.
+/// Weight of one slice in its way's moving average: a single slow slice changes the choice only if it was very slow.
 const WEIGHT: f64 = 0.25;
 
-/// How fast each way is.
+/// How fast each way is, and which one is used.
 #[derive(Debug)]
 pub(crate) struct Pace {
-    /// chosen by the caller, once and for all
+    /// the caller's choice for the whole run, if there is one
     fixed: Option<bool>,
+    /// whether slices run in parallel, trials aside
     at_once: bool,
-    /// on one thread and at once: a moving average, from the last try on; unknown before
+    /// moving averages on one thread and in parallel; a trial restarts the average of its way
     s_per_hop: [Option<f64>; 2],
     slices: u32,
     next_try: u32,
@@ -26,7 +28,7 @@ pub(crate) struct Pace {
 }
 
 impl Default for Pace {
-    /// At once at first: a run is cut where that is expected to be faster.
+    /// In parallel at first: a run is cut into regions only if that is expected to be faster.
     fn default() -> Self {
         Self {
             fixed: None,
@@ -40,7 +42,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// A pace that is chosen for all of the run.
+    /// A pace that is fixed for the whole run.
     pub(crate) fn fixed(at_once: bool) -> Self {
         Self {
             fixed: Some(at_once),
@@ -48,7 +50,7 @@ impl Pace {
         }
     }
 
-    /// Whether the next slice is at once, and whether it is a try.
+    /// Whether the next slice runs in parallel, and whether it is a trial.
     pub(crate) fn next(&mut self) -> (bool, bool) {
         if let Some(at_once) = self.fixed {
             return (at_once, false);
@@ -58,7 +60,7 @@ impl Pace {
         (self.at_once ^ tries, tries)
     }
 
-    /// A slice took so long per packet-hop.
+    /// Records how long a slice took per packet-hop, and chooses the way of the next ones.
     pub(crate) fn note(&mut self, at_once: bool, is_try: bool, s_per_hop: f64) {
         let average = &mut self.s_per_hop[usize::from(at_once)];
         let before = average.filter(|_| !is_try).unwrap_or(s_per_hop);
@@ -83,7 +85,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// The share of slices at once, where each way takes so long per packet-hop.
+    /// The share of slices in parallel, if a packet-hop takes `alone` on one thread and `together` in parallel.
     fn share_at_once(slices: u32, alone: f64, together: f64) -> f64 {
         let mut pace = Pace::default();
         let mut at_once = 0;
@@ -101,7 +103,7 @@ mod tests {
             let mut pace = Pace::fixed(at_once);
             for _ in 0..100 {
                 assert_eq!(pace.next(), (at_once, false));
-                // however much faster the other way is said to be
+                // even if the other way is much faster
                 pace.note(at_once, false, 8.0);
                 pace.note(!at_once, true, 1.0);
             }
@@ -114,7 +116,7 @@ mod tests {
         assert!(share_at_once(1000, 1.0, 2.0) < 0.02);
     }
 
-    /// Which slices are at once, where those take so long per packet-hop and those on one thread 2.
+    /// Which slices run in parallel, if a packet-hop takes `together` in these and 2 on one thread.
     fn ways(slices: u32, together: impl Fn(u32) -> f64) -> Vec<bool> {
         let mut pace = Pace::default();
         let mut slice = |number| {

@@ -1,7 +1,8 @@
-//! Whether a run pays to be cut into regions, from what it shows on one core.
+//! Decides whether it pays to cut a run into regions, from how the run behaves on one core.
 //!
-//! A run begins in one region. Its load may grow for a while, so it is looked at again and again: each time it has
-//! come twice as far, by what it did since the last time. If it pays, it begins once more in several regions.
+//! A run begins in one region. Its load may grow for a while, so the decision is repeated each time the number of
+//! packet-hops has doubled, from the work done since the last time. If cutting pays, the run is started again in
+//! several regions.
 
 use fairport_net::{Observer, Partition, PortId};
 use fairport_plan::Plan;
@@ -10,34 +11,34 @@ use fairport_units::Duration;
 
 use crate::simulation::Simulation;
 
-/// What a run does before the first look: some 10 ms of work.
+/// Packet-hops before the first look: about 10 ms of work.
 const HOPS_BEFORE_FIRST_LOOK: u64 = 200_000;
-/// After this part of its time a run stays as it is: to begin once more would cost as much.
+/// After this fraction of its duration (one tenth) a run stays as it is: too much would have to be simulated again.
 const LAST_LOOK: u64 = 10;
-/// With fewer packet-hops than this in one lookahead for each core, looking at the others' clocks takes longer than
+/// With fewer packet-hops than this per lookahead and core, polling the other regions' clocks takes longer than
 /// a second core saves.
 const HOPS_PER_LOOKAHEAD_AND_CORE: f64 = 30.0;
-/// The busiest region may have so much more than its share of the work.
+/// The busiest region may have this many times its equal share of the work.
 const MOST_IMBALANCE: f64 = 1.4;
 
-/// Looks at a run in one region.
+/// Watches a run in one region and decides whether to cut it.
 #[derive(Debug)]
 pub struct Pilot {
     cores: u16,
     /// by port
     lookaheads: Vec<Duration>,
-    /// whether the ports of a switch do
+    /// whether the ports of a switch share its memory
     shares_memory: bool,
-    /// as far as the run had come at the last look
+    /// how far the run had come at the last look
     simulated: Duration,
-    /// by port: packets that had arrived there by then
+    /// by port: packets that had arrived there by the last look
     arrivals: Vec<u64>,
-    /// the next look is after so many packet-hops; none: there is none
+    /// packet-hops at which the next look is due; none if there is no further look
     next_look: Option<u64>,
 }
 
 impl Pilot {
-    /// Of a run of this plan that may use so many cores.
+    /// A pilot for a run of this plan on `cores` cores at most.
     pub fn new(plan: &Plan, cores: u16) -> Self {
         let may_be_cut = cores > 1 && !plan.workloads_hear();
         Self {
@@ -50,7 +51,7 @@ impl Pilot {
         }
     }
 
-    /// The number of regions into which it pays to cut the run; none: it stays as it is, for now at least.
+    /// The number of regions into which it pays to cut the run; none if it stays as it is, at least for now.
     pub fn look<P: Simulated + Send, O: Observer<P> + Watcher + Send>(
         &mut self,
         run: &Simulation<P, O>,
@@ -92,8 +93,8 @@ impl Pilot {
     }
 }
 
-/// Whether regions have enough to do in each lookahead, and about the same, if the `work` of each port is what it did
-/// in the time `since`.
+/// Whether the regions have enough work per lookahead, and about equal shares of it. `work` is the number of packets
+/// that arrived at each port within the duration `since`.
 fn is_worth_cutting(partition: &Partition, work: &[u64], since: Duration) -> bool {
     let mut of_region = vec![0; usize::from(partition.regions())];
     for (port, work) in (0..).map(PortId).zip(work) {

@@ -1,5 +1,5 @@
-//! At the end of a run: the tables of flows, ports, rounds and requests, beside those that grew
-//! meanwhile.
+//! The record of a finished run. The tables of flows, ports, rounds and requests are made here; the other
+//! tables have grown during the run.
 
 use fairport_net::{Observer, PortId};
 use fairport_plan::flow::Side;
@@ -16,12 +16,12 @@ use crate::simulation::Simulation;
 impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher + Send>
     Simulation<P, O>
 {
-    /// What the run leaves.
+    /// The run's record.
     ///
     /// # Panics
     /// If the run has not ended, or if a packet of some flow is unaccounted for.
     pub fn into_recorded(mut self) -> Recorded {
-        assert!(self.finished, "a record before the end of the run");
+        assert!(self.finished, "the run has not ended");
         self.handle_pending();
         self.assert_conservation_by_flow();
         let mut names = names();
@@ -30,7 +30,7 @@ impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher 
         let packet_hops = self.packet_hops();
         let timers_fired: u64 = self.domains.iter().map(|it| it.hosts.timers_fired).sum();
         let simulated = self.duration;
-        // a table of drops takes most of the memory when it is made: the simulation is gone by then
+        // making the table of drops takes most of the memory, so the simulation is freed first
         let (mut tables, log, recorder) = self.into_parts();
         let (measure_from, measure_to) = (log.from(), log.to());
         let decisions_left_out = log.decisions_left_out();
@@ -51,7 +51,7 @@ impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher 
         }
     }
 
-    /// The tables of flows, ports, rounds and requests and those of series, and what all domains have recorded.
+    /// The tables of flows, ports, rounds, requests and samples, and the merged logs and recorders of all domains.
     fn into_parts(self) -> (Vec<Table>, FlowLog, Recorder) {
         let ports = ports(
             |port| {
@@ -66,7 +66,7 @@ impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher 
         tables.extend(self.workloads.log.tables());
         tables.extend([self.series.into_table(), self.queue.into_table()]);
         let mut domains = self.domains.into_iter();
-        let first = domains.next().expect("there is a domain");
+        let first = domains.next().expect("at least one domain");
         let mut log = first.hosts.reports.log;
         let mut recorder = first.network.into_observer().into_recorder();
         for domain in domains {
@@ -76,7 +76,7 @@ impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher 
         (tables, log, recorder)
     }
 
-    /// What is kept of every port, in the order of the topology's.
+    /// The observer's state of every port, taken from the port's own domain, in the topology's order.
     fn port_states(&self) -> Vec<&PortFingerprint> {
         let mut by_domain: Vec<_> = self
             .domains
@@ -100,7 +100,7 @@ impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher 
             .collect()
     }
 
-    /// Asserts, flow by flow: packets sent = received + dropped + under way.
+    /// Asserts for every flow: packets sent = received + dropped + in flight.
     fn assert_conservation_by_flow(&self) {
         let mut in_flight = vec![0; self.flows.len()];
         for header in self.domains.iter().flat_map(|it| it.network.in_flight()) {

@@ -1,39 +1,39 @@
-//! What the hosts report of their flows: into the record, and to the loop as events that are pending.
+//! What the hosts report about their flows: entries of the record, and pending events for the run's loop.
 
 use fairport_plan::flow::{Application, Side};
 use fairport_record::FlowLog;
 use fairport_tcp::{Decision, Events, Timeout};
 use fairport_units::{Duration, Instant};
 
-/// Something about a flow that concerns more than its hosts.
+/// An event of a flow that concerns more than its hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PendingEvent {
-    /// a flow is established for which the measurement waits
+    /// a flow that the measurement waits for is established
     Established,
-    /// all that this side has written is delivered
+    /// everything that this side has written is delivered
     Delivered(u32, Side),
-    /// one end has closed, and all that it has sent is acknowledged
+    /// one end has closed, and everything that it has sent is acknowledged
     Finished(u32),
 }
 
-/// The flows' record, and what is pending.
+/// The flows' record, and the pending events.
 pub(crate) struct Reports {
     pub(crate) log: FlowLog,
     /// whether a flow's receiver sends, too
     is_two_way: Vec<bool>,
-    /// whether workloads hear of deliveries
+    /// whether workloads react to deliveries
     heard: bool,
     /// flows below this number are reported when they are established
     waits_for: u32,
     /// in order of time, until the loop takes them
     pending: Vec<(Instant, PendingEvent)>,
-    /// the network must stop here: something is pending that must not wait
+    /// when the network must stop, because of an urgent event; [`Instant::NEVER`] if none is pending
     stop_at: Instant,
 }
 
 impl Reports {
-    /// Without flows yet; those below number `watched` are watched sample by sample, and workloads
-    /// hear of deliveries if these are `heard`. Flows below number `waits_for` are reported when they
+    /// Reports without any flow yet. Flows below number `watched` are recorded sample by sample. Deliveries
+    /// are reported to workloads if they are `heard`. Flows below number `waits_for` are reported when they
     /// are established.
     pub(crate) fn new(watched: u32, heard: bool, waits_for: u32) -> Self {
         Self {
@@ -52,13 +52,13 @@ impl Reports {
         self.is_two_way.push(application.request_bytes().is_some());
     }
 
-    /// The network must not go on beyond this.
+    /// The instant beyond which the network must not advance.
     #[inline]
     pub(crate) fn stop_at(&self) -> Instant {
         self.stop_at
     }
 
-    /// Whether something is pending that must not wait.
+    /// Whether an event is pending that must be handled before anything later happens.
     #[inline]
     pub(crate) fn is_urgent(&self) -> bool {
         self.stop_at != Instant::NEVER
@@ -70,14 +70,14 @@ impl Reports {
         std::mem::take(&mut self.pending)
     }
 
-    /// The network stops as soon as all of this instant's packets have arrived.
+    /// Adds an urgent event: the network stops as soon as all of this instant's packets have arrived.
     #[cold]
     fn stop(&mut self, now: Instant, event: PendingEvent) {
         self.pending.push((now, event));
         self.stop_at = self.stop_at.min(now);
     }
 
-    /// Where the endpoint's TCP reports to.
+    /// The sink for the events of an endpoint's TCP.
     #[inline]
     pub(crate) fn events(&mut self, endpoint: u32) -> FlowEvents<'_> {
         FlowEvents {
@@ -86,7 +86,7 @@ impl Reports {
         }
     }
 
-    /// All that one side of the flow has written is delivered.
+    /// Reports that everything one side of the flow has written is delivered.
     #[cold]
     pub(crate) fn delivered(&mut self, flow: u32, from: Side, now: Instant) {
         if from == Side::Sender {
@@ -97,7 +97,7 @@ impl Reports {
         }
     }
 
-    /// The flow is established; the measurement may wait for that.
+    /// Reports that the flow is established, which the measurement may wait for.
     pub(crate) fn established(&mut self, flow: u32, now: Instant) {
         let record = self.log.flow_mut(flow);
         if record.established_at != Instant::NEVER {
@@ -110,8 +110,8 @@ impl Reports {
     }
 }
 
-/// What one endpoint reports while it handles an event. A flow is seen from its sender; where the
-/// receiver sends too, its timeouts count as well.
+/// What one endpoint reports while it handles an event. The record describes a flow's sender. If the
+/// receiver sends data too, its timeouts are recorded as well.
 pub(crate) struct FlowEvents<'a> {
     reports: &'a mut Reports,
     endpoint: u32,
@@ -156,7 +156,7 @@ impl Events for FlowEvents<'_> {
     }
 
     fn finished(&mut self, now: Instant) {
-        // nothing waits for it
+        // not urgent, because nothing waits for it
         let event = PendingEvent::Finished(self.flow());
         self.reports.pending.push((now, event));
     }

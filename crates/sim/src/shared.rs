@@ -1,5 +1,5 @@
-//! What threads share: the standard library's, or with `--cfg loom` that of a checker that tries every order of
-//! their steps (`make validate CASE=threads`).
+//! Synchronization primitives: those of the standard library, or with `--cfg loom` those of a model checker, which
+//! tries every interleaving of the threads (`make validate CASE=threads`).
 
 #[cfg(not(loom))]
 pub(crate) use std::{

@@ -18,14 +18,14 @@ use crate::life::Life;
 use crate::pace::Pace;
 use crate::reports::Reports;
 
-/// So many may fire before the loop looks around: a run in which no packet moves is stopped by Ctrl-C too.
+/// Most timers that fire in one step. The limit lets Ctrl-C stop a run in which no packet moves.
 const TIMERS_PER_STEP: u64 = 16;
 
-/// Some 10 ms of work on a slow machine.
+/// Packet-hops per slice: about 10 ms of work on a slow machine.
 const HOPS_PER_SLICE: u64 = 200_000;
 
-/// Something that happens at a set time. In one instant these come after all packets and timers of
-/// that instant, in this order.
+/// An event at a scheduled time. The ticks of one instant come after all packets and timers of that
+/// instant, in the order of the variants.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Tick {
     Plan,
@@ -36,32 +36,32 @@ pub(crate) enum Tick {
     End,
 }
 
-/// A network with hosts, on its way through simulated time. Its packets hold `P`, and `O` watches.
+/// A network with its hosts during a run. Its packets carry a `P`, and `O` observes them.
 pub struct Simulation<P: Copy = Segment, O: Observer<P> = Recorder> {
     pub(crate) topology: Topology,
     pub(crate) partition: Partition,
-    /// By region of the partition. They go to their threads and back at every stretch, so what goes is a pointer.
+    /// By region of the partition. Boxed, because each domain moves to its thread and back in every stretch.
     pub(crate) domains: Vec<Box<Domain<P, O>>>,
-    /// empty: room for what crosses between domains
+    /// scratch space for packets that cross between domains; empty between uses
     pub(crate) batch: Vec<Crossing<P>>,
     pub(crate) factory: FlowFactory,
     pub(crate) workloads: Workloads,
     pub(crate) flows: Vec<Flow>,
     /// by flow
     pub(crate) lives: Vec<Life>,
-    /// flows that are over, with packets still under way
+    /// flows that are over but not given up yet: packets of theirs may still be in flight
     pub(crate) draining: Vec<u32>,
-    /// as soon as there are so many of them, it is seen which can be given up
+    /// length of `draining` at which it is checked which of these flows can be given up
     pub(crate) drain_at: usize,
-    /// flows that the measurement waits for, if it begins when they are established
+    /// flows that must still be established before the measurement begins
     pub(crate) unestablished: u32,
-    /// when the measurement is to begin; [`Instant::NEVER`] once it has, and while that is unknown
+    /// when the measurement begins; [`Instant::NEVER`] once it has begun, and while that is unknown
     pub(crate) begin_at: Instant,
-    /// when it is to end, likewise
+    /// when the measurement ends; [`Instant::NEVER`] once it has ended, and if it lasts until the run ends
     pub(crate) end_at: Instant,
     /// data flows routed through each port
     pub(crate) flows_through: Vec<u32>,
-    /// how fast each port's clock runs, in parts of 10^9
+    /// the clock error of each port, in parts per billion
     pub(crate) clock_errors_ppb: Vec<i32>,
     pub(crate) series: Series,
     pub(crate) queue: QueueSamples,
@@ -79,7 +79,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
             .collect()
     }
 
-    /// How far the run has come.
+    /// How far the run has come in simulated time.
     pub fn simulated(&self) -> Duration {
         if self.finished {
             self.duration
@@ -89,7 +89,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         }
     }
 
-    /// What watches it, of a simulation that has one domain.
+    /// The observer of a simulation that has one domain.
     pub fn observer_mut(&mut self) -> &mut O {
         self.domains[0].network.observer_mut()
     }
@@ -100,8 +100,8 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         domains.map(|domain| domain.network.packet_hops()).sum()
     }
 
-    /// So many packet-hops are worth a call of [`Simulation::advance`]: some 10 ms of work, and four times as much in several
-    /// domains, where threads begin and end with each call.
+    /// How many packet-hops to ask for in one call of [`Simulation::advance`]: about 10 ms of work, and four times as
+    /// much with several domains, because each call starts and ends threads.
     pub fn slice(&self) -> u64 {
         if self.domains.len() > 1 {
             4 * HOPS_PER_SLICE
@@ -110,10 +110,11 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         }
     }
 
-    /// Goes on for about `packet_hops`; returns whether the run has ended.
+    /// Advances the run by about `packet_hops`; returns whether the run has ended.
     pub fn advance(&mut self, packet_hops: u64) -> bool {
         let goal = self.packet_hops().saturating_add(packet_hops);
-        // steps in which no packet moves count too: datagrams dropped in their host, samples every picosecond
+        // Steps are limited too, because no packet moves in some: a datagram may be dropped in its host, or a
+        // sample taken every picosecond.
         let mut steps = packet_hops;
         if self.domains.len() > 1 {
             self.advance_at_pace(goal, steps);
@@ -130,8 +131,8 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         self.finished
     }
 
-    /// Handles what is pending, lets packets arrive until a timer or a tick is next, and has that one happen,
-    /// unless events are pending: these come before any later timer.
+    /// Handles the pending events, advances the network and the timers up to the next tick, and runs that tick.
+    /// The tick waits for a later step if packets or timers are still due before it, or if an urgent event is pending.
     pub(crate) fn step_with(
         &mut self,
         goal: u64,
@@ -149,13 +150,13 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         }
     }
 
-    /// When something happens next in any domain.
+    /// The earliest [`Domain::next_effect`] of all domains.
     pub(crate) fn next_effect(&self) -> Instant {
         let next = self.domains.iter().map(|domain| domain.next_effect());
         next.min().unwrap_or(Instant::NEVER)
     }
 
-    /// Whether something is pending that must not wait.
+    /// Whether an event is pending in any domain that must be handled before anything later happens.
     fn is_urgent(&self) -> bool {
         let domains = self.domains.iter();
         domains.map(|it| &it.hosts.reports).any(Reports::is_urgent)
@@ -172,7 +173,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         ]
         .into_iter()
         .min()
-        .expect("there is an end")
+        .expect("the list is not empty")
     }
 
     #[cold]
@@ -248,13 +249,13 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         &self.domains[usize::from(region)].network
     }
 
-    /// A flow as it is at one of its ends; none: it has not started, or is over.
+    /// A flow as the domain of one of its ends sees it; none if it has not started or was given up.
     pub(crate) fn live(&self, flow: u32, side: Side) -> Option<&LiveFlow> {
         let domain = &self.domains[self.domain_at(flow, side)];
         domain.hosts.live[flow as usize].as_ref()
     }
 
-    /// What a flow's receiving host has got.
+    /// What a flow's receiving host has received.
     pub(crate) fn progress(&self, flow: u32) -> Progress {
         let domain = &self.domains[self.domain_at(flow, Side::Receiver)];
         match &domain.hosts.live[flow as usize] {
@@ -268,7 +269,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         flows.map(|flow| self.progress(flow)).collect()
     }
 
-    /// What a flow is like at the end of an interval of the series; none: it has not started.
+    /// One flow's sample at the end of an interval of the series; none if the flow has not started.
     fn sample(&mut self, flow: u32) -> Option<FlowSample> {
         let progress = self.progress(flow);
         let live = self.live(flow, Side::Sender);

@@ -1,14 +1,16 @@
-//! Domains that go on at once, each on a core of its own, or in small turns on one.
+//! Conservative parallel simulation: domains advance in parallel, each on its own core, or in short turns
+//! on one core.
 //!
-//! What happens in a domain reaches another no sooner than the partition's lookahead later. Each domain
-//! shows the others its clock: nothing more will happen in it before. So it may go on until the earliest
-//! of their clocks and the lookahead, and takes what they have sent before it looks how far that is (Chandy and
-//! Misra 1979; the clocks are their null messages). Nobody waits for more than that, so that a domain with
-//! much to do in one microsecond and little in the next keeps no other waiting. What arrives only later than
-//! they may go on is sent later: most packets wait for others at their port, or are long.
+//! An event in one domain affects another no sooner than the partition's lookahead later. Each domain publishes
+//! its clock: nothing more will happen in it before that time. A domain may therefore advance to the earliest of
+//! the others' clocks plus the lookahead. It first reads these clocks and then takes the packets that were sent to
+//! it (Chandy and Misra 1979; the clocks are their null messages). Domains wait for nothing else; there is no
+//! barrier per lookahead, so uneven work from one microsecond to the next costs little. A packet need not be sent
+//! before the other domains can reach its arrival. Most packets are sent later, in batches, because they wait in
+//! their port's queue or take long to transmit.
 //!
-//! A stretch ends where something happens that concerns all domains: a flow that starts, a sample. That is
-//! done by one thread while the others wait at a barrier.
+//! A stretch ends at the next event that concerns all domains, such as the start of a flow or a sample. One
+//! thread handles that event while the others wait at a barrier.
 
 use std::sync::PoisonError;
 use std::thread;
@@ -25,20 +27,20 @@ use crate::pace::{Pace, TRY_PART};
 use crate::shared::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, spin_loop};
 use crate::simulation::Simulation;
 
-/// A turn is short.
+/// No limit, because a turn is short.
 const WITHOUT_END: Budget = Budget {
     packet_hops: u64::MAX,
     timers: u64::MAX,
 };
-/// A domain says so many times in each lookahead how far it is: the others still have the rest to do.
+/// How many times per lookahead a domain publishes its clock, so that the others can advance meanwhile.
 const PARTS: u64 = 3;
-/// A stretch is so many lookaheads long at most, and then it is seen whether the slice is over. Where nothing
-/// happens, clocks move by one lookahead at a time, but a stretch begins with something that does.
+/// The longest stretch, in lookaheads. After each stretch it is checked whether the slice is over. While nothing
+/// happens, clocks advance by one lookahead at a time, but a stretch always begins with an event.
 const STRETCH: u64 = 1_000;
-/// How often a thread looks at the others' clocks before it lets other programs have its core.
+/// How many times a thread polls the others' clocks before it yields its core to other programs.
 const LOOKS: u32 = 2_000;
 
-/// Where a domain is on its way to its thread and back.
+/// The place through which a domain moves to its thread and back.
 type Slot<P, O> = Option<Box<Domain<P, O>>>;
 
 /// What the threads of a run share.
@@ -47,15 +49,15 @@ struct Board<P: Copy, O: Observer<P>> {
     lookahead: Duration,
     /// by domain
     notices: Vec<Notice<Crossing<P>>>,
-    /// by domain: it itself, on its way to its thread and back
+    /// by domain: the slot through which it moves to its thread and back
     domains: Vec<Mutex<Slot<P, O>>>,
-    /// the stretch goes on until this instant, inclusive
+    /// the end of the stretch, inclusive, in ps
     until: AtomicU64,
     is_over: AtomicBool,
 }
 
 impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
-    /// For so many domains, each on a thread of its own or all on one.
+    /// A board for `domains`, with one thread for each of them or one for all.
     fn new(domains: usize, threads: usize, lookahead: Duration) -> Self {
         Self {
             barrier: Barrier::new(threads as u32),
@@ -67,7 +69,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
         }
     }
 
-    /// The work of one thread: one stretch with its domain after another.
+    /// The loop of one thread, which takes its domain through one stretch after another.
     fn work(&self, number: usize) {
         let _guard = self.barrier.guard();
         loop {
@@ -87,8 +89,8 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
         lock.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has all domains go on for a stretch from `begin` until `until`, inclusive: this thread with the first, or
-    /// with all if it is the only one.
+    /// Advances all domains for a stretch from `begin` until `until`, inclusive. This thread takes the first
+    /// domain, or all of them if it is the only thread.
     fn lead(&self, domains: &mut Vec<Box<Domain<P, O>>>, begin: Instant, until: Instant) {
         self.until.store(until.as_ps(), Ordering::Relaxed);
         for notice in &self.notices {
@@ -99,14 +101,14 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
         } else {
             self.run_at_once(domains);
         }
-        // what was sent to a domain that was at the end already
+        // packets that were sent to a domain after it had reached the end of the stretch
         let mut batch = Vec::new();
         for (number, domain) in domains.iter_mut().enumerate() {
             self.collect(number, domain, &mut batch);
         }
     }
 
-    /// One stretch, with each domain on its thread.
+    /// Runs one stretch with each domain on its own thread.
     fn run_at_once(&self, domains: &mut Vec<Box<Domain<P, O>>>) {
         for (number, domain) in domains.drain(1..).enumerate() {
             *self.lock(number + 1) = Some(domain);
@@ -118,7 +120,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
         domains.extend(others.map(|number| self.lock(number).take().expect("each comes back")));
     }
 
-    /// One stretch with these domains, from this number on.
+    /// Runs one stretch with `domains`, which are numbered from `first`.
     fn run(&self, first: usize, domains: &mut [Box<Domain<P, O>>]) {
         let until = Instant::from_ps(self.until.load(Ordering::Relaxed));
         let mut batch = Vec::new();
@@ -127,11 +129,11 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
             let mut is_over = true;
             let mut goes_on = false;
             for (number, domain) in (first..).zip(&mut *domains) {
-                // the others' clocks before their mail: what was sent before a clock was set is there
+                // reads the others' clocks before their mail, which then holds all that was sent before these clocks
                 let safe = self.safe_until(number);
                 let mut clock = self.notices[number].clock();
-                // Otherwise it has done what it may. It writes nothing then, so that the others keep
-                // what they read in their caches.
+                // Otherwise it has done all that it may. It then writes nothing, so that the clock stays in
+                // the caches of the threads that poll it.
                 if clock < safe && clock <= until {
                     clock = self.take_turn(number, domain, &mut batch, until, safe);
                     goes_on = true;
@@ -156,13 +158,13 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
         (0..self.notices.len()).filter(move |other| *other != number)
     }
 
-    /// Nothing comes from the others before this instant.
+    /// No packet that another domain has yet to send can arrive before this instant.
     fn safe_until(&self, number: usize) -> Instant {
         let clocks = self.others(number).map(|other| self.notices[other].clock());
         clocks.min().unwrap_or(Instant::NEVER) + self.lookahead
     }
 
-    /// Takes what has crossed into a domain. `batch` is empty, before and afterwards.
+    /// Gives a domain the packets that have crossed into it. `batch` is empty before and afterwards.
     fn collect(&self, number: usize, domain: &mut Domain<P, O>, batch: &mut Vec<Crossing<P>>) {
         for other in self.others(number) {
             self.notices[other].take_mail(number, batch);
@@ -170,8 +172,8 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
         }
     }
 
-    /// A domain goes on to what is `safe` or to the end of the stretch, and shows now and then how far it is. Returns
-    /// its clock.
+    /// Advances a domain until just before `safe`, or to the end of the stretch, and publishes its clock several times
+    /// on the way. Returns its clock.
     fn take_turn(
         &self,
         number: usize,
@@ -185,7 +187,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
         loop {
             let next = domain.next_event();
             let clock = next.min(safe);
-            // the others go on until then: what is due later is sent later, with more
+            // the others cannot advance beyond `clock` plus lookahead: packets due later are sent later, in a batch
             if domain.network.first_due() < clock + self.lookahead {
                 for to in self.others(number) {
                     domain.network.drain_outbox(to as u16, batch);
@@ -202,14 +204,14 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
 }
 
 impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
-    /// Chooses for all of the run whether domains go on at once, or on one thread.
+    /// Fixes for the whole run whether domains advance in parallel or on one thread.
     #[must_use]
     pub fn at_once(mut self, at_once: bool) -> Self {
         self.pace = Pace::fixed(at_once);
         self
     }
 
-    /// Goes on until `goal` packet-hops, in `steps` at most, the way that is faster.
+    /// Advances to `goal` packet-hops, in `steps` at most, in the way that is faster.
     pub(crate) fn advance_at_pace(&mut self, goal: u64, steps: u64) {
         let before = self.packet_hops();
         let (at_once, is_try) = self.pace.next();
@@ -223,7 +225,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         }
     }
 
-    /// Goes on until `goal` packet-hops, in `steps` at most: all domains at once, or on this thread alone.
+    /// Advances to `goal` packet-hops, in `steps` at most, with all domains in parallel or on this thread alone.
     fn advance_by_stretches(&mut self, goal: u64, steps: u64, at_once: bool) {
         let threads = if at_once { self.domains.len() } else { 1 };
         let board = Board::new(self.domains.len(), threads, self.partition.lookahead());
@@ -238,9 +240,9 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
                     break;
                 }
                 self.step_with(goal, |simulation, until, budget| {
-                    simulation.exchange_all(); // what a flow's start has sent, and what the last stretch left to be sent later
+                    simulation.exchange_all(); // packets of a flow's start, and those not sent in the last stretch
                     let begin = simulation.next_effect();
-                    // a workload that waits for all flows to be established hears of each at once
+                    // a measurement that waits for flows to be established needs each such event at its instant
                     if simulation.unestablished > 0 || begin > until {
                         return simulation.advance_in_turn(until, budget);
                     }

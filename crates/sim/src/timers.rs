@@ -1,4 +1,4 @@
-//! The hosts' timers: one armed entry per connection, re-armed lazily.
+//! The hosts' timers: one armed entry per endpoint, re-armed lazily.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,12 +12,12 @@ use fairport_units::Instant;
 /// deadline that moves earlier adds an entry; the one that it overtakes is passed over.
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Instant, u32)>>,
-    /// the entry that counts, by endpoint
+    /// by endpoint: the time of the entry that counts; [`Instant::NEVER`] if its timer is off
     armed: Vec<Instant>,
 }
 
 impl Timers {
-    /// For nobody yet.
+    /// No timers yet.
     pub(crate) fn new() -> Self {
         Self {
             heap: BinaryHeap::new(),
@@ -30,12 +30,12 @@ impl Timers {
         self.armed.extend([Instant::NEVER; 2]);
     }
 
-    /// An endpoint is not to be woken any more.
+    /// Turns an endpoint's timer off.
     pub(crate) fn disarm(&mut self, endpoint: u32) {
         self.armed[endpoint as usize] = Instant::NEVER;
     }
 
-    /// The earliest entry; nothing fires before it.
+    /// The time of the earliest entry; nothing fires before it.
     #[inline]
     pub(crate) fn next_time(&self) -> Instant {
         self.heap
@@ -52,7 +52,7 @@ impl Timers {
         }
     }
 
-    /// Takes the earliest entry; the endpoint to wake, unless the entry was overtaken.
+    /// Removes the earliest entry. Returns its time and the endpoint to wake; none if the entry no longer counts.
     pub(crate) fn fire(&mut self) -> Option<(Instant, u32)> {
         let Reverse((time, endpoint)) = self.heap.pop()?;
         let armed = &mut self.armed[endpoint as usize];
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(timers.fire(), None);
     }
 
-    /// What one may do with the timers of three flows' ends.
+    /// An operation on the timers of three flows' ends.
     #[derive(Clone, Copy, Debug)]
     enum Step {
         Arm(u32, u64),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever looks through all deadlines finds the same one first.
+        /// A search through all deadlines finds the same one first.
         #[test]
         fn the_earliest_deadline_of_all_fires(steps in vec(step(), 1..60)) {
             let mut timers = Timers::new();

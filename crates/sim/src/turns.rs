@@ -1,5 +1,5 @@
-//! Domains that take turns on one core: whichever is next goes on as far as the others allow. So what
-//! happens anywhere is never ahead of what may depend on it at once.
+//! Domains that take turns on one thread. The domain with the earliest event advances until just before the
+//! next event of any other, and by no more than the lookahead. So no domain runs ahead of another.
 
 use fairport_net::Observer;
 use fairport_record::{Simulated, Watcher};
@@ -9,7 +9,8 @@ use crate::domain::Budget;
 use crate::simulation::Simulation;
 
 impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
-    /// Lets happen what is next, until `until` at most, inclusive. Returns when something happens next.
+    /// Advances the domain with the earliest event, until `until` at most, inclusive. Returns the time of the next
+    /// event.
     pub(crate) fn advance_in_turn(&mut self, until: Instant, budget: Budget) -> Instant {
         if let [domain] = &mut self.domains[..] {
             domain.advance(until, budget);
@@ -21,7 +22,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         self.next_effect()
     }
 
-    /// The domain in which something happens next, and how far it may go before another has its turn.
+    /// The domain with the earliest event, and the instant up to which it may advance before it is another's turn.
     fn next_domain(&self, until: Instant) -> (usize, Instant) {
         let times = self.domains.iter().map(|domain| domain.next_effect());
         let mut times: Vec<(Instant, usize)> = times.zip(0..).collect();
@@ -32,14 +33,14 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         (first.1, until.min(others.max(first.0)))
     }
 
-    /// Brings what has crossed to where it goes.
+    /// Moves all packets that have crossed into the regions they go to.
     pub(crate) fn exchange_all(&mut self) {
         if self.domains.len() > 1 {
             (0..self.domains.len()).for_each(|from| self.exchange(from));
         }
     }
 
-    /// Brings what has crossed from a domain to where it goes.
+    /// Moves the packets that have crossed from one domain into the regions they go to.
     fn exchange(&mut self, from: usize) {
         let mut batch = std::mem::take(&mut self.batch);
         for to in 0..self.partition.regions() {

@@ -9,8 +9,8 @@ pub(crate) use fairport_plan::udp::HEADER_BYTES;
 
 const PS_PER_NS: u64 = 1000;
 
-/// Notes in a datagram when it was sent, to the nanosecond. A datagram has no options, so their place
-/// is free; they do not count for its size.
+/// Writes the time of sending into a datagram, in nanoseconds. A datagram has no TCP options, so their
+/// space is free; it does not count towards the datagram's size.
 pub(crate) fn stamp(datagram: &mut Segment, now: Instant) {
     let ns = (now - Instant::ZERO).as_ps() / PS_PER_NS;
     datagram.options.set_timestamps(Timestamps {
@@ -33,7 +33,7 @@ pub(crate) struct UdpFlow {
     source: DatagramSource,
     pub(crate) host: u32,
     pub(crate) route: u32,
-    /// payload in all, bytes; `u64::MAX`: without end
+    /// total payload, bytes; `u64::MAX`: without end
     pub(crate) size_bytes: u64,
     /// payload sent, bytes
     pub(crate) offset: u64,

@@ -1,4 +1,4 @@
-//! What cannot be run is refused: the error names the field.
+//! A job that cannot be run is refused, with an error that names the field.
 
 mod common;
 

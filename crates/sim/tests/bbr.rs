@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 const RATE_BPS: f64 = 10e6;
 const RTT_S: f64 = 0.040;
-/// What 10 Mbit/s carry of payload, in segments of 1448 B in frames of 1538 B.
+/// The payload rate of 10 Mbit/s, with segments of 1448 B in frames of 1538 B.
 const PAYLOAD_BPS: f64 = RATE_BPS * 1448.0 / 1538.0;
 const PRODUCT_BYTES: f64 = RATE_BPS * RTT_S / 8.0;
 
-/// Flows from hosts of their own through one switch to one host, by BBR.
+/// BBR flows, each from a host of its own, through one switch to one host.
 fn bottleneck(preset: &str, starts_s: &[f64], duration_s: f64) -> Value {
     let mut job = single_flow();
     let hosts: Vec<String> = (0..starts_s.len()).map(|i| format!("a{i}")).collect();
@@ -38,7 +38,7 @@ fn bottleneck(preset: &str, starts_s: &[f64], duration_s: f64) -> Value {
     job
 }
 
-/// What the round-trip times after a while say is queued, in products: their mean and largest.
+/// The mean and the largest queue after `after_s`, from the round-trip times, in bandwidth-delay products.
 fn queued(results: &Recorded, after_s: f64) -> (f64, f64) {
     let times = column(results, "series", "time_s");
     let rows = |name| {
@@ -74,7 +74,7 @@ fn one_flow_fills_a_clean_path_with_less_than_its_product_in_the_queue() {
         assert!(share > 0.95, "{preset}: {share}");
         assert_eq!(column(&results, "flows", "drops"), [0.0], "{preset}");
         let (mean, largest) = queued(&results, 2.0);
-        // the largest where a receiver holds the ACK of the last of four segments back
+        // the largest occurs when a receiver delays the ACK of the last of four segments
         assert!(mean < 0.5 && largest < 1.2, "{preset}: {mean}, {largest}");
     }
 }
@@ -88,7 +88,7 @@ fn two_flows_share_within_a_fifth_after_a_minute() {
         let results = run(&job);
         let goodput = column(&results, "flows", "goodput_bps");
         let (a, b) = (goodput[0], goodput[1]);
-        // each believes the bandwidth of its best rounds, so that both windows are full
+        // each flow takes the bandwidth of its best rounds as its share, so both fill their windows
         let (mean, _) = queued(&results, 60.0);
         assert!(mean < 2.5, "seed {seed}: {mean}");
         assert!(a.min(b) > 0.8 * a.max(b), "seed {seed}: {a} and {b}");

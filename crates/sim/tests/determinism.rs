@@ -38,8 +38,8 @@ fn the_size_of_a_slice_does_not_matter() {
     assert_eq!(whole, simulation.into_recorded().fingerprint);
 }
 
-/// Paced answers over links of 5 ms: while a response is on its way no packet is near, and the
-/// next request is due at any moment between two timers.
+/// Paced responses over links of 5 ms. While a response is on a link no packet arrives soon, and the next
+/// request may be due at any moment between two timers.
 fn paced_answers() -> Value {
     let end = |host: &str| json!({"host": host, "stack": 0});
     let sizes =

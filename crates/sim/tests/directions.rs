@@ -1,5 +1,4 @@
-//! What a packet says of its direction, which is what captures take its addresses from; and the ways that
-//! packets draw.
+//! The direction that a packet carries, from which captures take its addresses; and the paths that packets draw.
 
 mod common;
 
@@ -15,12 +14,12 @@ use fairport_sim::Simulation;
 use fairport_units::Instant;
 use serde_json::{Value, json};
 
-/// Flow and content, in the order in which they were sent.
+/// The flow and the content of each packet, in the order of sending.
 type Packets = Vec<(u32, Numbered)>;
-/// By flow, whether it goes backward, and its number.
+/// The ports that each packet passed, by its flow, whether it goes backward, and its number.
 type Ways = BTreeMap<(u32, bool, u16), Vec<PortId>>;
 
-/// A recorder that keeps what hosts send, flow and content, and by which ports each packet goes.
+/// A recorder that also keeps the packets that hosts send, and the ports that each packet passes.
 struct Kept {
     recorder: Recorder,
     packets: Packets,
@@ -80,7 +79,7 @@ impl Observer<Numbered> for Kept {
     }
 }
 
-/// Runs a job to its end; returns what was kept of its packets and of their ways.
+/// Runs a job to its end; returns its packets and the ports that they passed.
 fn run_kept(job: Value) -> (Packets, Ways) {
     let job: Job = serde_json::from_value(job).expect("a job");
     let plan = Plan::new(job).expect("a possible job");
@@ -111,7 +110,7 @@ fn data_goes_forward_and_acknowledgements_go_backward_each_way_with_its_own_numb
                 .map(|(_, content)| *content)
                 .collect();
             assert!(some.len() > 50, "{} of flow {of}", some.len());
-            // all but the SYN carry data one way, nothing does the other way
+            // forward, every packet but the SYN carries data; backward, none does
             assert!(
                 some.iter()
                     .all(|one| (one.segment.payload > 0) == (!is_backward && one.number > 1))
@@ -142,7 +141,7 @@ fn each_direction_of_each_flow_draws_its_ways_apart() {
     let tcp = || flow("h12", "h0");
     job["flows"] = json!([datagrams("h12", "h0"), tcp(), datagrams("h12", "h0"), tcp()]);
     let ways = run_kept(job).1;
-    // the fourth port is of a core switch; there are 4 ways to another pod, all alike likely
+    // the fourth port is that of a core switch; there are 4 equally likely paths to another pod
     let tree = fat_tree(4).unwrap();
     let core = |direction: (u32, bool), number| {
         let way = ways.get(&(direction.0, direction.1, number))?;

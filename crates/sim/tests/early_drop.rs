@@ -20,7 +20,7 @@ fn through(queue: Value) -> Recorded {
     run(&job)
 }
 
-/// By reason, in the order of their numbers.
+/// The number of drops per reason, in the order of the reasons' numbers.
 fn drops(results: &Recorded) -> [usize; 4] {
     let reasons = column(results, "drops", "reason");
     [0.0, 1.0, 2.0, 3.0].map(|number: f64| {
@@ -29,13 +29,13 @@ fn drops(results: &Recorded) -> [usize; 4] {
     })
 }
 
-/// Most of the values that ports have in a column.
+/// The largest value of any port in a column.
 fn most(results: &Recorded, name: &str) -> f64 {
     let values = column(results, "ports", name);
     values.into_iter().fold(0.0, f64::max)
 }
 
-/// Megabits a second that all flows got in all.
+/// The sum of all flows' goodput, in Mbit/s.
 fn goodput_mbps(results: &Recorded, duration_s: f64) -> f64 {
     let delivered = column(results, "flows", "delivered_bytes");
     delivered.iter().sum::<f64>() * 8e-6 / duration_s
@@ -83,7 +83,7 @@ fn pie_holds_the_delay_that_it_is_told_to_hold() {
     assert!(goodput > 92.0, "{goodput}");
 }
 
-/// Two endless flows and 100 of 10 packets from `a` to `b`, whose own link is the slow one.
+/// Two endless flows and 100 flows of 10 packets from `a` to `b`, whose own link is the bottleneck.
 fn mice_and_elephants(queue: &Value) -> Recorded {
     let mut job = single_flow();
     let mut flows = vec![flow("a", "b"), flow("a", "b")];
@@ -148,7 +148,7 @@ fn a_shaped_link_carries_the_rate_of_its_shaper_and_is_full() {
             "kind": "drop-tail", "limit": {"bytes": 131_072}, "count_in_service": false,
         });
         let results = run(&job);
-        // 1448 B of payload in what a shaper counts, 1518 B; the start takes its part
+        // a shaper counts 1518 B for 1448 B of payload; the flow's start reduces the mean
         let goodput = goodput_mbps(&results, 1.0);
         assert!((92.0..95.4).contains(&goodput), "{goodput}");
         let busy = most(&results, "busy_share");

@@ -1,4 +1,4 @@
-//! A host's own queue is full: who waits, and who loses packets there.
+//! A host's own queue is full: which connections wait, and which lose packets there.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::{column, flow, outcast, run, seconds, single_flow};
 use fairport_sim::Recorded;
 use serde_json::json;
 
-/// The value of a port in a column.
+/// The value of the port `name` in the column `of`.
 fn at_port(results: &Recorded, name: &str, of: &str) -> f64 {
     let names = results.names.iter().find(|(list, _)| *list == "port");
     let ports = &names.expect("names of ports").1;
@@ -14,7 +14,7 @@ fn at_port(results: &Recorded, name: &str, of: &str) -> f64 {
     column(results, "ports", of)[port.unwrap_or_else(|| panic!("{name} of {ports:?}"))]
 }
 
-/// `tcp_write_xmit` keeps the segment that the queueing discipline refused (`NET_XMIT_DROP`); in ns-2 it is lost.
+/// In Linux, `tcp_write_xmit` keeps a segment that the queue discipline refused (`NET_XMIT_DROP`); in ns-2 it is lost.
 #[test]
 fn a_full_host_queue_holds_linux_back_and_drops_what_others_send() {
     for pushback in [true, false] {
@@ -29,7 +29,7 @@ fn a_full_host_queue_holds_linux_back_and_drops_what_others_send() {
         let results = run(&job);
         let drops = at_port(&results, "a:0", "drops");
         assert_eq!(drops == 0.0, pushback, "{drops}");
-        // the frames of 20 full segments: the queue was full, and not more than that
+        // the queue was full with the frames of 20 full segments and never held more
         let most = at_port(&results, "a:0", "queue_max_bytes");
         assert!((most - 20.0 * 1518.0).abs() < 1.0, "{most}");
         let goodput = column(&results, "flows", "goodput_bps")[0];
@@ -37,7 +37,7 @@ fn a_full_host_queue_holds_linux_back_and_drops_what_others_send() {
     }
 }
 
-/// Host h0 of a cube has an adapter to h1 and another to h2.
+/// In this cube, host h0 has one adapter towards h1 and another towards h2.
 #[test]
 fn a_connection_does_not_wait_for_an_adapter_that_it_does_not_use() {
     let mut job = outcast();

@@ -1,5 +1,5 @@
-//! The laws of every record ([`fairport_record::laws`]), held over random scenarios: topologies,
-//! disciplines, shapers, losses, stacks, workloads, UDP beyond the line.
+//! The laws of every record ([`fairport_record::laws`]), checked in random scenarios: topologies,
+//! disciplines, shapers, stacks, workloads, UDP beyond the line rate.
 //!
 //! `PROPTEST_CASES` sets how many scenarios are tried; 60 without it.
 
@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 const MTU_BYTES: u32 = 1500;
 /// A frame of the MTU as the buffer counts it: Ethernet header and FCS (IEEE 802.3).
 const FRAME_BYTES: u32 = MTU_BYTES + 18;
-/// The same on the wire: preamble and gap.
+/// A frame of the MTU on the wire, with preamble and gap.
 const WIRE_BYTES: u32 = FRAME_BYTES + 20;
-/// IPv4 and UDP, the shortest there are: TCP has 12 bytes more.
+/// IPv4 and UDP headers, the shortest possible. TCP's is 12 bytes longer.
 const HEADERS: u32 = 28;
-/// How fast a clock may be (IEEE 802.3: 100 ppm).
+/// The speed of the fastest clock allowed (IEEE 802.3: 100 ppm).
 const FASTEST_CLOCK: f64 = 1.0001;
 
 /// A topology, and how many hosts it has.
@@ -45,7 +45,7 @@ fn limit() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// What such a limit is in bytes, at most.
+/// The largest number of bytes that a queue with this limit may hold.
 fn limit_bytes(limit: &Value) -> Option<f64> {
     let packets = limit["packets"]
         .as_f64()
@@ -53,7 +53,7 @@ fn limit_bytes(limit: &Value) -> Option<f64> {
     limit["bytes"].as_f64().or(packets)
 }
 
-/// A switch port's queue, and the room that it has.
+/// A switch port's queue, and the bytes that it has room for.
 fn queue() -> impl Strategy<Value = (Value, f64)> {
     (0..11_usize, limit(), any::<bool>(), any::<bool>()).prop_map(|(kind, limit, in_service, ecn)| {
         let room = limit_bytes(&limit).expect("a limit");
@@ -124,7 +124,7 @@ fn queue() -> impl Strategy<Value = (Value, f64)> {
     })
 }
 
-/// At most the line's rate; disciplines that decide at dequeue have none.
+/// A token bucket or no shaper. Disciplines that decide at dequeue have none.
 fn shaper() -> impl Strategy<Value = Option<Value>> {
     let tbf = (1..20_u64, 2..70_u32, any::<bool>()).prop_map(|(mbps, frames, is_late)| {
         json!({
@@ -147,11 +147,11 @@ fn stack() -> impl Strategy<Value = Value> {
         })
 }
 
-/// What besides the flows to `h0` goes on.
+/// The traffic besides the flows to `h0`.
 #[derive(Clone, Copy, Debug)]
 enum Besides {
     Nothing,
-    /// of the line's rate, in per cent: beyond it, too
+    /// `percent` of the line's rate, which may be more than 100
     Udp {
         percent: u64,
         payload_bytes: u16,
@@ -177,7 +177,7 @@ fn besides() -> impl Strategy<Value = Besides> {
     ]
 }
 
-/// A job, with what it is to be compared with.
+/// A random job, and what its record is checked against.
 #[derive(Clone, Debug)]
 struct Drawn {
     job: Value,
@@ -186,7 +186,7 @@ struct Drawn {
     /// room of a switch port's queue
     room_bytes: f64,
     host_room_bytes: f64,
-    /// what a host takes for a packet, and whether packets may come faster
+    /// a host's processing time per packet, and whether packets may arrive faster than that
     processing_s: f64,
     is_slow: bool,
 }
@@ -227,7 +227,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         job["link"]["rate_bps"] = json!(rate_bps);
         job["link"]["delay_ps"] = json!(delay_us * 1_000_000);
         job["host"]["queue_packets"] = json!(queue_packets);
-        // a host that is slower than its datagrams come has ever more to send
+        // a host that takes longer than the gap between its datagrams has a growing backlog
         let processing_s = if is_slow { 100e-6 } else { 0.5e-6 };
         job["host"]["processing"] = json!({"kind": "constant", "value_ps": seconds(processing_s)});
         job["stacks"] = json!([stack]);
@@ -324,7 +324,7 @@ fn add(job: &mut Value, besides: Besides, hosts: usize, rate_bps: u64) {
     }
 }
 
-/// Ports of hosts have names such as `h3:0`.
+/// The limits that the record must not exceed. Ports of hosts have names such as `h3:0`.
 fn limits(drawn: &Drawn, recorded: &Recorded) -> Limits {
     let ports = recorded.names.iter().find(|(list, _)| *list == "port");
     let room = |name: &String| {
@@ -337,7 +337,7 @@ fn limits(drawn: &Drawn, recorded: &Recorded) -> Limits {
     let payload_share = f64::from(MTU_BYTES - HEADERS) / f64::from(WIRE_BYTES);
     let line_bps = drawn.rate_bps as f64 * payload_share * FASTEST_CLOCK;
     let host_bps = f64::from(MTU_BYTES - HEADERS) * 8.0 / drawn.processing_s;
-    // A host for which small datagrams come too fast has some in hand when the measurement begins.
+    // A slow host may already have a backlog of small datagrams when the measurement begins.
     let payload_bps = if drawn.is_slow {
         line_bps.max(host_bps)
     } else {
@@ -355,7 +355,7 @@ fn cases() -> u32 {
     cases.and_then(|cases| cases.parse().ok()).unwrap_or(60)
 }
 
-/// Whether two runs of the job left the same, row for row.
+/// Checks that two runs of the job have the same record, row for row.
 fn check_equal(one: &Recorded, other: &Recorded, job: &Value) -> Result<(), TestCaseError> {
     prop_assert_eq!(first_difference(one, other), None, "{}", job);
     prop_assert_eq!(one.fingerprint, other.fingerprint, "{}", job);
@@ -363,7 +363,7 @@ fn check_equal(one: &Recorded, other: &Recorded, job: &Value) -> Result<(), Test
     prop_assert_eq!(one.events, other.events, "{}", job);
     for (one, other) in one.tables.iter().zip(&other.tables) {
         for ((name, one), (_, other)) in one.columns.iter().zip(&other.columns) {
-            // as text, where NaN is equal to NaN
+            // compared as text, because NaN is not equal to NaN
             prop_assert_eq!(
                 format!("{one:?}"),
                 format!("{other:?}"),
@@ -407,7 +407,7 @@ proptest! {
         check_equal(&ahead, &by_events, &drawn.job)?;
     }
 
-    /// A run in several regions of its network is the run in one.
+    /// A run in several regions has the same record as the run in one.
     #[test]
     fn regions_change_nothing(drawn in drawn()) {
         let one = run(&drawn.job);

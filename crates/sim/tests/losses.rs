@@ -1,4 +1,4 @@
-//! Losses that no queue decides.
+//! Losses that are not a queue discipline's decision.
 
 mod common;
 
@@ -31,7 +31,7 @@ fn told_apart(mut job: Value) {
     let lost = |i: &usize| (reason[*i] - 4.0).abs() < 0.5;
     let lost: Vec<usize> = (0..reason.len()).filter(lost).collect();
     assert!(lost.len() < reason.len(), "the queue drops as well");
-    // runs of 4 in a row at the port, and 10 ms of none behind each
+    // losses come in runs of 4 consecutive packets at the port, with 10 ms of no loss after each run
     for run in lost.chunks_exact(4) {
         assert!((arrival[run[3]] - arrival[run[0]] - 3.0).abs() < 0.5);
     }

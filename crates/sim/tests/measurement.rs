@@ -7,8 +7,7 @@ use fairport_sim::Recorded;
 use fairport_units::{Duration, Instant};
 use serde_json::{Value, json};
 
-/// Endless flows from `a` to `b` that start at these times, with hosts that take no time for a packet and
-/// clocks that are exact.
+/// Endless flows from `a` to `b` that start at these times. Hosts take no processing time, and clocks are exact.
 fn flows_that_start_at(starts_s: &[f64]) -> Value {
     let mut job = single_flow();
     job["duration_ps"] = json!(seconds(0.2));
@@ -26,7 +25,7 @@ fn flows_that_start_at(starts_s: &[f64]) -> Value {
     job
 }
 
-/// Bytes that a flow's receiver got within the measurement, from its goodput.
+/// Bytes that each flow's receiver received within the measurement, computed from its goodput.
 fn measured_bytes(results: &Recorded) -> Vec<f64> {
     let span_s = (results.measure_to - results.measure_from).as_secs_f64();
     let goodput = column(results, "flows", "goodput_bps");
@@ -36,8 +35,8 @@ fn measured_bytes(results: &Recorded) -> Vec<f64> {
 #[test]
 fn without_a_given_begin_it_begins_when_the_last_flow_is_established() {
     let job = flows_that_start_at(&[0.0, 0.003, 0.001]);
-    // SYN and SYN-ACK: 80 us in each host, 25 us in the switch, and two links; with 20 bytes of options and
-    // Ethernet's 38 they are 98 bytes
+    // SYN and SYN-ACK each take 80 us in each host, 25 us in the switch, and two links. With 20 bytes of options
+    // and Ethernet's 38 they have 98 bytes.
     let handshake_ns = 2 * (2 * 80_000 + 25_000 + 2 * 98 * 8);
     let begin = Instant::from_ms(3) + Duration::from_ns(handshake_ns);
     let runs = [
@@ -46,7 +45,7 @@ fn without_a_given_begin_it_begins_when_the_last_flow_is_established() {
         run_in_regions(&job, 2, true),
     ];
     for results in runs {
-        // the flows that were there before have some packets in front of the SYN
+        // packets of the flows that started before may be queued in front of the SYN
         let waited = results.measure_from - begin;
         assert!(waited < Duration::from_ms(1), "{waited:?}");
         let established = column(&results, "flows", "established_s");
@@ -56,14 +55,14 @@ fn without_a_given_begin_it_begins_when_the_last_flow_is_established() {
         assert_eq!(results.measure_to, Instant::from_ms(200));
         let delivered = column(&results, "flows", "delivered_bytes");
         let measured = measured_bytes(&results);
-        // the last flow has sent nothing before, the others have
+        // before the measurement the last flow has delivered nothing, but the others have
         assert!((measured[1] - delivered[1]).abs() < 0.5);
         for before in [0, 2] {
             let missing = delivered[before] - measured[before];
             assert!(missing > 10_000.0 && missing < 400_000.0, "{missing}");
         }
     }
-    // of a single flow nothing is in front
+    // nothing is queued in front of a single flow's SYN
     let alone = run(&flows_that_start_at(&[0.003]));
     assert_eq!(alone.measure_from, begin);
 }

@@ -1,6 +1,6 @@
 //! The estimate of memory, compared with what runs allocate.
 
-#![allow(unsafe_code)] // an allocator that counts cannot be written without
+#![allow(unsafe_code)] // an allocator that counts needs it
 
 mod common;
 
@@ -12,11 +12,11 @@ use fairport_plan::{Job, Plan};
 use fairport_sim::{Simulation, memory_bytes};
 use serde_json::{Value, json};
 
-/// The system's allocator, with a count of what a thread has allocated and of the most that it had.
+/// The system's allocator, with a count per thread of the bytes allocated now, and of their maximum so far.
 struct Counting;
 
 thread_local! {
-    // of the thread of one test: others allocate meanwhile
+    // one count per thread, because tests on other threads allocate meanwhile
     static NOW: Cell<isize> = const { Cell::new(0) };
     static MOST: Cell<isize> = const { Cell::new(0) };
 }
@@ -27,7 +27,7 @@ fn count(bytes: isize) {
     MOST.set(MOST.get().max(now));
 }
 
-// SAFETY: every call is passed on to the system's allocator as it came.
+// SAFETY: every call is passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size().cast_signed());
@@ -39,7 +39,8 @@ unsafe impl GlobalAlloc for Counting {
         unsafe { System.dealloc(pointer, layout) }
     }
 
-    // the system moves or cuts large blocks by their pages: they are not there twice
+    // The system moves or truncates large blocks by remapping their pages, so the old and the new block do not
+    // count at the same time.
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         count(new_size.cast_signed() - layout.size().cast_signed());
         unsafe { System.realloc(pointer, layout, new_size) }
@@ -49,7 +50,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What was estimated over the most that was allocated, and that in bytes.
+/// The estimate divided by the maximum that a run allocated, and that maximum in bytes.
 fn estimated_over_needed(job: &Value) -> (f64, usize) {
     let job: Job = serde_json::from_value(job.clone()).expect("a job");
     let before = NOW.get();
@@ -64,7 +65,7 @@ fn estimated_over_needed(job: &Value) -> (f64, usize) {
     (estimate as f64 / needed as f64, needed)
 }
 
-/// What is allocated when so many short flows, one after the other, are over.
+/// The bytes still allocated after this many short flows, one after the other, are over.
 fn left_of(flows: u64) -> f64 {
     let mut job = outcast();
     job["duration_ps"] = json!(flows * 500_000_000 + seconds(0.1));
@@ -96,10 +97,10 @@ fn left_of(flows: u64) -> f64 {
 
 #[test]
 fn of_a_flow_that_is_over_the_records_are_left() {
-    // powers of two: vectors that double have no room to spare
+    // powers of two, so that vectors that double their capacity have none to spare
     let per_flow = (left_of(8192) - left_of(4096)) / 4096.0;
     println!("{per_flow:.0} bytes per flow");
-    // its connection would take thousands of bytes, and its routes 224
+    // a connection that was not freed would add thousands of bytes, and routes that were not released 224
     assert!((100.0..450.0).contains(&per_flow), "{per_flow}");
 }
 
@@ -125,7 +126,7 @@ fn the_estimate_is_enough_and_not_far_from_what_is_needed() {
             "sizes": {"points": [[10_000, 1_000_000_000]], "unit_bytes": 1},
         },
     }]);
-    // a flow that has lost packets gives back what it had, too; a few lose their SYN and wait for a second
+    // A flow that has lost packets is also given up when it is over. A few flows lose their SYN and wait for a second.
     let mut lossy = many.clone();
     lossy["losses"] =
         json!([{"kind": "random", "at": "all-of-switches", "probability_ppb": 2_000_000}]);

@@ -5,9 +5,9 @@ mod common;
 use common::{column, run, seconds, single_flow};
 use serde_json::json;
 
-/// One flow with a window of so many segments over a gigabit and about 0.5 ms, which 45 would fill:
-/// goodput in bit/s, and the most that waited at the sender's NIC, in bytes. The host needs
-/// `processing_us` for a segment and the NIC 12.3 us.
+/// Runs one flow over 1 Gbit/s and a round trip of about 0.5 ms, which a window of 45 segments would fill. Returns
+/// its goodput in bit/s and the longest queue of any port, in bytes. The host takes `processing_us` per segment
+/// and the NIC 12.3 us.
 fn flow_with(offload: bool, window_segments: u64, processing_us: u64) -> (f64, f64) {
     let mut job = single_flow();
     job["duration_ps"] = json!(seconds(0.5));
@@ -29,8 +29,8 @@ fn flow_with(offload: bool, window_segments: u64, processing_us: u64) -> (f64, f
 
 #[test]
 fn a_burst_reaches_the_nic_as_a_whole() {
-    // the initial window of 10 is one burst, of which the NIC sends the first while the others wait;
-    // handled one by one they come more slowly than it sends
+    // The initial window of 10 is one burst: the NIC sends the first segment while the others wait. If the host
+    // handles segments one by one, they reach the NIC more slowly than it sends them.
     let (_, waits_bytes) = flow_with(true, 40, 13);
     assert!(waits_bytes >= 9.0 * 1518.0, "{waits_bytes}");
     let (_, waits_bytes) = flow_with(false, 40, 13);

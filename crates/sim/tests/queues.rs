@@ -1,11 +1,11 @@
-//! Queue disciplines in a run: what they do to TCP, and that the tables agree with each other.
+//! Queue disciplines in a run: their effect on TCP, and the agreement between the tables.
 
 mod common;
 
 use common::{column, outcast, run, seconds};
 use serde_json::{Value, json};
 
-/// 15 DCTCP flows to one receiver through queues of this kind.
+/// A job with 15 DCTCP flows to one receiver through queues of this kind.
 fn dctcp_through(queue: Value) -> Value {
     let mut job = outcast();
     job["duration_ps"] = json!(seconds(0.3));
@@ -42,7 +42,7 @@ fn dctcp_keeps_the_queue_near_k_and_loses_nothing_after_its_start() {
     assert!((12.0..36.0).contains(&packets), "{packets} packets");
 }
 
-/// A job's queue of each kind that decides at dequeue, small enough to drop and to mark.
+/// The queue setting for each discipline that decides at dequeue, small enough that it drops and marks.
 fn schedulers() -> Vec<Value> {
     vec![
         json!({"kind": "sfq", "limit_packets": 40, "buckets": 4, "seed": 0, "placed": []}),
@@ -87,7 +87,7 @@ fn whatever_a_scheduler_drops_when_the_tables_agree_and_the_line_is_full() {
 
 #[test]
 fn a_drop_row_counts_from_its_packets_own_arrival() {
-    // DRR drops packets that came earlier than the one that arrives: no arrival is dropped twice
+    // DRR may drop a queued packet instead of the one that arrives. No arrival is dropped twice.
     let queue = json!({
         "kind": "drr", "limit": {"bytes": 16_384}, "quantum_bytes": null,
     });
@@ -107,7 +107,7 @@ fn a_drop_row_counts_from_its_packets_own_arrival() {
 
 #[test]
 fn who_shares_a_bucket_of_sfq_shares_its_part_of_the_line() {
-    // h1 alone in one of two buckets, everybody else in the other: half the line for h1
+    // h1 is alone in one of two buckets and all other hosts share the other, so h1 gets half the line
     let others: Vec<String> = (2..16).map(|n| format!("h{n}")).collect();
     let mut job = outcast();
     job["duration_ps"] = json!(seconds(1.0));

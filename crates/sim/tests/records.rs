@@ -1,4 +1,4 @@
-//! What a record says, computed by hand.
+//! The contents of a record, compared with values computed by hand.
 
 #![expect(
     clippy::float_cmp,
@@ -11,7 +11,7 @@ use common::{column, flow, outcast, run, seconds};
 use fairport_record::Recorded;
 use serde_json::{Value, json};
 
-/// Senders of UDP to `h0`, at one switch: so many bytes of payload, bit/s of payload each.
+/// UDP senders to `h0` at one switch, each with `rate_bps` of payload in datagrams of `payload_bytes`.
 fn datagrams(senders: usize, payload_bytes: u64, rate_bps: u64) -> Value {
     let mut job = outcast();
     job["topology"] = json!({"kind": "star", "hosts": senders + 1});
@@ -44,7 +44,7 @@ fn a_packets_size_is_what_the_buffer_counts_for_it() {
         assert!(!sizes.is_empty(), "{table} has no rows");
         assert!(sizes.iter().all(|size| *size == frame_bytes), "{table}");
     }
-    // and the limit of 10 460 bytes is ten of them
+    // ten of these frames fill the limit of 10 460 bytes
     let most = column(&recorded, "ports", "queue_max_bytes");
     assert!(most.contains(&(10.0 * frame_bytes)), "{most:?}");
 }
@@ -56,7 +56,7 @@ fn a_datagrams_sequence_number_counts_the_bytes_before_it() {
     let recorded = run(&job);
     let flows = column(&recorded, "drops", "flow");
     let numbers = column(&recorded, "drops", "seq");
-    // all datagrams have the same way, so they are dropped in the order in which they were sent
+    // all datagrams of a flow take the same path, so they are dropped in the order in which they were sent
     for flow in [0.0, 1.0] {
         let rows = (0..flows.len()).filter(|row| flows[*row] == flow);
         let lost: Vec<f64> = rows.map(|row| numbers[row]).collect();
@@ -68,8 +68,8 @@ fn a_datagrams_sequence_number_counts_the_bytes_before_it() {
 
 #[test]
 fn what_a_host_has_yet_to_send_at_the_end_is_not_dropped_within_the_run() {
-    // The application writes a datagram each 8 us, the host takes 100 us for one: at the end of the
-    // run most are still to be processed, and the NIC, which is slower still, will drop many.
+    // The application writes a datagram every 8 us, and the host takes 100 us to process one. At the end of the
+    // run most are still to be processed, and the NIC, which is slower still, will drop many of them.
     let mut job = datagrams(2, 100, 100_000_000);
     job["duration_ps"] = json!(seconds(0.1));
     job["link"]["rate_bps"] = json!(10_000_000);

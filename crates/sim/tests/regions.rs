@@ -7,7 +7,7 @@ use fairport_plan::Plan;
 use fairport_sim::{Pilot, Simulation};
 use serde_json::{Value, json};
 
-/// How far a run on two cores has come when it is found that it pays to cut it, and into how many regions.
+/// The simulated time at which the pilot decides to cut a run on two cores, and the number of regions.
 fn cut(job: Value) -> Option<(f64, u16)> {
     let plan = Plan::new(serde_json::from_value(job).expect("a job")).expect("a possible job");
     let mut pilot = Pilot::new(&plan, 2);
@@ -20,7 +20,7 @@ fn cut(job: Value) -> Option<(f64, u16)> {
     None
 }
 
-/// Each host of a k = 4 fat-tree sends to the one half the hosts away: the first at once, the others later.
+/// Each host i of a k = 4 fat-tree sends to host i + 8 (modulo 16). The first starts at once, the others later.
 fn all_to_all_halves(later_s: f64, duration_s: f64) -> Value {
     let mut job = outcast();
     let mut flows: Vec<Value> = (0..16)
@@ -37,7 +37,7 @@ fn all_to_all_halves(later_s: f64, duration_s: f64) -> Value {
 
 #[test]
 fn a_run_whose_load_grows_is_cut_once_it_pays() {
-    // one flow does little in the lookahead of some 26 us: 0.2 million packet-hops take it 0.3 s
+    // one flow has few packet-hops within the lookahead of about 26 us: 0.2 million of them take it 0.3 s
     let (cut_s, regions) = cut(all_to_all_halves(0.5, 50.0)).expect("it pays");
     assert_eq!(regions, 2);
     assert!(0.5 < cut_s && cut_s < 2.0, "{cut_s}");

@@ -1,4 +1,4 @@
-//! Requests and answers on one connection: response times computed by hand, and what TCP adds.
+//! Requests and responses on one connection: response times computed by hand, and what TCP adds to them.
 
 mod common;
 
@@ -10,13 +10,13 @@ const RATE_BPS: f64 = 1e9;
 const HOST_S: f64 = 10e-6;
 const SWITCH_S: f64 = 25e-6;
 
-/// From one application to the other, over the two links of an empty network: an IP packet.
+/// The time of an IP packet from one application to the other, over the two links of an empty network.
 fn packet_s(ip_bytes: f64) -> f64 {
     // IEEE 802.3 adds 38 bytes
     2.0 * HOST_S + SWITCH_S + 2.0 * (ip_bytes + 38.0) * 8.0 / RATE_BPS
 }
 
-/// The same of a segment with timestamps.
+/// The time of a TCP segment with timestamps from one application to the other.
 fn segment_s(payload: f64) -> f64 {
     packet_s(payload + 52.0)
 }
@@ -25,7 +25,7 @@ fn of_size(bytes: u64) -> Value {
     json!({"points": [[bytes, 1_000_000_000]], "unit_bytes": 1})
 }
 
-/// `a` asks `b`, each time `think_s` after it was answered; nothing is drawn.
+/// `a` sends requests to `b`, each `think_s` after the last response; nothing is random.
 fn job(request_bytes: u64, response_bytes: u64, think_s: f64) -> Value {
     let mut job = single_flow();
     let end = |host| json!([{"host": host, "stack": 0}]);
@@ -39,7 +39,7 @@ fn job(request_bytes: u64, response_bytes: u64, think_s: f64) -> Value {
         },
     }]);
     job["queue"]["limit"]["bytes"] = json!(1_000_000);
-    // longer than an ACK is delayed while the client thinks
+    // longer than the delay of an ACK while the client thinks
     job["stacks"][0]["overrides"]["rto_min_ps"] = json!(seconds(0.2));
     job["link"]["clock_error_ppb"] = json!(0);
     job["host"]["delay_ps"] = json!(seconds(HOST_S));
@@ -58,8 +58,8 @@ fn a_response_takes_both_ways_and_the_first_one_a_handshake_more() {
     job["workloads"][0]["pattern"]["requests"] = json!(20);
     let results = run(&job);
     let both_ways = segment_s(100.0) + segment_s(1000.0);
-    // SYN and SYN-ACK have 20 bytes of options; a new connection acknowledges the request at once,
-    // and the answer waits behind that ACK. From then on ACKs ride on data.
+    // SYN and SYN-ACK have 20 bytes of options. A new connection acknowledges the request at once, and the
+    // response waits behind that ACK. From then on ACKs are carried by data.
     let first = 2.0 * packet_s(60.0) + both_ways + (52.0 + 38.0) * 8.0 / RATE_BPS;
     let times = requests(&results, "response_s");
     assert_eq!(times.len(), 20);
@@ -71,7 +71,7 @@ fn a_response_takes_both_ways_and_the_first_one_a_handshake_more() {
     for (end, next) in ends.iter().zip(&starts[1..]) {
         assert!((next - end - 0.01).abs() < 1e-10);
     }
-    // one flow, from the server to the client: 20 requests and 20 answers, a segment each
+    // one flow, from the server to the client: 20 requests and 20 responses of one segment each
     assert_eq!(column(&results, "flows", "src"), [1.0]);
     assert_eq!(column(&results, "flows", "delivered_bytes"), [20_000.0]);
     assert_eq!(column(&results, "flows", "segments_sent"), [40.0]);
@@ -96,7 +96,7 @@ fn after_idle_an_answer_of_30_segments_takes_a_round_trip_more_where_the_stack_s
     for time in later(false) {
         assert!((time - at_once).abs() < 1e-9, "{time} {at_once}");
     }
-    // 10 segments, and then 20: the last one leaves when the tenth's ACK is back
+    // 10 segments and then 20: the last one is sent when the ACK of the tenth has arrived
     let ten = 9.0 * 1538.0 * 8.0 / RATE_BPS;
     let round_trip = segment_s(1448.0) + segment_s(0.0) + 2.0 * way_s;
     for time in later(true) {
@@ -105,7 +105,7 @@ fn after_idle_an_answer_of_30_segments_takes_a_round_trip_more_where_the_stack_s
     }
 }
 
-/// 4 servers and 12 clients of 2 connections each, with sizes and times that are drawn.
+/// 4 servers and 12 clients with 2 connections each; sizes and times are random.
 fn many() -> Value {
     let mut many = outcast();
     let ends = |hosts: std::ops::Range<usize>| -> Value {
@@ -134,7 +134,7 @@ fn what_is_asked_for_is_answered_once_even_where_requests_and_answers_are_lost()
         json!([{"kind": "random", "at": "all-of-switches", "probability_ppb": 10_000_000}]);
     job["workloads"][0]["stop_ps"] = json!(seconds(0.5));
     job["duration_ps"] = json!(seconds(2.0));
-    let results = run(&job); // conservation packet by packet is asserted in there
+    let results = run(&job); // asserts the conservation of every flow's packets
     assert!(
         requests(&results, "end_s")
             .iter()
@@ -157,7 +157,7 @@ fn what_is_asked_for_is_answered_once_even_where_requests_and_answers_are_lost()
         by_flow(requests(&results, "flow"), answers),
         column(&results, "flows", "delivered_bytes")
     );
-    // both ends' timeouts have rows, and both ends' are counted
+    // the timeouts of both ends have rows and are counted
     let rows = column(&results, "timeouts", "flow");
     assert!(!rows.is_empty());
     let ones = vec![1.0; rows.len()];
@@ -167,7 +167,7 @@ fn what_is_asked_for_is_answered_once_even_where_requests_and_answers_are_lost()
 #[test]
 fn servers_are_dealt_out_in_turn_and_none_to_itself() {
     let results = run(&many());
-    // h3 is server and client: its two connections go to h0 and h1, the next host's to h2 and h3
+    // h3 is server and client. Its two connections go to h0 and h1, and those of h4 go to h2 and h3.
     let hosts = |name| {
         let column = column(&results, "flows", name);
         column.into_iter().map(|host| host as u32)

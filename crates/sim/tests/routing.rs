@@ -1,4 +1,4 @@
-//! Routing as a run shows it: who is in which hop class, and what becomes of the outcast.
+//! The effect of routing on a run: which flow is in which hop class, and what becomes of the outcast.
 
 mod common;
 
@@ -42,7 +42,7 @@ fn equal_length_routing_gives_the_outcast_its_share() {
     assert!(before < 0.5 && after > 2.0 * before, "{before} and {after}");
 }
 
-/// What left by each port when one flow had the network to itself for 0.1 s.
+/// The packets that each port sent when one flow had the network to itself for 0.1 s.
 fn packets_by_port(routing: Value, sender: &str) -> impl Fn(&str) -> f64 {
     let mut job = outcast_by(routing);
     job["duration_ps"] = json!(common::seconds(0.1));
@@ -56,7 +56,7 @@ fn packets_by_port(routing: Value, sender: &str) -> impl Fn(&str) -> f64 {
 
 #[test]
 fn packets_that_draw_a_path_each_use_every_way() {
-    // 4 ways of 6 links, of which 2 begin at each upward port of the sender's edge switch
+    // there are 4 paths of 6 links; 2 of them use each upward port of the sender's edge switch
     for (routing, sender, edge) in [
         (json!("spray"), "h15", "edge3.1"),
         (equal_length("packet"), "h15", "edge3.1"),
@@ -82,6 +82,6 @@ fn hosts_of_a_bcube_pass_on_what_is_for_others() {
     hops.sort_by(f64::total_cmp);
     assert_eq!((&hops[..6], &hops[6..]), (&[2.0; 6][..], &[4.0; 9][..]));
     let total: f64 = column(&results, "flows", "goodput_bps").iter().sum();
-    // more than one port's worth: the receiver has two
+    // more than the rate of one port, because the receiver has two
     assert!(total > 1e9, "{total}");
 }

@@ -1,12 +1,12 @@
-//! What one flow does on a clean path, computed by hand.
+//! One flow on a clean path, compared with values computed by hand.
 
 mod common;
 
 use common::{column, run, seconds, single_flow};
 use serde_json::json;
 
-/// One flow at `rate_bps` over a path of `delay_s` a link, with a buffer of the bandwidth-delay
-/// product and more; its goodput in the run's second half, as a share of the payload's rate.
+/// Runs one flow at `rate_bps` over a path with a delay of `delay_s` per link and a buffer larger than the
+/// bandwidth-delay product. Returns its goodput in the run's second half, as a share of the line's payload rate.
 fn share_of_payload_rate(rate_bps: u64, delay_s: f64, mtu_bytes: u32, duration_s: f64) -> f64 {
     let mut job = single_flow();
     let bdp_bytes = (rate_bps as f64 * 4.0 * delay_s / 8.0) as u64;
@@ -71,7 +71,7 @@ fn a_finite_flow_delivers_its_size_and_ends() {
 
 #[test]
 fn only_a_flow_that_has_delivered_its_size_has_a_completion_time() {
-    // one is stopped, one has more to send than the run has time for, and one is complete
+    // one flow is stopped, one has more to send than fits into the run, and one completes
     let mut job = single_flow();
     let mut flows = vec![job["flows"][0].clone(); 3];
     flows[0]["stop_ps"] = json!(seconds(0.1));
@@ -125,8 +125,8 @@ fn a_flow_of_one_segment_is_complete_after_one_and_a_half_round_trips() {
 
 #[test]
 fn an_event_is_a_packet_at_a_port_or_a_timer_that_had_something_to_do() {
-    // two segments, of which the second waits for the acknowledgement of the first: this comes at once or
-    // is held back for 40 ms; the retransmission timer is set in both cases and never expires
+    // The second of two segments waits for the ACK of the first, which comes at once or is delayed by 40 ms.
+    // The retransmission timer is set in both cases and never expires.
     for (policy, timers) in [("every-segment", 0), ("delayed", 1)] {
         let mut job = single_flow();
         job["flows"][0]["size_bytes"] = json!(2_000);

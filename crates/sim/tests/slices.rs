@@ -1,4 +1,4 @@
-//! A run goes on in slices: how long they are, and how far the run says that it has come.
+//! A run advances in slices: how long a slice is, and how far the run reports that it has come.
 
 mod common;
 
@@ -17,10 +17,10 @@ fn simulation(job: &Value, regions: u16) -> Simulation {
 fn a_slice_goes_on_for_the_packet_hops_that_it_is_given() {
     let mut job = outcast();
     job["duration_ps"] = json!(seconds(0.05));
-    // so that a stretch, a thousand lookaheads, is two milliseconds and not thirty
+    // a short lookahead, so that a stretch (a thousand lookaheads) takes two milliseconds instead of thirty
     job["switch"]["processing_delay_ps"] = json!(1_000_000);
     let in_all = run(&job).packet_hops;
-    // without a choice, a run of several regions tries which way is faster
+    // `None`: a run of several regions tries whether it is faster in parallel or on one thread
     for (regions, at_once) in [(1, None), (2, Some(false)), (2, Some(true)), (2, None)] {
         let mut run = simulation(&job, regions);
         if let Some(at_once) = at_once {
@@ -35,7 +35,7 @@ fn a_slice_goes_on_for_the_packet_hops_that_it_is_given() {
             if has_ended {
                 break;
             }
-            // a stretch of several regions is not cut in its middle
+            // with several regions, a slice ends only between two stretches
             let most = if regions == 1 {
                 5000..=5100
             } else if at_once == Some(true) {
@@ -70,8 +70,8 @@ fn a_run_says_how_far_it_has_come() {
     while !run.advance(2000) {
         let now = run.simulated();
         assert!(before < now && now <= Duration::from_ms(50), "{now:?}");
-        // flows start within the first 10 ms; then the full line makes about 150,000 packet-hops
-        // per 100 ms, so that 2000 take 1 to 5 ms
+        // Flows start within the first 10 ms. From then on the busy bottleneck makes about 150,000 packet-hops
+        // per 100 ms, so 2000 of them take 1 to 5 ms.
         assert!(
             now.as_ps() - before.as_ps() < seconds(0.01),
             "{now:?} after {before:?}"
@@ -94,7 +94,7 @@ fn where_no_packet_moves_a_slice_is_so_many_steps() {
         assert_eq!(run.packet_hops(), 0);
         slices += 1;
     }
-    // 1000 samples, and the few samples of the series and the end
+    // 1000 queue samples, the few samples of the series, and the end of the run
     assert!((90..=110).contains(&slices), "{slices}");
 }
 
@@ -114,7 +114,7 @@ fn a_datagram_takes_its_way_and_the_last_one_ends_its_flow() {
     job["flows"] = json!([datagrams]);
     let results = run(&job);
     let get = |name| common::column(&results, "flows", name)[0];
-    // ten of 1000 bytes, 1 ms apart, and one of what is left
+    // ten datagrams of 1000 bytes, 1 ms apart, and one with the remaining 500
     assert!((get("segments_sent") - 11.0).abs() < 1e-9);
     assert!((get("delivered_bytes") - 10_500.0).abs() < 1e-9);
     // 80 us in each host, 25 us in the switch, two links of 1 Gbit/s; UDP and IPv4 are 28 bytes, and

@@ -1,12 +1,12 @@
-//! What a flow has waiting in its own host, with the small-queue limit and without.
+//! How much data of a flow waits in its own host, with the small-queue limit and without.
 
 mod common;
 
 use common::{column, run, seconds, single_flow};
 use serde_json::json;
 
-/// One flow of today's Linux, whose own link of 100 Mbit/s is its bottleneck, over a round trip of 4 ms:
-/// goodput in bit/s, the longest round trip in s, and the most that waited in the host, in bytes.
+/// Runs one flow of today's Linux over a round trip of 4 ms; the host's own link of 100 Mbit/s is the bottleneck.
+/// Returns the goodput in bit/s, the longest round trip in s, and the longest queue of any port, in bytes.
 fn flow_with(small_queue: bool) -> (f64, f64, f64) {
     let mut job = single_flow();
     job["duration_ps"] = json!(seconds(3.0));
@@ -32,8 +32,9 @@ fn the_limit_keeps_the_hosts_queue_short_at_the_same_goodput() {
     let payload_bps = 1e8 * 1448.0 / 1538.0;
     assert!(goodput_bps > 0.99 * payload_bps, "{goodput_bps}");
     assert!(goodput_without > 0.99 * payload_bps, "{goodput_without}");
-    // in slow start 200 % of the window in a round trip: 2 ms of the line and what the window is above
-    // the line; without a limit, the window that 1000 packets of NIC queue let grow
+    // The limit is 1 ms at the pacing rate, which in slow start is twice the window per round trip: 2 ms at the
+    // line rate, and more where the window exceeds what the line carries. Without the limit, the NIC's queue of
+    // 1000 packets lets the window grow.
     assert!(rtt_s < 0.012, "{rtt_s} s, {waits_bytes} B");
     assert!(rtt_without > 0.1, "{rtt_without} s, {waits_without} B");
     assert!(waits_bytes < waits_without / 5.0);

@@ -1,4 +1,4 @@
-//! Flows that start while the run goes on: what was offered, in what order, and what is left.
+//! Workloads, whose flows start during the run: how much they offer, in what order, and what the tables record.
 
 mod common;
 
@@ -11,7 +11,7 @@ fn ends(hosts: std::ops::Range<usize>) -> Value {
     hosts.map(end).collect()
 }
 
-/// Only a workload, on the tree of the outcast with room in its buffers.
+/// A job with a workload alone, on the outcast's fat-tree with large buffers.
 fn job(senders: &Value, receivers: &Value, plan: &Value) -> Value {
     let mut job = outcast();
     job["queue"]["limit"]["bytes"] = json!(1_000_000);
@@ -55,7 +55,7 @@ fn what_the_flows_sent_arrives_once_each_and_completes() {
     let mut job = job(&ends(0..16), &ends(0..16), &poisson(200_000));
     job["workloads"][0]["stop_ps"] = json!(seconds(0.2));
     job["duration_ps"] = json!(seconds(0.5));
-    let results = run(&job); // conservation packet by packet is asserted in there
+    let results = run(&job); // asserts the conservation of every flow's packets
     let get = |name| column(&results, "flows", name);
     assert!(get("flow").len() > 1000);
     assert_eq!(get("delivered_bytes"), get("size_bytes"));
@@ -128,7 +128,7 @@ fn a_round_of_incast_begins_when_the_last_one_has_arrived() {
         for (end, next) in ends.iter().zip(&starts[1..]) {
             assert!((next - end - 0.001).abs() < 1e-12);
         }
-        // 8 blocks of 64 000 B at the receiver's rate, at least
+        // at least the time of 8 blocks of 64 000 B at the receiver's line rate
         let least_s = 8.0 * 64_000.0 * 8.0 / 1e9 * 1538.0 / 1448.0;
         for completion_s in column(&results, "rounds", "completion_s") {
             assert!(
@@ -162,7 +162,7 @@ fn periodic_transfers_are_launched_every_period_and_one_at_a_time() {
             .all(|(a, b)| (a - b).abs() < 1e-12)
     );
     assert_eq!(starts.len(), 10);
-    // 100 kB take 0.8 ms at 1 Gbit/s and 80 ms at 10 Mbit/s: then each waits for the one before
+    // 100 kB take 0.8 ms at 1 Gbit/s. At 10 Mbit/s they take 80 ms, so each transfer waits for the one before it.
     job["link"]["rate_bps"] = json!(10_000_000);
     job["duration_ps"] = json!(seconds(0.3));
     let results = run(&job);
@@ -178,13 +178,13 @@ fn periodic_transfers_are_launched_every_period_and_one_at_a_time() {
     );
 }
 
-/// Packets may be forwarded ahead only past ports that nothing else enters, and flows that start later may enter any.
+/// Flows that start later may enter any port, so no packet may be forwarded ahead past one.
 #[test]
 fn flows_that_start_later_meet_the_packets_of_those_that_are_there() {
     let mut job = job(&ends(5..16), &ends(0..1), &poisson(50_000));
     job["queue"]["limit"]["bytes"] = json!(16_384);
     job["flows"] = json!([flow("h4", "h0")]);
-    // past ports whose queues have samples nothing is forwarded ahead
+    // nothing is forwarded ahead to ports whose queues are sampled
     job["probes"]["watched_ports"] = json!(1);
     job["duration_ps"] = json!(seconds(0.2));
     let results = run(&job);
@@ -272,7 +272,7 @@ fn users_fetch_pages_of_some_objects_and_think() {
             .iter()
             .all(|size| (2e3..=5e5).contains(size) && size % 500.0 == 0.0)
     );
-    // a page: 4.5 objects; its cycle: 50 ms of thought, 3.5 gaps of 1 ms, and the transfers
+    // A page has 4.5 objects. Its cycle takes 50 ms of think time, 3.5 gaps of 1 ms, and the transfers.
     let pages = sizes.len() as f64 / 4.5;
     let cycle_s = 20.0 * 5.0 / pages;
     assert!((0.0535..0.0535 * 1.1).contains(&cycle_s), "{cycle_s}");

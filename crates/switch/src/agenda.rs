@@ -1,7 +1,7 @@
-//! What hosts do and when: a plan's flows and workloads, for a load over real sockets.
+//! The agenda: what hosts do and when, from a plan's flows and workloads, for a load over real sockets.
 //!
-//! The load asks what is due, does it, and reports what was delivered; workloads go on from there.
-//! Flows have the numbers that the simulation would give them in the order of their starts.
+//! The load asks what is due, does it, and reports what was delivered; workloads continue from there. Flows have the
+//! same numbers as in the simulation if they start in the same order.
 
 use fairport_net::Topology;
 use fairport_net::stream::Stream;
@@ -12,18 +12,18 @@ use fairport_plan::{FlowFactory, Parts, Plan};
 use fairport_record::Table;
 use fairport_units::Instant;
 
-/// Something for the hosts to do.
+/// A task for the hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// A flow opens its connection, or begins to send datagrams.
+    /// A flow opens its connection, or begins to send datagrams. The field is the number of the flow.
     Open(u32),
-    /// An application of an open connection has so many bytes more to send.
+    /// The application on one side of an open connection sends more bytes. The fields are flow, side and bytes.
     Write(u32, Side, u64),
-    /// A flow's application stops: what it has not sent yet, it never will.
+    /// A flow's application stops: data that was not sent yet is discarded.
     Stop(u32),
 }
 
-/// What hosts do, in order of time.
+/// The tasks of the hosts, in order of time.
 pub struct Agenda {
     topology: Topology,
     factory: FlowFactory,
@@ -32,7 +32,7 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    /// Of a plan, with the flows that it lists.
+    /// The agenda of a plan, with the flows that it lists.
     pub fn new(plan: Plan) -> Self {
         let ports = plan.ports();
         let Parts {
@@ -53,17 +53,17 @@ impl Agenda {
         agenda
     }
 
-    /// The flows that there are so far, by number.
+    /// The flows that exist so far, by number.
     pub fn flows(&self) -> &[Flow] {
         &self.flows
     }
 
-    /// When the next thing is due; [`Instant::NEVER`] if nothing is.
+    /// When the next task is due; [`Instant::NEVER`] if there is none.
     pub fn next_at(&self) -> Instant {
         self.workloads.schedule.next_at()
     }
 
-    /// What is to be done next, if it is due at `now`.
+    /// The next task, if it is due at `now`.
     pub fn pop(&mut self, now: Instant) -> Option<Task> {
         loop {
             let at = self.next_at();
@@ -85,13 +85,13 @@ impl Agenda {
         }
     }
 
-    /// All that one side of a flow has written so far has arrived at the other.
+    /// Everything that one side of a flow has written so far has arrived at the other side.
     pub fn delivered(&mut self, from: Side, flow: u32, now: Instant) {
         let origin = self.flows[flow as usize].spec.origin;
         self.workloads.delivered(from, origin, now, flow);
     }
 
-    /// The source of a flow of datagrams that begins at `now`.
+    /// The source of a flow of datagrams that begins at `now`. None if the flow is not one of datagrams.
     pub fn datagrams(&self, flow: u32, now: Instant) -> Option<DatagramSource> {
         let application = &self.flows[flow as usize].spec.application;
         let stream = Stream::new(self.factory.seed(), "udp", u64::from(flow));
@@ -100,7 +100,7 @@ impl Agenda {
         Some(DatagramSource::new(udp, stream, size_bytes, now))
     }
 
-    /// What workloads have done so far, as tables: rounds and requests.
+    /// The tables of what workloads have done so far: `rounds` and `requests`.
     pub fn tables(&self) -> [Table; 2] {
         self.workloads.log.tables()
     }

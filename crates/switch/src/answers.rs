@@ -1,14 +1,14 @@
-//! How long hosts take: from the delivery of a segment to the ACK that it causes, and from the delivery
-//! of an ACK to the data that it lets out.
+//! Measures how long hosts take: from the delivery of a segment to the ACK that it causes, and from the delivery of an
+//! ACK to the data that it releases.
 //!
-//! The clock starts when the frame's system call begins and stops at the stamp that the kernel gives the
-//! answer as it leaves the host. So neither the lag of the switch nor the time that it takes to read the
-//! answer counts. With veth pairs the receiver's TCP runs inside that system call, on the switch's
-//! processor; what counts besides TCP is the copy of the frame and the two crossings of the veth pair.
+//! The time starts when the frame's system call begins, and ends at the kernel's timestamp of the answer as it leaves
+//! the host. So neither the lag of the switch nor the time to read the answer is included. With veth pairs the
+//! receiver's TCP runs inside that system call, on the switch's processor. The time includes, in addition to TCP, the
+//! copy of the frame and two passages through the veth pair.
 //!
-//! An ACK of new data answers the last segment delivered before it that it acknowledges. A duplicate
-//! ACK answers the last segment delivered before it. Data answers the last ACK delivered before it;
-//! only the first segment that an ACK lets out counts, because the next ones wait for the first.
+//! An ACK of new data answers the last segment delivered before it that it acknowledges. A duplicate ACK answers the
+//! last segment delivered before it. Data answers the last ACK delivered before it. Of the segments that an ACK
+//! releases, only the first counts, because the next ones wait for it.
 
 use std::collections::VecDeque;
 
@@ -16,27 +16,26 @@ use fairport_record::Table;
 use fairport_record::tables::{Answer, Answers};
 use fairport_units::{Duration, Instant};
 
-/// Deliveries without an answer that are kept per flow and end: more than a window of them have none.
+/// Number of unanswered deliveries kept per flow and end. More than a window of them is never unanswered.
 const KEPT: usize = 1024;
 
-/// Kinds of answers.
+/// Kinds of answers: the values of the column `answer`.
 const NEW_ACK: u8 = 0;
 const DUPLICATE: u8 = 1;
 const LATER_DUPLICATE: u8 = 2;
 const DATA: u8 = 3;
 
-/// So many duplicates of an ACK Linux surely sends at once. It counts three, of which the first may
-/// acknowledge new data, too; later ones may wait to be sent as one
-/// (`tcp_comp_sack_delay_ns`).
+/// Number of duplicates of an ACK that Linux certainly sends at once. It counts three, the first of which may also
+/// acknowledge new data; later ones may be held back and sent as one (`tcp_comp_sack_delay_ns`).
 const PROMPT_DUPLICATES: u32 = 2;
 
-/// A frame that has reached its host and has no answer yet.
+/// A frame that has reached its host and is not answered yet.
 #[derive(Clone, Copy)]
 struct Delivery {
     at: Instant,
     late: Duration,
     idle: Duration,
-    /// the byte behind its last one
+    /// the byte after its last one
     end: u32,
 }
 
@@ -45,34 +44,34 @@ struct Delivery {
 struct Ends {
     segments: VecDeque<Delivery>,
     acks: VecDeque<Delivery>,
-    /// the highest ACK that the receiver has sent
+    /// the highest ACK number that the receiver has sent
     acknowledged: Option<u32>,
-    /// duplicates of it
+    /// number of duplicates of that ACK
     duplicates: u32,
 }
 
-/// Pairs frames with what they cause.
+/// Matches frames with the frames that they cause.
 pub(crate) struct AnswerFinder {
     flows: Vec<Ends>,
-    /// when each host last got a frame, by host number
+    /// by host number: when the host last received a frame
     delivered_at: Vec<Option<Instant>>,
     found: Answers,
 }
 
-/// What a frame says of its place in a flow.
+/// A frame's place in a flow.
 #[derive(Clone, Copy)]
 pub(crate) struct Numbers {
     pub(crate) flow: u32,
-    /// of the direction of ACKs
+    /// whether it travels in the direction of ACKs
     pub(crate) is_backward: bool,
     pub(crate) seq: u32,
     pub(crate) ack: u32,
-    /// bytes of the sequence space
+    /// length in the sequence space, in bytes
     pub(crate) length: u32,
 }
 
 impl AnswerFinder {
-    /// No frames yet, for so many hosts.
+    /// A finder without frames yet, for `hosts` hosts.
     pub(crate) fn new(hosts: usize) -> Self {
         Self {
             flows: Vec::new(),
@@ -86,7 +85,7 @@ impl AnswerFinder {
         self.flows.push(Ends::default());
     }
 
-    /// A frame that was due at `due` is handed to its host.
+    /// A frame that was due at `due` is handed to its host at `at`.
     pub(crate) fn delivered(&mut self, due: Instant, at: Instant, host: u32, numbers: Numbers) {
         let before = self.delivered_at[host as usize].replace(at);
         let idle = before.map_or(Duration::NEVER, |before| at.saturating_sub(before));
@@ -108,7 +107,7 @@ impl AnswerFinder {
         });
     }
 
-    /// A frame has left its host.
+    /// A frame left its host at `at`.
     pub(crate) fn answered(&mut self, at: Instant, host: u32, numbers: Numbers) {
         let ends = &mut self.flows[numbers.flow as usize];
         let (kind, frames, cause) = if numbers.is_backward {
@@ -139,7 +138,7 @@ impl AnswerFinder {
 }
 
 impl Ends {
-    /// Which segment an ACK answers, and how many it is the first answer to.
+    /// The segment that an ACK answers, and the number of segments to which it is the first answer.
     fn ack(&mut self, at: Instant, ack: u32) -> (u8, u32, Option<Delivery>) {
         let mut delivered = self.segments.iter().filter(|one| one.at <= at);
         let (kind, cause) = if self.acknowledged.is_none_or(|last| is_before(last, ack)) {
@@ -164,7 +163,7 @@ impl Ends {
         (kind, (before - self.segments.len()) as u32, cause)
     }
 
-    /// Which ACK lets data out, and how many came since the last data.
+    /// The ACK that releases data, and the number of ACKs since the last data.
     fn data(&mut self, at: Instant) -> (u8, u32, Option<Delivery>) {
         let cause = self.acks.iter().rev().find(|one| one.at <= at).copied();
         let before = self.acks.len();
@@ -195,7 +194,7 @@ mod tests {
         finder
     }
 
-    /// A segment of 1000 bytes; segments count from 0.
+    /// A segment of 1000 bytes. Segments are numbered from 0.
     fn segment(number: u32) -> Numbers {
         Numbers {
             flow: 0,
@@ -206,7 +205,7 @@ mod tests {
         }
     }
 
-    /// An ACK of so many segments.
+    /// An ACK of `segments` segments.
     fn ack(segments: u32) -> Numbers {
         Numbers {
             flow: 0,
@@ -217,7 +216,7 @@ mod tests {
         }
     }
 
-    /// Per row: when what was answered was delivered, kind, frames, delay in us.
+    /// Per row: when the answered frame was delivered, kind, frames, and delay in us.
     fn rows(finder: AnswerFinder) -> Vec<(u64, u8, u32, u64)> {
         use fairport_record::column::Column;
         let table = finder.into_table();
@@ -253,7 +252,7 @@ mod tests {
             let at = us(100 + 10 * u64::from(i));
             finder.delivered(at, at, RECEIVER, segment(i));
         }
-        // it leaves after the third segment was delivered, and acknowledges two
+        // it leaves after the third segment was delivered, and acknowledges two segments
         finder.answered(us(130), RECEIVER, ack(2));
         finder.answered(us(400), RECEIVER, ack(3));
         let expected = [(110, NEW_ACK, 2, 20), (120, NEW_ACK, 1, 280)];
@@ -286,7 +285,7 @@ mod tests {
         finder.delivered(us(100), us(100), SENDER, ack(2));
         finder.answered(us(110), SENDER, segment(5));
         finder.answered(us(112), SENDER, segment(6));
-        // an ACK that was delivered after the data had left has not let it out
+        // an ACK that was delivered after the data had left did not release it
         finder.delivered(us(300), us(300), SENDER, ack(3));
         finder.delivered(us(320), us(320), SENDER, ack(4));
         finder.answered(us(310), SENDER, segment(7));

@@ -1,10 +1,10 @@
-//! What the switch is given about its hosts: where they are, and what is late for them.
+//! How hosts are attached to the switch, and the limits that the switch must know.
 
 use std::net::IpAddr;
 
 use fairport_units::Duration;
 
-/// The interface behind which a host is.
+/// A host, and the interface through which it is reached.
 #[derive(Clone, Copy, Debug)]
 pub struct Attachment {
     /// Number of the interface in the switch's network namespace.
@@ -13,16 +13,15 @@ pub struct Attachment {
     pub host: u32,
     /// The host's address.
     pub address: IpAddr,
-    /// A silence of at least this length of one of its senders ends in a timeout: less than the host's
-    /// minimum RTO.
+    /// Minimum silence of one of its senders before a timeout. It must be shorter than the host's minimum RTO.
     pub silence: Duration,
 }
 
-/// What the switch has to know of its hosts.
+/// Limits that the switch must know.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// A frame later than this is part of a stall.
+    /// A frame that is later than this is part of a stall.
     pub tolerated: Duration,
-    /// Connections to these ports are requests: the data of their flows comes back from there.
+    /// First and last port to which connections are requests: the data of such a flow comes back from that port.
     pub request_ports: [u16; 2],
 }

@@ -1,8 +1,8 @@
-//! What passes chosen ports, handed to a thread that writes it.
+//! Captures of the packets at chosen ports, which a separate thread writes.
 //!
-//! The switch copies the first bytes of each frame into a chunk of memory and hands full chunks over; it never
-//! waits. The writer looks for chunks now and then: to wake it would cost the switch a system call. If it
-//! is so late that no chunk is empty, the captures end there, and what would have followed is counted.
+//! The switch copies the first bytes of each frame into a chunk of memory and hands full chunks over; it never waits.
+//! The writer polls for chunks, because waking it would cost the switch a system call. If the writer is so slow that no
+//! chunk is empty, the captures end there, and later packets are only counted.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
@@ -16,34 +16,35 @@ use fairport_units::Instant;
 
 use crate::frames::{FrameId, LONGEST_BYTES};
 
-/// Bytes of a chunk: 300 frames' headers.
+/// Size of a chunk in bytes: the headers of 300 frames.
 const CHUNK_BYTES: usize = 1 << 16;
-/// Packets of a chunk, at most.
+/// Maximum number of packets in a chunk.
 const CHUNK_SIGHTS: usize = 1024;
-/// Chunks in all: a third of a second of two ports at 1 Gbit/s.
+/// Total number of chunks: a third of a second of two ports at 1 Gbit/s.
 const CHUNKS: usize = 256;
-/// How often the writer looks for chunks.
+/// How often the writer polls for chunks.
 const LOOK: Duration = Duration::from_millis(2);
-/// Ethernet with two tags, IP with options or IPv6 with some extension headers, TCP with options.
+/// Bytes kept of each frame: Ethernet with two tags, IP with options or IPv6 with some extension headers, and TCP with
+/// options.
 const HEADER_BYTES: usize = 192;
 
 /// What happens to a packet at a captured port.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
-    /// It arrives.
+    /// The packet arrives.
     Arrived {
-        /// The port of the same node by which it came.
+        /// The port of the same node through which it came.
         ingress: PortId,
-        /// What becomes of it; none: it is accepted, and may be dropped later.
+        /// What happens to it. None: it is accepted, but may be dropped later.
         fate: Option<Admission>,
     },
-    /// Its last bit leaves.
+    /// The last bit of the packet leaves.
     Departed,
-    /// What becomes of an earlier arrival is known. There are no bytes.
+    /// The fate of an earlier arrival is known. There are no bytes.
     Settled {
         /// The number of the arrival at the port, from 1.
         port_arrival: u64,
-        /// What becomes of it.
+        /// What happened to it.
         fate: Admission,
     },
 }
@@ -53,34 +54,34 @@ pub enum Event {
 pub struct Sight<'a> {
     /// The output port.
     pub port: PortId,
-    /// When, from the start of the run.
+    /// When it happened, from the start of the run.
     pub at: Instant,
-    /// What happens to it.
+    /// What happens to the packet.
     pub event: Event,
-    /// The ECN codepoint here. The frame's own may be older.
+    /// The ECN codepoint at this port. The codepoint in the frame may be older.
     pub ecn: Ecn,
-    /// The first bytes of the frame: all headers, and as much more as was asked for.
+    /// The first bytes of the frame: all headers, and more if more was requested.
     pub bytes: &'a [u8],
     /// Length of the whole frame.
     pub wire_bytes: u32,
 }
 
-/// Writes captures, in a thread of its own.
+/// Writes captures. It runs in a thread of its own.
 pub trait Writer: Send + 'static {
-    /// The next packet. Those of one port and one kind are in order of time.
+    /// Writes the next packet. Packets of one port and one kind are in order of time.
     ///
     /// # Errors
-    /// If it cannot be written. Nothing follows.
+    /// If it cannot be written. No further packets follow.
     fn write(&mut self, sight: &Sight<'_>) -> io::Result<()>;
 
-    /// The run is over.
+    /// The run is over: completes the captures.
     ///
     /// # Errors
     /// If something cannot be written.
     fn finish(&mut self) -> io::Result<()>;
 }
 
-/// A packet that was seen at a captured port, while its frame is still there.
+/// A packet that was seen at a captured port and whose frame still exists.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub(crate) port: PortId,
@@ -99,7 +100,7 @@ struct Kept {
     wire_bytes: u16,
 }
 
-/// Packets on the way to the writer.
+/// Packets on their way to the writer.
 #[derive(Debug)]
 struct Chunk {
     kept: Vec<Kept>,
@@ -107,7 +108,7 @@ struct Chunk {
 }
 
 impl Chunk {
-    /// With memory that has been written to, so that no page is missing when the switch fills it.
+    /// An empty chunk. Its memory was written to, so that the switch causes no page faults when it fills it.
     fn new() -> Self {
         let mut bytes = vec![1; CHUNK_BYTES];
         bytes.clear();
@@ -133,19 +134,19 @@ impl Chunk {
     }
 }
 
-/// The switch's end of the way to the writer.
+/// The switch's side of the connection to the writer.
 pub(crate) struct Capturing {
     present: Chunk,
     full: SyncSender<Chunk>,
     empty: Receiver<Chunk>,
-    /// of each frame, at least so many are kept
+    /// at least this many bytes of each frame are kept
     kept_bytes: usize,
     lost: u64,
     thread: JoinHandle<io::Result<()>>,
 }
 
 impl Capturing {
-    /// Starts the writer. Of each frame the headers are kept, and at least the first `snap_bytes`.
+    /// Starts the writer. The headers of each frame are kept, and at least its first `snap_bytes`.
     pub(crate) fn start(writer: impl Writer, snap_bytes: usize) -> io::Result<Self> {
         let (full, chunks) = sync_channel(CHUNKS);
         let (spare, empty) = sync_channel(CHUNKS);
@@ -167,7 +168,7 @@ impl Capturing {
         })
     }
 
-    /// Keeps what was seen of a frame.
+    /// Keeps a packet, with the first bytes of its frame.
     pub(crate) fn push(&mut self, seen: Seen, frame: &[u8]) {
         let bytes = match seen.event {
             Event::Settled { .. } => &[],
@@ -186,7 +187,7 @@ impl Capturing {
         self.present.bytes.extend_from_slice(bytes);
     }
 
-    /// False: there is no empty chunk, or the writer has failed.
+    /// Hands the present chunk to the writer. Returns false if there is no empty chunk or the writer has failed.
     fn hand_over(&mut self) -> bool {
         let Ok(empty) = self.empty.try_recv() else {
             return false;
@@ -195,10 +196,10 @@ impl Capturing {
         self.full.try_send(full).is_ok()
     }
 
-    /// Waits until everything is written. How many packets were not kept.
+    /// Waits until everything is written. Returns the number of packets that were not kept.
     ///
     /// # Errors
-    /// If the writer could not write.
+    /// If the writer failed.
     pub(crate) fn finish(self) -> io::Result<u64> {
         let Self {
             present,
@@ -207,7 +208,7 @@ impl Capturing {
             lost,
             ..
         } = self;
-        // a writer that has failed receives nothing
+        // a writer that has failed does not receive it
         let _ = full.send(present);
         drop(full);
         match thread.join() {
@@ -217,7 +218,7 @@ impl Capturing {
     }
 }
 
-/// Writes chunks until there will be no more.
+/// Writes chunks until the sender is gone.
 fn write(
     mut writer: impl Writer,
     chunks: &Receiver<Chunk>,
@@ -229,7 +230,7 @@ fn write(
                 chunk.sights().try_for_each(|sight| writer.write(&sight))?;
                 chunk.kept.clear();
                 chunk.bytes.clear();
-                // at the end nobody takes it
+                // at the end of the run nobody receives it
                 let _ = spare.try_send(chunk);
             }
             Err(TryRecvError::Empty) => thread::sleep(LOOK),
@@ -245,10 +246,10 @@ mod tests {
     use super::*;
     use crate::frames::Frames;
 
-    /// Counts what it is given, and checks that it is in order.
+    /// Counts the packets that it is given, and checks their order.
     struct Counting {
         seen: Arc<Mutex<Vec<(u64, usize)>>>,
-        /// begins when this is unlocked
+        /// starts when this is unlocked
         gate: Arc<Mutex<()>>,
         fails: bool,
     }
@@ -319,7 +320,7 @@ mod tests {
     fn what_finds_no_room_is_counted_and_nothing_follows_it() {
         let room = (CHUNKS * (CHUNK_BYTES / HEADER_BYTES)) as u64;
         let (lost, got) = pushed(room + 1000, true, false);
-        // the writer may have taken a chunk, but gives none back
+        // the writer may have taken a chunk, but does not return any
         assert_eq!(lost.unwrap(), 1000);
         assert_eq!(got.len() as u64, room + 1);
         assert!(got.windows(2).all(|pair| pair[0].0 < pair[1].0));

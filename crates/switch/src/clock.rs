@@ -1,30 +1,30 @@
-//! The run's time, from the machine's clocks.
+//! The time of the run, from the machine's clocks.
 //!
-//! The run is timed by the monotonic clock. The kernel stamps frames with the time of day, which may be
-//! corrected meanwhile, so the distance between the two is taken anew from time to time.
+//! The run uses the monotonic clock. The kernel's timestamps use the time of day, which may be corrected during the
+//! run, so the difference between the two clocks is measured repeatedly.
 
 use std::time::{Instant as Monotonic, SystemTime, UNIX_EPOCH};
 
 use fairport_units::{Duration, Instant};
 
-/// How often the distance between the two clocks is taken.
+/// How often the difference between the two clocks is measured.
 const SYNCHRONISED_EVERY: Duration = Duration::from_ms(10);
 
-/// Both clocks are read within this time if nothing comes between,
+/// Largest time between the readings of both clocks if nothing interrupted them.
 const UNDISTURBED: Duration = Duration::from_ns(500);
-/// and so often at most.
+/// Maximum number of attempts to read both without interruption.
 const READINGS: u32 = 5;
 
 /// Time since the start of a run.
 pub(crate) struct Clock {
     start: Monotonic,
-    /// time of day at the start, ns
+    /// time of day at the start of the run, in ns
     start_of_day_ns: u64,
     synchronised_at: Instant,
 }
 
 impl Clock {
-    /// A run that starts now.
+    /// The clock of a run that starts now.
     pub(crate) fn start() -> Self {
         let mut clock = Self {
             start: Monotonic::now(),
@@ -35,7 +35,7 @@ impl Clock {
         clock
     }
 
-    /// The present.
+    /// The present time.
     #[inline]
     pub(crate) fn now(&mut self) -> Instant {
         let now = self.elapsed();
@@ -50,7 +50,7 @@ impl Clock {
         Instant::ZERO + Duration::from_ns(self.start.elapsed().as_nanos() as u64)
     }
 
-    /// Reads both clocks, again if something came between the two readings.
+    /// Reads both clocks, and again if something interrupted the two readings.
     #[cold]
     fn synchronise(&mut self) {
         for _ in 0..READINGS {
@@ -67,7 +67,7 @@ impl Clock {
         }
     }
 
-    /// The run's time at a time of day in ns; zero for what was before the run.
+    /// Converts a time of day in ns to the run's time; zero for times before the run.
     #[inline]
     pub(crate) fn at_time_of_day(&self, ns: u64) -> Instant {
         Instant::ZERO + Duration::from_ns(ns.saturating_sub(self.start_of_day_ns))

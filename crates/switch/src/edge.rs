@@ -1,4 +1,4 @@
-//! The edge of the network: what a packet is outside it, what watches it, where packets leave it.
+//! The edge of the network: the content of packets, the observer of the network, and the place where packets leave.
 
 use fairport_net::discipline::Admission;
 use fairport_net::{Access, Arrival, Header, Hosts, NodeId, Observer, Packet, PortId};
@@ -10,13 +10,13 @@ use crate::answers::Numbers;
 use crate::capture::{Event, Seen};
 use crate::frames::FrameId;
 
-/// What a packet of the network is on the outside.
+/// The content of a packet in the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlight {
     pub(crate) frame: FrameId,
     pub(crate) seq: u32,
     pub(crate) ack: u32,
-    /// bytes of the sequence space
+    /// length in the sequence space, in bytes
     pub(crate) length: u16,
     pub(crate) is_backward: bool,
 }
@@ -31,14 +31,14 @@ impl Content for InFlight {
     }
 }
 
-/// Records and logs, and remembers the frames of packets that the network has dropped.
+/// Records and logs packets, and remembers the frames of packets that the network has dropped.
 pub(crate) struct Watcher {
     pub(crate) recorder: Recorder,
     pub(crate) log: PacketLog,
     pub(crate) dropped: Vec<FrameId>,
-    /// by port, where any is: whether it is captured
+    /// by port: whether it is captured; empty if no port is
     pub(crate) is_captured: Vec<bool>,
-    /// what was seen at captured ports since it was taken
+    /// packets seen at captured ports since they were last collected
     pub(crate) seen: Vec<Seen>,
     pub(crate) end: Instant,
 }
@@ -54,7 +54,7 @@ impl Watcher {
         self.is_captured.get(port.0 as usize) == Some(&true)
     }
 
-    /// A packet arrives at a captured port. A port that serves in order of arrival says at once when it leaves.
+    /// Captures a packet's arrival. If the port sends in order of arrival, its departure is known and captured as well.
     fn capture(&mut self, arrival: &Arrival<'_, InFlight>) {
         if arrival.time > self.end {
             return;
@@ -170,7 +170,7 @@ pub(crate) struct Due {
 }
 
 impl Due {
-    /// What it says of its place in its flow.
+    /// The frame's place in its flow.
     pub(crate) fn numbers(&self) -> Numbers {
         Numbers {
             flow: self.flow,
@@ -182,7 +182,7 @@ impl Due {
     }
 }
 
-/// Where packets leave the network.
+/// Collects the packets that leave the network.
 #[derive(Default)]
 pub(crate) struct Exits {
     pub(crate) due: Vec<Due>,

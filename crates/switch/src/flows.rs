@@ -1,40 +1,40 @@
-//! Whose frame it is: from addresses and ports to the flow, its side, and the route of its packets.
+//! Identifies frames: addresses and ports give the flow, its direction, and the route of its packets.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 
 use fairport_wire::FlowKey;
 
-/// What the frames of one direction of a flow are to the network.
+/// One direction of a flow, as the network sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lane {
     /// The flow's number.
     pub(crate) flow: u32,
-    /// What its packets carry at the start of their way.
+    /// The route of its packets, which they carry at the start.
     pub(crate) route: u32,
-    /// Whether they are of the direction of ACKs.
+    /// Whether its packets travel in the direction of ACKs.
     pub(crate) is_backward: bool,
 }
 
 impl Lane {
-    /// A number for each direction of each flow.
+    /// A number that is unique for each direction of each flow.
     #[inline]
     pub(crate) fn index(self) -> u32 {
         2 * self.flow + u32::from(self.is_backward)
     }
 }
 
-/// The flows that are known, and the hosts between which others may come.
+/// The known flows, and the hosts between which others may start.
 #[derive(Default)]
 pub(crate) struct FlowTable {
     lanes: HashMap<FlowKey, Lane>,
-    /// by flow
+    /// by flow: the key of its data
     keys: Vec<FlowKey>,
     hosts: HashMap<IpAddr, u32>,
 }
 
 impl FlowTable {
-    /// Without flows yet, for hosts of these addresses.
+    /// A table without flows yet, for hosts with these addresses.
     pub(crate) fn new(hosts: impl IntoIterator<Item = (IpAddr, u32)>) -> Self {
         Self {
             lanes: HashMap::new(),
@@ -43,19 +43,19 @@ impl FlowTable {
         }
     }
 
-    /// The direction that a frame belongs to, if it is known.
+    /// The direction to which a frame belongs, if it is known.
     #[inline]
     pub(crate) fn lane(&self, key: &FlowKey) -> Option<Lane> {
         self.lanes.get(key).copied()
     }
 
-    /// The hosts between which an unknown flow goes, by number, if both are hosts of the network.
+    /// The numbers of the hosts between which an unknown flow runs, if both are hosts of the network.
     pub(crate) fn hosts_of(&self, key: &FlowKey) -> Option<[u32; 2]> {
         let host = |address: &IpAddr| self.hosts.get(address).copied();
         Some([host(&key.source)?, host(&key.destination)?])
     }
 
-    /// Adds both directions of a flow: `key` is that of its data.
+    /// Adds both directions of a flow. `key` is the key of its data.
     pub(crate) fn add(&mut self, key: FlowKey, flow: u32, routes: [u32; 2]) {
         let [forward, backward] = routes;
         let lane = |route, is_backward| Lane {
@@ -68,7 +68,7 @@ impl FlowTable {
         self.keys.push(key);
     }
 
-    /// The key of each flow's data, by number.
+    /// The key of each flow's data, by number of the flow.
     pub(crate) fn into_keys(self) -> Vec<FlowKey> {
         self.keys
     }

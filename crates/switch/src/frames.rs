@@ -1,4 +1,4 @@
-//! Frames on their way: one buffer each, by number, so that a packet in the network carries four bytes.
+//! Frames on their way through the network. Each has a numbered buffer, so that a packet carries only four bytes.
 
 /// The longest frame: 1500 bytes of IP, Ethernet's header and two VLAN tags.
 pub(crate) const LONGEST_BYTES: usize = 1522;
@@ -12,7 +12,7 @@ struct Buffer {
     bytes: [u8; LONGEST_BYTES],
 }
 
-/// All frames; buffers are used again and never given back.
+/// All frames. Buffers are reused and never released.
 #[derive(Default)]
 pub(crate) struct Frames {
     buffers: Vec<Buffer>,
@@ -20,7 +20,7 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// Room for so many frames without an allocation.
+    /// Room for `frames` frames without further allocation.
     pub(crate) fn with_capacity(frames: usize) -> Self {
         let mut store = Self::default();
         for _ in 0..frames {
@@ -30,7 +30,7 @@ impl Frames {
         store
     }
 
-    /// A copy of a frame. None if it is longer than [`LONGEST_BYTES`] or shorter than two addresses.
+    /// Copies a frame into a buffer. None if it is longer than [`LONGEST_BYTES`] or shorter than two addresses.
     #[inline]
     pub(crate) fn put(&mut self, frame: &[u8]) -> Option<FrameId> {
         if !(12..=LONGEST_BYTES).contains(&frame.len()) {
@@ -63,20 +63,20 @@ impl Frames {
         &buffer.bytes[..usize::from(buffer.length)]
     }
 
-    /// A frame's bytes, to change them.
+    /// A frame's bytes, to be changed.
     #[inline]
     pub(crate) fn bytes_mut(&mut self, id: FrameId) -> &mut [u8] {
         let buffer = &mut self.buffers[id.0 as usize];
         &mut buffer.bytes[..usize::from(buffer.length)]
     }
 
-    /// The frame has left.
+    /// Frees the buffer of a frame that has left.
     #[inline]
     pub(crate) fn free(&mut self, id: FrameId) {
         self.free.push(id);
     }
 
-    /// Frames that have not left.
+    /// Number of frames that have not left.
     #[cfg(test)]
     fn in_use(&self) -> usize {
         self.buffers.len() - self.free.len()

@@ -1,10 +1,10 @@
-//! How well the switch kept its times: without that, a result says nothing.
+//! How punctual the switch was. Without this, its results cannot be trusted.
 
 use fairport_units::{Duration, Instant};
 
 use crate::lag::LagHistogram;
 
-/// A time during which frames left too late.
+/// A period in which frames left too late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
     /// When the first of them was due.
@@ -13,30 +13,30 @@ pub struct Stall {
     pub end: Instant,
 }
 
-/// What the switch measured of itself.
+/// What the switch measured about itself.
 #[derive(Clone, Debug)]
 pub struct Health {
-    /// From each frame's due time to its sending.
+    /// Time from when each frame was due until it was sent.
     pub lag: LagHistogram,
-    /// Frames that were read, and that belong to a flow.
+    /// Frames that were read and belong to a flow.
     pub frames_in: u64,
-    /// Frames that the kernel took.
+    /// Frames that the kernel accepted.
     pub frames_out: u64,
-    /// Frames that it refused.
+    /// Frames that the kernel refused.
     pub send_errors: u64,
     /// Frames that the kernel lost because the ring was full.
     pub ring_losses: u64,
-    /// Frames that are of no host's IP traffic, such as ARP.
+    /// Frames that are not IP traffic of a known host, such as ARP.
     pub ignored: u64,
-    /// Packets at captured ports that the captures lack, because writing them took too long.
+    /// Packets at captured ports that are missing from the captures, because writing was too slow.
     pub capture_losses: u64,
-    /// Times in which frames were later than `tolerated`, in order.
+    /// periods in which frames were later than `tolerated`, in order
     stalls: Vec<Stall>,
     tolerated: Duration,
 }
 
 impl Health {
-    /// Nothing measured yet; a lag of more than `tolerated` is a stall.
+    /// A record without measurements yet. A lag of more than `tolerated` is a stall.
     pub fn new(tolerated: Duration) -> Self {
         Self {
             lag: LagHistogram::default(),
@@ -56,7 +56,7 @@ impl Health {
         self.tolerated
     }
 
-    /// A frame that was due is sent now.
+    /// Records that a frame that was due at `due` is sent at `now`.
     #[inline]
     pub fn sent(&mut self, due: Instant, now: Instant) {
         let lag = now.saturating_sub(due);
@@ -74,12 +74,12 @@ impl Health {
         }
     }
 
-    /// Times in which frames were later than is tolerated, in order and without overlaps.
+    /// Periods in which frames were later than tolerated, in order and without overlaps.
     pub fn stalls(&self) -> &[Stall] {
         &self.stalls
     }
 
-    /// The time inside stalls.
+    /// The total length of all stalls.
     pub fn stalled_for(&self) -> Duration {
         let lengths = self.stalls.iter().map(|stall| stall.end - stall.start);
         lengths.fold(Duration::ZERO, |sum, length| sum + length)

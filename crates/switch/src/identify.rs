@@ -1,4 +1,4 @@
-//! What of a frame the network needs to know.
+//! Extracts the fields of a frame that the network needs.
 
 use fairport_tcp::{Ecn, Flags};
 use fairport_wire::{Captured, FlowKey, Frame, Transport};
@@ -6,19 +6,19 @@ use fairport_wire::{Captured, FlowKey, Frame, Transport};
 use crate::answers::Numbers;
 use crate::flows::Lane;
 
-/// What of a frame the network needs.
+/// The fields of a frame that the network needs.
 pub(crate) struct Identified {
     pub(crate) key: FlowKey,
     pub(crate) size_bytes: u16,
     pub(crate) ecn: Ecn,
     pub(crate) seq: u32,
     pub(crate) ack: u32,
-    /// what it takes of the sequence space
+    /// length in the sequence space, in bytes
     pub(crate) length: u16,
 }
 
 impl Identified {
-    /// What it says of its place in its flow.
+    /// The frame's place in its flow.
     pub(crate) fn numbers(&self, lane: Lane) -> Numbers {
         Numbers {
             flow: lane.flow,
@@ -30,7 +30,7 @@ impl Identified {
     }
 }
 
-/// None if the frame holds no whole packet of IP.
+/// Reads these fields from a frame. None if it does not contain a whole IP packet.
 pub(crate) fn identify(frame: Captured<'_>) -> Option<Identified> {
     let frame = Frame::parse(frame).ok()?;
     let key = frame.network.flow_key().ok()??;

@@ -1,13 +1,13 @@
-//! How late frames leave: a histogram of the time from a frame's due time to its sending.
+//! How late frames leave: a histogram of the time from when a frame was due until it was sent.
 
 use std::time::Duration;
 
 /// Buckets per doubling.
 const STEPS: usize = 8;
-/// Doublings: up to 2^36 ns, about a minute.
+/// Number of doublings: up to 2^36 ns, about a minute.
 const DOUBLINGS: usize = 36;
 
-/// Lags in ns by buckets of an eighth of a doubling: a quantile is exact to 12 %.
+/// Lags in ns, in buckets of an eighth of a doubling. A quantile is exact to 12 %.
 #[derive(Clone, Debug)]
 pub struct LagHistogram {
     counts: [u64; STEPS * DOUBLINGS],
@@ -26,7 +26,7 @@ impl Default for LagHistogram {
 }
 
 impl LagHistogram {
-    /// A frame left so late.
+    /// Adds a frame that left `lag_ns` late.
     #[inline]
     pub fn add(&mut self, lag_ns: u64) {
         self.counts[bucket(lag_ns)] += 1;
@@ -34,7 +34,7 @@ impl LagHistogram {
         self.largest_ns = self.largest_ns.max(lag_ns);
     }
 
-    /// Frames that left.
+    /// Number of frames.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -58,7 +58,7 @@ impl LagHistogram {
     }
 }
 
-/// Lags below 8 ns have a bucket each; above, a doubling has eight.
+/// The bucket of a lag. Lags below 8 ns have one bucket each; above that, each doubling has eight.
 #[inline]
 fn bucket(lag_ns: u64) -> usize {
     if lag_ns < STEPS as u64 {

@@ -1,12 +1,12 @@
 //! The network of a plan in real time, between real Linux hosts.
 //!
-//! Hosts are network namespaces. The other ends of their veth pairs lie in one namespace, in which a
-//! [`Switch`] reads every frame, moves it through the same forwarding core, disciplines, topology and
-//! routing as the simulator does, and sends it to its receiver when it is due. It fills the same tables of
-//! drops, marks and queues, and it measures itself: [`Health`] says how late frames were.
+//! Hosts are network namespaces. The other ends of their veth pairs are in one namespace, where a [`Switch`] reads
+//! every frame, moves it through the simulator's forwarding core, disciplines, topology and routing, and sends it to
+//! its receiver when it is due. It fills the same tables of drops, marks and queues. It also measures itself:
+//! [`Health`] says how late frames were.
 //!
-//! What the switch forwards is IP of the hosts that it was given; ARP and the like are ignored, so
-//! hosts know each other's link-layer addresses beforehand.
+//! The switch forwards only IP packets of the hosts that it was given. ARP and similar traffic is ignored, so hosts
+//! must know each other's link-layer addresses in advance.
 #![cfg(target_os = "linux")]
 
 mod agenda;

@@ -1,8 +1,8 @@
-//! Frames to interfaces, past the interfaces' queueing disciplines (`PACKET_QDISC_BYPASS`).
+//! Sends frames to interfaces, bypassing their queueing disciplines (`PACKET_QDISC_BYPASS`).
 //!
-//! One system call per frame, and not one for many: with veth pairs the receiver's TCP runs inside the
-//! call, so only so is it known when each frame was delivered ([`crate::answers`]), and no frame waits
-//! for what the hosts of other frames do without its lag being counted.
+//! There is one system call per frame. With veth pairs the receiver's TCP runs inside the call. A call for several
+//! frames would hide when each frame was delivered ([`crate::answers`]), and a frame that waits for the work of other
+//! frames' hosts would not count as late.
 #![expect(unsafe_code, reason = "libc's calls are unsafe")]
 
 use std::io;
@@ -13,19 +13,19 @@ use libc::{c_int, sockaddr_ll};
 
 use crate::ring::{check, set};
 
-/// Room for so many bytes that a host on another processor has not taken yet: more than its end of the veth
-/// pair holds (`VETH_RING_SIZE`, 256 frames). A frame that finds no room there is an error.
+/// Room for the bytes that a host on another processor has not taken yet. It exceeds what the host's end of the veth
+/// pair holds (`VETH_RING_SIZE`, 256 frames). A frame that finds no room is an error.
 const UNTAKEN_BYTES: c_int = 4 << 20;
 
-/// The way out to interfaces of a network namespace: a socket bound to each, so that the kernel need not
-/// look for the interface of each frame.
+/// Sockets to the interfaces of a network namespace. Each is bound to one interface, so that the kernel need not look
+/// up the interface of each frame.
 pub(crate) struct Outlet {
     /// by number of the interface
     sockets: Vec<Option<OwnedFd>>,
 }
 
 impl Outlet {
-    /// To these interfaces of the present network namespace.
+    /// Opens sockets to these interfaces of the present network namespace.
     ///
     /// # Errors
     /// Without the privilege `CAP_NET_RAW` in the namespace.
@@ -44,7 +44,7 @@ impl Outlet {
     /// Sends a frame to an interface.
     ///
     /// # Errors
-    /// If the kernel refuses it, or the interface is none of those.
+    /// If the kernel refuses the frame, or the interface is not one of those that were opened.
     #[inline]
     pub(crate) fn send(&self, interface: u32, frame: &[u8]) -> io::Result<()> {
         let socket = self

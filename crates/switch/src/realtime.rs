@@ -1,12 +1,12 @@
-//! What makes the kernel run this thread when something is due: a real-time class, a processor of its
-//! own, memory that stays.
+//! Makes the kernel run this thread when something is due: a real-time class, a processor of its own, and memory that
+//! is not paged out.
 //!
-//! The class is `SCHED_DEADLINE` with a runtime as long as its period, which is all of a processor. A
-//! thread of `SCHED_FIFO` is stopped when it has taken 95 % of a second, and then for the rest of that
-//! second (`kernel.sched_rt_runtime_us`, where the kernel schedules real-time groups), whether or not
-//! another program waits. Measured on such a machine, a thread that never sleeps: three gaps of 50 ms in
-//! 4 s with `SCHED_FIFO`, none above 0.2 ms with `SCHED_DEADLINE`. The kernel admits it if there is a
-//! second processor, and if the thread may run on all of them; else the class is `SCHED_FIFO`.
+//! The class is `SCHED_DEADLINE` with a runtime equal to its period, which is all of a processor. A `SCHED_FIFO` thread
+//! that has used 95 % of a second is stopped for the rest of that second (`kernel.sched_rt_runtime_us`, if the kernel
+//! schedules real-time groups), even if no other program waits. On such a machine a thread that never sleeps had three
+//! gaps of 50 ms in 4 s with `SCHED_FIFO`, and no gap above 0.2 ms with `SCHED_DEADLINE`. The kernel admits
+//! `SCHED_DEADLINE` if there is a second processor and the thread may run on all of them; otherwise the class is
+//! `SCHED_FIFO`.
 #![expect(unsafe_code, reason = "libc's calls are unsafe")]
 
 use std::io;
@@ -19,31 +19,31 @@ const PERIOD_NS: u64 = 1_000_000;
 /// `SCHED_FLAG_RESET_ON_FORK`: without it the thread cannot start others.
 const RESET_ON_FORK: u64 = 1;
 
-/// What was permitted.
+/// What the kernel permitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
-    /// The class by which the thread is scheduled.
+    /// The scheduling class of the thread.
     pub class: Class,
-    /// It runs on one processor alone.
+    /// The thread runs on one processor only.
     pub pinned: bool,
-    /// Its memory is never paged out.
+    /// The memory is never paged out.
     pub locked: bool,
 }
 
 /// How the kernel schedules the thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Class {
-    /// `SCHED_DEADLINE`: as long as it wants to run.
+    /// `SCHED_DEADLINE`: runs for as long as it wants to.
     Deadline,
-    /// `SCHED_FIFO`: before others, but not all the time.
+    /// `SCHED_FIFO`: runs before other programs, but not all of the time.
     Fifo,
-    /// As every other program.
+    /// Scheduled like every other program.
     #[default]
     Other,
 }
 
 impl Class {
-    /// The name of the kernel.
+    /// The kernel's name of the class.
     pub fn name(self) -> &'static str {
         match self {
             Class::Deadline => "SCHED_DEADLINE",
@@ -53,7 +53,7 @@ impl Class {
     }
 }
 
-/// Asks for all of it for the present thread; what is not permitted is left out.
+/// Asks for real-time treatment of the present thread. Whatever is not permitted is left out.
 pub fn prepare(processor: Option<usize>, priority: i32) -> Granted {
     let (class, pinned) = schedule(processor, priority);
     Granted {
@@ -63,16 +63,16 @@ pub fn prepare(processor: Option<usize>, priority: i32) -> Granted {
     }
 }
 
-/// The class that a thread would get.
+/// The class that a new thread would get.
 pub fn available_class() -> Class {
     let asking = std::thread::spawn(|| schedule(None, 1).0);
     asking.join().unwrap_or_default()
 }
 
-/// The class of the present thread, and whether it is bound to the processor.
+/// Sets the class of the present thread. Returns the class, and whether the thread is bound to the processor.
 fn schedule(processor: Option<usize>, priority: i32) -> (Class, bool) {
     let bind = || processor.is_some_and(|one| on_processors(&only(one)).is_ok());
-    // such a thread may not be bound, but it stays where it is
+    // a deadline thread may not be bound to a processor, but it stays where it is
     let allowed = processors();
     let is_free = !bind() || allowed.is_ok_and(|allowed| on_processors(&allowed).is_ok());
     if is_free && with_deadline().is_ok() {
@@ -137,8 +137,8 @@ fn on_processors(set: &libc::cpu_set_t) -> io::Result<()> {
     check(unsafe { libc::sched_setaffinity(0, size, std::ptr::from_ref(set)) }).map(drop)
 }
 
-/// What is mapped later is locked page by page as it is used: filled at once, a table that doubles would
-/// stop the switch for milliseconds.
+/// Locks the memory. Memory that is mapped later is locked page by page when it is first used. If it were filled at
+/// once, a table that doubles would stop the switch for milliseconds.
 fn in_memory() -> io::Result<()> {
     let flags = libc::MCL_CURRENT | libc::MCL_FUTURE | libc::MCL_ONFAULT;
     // SAFETY: a call without pointers.

@@ -1,45 +1,45 @@
-//! When the switch sleeps: what is due must not wait for it, and other programs must not starve.
+//! Decides when the switch sleeps. Frames that are due must not wait for it, and other programs must not starve.
 //!
-//! A wake-up takes tens of microseconds, so shortly before something is due the switch stays awake. If
-//! the kernel lets it have all of a processor ([`Class::Deadline`]) nothing more is needed. A thread of
-//! `SCHED_FIFO` that never sleeps is stopped for 50 ms of each second in one piece, during which no frame
-//! leaves. So it sleeps by itself, in pieces between two frames. Of a piece of 40 us about half goes into
-//! changing programs, so a quarter of its time is what keeps the kernel from stepping in (measured with
-//! compilers on both processors: pieces of 7 % in all were not enough).
+//! A wake-up takes tens of microseconds, so the switch stays awake shortly before something is due. If the kernel gives
+//! it a whole processor ([`Class::Deadline`]), nothing more is needed. A `SCHED_FIFO` thread that never sleeps is
+//! stopped for 50 ms of each second without interruption, and no frame leaves in that time. So the switch sleeps
+//! voluntarily, in short pieces between frames. About half of a piece of 40 us is spent on context switches. Sleeping
+//! for a quarter of the time keeps the kernel from stopping it (measured with compilers on both processors; a total of
+//! 7 % was not enough).
 //!
-//! On a virtual machine the timer that wakes it is now and then 1 to 2 ms late, because the processor has
-//! halted (measured at 1 Gbit/s: all stalls of that length). If so much is not tolerated, the switch stays
-//! awake for so long before something is due. A frame that arrives wakes it in time.
+//! On a virtual machine, the timer that wakes it is sometimes 1 to 2 ms late, because the processor has halted. (All
+//! stalls measured at 1 Gbit/s were of that length.) If such a delay is not tolerated, the switch stays awake for that
+//! long before something is due. An arriving frame wakes it in time.
 
 use fairport_units::{Duration, Instant};
 
 use crate::realtime::Class;
 
-/// So long before something is due the switch stays awake.
+/// How long before something is due the switch stays awake.
 const AWAKE: Duration = Duration::from_us(60);
-/// The same while it has slept too little: wake-ups of a busy processor are short.
+/// The same, while it has slept too little: a busy processor wakes up quickly.
 const AWAKE_IN_DEBT: Duration = Duration::from_us(20);
-/// And so long where the timer may not be late.
+/// The same, if the timer must not be late.
 const AWAKE_IN_TIME: Duration = Duration::from_ms(2);
-/// A sleep shorter than this gives nobody anything.
+/// Shorter sleeps do not help other programs.
 const SHORTEST_SLEEP: Duration = Duration::from_us(10);
-/// The share of its time that it sleeps is counted over this long,
+/// The period over which the share of sleep is measured.
 const PERIOD: Duration = Duration::from_ms(20);
-/// and should be one part in so many.
+/// One part of this many should be sleep.
 const ONE_IN: u64 = 4;
 
-/// How much the switch has slept lately.
+/// How much the switch has slept recently.
 pub(crate) struct Rest {
-    /// the kernel stops it if it does not sleep
+    /// the kernel stops the thread if it does not sleep
     is_stopped: bool,
-    /// so long before something is due it stays awake
+    /// how long before something is due it stays awake
     awake: Duration,
     since: Instant,
     slept: Duration,
 }
 
 impl Rest {
-    /// Of a thread of this class, which has not slept yet. What is due may wait as long as `tolerated`.
+    /// For a thread of this class that has not slept yet. Frames may be late by up to `tolerated`.
     pub(crate) fn new(class: Class, tolerated: Duration) -> Self {
         let is_urgent = class == Class::Deadline && tolerated < AWAKE_IN_TIME;
         Self {
@@ -50,7 +50,7 @@ impl Rest {
         }
     }
 
-    /// How long it may sleep when the next thing is due after `left`; none: it stays awake.
+    /// How long to sleep if the next frame is due after `left`. None: stay awake.
     pub(crate) fn sleep(&self, now: Instant, left: Duration) -> Option<Duration> {
         let is_owed = self.is_stopped && self.slept.as_ps() * ONE_IN < (now - self.since).as_ps();
         let awake = if is_owed { AWAKE_IN_DEBT } else { self.awake };
@@ -58,7 +58,7 @@ impl Rest {
         (sleep > SHORTEST_SLEEP).then_some(sleep)
     }
 
-    /// It slept.
+    /// Records a sleep.
     pub(crate) fn slept(&mut self, from: Instant, to: Instant) {
         if to - self.since > PERIOD {
             self.since = from;
@@ -89,7 +89,7 @@ mod tests {
     fn what_slept_too_little_sleeps_in_shorter_gaps() {
         let mut rest = Rest::new(Class::Fifo, Duration::from_us(100));
         rest.slept(us(0), us(100));
-        // 100 us are more than a quarter of 300, and less of 1000
+        // 100 us are more than a quarter of 300 us, but less than a quarter of 1000 us
         assert_eq!(rest.sleep(us(300), Duration::from_us(60)), None);
         let sleep = rest.sleep(us(1_000), Duration::from_us(60));
         assert_eq!(sleep, Some(Duration::from_us(40)));

@@ -1,8 +1,8 @@
-//! Frames from all interfaces of a network namespace: one `AF_PACKET` socket that is bound to none, with
-//! a ring of `TPACKET_V2` that kernel and program share (packet(7), the kernel's `packet_mmap`).
+//! Receives frames from all interfaces of a network namespace: one `AF_PACKET` socket that is not bound to an
+//! interface, with a `TPACKET_V2` ring that is shared with the kernel (packet(7), the kernel's `packet_mmap`).
 //!
-//! Reading takes no system call. What the namespace itself sends is not received
-//! (`PACKET_IGNORE_OUTGOING`). The kernel stamps each frame as it arrives.
+//! Reading a frame takes no system call. Frames that the namespace itself sends are not received
+//! (`PACKET_IGNORE_OUTGOING`). The kernel timestamps each frame on arrival.
 #![expect(
     unsafe_code,
     reason = "the ring is memory that the kernel writes, and libc's calls are unsafe"
@@ -17,25 +17,25 @@ use std::time::Duration;
 
 use libc::{c_int, c_void, sockaddr_ll, socklen_t, tpacket_req, tpacket_stats, tpacket2_hdr};
 
-/// Bytes of a slot: a frame of 1518 bytes behind the kernel's headers.
+/// Size of a slot in bytes: a frame of 1518 bytes after the kernel's headers.
 const SLOT_BYTES: usize = 2048;
 
 /// A slot of the ring.
 #[repr(C, align(16))]
 struct Slot([u8; SLOT_BYTES]);
 
-/// Bytes of a block, in which slots lie.
+/// Size of a block in bytes. A block consists of slots.
 const BLOCK_BYTES: usize = 1 << 20;
-/// Where the sender's link-layer address lies in a slot (`TPACKET_ALIGN` of the header).
+/// Offset of the sender's link-layer address in a slot (`TPACKET_ALIGN` of the header).
 const ADDRESS_AT: usize = size_of::<tpacket2_hdr>().next_multiple_of(16);
 
-/// A frame as it arrived; its slot goes back to the kernel when it is dropped.
+/// A received frame. Its slot goes back to the kernel when this is dropped.
 pub(crate) struct Received<'a> {
     /// Number of the interface through which it came.
     pub(crate) interface: u32,
-    /// When, in ns of `CLOCK_REALTIME`.
+    /// When it arrived, in ns of `CLOCK_REALTIME`.
     pub(crate) at_ns: u64,
-    /// Its length on the wire, which is more than that of `bytes` if it was cut off.
+    /// Its length on the wire, which is greater than that of `bytes` if the frame was cut off.
     pub(crate) wire_bytes: u32,
     /// The frame, from its Ethernet header on.
     pub(crate) bytes: &'a [u8],
@@ -48,7 +48,7 @@ impl Drop for Received<'_> {
     }
 }
 
-/// The ring.
+/// A ring that receives frames.
 pub(crate) struct Ring {
     socket: OwnedFd,
     memory: NonNull<Slot>,
@@ -60,7 +60,7 @@ pub(crate) struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// A ring of so many MiB in the present network namespace.
+    /// Opens a ring of `mebibytes` MiB in the present network namespace.
     ///
     /// # Errors
     /// Without the privilege `CAP_NET_RAW` in the namespace, or without memory.
@@ -112,7 +112,7 @@ impl Ring {
         })
     }
 
-    /// The next frame that has arrived, if one has.
+    /// The next frame, if one has arrived.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Received<'_>> {
         // SAFETY: `next` is below `slots`, so the slot lies in the mapping, which lives as long as
@@ -145,7 +145,7 @@ impl Ring {
     /// Waits until a frame has arrived, but no longer than `timeout`.
     ///
     /// # Errors
-    /// If the wait fails; being interrupted by a signal is no failure.
+    /// If the wait fails. An interruption by a signal is not a failure.
     pub(crate) fn wait(&self, timeout: Duration) -> io::Result<()> {
         let mut events = libc::pollfd {
             fd: self.socket.as_raw_fd(),
@@ -164,10 +164,10 @@ impl Ring {
         }
     }
 
-    /// Frames that the kernel has lost since the last call, because the ring was full.
+    /// Number of frames that the kernel has lost since the last call, because the ring was full.
     ///
     /// # Errors
-    /// If the kernel does not say.
+    /// If the kernel does not report it.
     pub(crate) fn take_losses(&self) -> io::Result<u32> {
         // SAFETY: plain numbers, and a length that says how large they are.
         unsafe {
@@ -209,7 +209,7 @@ pub(crate) fn set<T>(socket: &OwnedFd, option: c_int, value: &T) -> io::Result<(
     .map(drop)
 }
 
-/// The result of a system call, or the error that it left.
+/// The result of a system call, or the error that it reported.
 pub(crate) fn check(result: c_int) -> io::Result<c_int> {
     if result < 0 {
         return Err(io::Error::last_os_error());

@@ -1,10 +1,9 @@
-//! The switch: reads frames, lets the network decide about them, and sends each when it is due.
+//! The switch: reads frames, lets the network decide about them, and sends each frame when it is due.
 //!
-//! The network is the simulator's own ([`fairport_net::Network`]). A frame enters it at the adapter of
-//! its host a constant latency after the kernel's stamp; hosts themselves take no time here, because
-//! they are real. The network decides ahead: at each turn everything up to the present happens, and
-//! what has reached a host by then is sent to that host's interface. Between turns the switch sleeps
-//! until something is due or a frame arrives ([`crate::rest`]).
+//! The network is the simulator's own ([`fairport_net::Network`]). A frame enters it at its host's adapter, a constant
+//! latency after the kernel's timestamp. Hosts add no processing time, because they are real. The network decides in
+//! advance: each turn advances it to the present, and frames that have reached a host by then are sent to that host's
+//! interface. Between turns the switch sleeps until something is due or a frame arrives ([`crate::rest`]).
 
 mod outcome;
 
@@ -39,13 +38,13 @@ use crate::timeouts::TimeoutFinder;
 
 pub use outcome::Outcome;
 
-/// The longest sleep, so that a request to stop is heard.
+/// The longest sleep, so that a request to stop is noticed.
 const LONGEST_SLEEP: Duration = Duration::from_ms(50);
-/// Frames read before what is due is looked at again.
+/// Frames read before the due ones are checked again.
 const READ_AT_ONCE: usize = 32;
-/// MiB of the ring: 2048 frames, 16 ms of 15 flows at 1 Gbit/s. A larger one does not stay in the caches.
+/// Size of the ring in MiB: 2048 frames, 16 ms of 15 flows at 1 Gbit/s. A larger ring does not stay in the caches.
 const RING_MEBIBYTES: usize = 4;
-/// Frames for which there is room from the start.
+/// Number of frames for which buffers are allocated at the start.
 const FRAMES: usize = 8192;
 
 /// A network in real time.
@@ -58,25 +57,25 @@ pub struct Switch {
     exits: Exits,
     queue: QueueSamples,
     end: Instant,
-    /// data flows routed through each port
+    /// by port: number of flows whose data is routed through it
     flows_through: Vec<u32>,
-    /// how fast each port's clock runs, in parts of 10^9
+    /// by port: error of its clock, in parts of 10^9
     clock_errors_ppb: Vec<i32>,
-    /// what separates short flows from long ones, if the plan has that
+    /// the edge classifier, if the plan has one
     classifier: Option<Classifier>,
-    /// each host's way into the network, by host number; what it takes itself is not modelled
+    /// by host number: its way into the network, without its processing time
     outputs: Vec<HostOutput>,
-    /// by interface number
+    /// by number of the interface: the host, if one is attached
     hosts: Vec<Option<u32>>,
-    /// by node
+    /// by node: the interface, if it is a host
     interfaces: Vec<u32>,
-    /// when each host's last frame arrived, by host number
+    /// by host number: when its last frame arrived
     last_arrival: Vec<Instant>,
     frames: Frames,
     ring: Ring,
     outlet: Outlet,
     timeouts: TimeoutFinder,
-    /// what ends in a timeout of each host's senders, by host number
+    /// by host number: minimum silence of its senders before a timeout
     silences: Vec<Duration>,
     request_ports: RangeInclusive<u16>,
     answers: AnswerFinder,
@@ -85,8 +84,8 @@ pub struct Switch {
 }
 
 impl Switch {
-    /// A switch for the plan's network in the present network namespace. `flows` are the keys of the
-    /// data of the plan's flows, in their order.
+    /// A switch for the plan's network, in the present network namespace. `flows` are the keys of the data of the
+    /// plan's flows, in their order.
     ///
     /// # Errors
     /// Without the privilege `CAP_NET_RAW` in the namespace, or without memory.
@@ -165,16 +164,16 @@ impl Switch {
         Ok(switch)
     }
 
-    /// Every packet that arrives at these ports gets a row in the table `packets`.
+    /// Makes every packet that arrives at these ports a row in the table `packets`.
     pub fn log_packets(&mut self, ports: impl IntoIterator<Item = PortId>) {
         self.network.observer_mut().log = PacketLog::new(ports, Instant::ZERO, self.end);
     }
 
-    /// What passes these ports is written by `writer`, in a thread that is started now: of each frame the
-    /// headers and at least the first `snap_bytes`.
+    /// Lets `writer` write the packets at these ports, in a thread that is started now. The headers of each frame are
+    /// kept, and at least its first `snap_bytes`.
     ///
     /// # Errors
-    /// If the system starts no thread.
+    /// If the system cannot start a thread.
     pub fn capture(
         &mut self,
         ports: impl IntoIterator<Item = PortId>,
@@ -195,20 +194,20 @@ impl Switch {
         &self.topology
     }
 
-    /// Forwards until the plan's end, or until `stops` says so, which is asked at least every 50 ms, in a
-    /// thread of this class.
+    /// Forwards frames until the plan's end, or until `stops` returns true; it is called at least every 50 ms. `class`
+    /// is the scheduling class of this thread.
     ///
     /// # Errors
     /// If waiting for frames fails.
     pub fn run(&mut self, class: Class, mut stops: impl FnMut(Instant) -> bool) -> io::Result<()> {
-        while self.ring.next().is_some() {} // what has come before is of no run
+        while self.ring.next().is_some() {} // drops frames from before the run
         self.ring.take_losses()?;
         let mut clock = Clock::start();
         let (mut asked, mut rest) = (Instant::ZERO, Rest::new(class, self.health.tolerated()));
         loop {
             self.read(&clock);
             let now = clock.now().min(self.end);
-            while now == self.end && self.read(&clock) {} // it may have been stopped since it read
+            while now == self.end && self.read(&clock) {} // the thread may have been stopped since it read
             self.forward(now, &mut clock);
             if now == self.end {
                 break;
@@ -233,7 +232,7 @@ impl Switch {
         Ok(())
     }
 
-    /// Takes in frames that have arrived by the end. Returns whether there may be more of them.
+    /// Reads frames that arrived by the end of the run. Returns whether there may be more.
     fn read(&mut self, clock: &Clock) -> bool {
         for _ in 0..READ_AT_ONCE {
             let Some(received) = self.ring.next() else {
@@ -259,7 +258,7 @@ impl Switch {
         true
     }
 
-    /// A host's frame enters the network.
+    /// Lets a host's frame enter the network.
     fn enter(&mut self, at: Instant, host: u32, known: &Identified, frame: FrameId) {
         let Some(lane) = self
             .flows
@@ -304,7 +303,7 @@ impl Switch {
         self.let_go();
     }
 
-    /// Everything up to `now` happens, and what has reached a host is sent.
+    /// Advances the network to `now`, and sends the frames that have reached a host.
     fn forward(&mut self, now: Instant, clock: &mut Clock) {
         while self.queue.next_at() <= now {
             let next = self.queue.next_at();
@@ -327,7 +326,7 @@ impl Switch {
         self.exits.due = due;
     }
 
-    /// Hands a frame to its host.
+    /// Sends a frame to its host.
     fn deliver(&mut self, one: &Due, now: Instant) {
         let interface = self.interfaces[one.host.0 as usize];
         let host = self.hosts[interface as usize].expect("every interface in use has its host");
@@ -341,17 +340,18 @@ impl Switch {
         self.frames.free(frame);
     }
 
-    /// The network has marked a packet: its frame shows it.
+    /// Marks a packet's frame, because the network has marked the packet.
     fn mark(&mut self, frame: FrameId) {
         let bytes = self.frames.bytes_mut(frame);
         let parsed = Frame::parse(Captured::whole(bytes)).map(|parsed| parsed.network_offset());
         if let Ok(offset) = parsed {
-            // a frame that was read once begins as IP does
+            // a frame that was parsed before begins with a valid IP header
             let _ = mark_ce(&mut bytes[offset..]);
         }
     }
 
-    /// What was seen at captured ports is kept while its frames are here. Those that were dropped are freed.
+    /// Passes packets at captured ports on to the captures while their frames still exist. Then frees the frames of
+    /// dropped packets.
     fn let_go(&mut self) {
         let Watcher { seen, dropped, .. } = self.network.observer_mut();
         if let Some(capturing) = &mut self.capturing {
@@ -364,14 +364,15 @@ impl Switch {
         }
     }
 
-    /// A flow that begins with this frame. Its data goes the same way, unless it begins with a request.
+    /// Adds the flow that begins with this frame. Its data travels in the same direction, unless it begins with a
+    /// request.
     fn add_unknown(&mut self, first: FlowKey) -> Option<Lane> {
         let asks = self.request_ports.contains(&first.destination_port);
         self.add_flow(if asks { first.reversed() } else { first })?;
         self.flows.lane(&first)
     }
 
-    /// Gives a flow its number and its routes; none if one of its ends is no host of the network.
+    /// Gives a flow its number and its routes. None if one of its ends is not a host of the network.
     fn add_flow(&mut self, key: FlowKey) -> Option<Lane> {
         let [src, dst] = self.flows.hosts_of(&key)?;
         let number = self.flow_count;

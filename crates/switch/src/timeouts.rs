@@ -1,31 +1,31 @@
-//! Timeouts of real senders, found from what passes: a sender that was left in silence sends its first
-//! unacknowledged byte again.
+//! Finds timeouts of real senders from the packets that pass: after a silence, a sender sends its first unacknowledged
+//! byte again.
 //!
-//! A fast retransmission answers an ACK at once, and a loss probe sends the last segment, not the
-//! first. So a retransmission of the first unacknowledged byte is a timeout if for long nothing was
-//! sent, and no ACK reached the sender.
+//! A fast retransmission follows an ACK at once, and a loss probe repeats the last segment, not the first. So a
+//! retransmission of the first unacknowledged byte is a timeout if for a long time nothing was sent and no ACK reached
+//! the sender.
 
 use fairport_record::Table;
 use fairport_record::tables::{TimeoutRow, Timeouts};
 use fairport_units::{Duration, Instant};
 
-/// What is known of a flow's sender.
+/// What is known about the sender of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sender {
     /// Its first unacknowledged byte, as a sequence number.
     unacknowledged: u32,
-    /// The byte behind the last one that it sent.
+    /// The byte after the last one that it sent.
     next: u32,
     /// When it last sent data, or an ACK reached it.
     active_at: Instant,
-    /// Timeouts in a row for the same byte.
+    /// Consecutive timeouts for the same byte.
     in_a_row: u32,
-    /// A silence of at least this length ends in a timeout: less than its minimum RTO.
+    /// Minimum silence before a timeout. It is shorter than the sender's minimum RTO.
     silence: Duration,
     is_known: bool,
 }
 
-/// Looks for timeouts of all flows.
+/// Finds the timeouts of all flows.
 #[derive(Default)]
 pub(crate) struct TimeoutFinder {
     senders: Vec<Sender>,
@@ -33,7 +33,7 @@ pub(crate) struct TimeoutFinder {
 }
 
 impl TimeoutFinder {
-    /// Adds the next flow, of whose sender a silence of at least `silence` ends in a timeout.
+    /// Adds the next flow, whose sender has a timeout only after a silence of at least `silence`.
     pub(crate) fn add_flow(&mut self, silence: Duration) {
         self.senders.push(Sender {
             silence,
@@ -41,7 +41,7 @@ impl TimeoutFinder {
         });
     }
 
-    /// A sender sent `length` bytes of its sequence space from `seq` on.
+    /// A sender sent `length` bytes of its sequence space, starting at `seq`.
     pub(crate) fn sent(&mut self, now: Instant, flow: u32, seq: u32, length: u32) {
         if length == 0 {
             return;
@@ -158,7 +158,7 @@ mod tests {
             finder.acknowledged(ms(101), flow, 5000);
             finder.sent(ms(121), flow, 5000, 1000);
         }
-        // 20 ms are a timeout of the first one alone
+        // 20 ms are a timeout of the first sender only
         assert_eq!(rows(finder), 1);
     }
 

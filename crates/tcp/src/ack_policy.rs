@@ -1,7 +1,7 @@
 //! When the receiver acknowledges: every segment, delayed (RFC 5681 4.2), or as Linux does.
 //!
-//! Whatever the policy, data out of order, data that fills a gap, duplicates and FIN are
-//! acknowledged at once (RFC 5681 4.2), except for what SACK compression holds back.
+//! Data out of order, data that fills a gap, duplicates and FIN are acknowledged at once under every policy (RFC 5681
+//! 4.2), unless SACK compression holds the ACK back.
 //!
 //! Linux's quick-ACK mode (`tcp_input.c`, `tcp_output.c`, `tcp_timer.c` of 3.0): up to 16 ACKs are not
 //! delayed at the start of a connection, after data out of order or a duplicate, and after a gap
@@ -24,44 +24,44 @@ pub(crate) struct AckSchedule {
     policy: AckPolicy,
     /// an ACK goes out with the next poll
     now: bool,
-    /// largest segment seen (`rcv_mss`): what a full one is
+    /// largest segment seen (`rcv_mss`): a segment of this size counts as full, in bytes
     full_segment: u64,
-    /// when data last came
+    /// when data last arrived
     last_data: Instant,
     /// Linux: the estimated gap between segments; zero before the first
     ato: Duration,
-    /// Linux: ACKs left that are not to be delayed
+    /// Linux: ACKs still to be sent without delay
     quick: u8,
     /// Linux's `pingpong`: data goes both ways, so an ACK can ride on it
     interactive: bool,
     delay_min: Duration,
-    /// half of it, in whole ticks
+    /// half of `delay_min`, in whole ticks
     half_min: Duration,
     delay_max: Duration,
-    /// no delay is as long as the minimum RTO (`tcp_delack_max`), or any is
+    /// upper limit of any delay: just below the minimum RTO (`tcp_delack_max`), or none
     delay_cap: Duration,
-    /// segments that are acknowledged as one; none: each one alone
+    /// merges segments that are acknowledged as one; none: each segment is acknowledged by itself
     merge: Option<Box<Merge>>,
     quick_rules: QuickRules,
-    /// data came since the last ACK went out (`ICSK_ACK_SCHED`)
+    /// data has arrived since the last ACK was sent (`ICSK_ACK_SCHED`)
     scheduled: bool,
     compression: SackCompression,
 }
 
-/// In what kernels differ about quick ACKs.
+/// How kernels differ in their rules for quick ACKs.
 #[derive(Clone, Copy, Debug)]
 struct QuickRules {
-    /// up to 4.17: data out of order brings them
+    /// up to 4.17: data out of order starts quick ACKs
     after_gap: bool,
-    /// a gap longer than the timeout brings them even if it is below `ato`
+    /// a gap longer than the timeout starts quick ACKs, even if it is shorter than `ato`
     within_ato: bool,
-    /// since 6.6: only an ACK of data that has come uses one up
+    /// since 6.6: only an ACK for new data uses up one quick ACK
     for_data_only: bool,
 }
 
 impl AckSchedule {
     pub(crate) fn new(settings: &Settings) -> Self {
-        // a tick of the timers (HZ), where they have one
+        // the tick of the kernel's timers (1/HZ); the granularity of the timestamp clock where the timers are exact
         let tick = match settings.clock_tick_ps {
             Duration::ZERO => settings.clock_granularity_ps,
             tick => tick,
@@ -70,7 +70,7 @@ impl AckSchedule {
         Self {
             policy: settings.ack_policy,
             now: false,
-            // Linux starts from the smallest segment of any host (`tcp_initialize_rcv_mss`)
+            // Linux starts from the smallest MSS that any host may have (`tcp_initialize_rcv_mss`)
             full_segment: u64::from(settings.mss_bytes.min(536)),
             last_data: Instant::ZERO,
             ato: Duration::ZERO,
@@ -96,25 +96,25 @@ impl AckSchedule {
         }
     }
 
-    /// Whether an ACK goes out with the next poll.
+    /// Whether an ACK is sent at the next poll.
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
         self.now
     }
 
-    /// An ACK goes out with the next poll.
+    /// Makes the next poll send an ACK.
     #[inline]
     pub(crate) fn at_once(&mut self) {
         self.now = true;
     }
 
-    /// Data came within the window, whatever it is worth.
+    /// Notes that data arrived within the window, in order or not.
     #[inline]
     pub(crate) fn on_data(&mut self) {
         self.scheduled = true;
     }
 
-    /// Data came in order.
+    /// Schedules the ACK of data that arrived in order.
     #[expect(clippy::inline_always, reason = "the hot path of a receiver")]
     #[inline(always)]
     pub(crate) fn on_in_order(&mut self, timers: &mut Timers, now: Instant, data: &InOrder) {
@@ -128,7 +128,7 @@ impl AckSchedule {
         self.schedule(timers, now, data);
     }
 
-    /// What came in order, merged or not, is acknowledged now or later.
+    /// Acknowledges data that arrived in order, merged or not, now or later.
     #[expect(clippy::inline_always, reason = "the hot path of a receiver")]
     #[inline(always)]
     fn schedule(&mut self, timers: &mut Timers, now: Instant, data: &InOrder) {
@@ -166,7 +166,7 @@ impl AckSchedule {
         self.compression.holds()
     }
 
-    /// Data arrived that filled the beginning of a gap: it goes on at `gap`.
+    /// Data filled the beginning of a gap. The rest of the gap begins at `gap`.
     #[cold]
     pub(crate) fn on_partly_filled(&mut self, gap: u64, unacknowledged: u64) {
         if unacknowledged <= self.full_segment {
@@ -174,8 +174,8 @@ impl AckSchedule {
         }
     }
 
-    /// Data arrived a second time (its ACK was lost, or the peer's timeout was early). It says nothing
-    /// about the gap between segments.
+    /// Data arrived that does not continue the stream: a second time (its ACK was lost, or the peer's timeout was
+    /// early), or above a gap. It says nothing about the time between segments.
     pub(crate) fn on_out_of_place(&mut self, window: u64) {
         self.now = true;
         if self.policy == AckPolicy::QuickAck {
@@ -190,7 +190,7 @@ impl AckSchedule {
         self.quick > 0 && !self.interactive
     }
 
-    /// `tcp_incr_quickack`: ACKs for half a window of full segments.
+    /// `tcp_incr_quickack`: allows quick ACKs for half a window of full segments.
     fn raise_quick(&mut self, window: u64) {
         let acks = match window / (2 * self.full_segment) {
             0 => 2,
@@ -199,8 +199,8 @@ impl AckSchedule {
         self.quick = self.quick.max(acks as u8);
     }
 
-    /// `tcp_event_data_recv`: times are counted in ticks (`tcp_jiffies32`), and half of an odd number of them
-    /// is rounded down.
+    /// `tcp_event_data_recv`: estimates the time between segments. Times are in ticks (`tcp_jiffies32`), and half of an
+    /// odd number of ticks is rounded down.
     #[inline]
     fn estimate_gap(&mut self, timers: &Timers, now: Instant, data: &InOrder) {
         if self.ato == Duration::ZERO {
@@ -209,8 +209,8 @@ impl AckSchedule {
             return;
         }
         let gap = now.saturating_sub(self.last_data);
-        // where segments follow each other the estimate settles at the minimum or, since half of it is
-        // rounded down, a tick below
+        // while segments follow each other closely, the estimate settles at the minimum or one tick below, because half
+        // of it is rounded down
         let (tick, least) = (timers.tick(), self.half_min * 2);
         let follows = gap + tick <= self.half_min && gap <= data.rto;
         let settled = self.ato == least || self.ato + tick == least;
@@ -219,7 +219,7 @@ impl AckSchedule {
         }
     }
 
-    /// The same after a longer gap, or from another estimate.
+    /// Updates the estimate after a longer gap, or while it has not settled.
     #[inline(never)]
     fn estimate_anew(&mut self, timers: &Timers, now: Instant, data: &InOrder, mut gap: Duration) {
         if gap + timers.tick() > self.half_min {
@@ -234,20 +234,20 @@ impl AckSchedule {
                 self.ato = (half + gap).min(data.rto);
             }
         }
-        // with a minimum RTO of 200 ms no gap is longer than that and within the estimate
+        // with a minimum RTO of 200 ms, a gap longer than the RTO is never shorter than the estimate
         if gap > data.rto && (self.quick_rules.within_ato || !within) {
             self.raise_quick(data.window);
         }
     }
 
-    /// Since data last came, in ticks.
+    /// Time since data last arrived, in whole ticks.
     fn gap(&self, timers: &Timers, now: Instant) -> Duration {
         timers
             .tick_of(now)
             .saturating_sub(timers.tick_of(self.last_data))
     }
 
-    /// `tcp_send_delayed_ack`, or RFC 5681's plain delay.
+    /// Starts the delayed-ACK timer: `tcp_send_delayed_ack`, or RFC 5681's plain delay.
     fn delay(&mut self, timers: &mut Timers, now: Instant, srtt: Option<Duration>) {
         if self.policy == AckPolicy::Delayed {
             timers.advance(Timer::DelayedAck, now, self.delay_max);
@@ -292,23 +292,22 @@ impl AckSchedule {
         }
     }
 
-    /// The peer does not understand SACK: there is no use in holding ACKs back.
+    /// The peer does not use SACK, so ACKs are not held back.
     pub(crate) fn without_sack(&mut self) {
         self.compression.turn_off();
     }
 
-    /// The connection is gone.
+    /// The connection is closed: no more ACKs are sent.
     pub(crate) fn abort(&mut self) {
         self.now = false;
         self.merge = None;
     }
 
-    /// A segment with the acknowledgement went out; `with_data` it also says that data goes both
-    /// ways.
+    /// A segment with the acknowledgement was sent. If it carried data, data flows both ways.
     #[inline]
     pub(crate) fn on_sent(&mut self, timers: &mut Timers, now: Instant, with_data: bool) {
         self.now = false;
-        // data carries no SACK blocks here: what is held back still waits for its ACK
+        // data segments carry no SACK blocks here, so held-back blocks still wait for an ACK of their own
         if !(with_data && self.compression.holds()) {
             timers.stop(Timer::DelayedAck);
             self.compression.on_sent();

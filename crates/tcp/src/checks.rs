@@ -6,15 +6,15 @@ use crate::congestion::CongestionControl;
 use crate::settings::{Pacing, Settings};
 use crate::sizing;
 
-/// A setting that is refused: which one, its value, what is wrong with it, how to fix it.
+/// A setting that is refused: its name, its value, what is wrong with it, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{field}` = `{value}`: {problem}; {remedy}")]
 pub struct SettingError {
     /// Name of the field.
     pub field: String,
-    /// The value as it was given.
+    /// The value, as written in the settings.
     pub value: String,
-    /// What is wrong with it, to be read behind the value: "is no size that a segment can have".
+    /// What is wrong with the value. It is printed after the value: "is not a possible segment size".
     pub problem: String,
     /// What to write instead.
     pub remedy: String,
@@ -42,27 +42,27 @@ pub(crate) const TIMESTAMP_BYTES: u16 = 12;
 /// Largest TCP payload of an IPv4 packet without options: 65535 - 20 - 20.
 const MSS_MAX: u16 = 65_495;
 
-/// Smallest segment that a host must be able to send with all options in place (RFC 6691 uses
-/// the same reasoning for 536; smaller ones serve experiments with slow links).
+/// Smallest segment that a host must be able to send with all options in place. RFC 6691 derives 536 in the same way;
+/// smaller segments serve experiments with slow links.
 pub(crate) const MSS_MIN: u16 = 64;
 
-/// Longer gaps between segments are certainly a mistake of units.
+/// Longest gap between segments; a larger value is a mistake in units.
 const PACING_LIMIT: Duration = Duration::from_secs(1);
 
-/// An hour: longer timeouts are certainly a mistake of units.
+/// Longest timeout, one hour; a larger value is a mistake in units.
 const RTO_LIMIT: Duration = Duration::from_secs(3600);
 
 impl Settings {
-    /// Checks every value and how they go together.
+    /// Checks every value, and the combinations of values.
     ///
     /// # Errors
-    /// Names the first setting that is not possible.
+    /// Returns the first setting that is not valid.
     pub fn validate(&self) -> Result<(), SettingError> {
         if !(MSS_MIN..=MSS_MAX).contains(&self.mss_bytes) {
             return Err(SettingError::new(
                 "mss_bytes",
                 &self.mss_bytes,
-                "is no size that a segment can have",
+                "is not a possible segment size",
                 format!("use {MSS_MIN} to {MSS_MAX} bytes"),
             ));
         }
@@ -94,9 +94,9 @@ impl Settings {
             CongestionControl::Custom(it) if !it.is_bound() => Err(SettingError::new(
                 "congestion_control",
                 &format!("custom:{}", it.name()),
-                "is a custom congestion control that this program does not have",
+                "is a custom congestion control that is not registered",
                 format!(
-                    "add it, or use one of {}",
+                    "register it, or use one of {}",
                     CongestionControl::NAMES.join(", ")
                 ),
             )),
@@ -109,7 +109,7 @@ impl Settings {
             return Err(SettingError::new(
                 "pacing",
                 &"window",
-                "is not for BBR, which sets the pace by its own estimate of the bandwidth",
+                "cannot be used with BBR, which paces at its own estimate of the bandwidth",
                 "leave pacing `off` or `linux`, or use another congestion_control",
             ));
         }
@@ -122,8 +122,8 @@ impl Settings {
                 return Err(SettingError::new(
                     field,
                     &value.as_ps(),
-                    "holds segments back for longer than a second",
-                    "use a second at most",
+                    "delays segments for longer than a second",
+                    "use at most one second",
                 ));
             }
         }
@@ -148,7 +148,7 @@ impl Settings {
             return Err(SettingError::new(
                 "receive_buffer_bytes",
                 &self.receive_buffer_bytes,
-                "does not hold one segment",
+                "is smaller than one segment",
                 format!("use at least {smallest} bytes"),
             ));
         }
@@ -169,8 +169,8 @@ impl Settings {
                 return Err(SettingError::new(
                     field,
                     &value.as_ps(),
-                    "is no time for a timer",
-                    "use more than zero and an hour at most",
+                    "is not a valid timer interval",
+                    "use more than zero and at most one hour",
                 ));
             }
         }

@@ -4,15 +4,15 @@ use fairport_units::{Duration, Instant};
 
 /// Turns times into timestamp values.
 ///
-/// A tick is the setting `clock_granularity_ps`: 1 us in `linux-2.6` (kernels of that era had
-/// jiffies, those since 6.7 have microseconds), 1 ms in `rfc`. It wraps after 71 minutes at 1 us, so PAWS
-/// (the setting `paws`) needs a longer tick in longer runs. Round-trip times come from send times, which are exact; the option
-/// serves where Karn's rule forbids those.
+/// A tick is the setting `clock_granularity_ps`: 1 us in `linux-2.6` (kernels of that era used jiffies; kernels since
+/// 6.7 offer microseconds), 1 ms in `rfc`. At 1 us the clock wraps after 71 minutes, so longer runs with PAWS (the
+/// setting `paws`) need a longer tick. Round-trip times are measured from the exact times of sending; the timestamp
+/// option serves only where Karn's rule forbids that.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimestampClock {
-    /// in ps
+    /// one tick, in ps
     tick: u64,
-    /// 2^64 / tick, rounded down: a division per segment would cost more than the rest
+    /// 2^64 / tick, rounded down; multiplying by it replaces a division per segment
     reciprocal: u64,
 }
 
@@ -29,7 +29,7 @@ impl TimestampClock {
         Duration::from_ps(self.tick)
     }
 
-    /// The value at `now`. Values start at 1: an echo of 0 means that there is none.
+    /// The timestamp value at `now`. Values start at 1, because an echo of 0 means "no timestamp".
     #[inline]
     pub(crate) fn value(&self, now: Instant) -> u32 {
         let now = now.as_ps();
@@ -38,7 +38,7 @@ impl TimestampClock {
         (ticks as u32).wrapping_add(1)
     }
 
-    /// The time since `echoed` was sent to the peer, at least one tick; none if it was never sent.
+    /// The time since `echoed` was sent to the peer, at least one tick; none if that value was never sent.
     pub(crate) fn since(&self, now: Instant, echoed: u32) -> Option<Duration> {
         if echoed == 0 {
             return None;

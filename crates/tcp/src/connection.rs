@@ -16,18 +16,17 @@ use crate::settings::Settings;
 use crate::timers::Timers;
 use handshake::{Handshake, Phase};
 
-/// Between two answers to ACKs with old timestamps (`tcp_invalid_ratelimit`).
+/// Minimum time between two answers to ACKs with old timestamps (`tcp_invalid_ratelimit`).
 const STALE_ANSWER_INTERVAL: Duration = Duration::from_ms(500);
 
 /// One endpoint: a sender, a receiver, and the handshake that joins them to their peer.
 ///
-/// At each event ([`Self::on_segment`], [`Self::on_timer`], a write) call
-/// [`Self::poll_transmit`] until it says `None`, then ask [`Self::poll_timer`] when to come back. The
-/// first poll of an active endpoint sends its SYN.
+/// After each event ([`Self::on_segment`], [`Self::on_timer`], a write) call [`Self::poll_transmit`] until it returns
+/// `None`, then ask [`Self::poll_timer`] for the next deadline. The first poll of an active endpoint sends its SYN.
 ///
-/// The application is modelled as one that reads at once and that closes when its peer has closed,
-/// unless [`Self::set_closes_with_peer`] says otherwise.
-// More than 15 fields: what the handshake leaves and both halves ask for lies beside the halves.
+/// The application is assumed to read data as soon as it arrives, and to close when its peer has closed unless
+/// [`Self::set_closes_with_peer`] says otherwise.
+// More than 15 fields: the results of the handshake, which both halves use, are kept beside the halves.
 #[derive(Debug)]
 pub struct Connection {
     pub(crate) phase: Phase,
@@ -36,19 +35,19 @@ pub struct Connection {
     /// both sides use SACK
     pub(crate) sack: bool,
     pub(crate) ecn: EcnUse,
-    /// by which the windows that go out are shifted
+    /// shift of the windows in outgoing segments
     pub(crate) window_scale: u8,
     fixed_header: u8,
     paws: bool,
     answers_invalid_acks: bool,
-    /// when an ACK with an old timestamp is answered again
+    /// from when on an ACK with an old timestamp is answered again
     answers_stale_from: Instant,
     finished: bool,
-    /// the application closes as soon as its peer has
+    /// the application closes as soon as its peer has closed
     pub(crate) closes_with_peer: bool,
-    /// its peer had closed when it closed
+    /// the peer had already closed when this end closed
     closes_last: bool,
-    /// every deadline, of both halves
+    /// the deadlines of both halves
     pub(crate) timers: Timers,
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
@@ -66,7 +65,7 @@ impl Connection {
         Self::new(settings, 0, 0, Phase::Listen)
     }
 
-    /// The same with another initial sequence number.
+    /// Sets the initial sequence number, which is 0 otherwise. Call it before the handshake.
     #[must_use]
     pub fn with_isn(self, isn: u32) -> Self {
         self.assert_new();
@@ -74,8 +73,8 @@ impl Connection {
         Self::new(&handshake.settings, isn, handshake.seed, self.phase)
     }
 
-    /// The same with another seed of what is drawn at random, where the settings ask for that; it
-    /// is 0 otherwise. Endpoints with the same seed draw the same.
+    /// Sets the seed of the random numbers that some settings use, which is 0 otherwise. Endpoints with the same seed
+    /// draw the same numbers. Call it before the handshake.
     #[must_use]
     pub fn with_seed(self, seed: u64) -> Self {
         self.assert_new();
@@ -85,7 +84,7 @@ impl Connection {
 
     fn assert_new(&self) {
         let is_new = matches!(self.phase, Phase::Listen | Phase::SynSent);
-        assert!(is_new, "the handshake is over");
+        assert!(is_new, "the handshake has already begun");
     }
 
     fn new(settings: &Settings, isn: u32, seed: u64, phase: Phase) -> Self {
@@ -118,16 +117,16 @@ impl Connection {
         }
     }
 
-    /// The application hands over `bytes` of data.
+    /// The application writes `bytes` of data.
     ///
     /// # Panics
-    /// If the connection is closed, by this side or, read to its end, by the other.
+    /// If the connection is closed by this side, or by the peer and read to its end.
     pub fn write(&mut self, bytes: u64) {
         self.finished = false;
         self.sender.write(bytes);
     }
 
-    /// The application hands over data without end.
+    /// The application writes data without end.
     ///
     /// # Panics
     /// As [`Self::write`].
@@ -136,22 +135,21 @@ impl Connection {
         self.sender.write_endless();
     }
 
-    /// The application is done: FIN follows the last byte written, also where the handshake is not over
-    /// yet. RFC 9293 3.10.4 would drop the connection then; that is [`Self::abort`].
+    /// The application closes: FIN follows the last byte written, even if the handshake is not complete yet. (RFC 9293
+    /// 3.10.4 would drop the connection in that case; [`Self::abort`] does so.)
     pub fn close(&mut self) {
         self.begin_close();
         self.sender.close();
     }
 
-    /// The application stops: what it wrote and was not sent yet never will be; FIN follows what
-    /// was.
+    /// The application stops: data that was written but not yet sent is discarded, and FIN follows what was sent.
     pub fn stop(&mut self) {
         self.begin_close();
         self.sender.stop();
     }
 
-    /// All is finished once the FIN is acknowledged, even if all data was before. If the peer's FIN is here
-    /// already, this end closes last (RFC 9293 3.6).
+    /// From now on the connection is finished only when the FIN is acknowledged. If the peer's FIN has arrived already,
+    /// this end closes last (RFC 9293 3.6).
     fn begin_close(&mut self) {
         self.finished = false;
         if !self.sender.is_closing() {
@@ -159,13 +157,13 @@ impl Connection {
         }
     }
 
-    /// A segment came, in a packet without ECN.
+    /// A segment arrived, in a packet without ECN.
     #[inline]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment, events: &mut impl Events) {
         self.on_packet(now, segment, Ecn::NotEct, events);
     }
 
-    /// A segment came, in a packet with this codepoint.
+    /// A segment arrived, in a packet with the codepoint `ecn`.
     #[inline]
     pub fn on_packet(
         &mut self,
@@ -181,7 +179,7 @@ impl Connection {
         }
     }
 
-    /// RFC 9293 3.10.7.4 from the acknowledgement on.
+    /// Processes a segment by RFC 9293 3.10.7.4, from the ACK field on.
     #[expect(clippy::inline_always, reason = "the hot path: every packet received")]
     #[inline(always)]
     pub(crate) fn on_established(
@@ -231,8 +229,8 @@ impl Connection {
         }
     }
 
-    /// All is acknowledged. The end that closed last is gone; the other waits, to acknowledge a FIN that
-    /// comes once more (TIME-WAIT).
+    /// All data is acknowledged. The end that closed last is now closed; the other end stays, to acknowledge the peer's
+    /// FIN if it arrives again (TIME-WAIT).
     #[cold]
     fn finish(&mut self, now: Instant, events: &mut impl Events) {
         self.finished = true;
@@ -243,9 +241,9 @@ impl Connection {
         events.finished(now);
     }
 
-    /// A segment has an old timestamp. Under PAWS it is dropped, and answered with what is still missing
-    /// (RFC 7323 5.3 R1), a mere ACK twice per second at most (`tcp_oow_rate_limited`); a duplicate ACK
-    /// that was overtaken is let through (`tcp_disordered_ack`).
+    /// Whether to drop a segment with an old timestamp, which PAWS requires. A dropped segment is answered with what is
+    /// still missing (RFC 7323 5.3 R1); a pure ACK is answered at most twice per second (`tcp_oow_rate_limited`). A
+    /// duplicate ACK that was overtaken is not dropped (`tcp_disordered_ack`).
     #[cold]
     #[inline(never)]
     fn rejects_stale(&mut self, now: Instant, segment: &Segment) -> bool {
@@ -266,7 +264,7 @@ impl Connection {
         true
     }
 
-    /// Does what is due at `now`; nothing, if that is before [`Self::poll_timer`].
+    /// Handles the timers that are due at `now`. Does nothing before [`Self::poll_timer`].
     pub fn on_timer(&mut self, now: Instant, events: &mut impl Events) {
         let rto = self.sender.rtt().rto();
         self.receiver.acks.on_timer(&mut self.timers, now, rto);
@@ -277,7 +275,7 @@ impl Connection {
         self.sender.pass_decisions(now, events);
     }
 
-    /// When [`Self::on_timer`] has something to do, if ever.
+    /// When [`Self::on_timer`] must be called next; none if no timer is running.
     #[inline]
     pub fn poll_timer(&self) -> Option<Instant> {
         let deadline = self.timers.next();
@@ -289,8 +287,7 @@ impl Connection {
         self.receiver.delivered()
     }
 
-    /// Bytes of data that arrived, each counted once: delivered, or held until a gap before them is
-    /// filled.
+    /// Bytes of data that arrived, each counted once: delivered, or held above a gap.
     pub fn arrived_bytes(&self) -> u64 {
         self.receiver.arrived()
     }
@@ -300,14 +297,14 @@ impl Connection {
         self.phase == Phase::Established
     }
 
-    /// Whether there was anything to send and all of it is acknowledged; where either side has
-    /// closed, whether both FIN came through as well.
+    /// Whether there was something to send and all of it is acknowledged. If either side has closed, both FINs must
+    /// have arrived as well.
     #[inline]
     pub fn is_finished(&self) -> bool {
         matches!(self.phase, Phase::Established | Phase::Closed) && self.is_all_acknowledged()
     }
 
-    /// The same after the handshake.
+    /// The same test as [`Self::is_finished`], without looking at the phase.
     #[inline]
     fn is_all_acknowledged(&self) -> bool {
         self.sender.is_done() && (!self.sender.is_closing() || self.receiver.is_closed())
@@ -318,34 +315,34 @@ impl Connection {
         self.phase == Phase::Reset
     }
 
-    /// The state of the sender at this moment.
+    /// Gauges of the sender at this moment.
     pub fn gauges(&self) -> Gauges {
         self.sender.gauges()
     }
 
-    /// What the sender did since the start.
+    /// Counters of the sender since the start.
     pub fn counters(&self) -> Counters {
         self.sender.counters()
     }
 
-    /// The sender's state at this moment.
+    /// The sender's state at this moment, as `struct tcp_info` has it.
     pub fn info(&self) -> Info {
         self.sender.info()
     }
 
-    /// Whether a short segment waits while data is unacknowledged (`TCP_NODELAY` switches it off).
+    /// Sets whether a short segment waits while data is unacknowledged (`TCP_NODELAY` turns this off).
     pub fn set_nagle(&mut self, nagle: bool) {
         self.sender.set_nagle(nagle);
     }
 
-    /// Whether the application closes when its peer has. One that does not may go on writing
-    /// (RFC 9293 3.6, half-close) until [`Self::close`].
+    /// Sets whether the application closes when its peer has closed. If not, it may go on writing (RFC 9293 3.6,
+    /// half-close) until [`Self::close`].
     pub fn set_closes_with_peer(&mut self, closes: bool) {
         self.closes_with_peer = closes;
     }
 
-    /// The application gives up (RFC 9293 3.10.5): nothing more is sent or received. The RST to
-    /// send, where the peer holds the connection open.
+    /// The application aborts (RFC 9293 3.10.5): nothing more is sent or received. Returns the RST to send, if the peer
+    /// holds the connection open.
     pub fn abort(&mut self, now: Instant) -> Option<Segment> {
         let open = self.is_established();
         let mut rst = self.segment(now, self.sender.nxt());

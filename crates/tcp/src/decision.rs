@@ -1,11 +1,11 @@
-//! Decisions of a sender: when its window or its phase changes, and why.
+//! Decisions of a sender: when and why its window or its phase changes.
 //!
-//! A connection passes each one to [`crate::Events::decision`]. They are rare (a few per loss, none
-//! per ACK), so that a user can ask why a window fell without a trace of every packet.
+//! A connection passes each decision to [`crate::Events::decision`]. Decisions are rare (a few per loss, none per ACK),
+//! so they explain why a window fell without a trace of every packet.
 
 /// One decision, with the window before and after it.
 ///
-/// Windows are in bytes of payload; a segment of a window that counts segments is a full one.
+/// Windows are in bytes of payload. If a stack counts its window in segments, each counts as a full one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// What the sender decided.
@@ -14,14 +14,14 @@ pub struct Decision {
     pub cause: DecisionCause,
     /// The congestion window before.
     pub cwnd_before_bytes: u64,
-    /// The congestion window after. A window that is reduced gradually (PRR, rate halving) is still as
-    /// large as before.
+    /// The congestion window after. While a window is reduced gradually (PRR, rate halving), it is still as large as
+    /// before.
     pub cwnd_after_bytes: u64,
-    /// The slow-start threshold after; `u64::MAX` where there is none.
+    /// The slow-start threshold after; `u64::MAX` if there is none.
     pub ssthresh_bytes: u64,
 }
 
-/// Declares an enum whose variants have names in the table `decisions`, numbered from 0.
+/// Declares an enum with one name per variant for the table `decisions`. Variants are numbered from 0.
 macro_rules! named {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
         $(#[$about])*
@@ -35,7 +35,7 @@ macro_rules! named {
             /// The names, in the order of the variants' numbers.
             pub const NAMES: &[&'static str] = &[$($text),+];
 
-            /// The name in tables.
+            /// The name in the tables.
             pub const fn name(self) -> &'static str {
                 Self::NAMES[self as usize]
             }
@@ -50,7 +50,7 @@ named! {
         EnterRecovery = "enter-recovery",
         /// Fast recovery, or the recovery after a timeout, is over.
         LeaveRecovery = "leave-recovery",
-        /// A reduction was needless: the window is what it was before.
+        /// A reduction was needless: the window is restored.
         Undo = "undo",
         /// The window is reduced for an ECN mark.
         EcnReduction = "ecn-reduction",
@@ -60,13 +60,13 @@ named! {
         Rto = "rto",
         /// A segment is sent to find out whether the tail of the flight was lost (RFC 8985 7).
         TailLossProbe = "tail-loss-probe",
-        /// RACK's window of reordering changes (RFC 8985 6.2).
+        /// RACK's reordering window changes (RFC 8985 6.2).
         ReorderingWindow = "reordering-window",
-        /// The window is reduced because nothing was sent for a timeout's time.
+        /// The window is reduced because nothing was sent for the length of a timeout.
         IdleRestart = "idle-restart",
-        /// The window is reduced because it was not used for a timeout's time.
+        /// The window is reduced because it was not fully used for the length of a timeout.
         UnusedWindow = "unused-window",
-        /// BBR looks for the bandwidth again.
+        /// BBR searches for the bandwidth again.
         BbrStartup = "bbr-startup",
         /// BBR drains the queue that startup has built.
         BbrDrain = "bbr-drain",
@@ -74,7 +74,7 @@ named! {
         BbrProbeBandwidth = "bbr-probe-bw",
         /// BBR shrinks the flight to measure the smallest round-trip time.
         BbrProbeRtt = "bbr-probe-rtt",
-        /// BBR sends at the rate of a policer, or no longer does.
+        /// BBR starts or stops sending at the rate of a policer.
         BbrPolicer = "bbr-policer",
         /// A congestion control from outside this crate changed its state.
         Custom = "custom",
@@ -82,7 +82,7 @@ named! {
 }
 
 named! {
-    /// Why a sender decided so.
+    /// Why a sender made the decision.
     DecisionCause {
         /// Three duplicate ACKs (RFC 5681 3.2).
         DuplicateAcks = "duplicate-acks",
@@ -90,9 +90,9 @@ named! {
         Sack = "sack",
         /// The highest SACKed segment is three segments above the first hole (forward acknowledgement).
         Fack = "fack",
-        /// A segment sent later was delivered, and the window of reordering is over (RFC 8985).
+        /// A segment sent later was delivered, and the reordering window has passed (RFC 8985).
         Rack = "rack",
-        /// Fewer duplicate ACKs than three, in a flight too small for more (RFC 5827).
+        /// Fewer than three duplicate ACKs, in a flight too small to cause three (RFC 5827).
         EarlyRetransmit = "early-retransmit",
         /// The answer to a tail loss probe showed that the probe repaired a loss.
         TailLossProbe = "tail-loss-probe",
@@ -100,19 +100,19 @@ named! {
         Loss = "loss",
         /// The round-trip time grew (HyStart).
         HystartDelay = "hystart-delay",
-        /// The train of a round's ACKs was too long (HyStart).
+        /// The train of ACKs in one round was too long (HyStart).
         HystartTrain = "hystart-train",
         /// The window reached the slow-start threshold.
         Threshold = "threshold",
         /// An ECN mark.
         Mark = "mark",
-        /// A timestamp: the original was acknowledged, not its retransmission (RFC 3522, 4015).
+        /// A timestamp showed that the original was acknowledged, not its retransmission (RFC 3522, 4015).
         Timestamps = "timestamps",
-        /// Duplicate SACKs: every retransmission was a copy (RFC 3708).
+        /// Duplicate SACKs showed that every retransmission was a copy (RFC 3708).
         Dsack = "dsack",
-        /// F-RTO: what was not retransmitted was acknowledged (RFC 5682).
+        /// F-RTO: data that had not been retransmitted was acknowledged (RFC 5682).
         Frto = "frto",
-        /// Everything that was outstanding at the beginning is acknowledged.
+        /// Everything that was outstanding when the episode began is acknowledged.
         Acknowledged = "acknowledged",
         /// The retransmission timer, for a SYN or SYN-ACK.
         RtoSyn = "rto-syn",
@@ -124,23 +124,23 @@ named! {
         RtoFewDupAcks = "rto-few-dup-acks",
         /// The probe timer, two round trips after the last segment was sent (RFC 8985 7.2).
         ProbeTimer = "probe-timer",
-        /// Something arrived late, but was not lost.
+        /// A segment arrived late, but was not lost.
         Reordering = "reordering",
         /// No reordering was seen for 16 recoveries (RFC 8985 6.2 step 4).
         NoReordering = "no-reordering",
-        /// Nothing was sent (RFC 2861 3.1).
+        /// Nothing was sent for the length of a timeout (RFC 2861 3.1).
         Idle = "idle",
         /// The application had too little to send (RFC 2861 3.2).
         ApplicationLimited = "application-limited",
         /// BBR: the bandwidth grew by less than a quarter in each of three rounds.
         PipeFull = "pipe-full",
-        /// BBR: no more is in flight than the path holds.
+        /// BBR: no more data is in flight than the path holds.
         QueueDrained = "queue-drained",
         /// BBR: the smallest round-trip time is ten seconds old.
         MinRttExpired = "min-rtt-expired",
-        /// BBR: the flight was small for 200 ms and a round.
+        /// BBR: the flight was small for 200 ms and at least one round.
         MinRttMeasured = "min-rtt-measured",
-        /// BBR: two lossy stretches had the same rate of delivery.
+        /// BBR: two intervals with heavy loss had the same delivery rate.
         PolicerFound = "policer-found",
         /// BBR: the policer's rate was used for 48 rounds.
         PolicerExpired = "policer-expired",

@@ -1,10 +1,10 @@
-//! How fast the network delivers: one sample per ACK (draft-cheng-iccrg-delivery-rate-estimation-02;
-//! Linux's `tcp_rate.c`), for a congestion control that asks.
+//! The delivery rate of the network: one sample per ACK, for congestion controls that ask for it
+//! (draft-cheng-iccrg-delivery-rate-estimation-02; Linux's `tcp_rate.c`).
 //!
-//! Each transmission remembers what had been delivered by then. When it arrives, what was delivered
-//! since is divided by the time that it took to be sent or to be acknowledged, whichever was
-//! longer: so ACKs that come in a bunch do not make the network look faster than it was fed. A sample
-//! from a time when the application had nothing to send says so.
+//! Each transmission records how much had been delivered when it was sent. When it is delivered itself, the data
+//! delivered since then is divided by the time that this data took to be sent or to be acknowledged, whichever is
+//! longer. So ACKs that arrive together do not make the network look faster than the sender was. A sample is marked if
+//! it comes from a time when the application had too little to send.
 //!
 //! Amounts are in the window's unit.
 
@@ -17,65 +17,66 @@ use fairport_units::{Duration, Instant};
 struct Stamp {
     delivered: u64,
     delivered_at: Instant,
-    /// when the segment was sent that had been delivered last
+    /// when the segment that had been delivered last by then was sent
     first_sent: Instant,
     app_limited: bool,
 }
 
-/// Sums over the connection, in the window's unit.
+/// Totals of the connection, in the window's unit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
-    /// Acknowledged or SACKed (Linux: `tp->delivered`).
+    /// Data acknowledged or SACKed (Linux: `tp->delivered`).
     pub delivered: u64,
-    /// When that last grew, or sending began again.
+    /// When `delivered` last grew, or sending started again.
     pub delivered_at: Instant,
-    /// Marked lost; a retransmission that was lost again counts too (Linux: `tp->lost`).
+    /// Data marked lost. A retransmission that is lost again counts again (Linux: `tp->lost`).
     pub lost: u64,
 }
 
-/// The delivery rate that an ACK shows (Linux's `struct rate_sample`). Amounts are in the window's unit.
+/// The delivery rate that an ACK shows (Linux's `struct rate_sample`). Amounts are in the window's unit. "The latest
+/// segment" is the one sent last among those that this ACK newly delivered.
 #[derive(Clone, Copy, Debug)]
 pub struct RateSample {
-    /// Acknowledged or SACKed by this ACK.
+    /// Data that this ACK acknowledged or SACKed.
     pub newly_delivered: u64,
-    /// Found lost with this ACK.
+    /// Data found lost with this ACK.
     pub newly_lost: u64,
-    /// Delivered since the latest of the newly delivered segments was sent.
+    /// Data delivered since the latest segment was sent.
     pub delivered: u64,
-    /// The time that took; none if this ACK shows no rate.
+    /// The time in which `delivered` was delivered; none if this ACK shows no rate.
     pub interval: Option<Duration>,
-    /// What had been delivered when that segment was sent.
+    /// Data that had been delivered when the latest segment was sent.
     pub prior_delivered: u64,
-    /// The application had too little to send at that time.
+    /// The application had too little to send when the latest segment was sent.
     pub app_limited: bool,
-    /// The round-trip time of the latest segment that was sent only once.
+    /// The round-trip time of the last-sent segment among the newly delivered ones that were sent only once.
     pub rtt: Option<Duration>,
-    /// The receiver may have delayed the ACK: it is of a lone short segment.
+    /// The receiver may have delayed the ACK, because it is for a single short segment.
     pub ack_delayed: bool,
-    /// Sums since the start, this ACK included.
+    /// Totals since the start, including this ACK.
     pub totals: Totals,
-    /// In the network before the ACK.
+    /// Data in the network before the ACK.
     pub prior_in_flight: u64,
-    /// In the network after it.
+    /// Data in the network after the ACK.
     pub in_flight: u64,
-    /// When the pacer lets the next segment out.
+    /// When the pacer releases the next segment.
     pub next_departure: Instant,
 }
 
-/// What the sender knows of an ACK once it has taken it in.
+/// What the sender knows about an ACK once it has processed it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlightFacts {
     pub(crate) newly_delivered: u64,
-    /// all that was ever marked lost
+    /// all data ever marked lost
     pub(crate) lost: u64,
-    /// no more than one segment was acknowledged, a short one, and nothing was `SACKed` before
+    /// at most one segment was acknowledged, it was short, and nothing was `SACKed` before
     pub(crate) lone_short: bool,
     pub(crate) prior_in_flight: u64,
     pub(crate) in_flight: u64,
     pub(crate) next_departure: Instant,
 }
 
-/// The latest transmission that the ACK at hand delivered.
+/// The latest transmission that the present ACK delivered.
 #[derive(Clone, Copy, Debug)]
 struct Latest {
     stamp: Stamp,
@@ -83,17 +84,17 @@ struct Latest {
     ordinal: u64,
 }
 
-/// The estimator, and the stamps of what is outstanding.
+/// The estimator, and the stamps of the outstanding segments.
 #[derive(Debug, Default)]
 pub(crate) struct DeliveryRate {
-    /// beside the scoreboard's records: the first is of segment `first`
+    /// one per outstanding segment, in the order of the scoreboard; the first is of segment `first`
     stamps: VecDeque<Stamp>,
     first: u64,
     totals: Totals,
     first_sent: Instant,
-    /// until so much is delivered, samples are limited by the application
+    /// samples are limited by the application until more than this has been delivered
     limited_until: Option<u64>,
-    /// smallest round trip so far: what took less to be delivered was delivered before
+    /// smallest round-trip time so far: a shorter interval belongs to an earlier transmission
     min_rtt: Option<Duration>,
     /// the latest transmission that the present ACK delivered
     latest: Option<Latest>,
@@ -101,7 +102,7 @@ pub(crate) struct DeliveryRate {
 }
 
 impl DeliveryRate {
-    /// Segment `ordinal` goes out, new or again; `idle`: nothing was outstanding.
+    /// Segment `ordinal` is sent, for the first time or again. `idle`: nothing was outstanding before.
     pub(crate) fn on_sent(&mut self, ordinal: u64, now: Instant, idle: bool) {
         if idle {
             self.first_sent = now;
@@ -122,13 +123,13 @@ impl DeliveryRate {
         }
     }
 
-    /// An ACK comes.
+    /// An ACK arrives.
     pub(crate) fn begin_ack(&mut self) {
         self.latest = None;
         self.sent_once = None;
     }
 
-    /// It delivers segment `ordinal`, which was last sent at `sent`, `once` or more often.
+    /// The present ACK delivers segment `ordinal`, which was last sent at `sent`. `once`: it was sent only once.
     pub(crate) fn on_delivered(&mut self, ordinal: u64, sent: Instant, once: bool) {
         if once {
             self.sent_once = self.sent_once.max(Some(sent));
@@ -148,7 +149,7 @@ impl DeliveryRate {
         }
     }
 
-    /// The ACK is taken in; everything below segment `head` is acknowledged.
+    /// The sample of an ACK that has been processed. Everything below segment `head` is acknowledged.
     pub(crate) fn sample(&mut self, now: Instant, head: u64, facts: &FlightFacts) -> RateSample {
         let newly_lost = facts.lost - self.totals.lost;
         self.totals.lost = facts.lost;
@@ -188,8 +189,8 @@ impl DeliveryRate {
         }
     }
 
-    /// The longer of the times that the segments before `latest` took to be sent and to be
-    /// acknowledged; none if it is shorter than any round trip: an earlier transmission arrived.
+    /// The longer of the times that the segments before `latest` took to be sent and to be acknowledged. None if it is
+    /// shorter than every round trip so far: then an earlier transmission was delivered.
     fn interval(&mut self, now: Instant, latest: &Latest) -> Option<Duration> {
         self.first_sent = latest.sent;
         let sending = latest.sent.saturating_sub(latest.stamp.first_sent);
@@ -200,12 +201,13 @@ impl DeliveryRate {
         possible.then_some(interval)
     }
 
-    /// The application leaves a gap, or what is sent is held small, while so much is in flight.
+    /// Samples are limited by the application until the present `in_flight` is delivered: it has nothing to send, or
+    /// the flight is kept small.
     pub(crate) fn limit(&mut self, in_flight: u64) {
         self.limited_until = Some(self.totals.delivered + in_flight);
     }
 
-    /// Whether what goes out now is limited by the application.
+    /// Whether a segment sent now is limited by the application.
     pub(crate) fn is_limited(&self) -> bool {
         self.limited_until.is_some()
     }
@@ -234,7 +236,7 @@ mod tests {
         }
     }
 
-    /// Ten segments sent a millisecond apart, from 0 on.
+    /// Ten segments, sent one millisecond apart, the first at 0.
     fn ten() -> DeliveryRate {
         let mut rate = DeliveryRate::default();
         for ordinal in 0..10 {
@@ -243,7 +245,7 @@ mod tests {
         rate
     }
 
-    /// An ACK of `ordinals`, sent at as many milliseconds.
+    /// An ACK of the segments `ordinals`, each of which was sent at its number in milliseconds.
     fn ack(rate: &mut DeliveryRate, at: u64, ordinals: std::ops::Range<u64>) -> RateSample {
         rate.begin_ack();
         let (newly, head) = (ordinals.end - ordinals.start, ordinals.end);
@@ -256,10 +258,10 @@ mod tests {
     #[test]
     fn acks_as_they_come_give_the_rate_over_the_round_trip() {
         let mut rate = ten();
-        // the first of the flight: 1 segment in 50 ms
+        // the first segment of the flight: 1 segment in 50 ms
         let first = ack(&mut rate, 50, 0..1);
         assert_eq!((first.delivered, first.interval), (1, Some(ms(50))));
-        // all ten: sent over 9 ms, acknowledged over 59 ms from the start
+        // all ten segments: sent over 9 ms, acknowledged over 59 ms from the start
         let last = ack(&mut rate, 59, 1..10);
         assert_eq!((last.delivered, last.interval), (10, Some(ms(59))));
         assert_eq!(last.rtt, Some(ms(50)));
@@ -270,7 +272,7 @@ mod tests {
     fn bunched_acks_are_bounded_by_the_rate_of_sending() {
         let mut rate = ten();
         ack(&mut rate, 50, 0..1);
-        // sent when one was delivered: from 0 ms, when the one delivered last was sent, to 60 ms
+        // when this was sent, one segment had been delivered, which was sent at 0 ms: sending took 60 ms
         rate.on_sent(10, at_ms(60), false);
         ack(&mut rate, 109, 1..10);
         rate.begin_ack();
@@ -284,15 +286,14 @@ mod tests {
     fn what_comes_faster_than_any_round_trip_was_sent_before_and_shows_nothing() {
         let mut rate = ten();
         ack(&mut rate, 59, 0..9);
-        // a round trip takes 51 ms at least. The last is sent again, needlessly, and 2 ms later the ACK
-        // of its first transmission comes; since 8 ms, when the one delivered last was sent, 52 ms
-        // had passed
+        // A round trip takes at least 51 ms. The last segment is sent again, needlessly, and 2 ms later the ACK of its
+        // first transmission arrives. The segment delivered last before was sent at 8 ms, so 52 ms had passed.
         rate.on_sent(9, at_ms(60), false);
         rate.begin_ack();
         rate.on_delivered(9, at_ms(60), false);
         let sample = rate.sample(at_ms(62), 10, &facts(1));
         assert_eq!((sample.interval, sample.rtt), (Some(ms(52)), None));
-        // the same with nothing outstanding before
+        // again, with nothing outstanding before
         rate.on_sent(10, at_ms(70), true);
         rate.begin_ack();
         rate.on_delivered(10, at_ms(70), false);
@@ -330,8 +331,8 @@ mod tests {
         }
     }
 
-    /// A receiver delays the ACK of a lone short segment (`FLAG_ACK_MAYBE_DELAYED`), if nothing else was delivered since
-    /// that was sent.
+    /// A receiver may delay the ACK of a single short segment (`FLAG_ACK_MAYBE_DELAYED`), if nothing else was delivered
+    /// since the segment was sent.
     #[test]
     fn the_ack_of_a_lone_short_segment_may_be_delayed() {
         for (lone_short, others, delayed) in [

@@ -1,23 +1,23 @@
-//! Explicit congestion notification: what a segment's IP header says, and what the receiver says
-//! back (RFC 3168; RFC 8257 for DCTCP). What the sender does about it is in `sender/ecn`.
+//! Explicit congestion notification: the codepoint in a segment's IP header, and what the receiver echoes (RFC 3168;
+//! RFC 8257 for DCTCP). The sender's reaction is in `sender/ecn`.
 
 /// The ECN codepoint of an IP header (RFC 3168 5), which travels beside the segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Ecn {
-    /// The transport does not take marks: a queue drops instead.
+    /// The transport does not support ECN: a queue drops the packet instead of marking it.
     #[default]
     NotEct = 0,
     /// ECN-capable, codepoint ECT(1).
     Ect1 = 1,
-    /// ECN-capable, codepoint ECT(0): what senders use.
+    /// ECN-capable, codepoint ECT(0), which senders use.
     Ect0 = 2,
     /// Congestion experienced: a queue has marked it.
     Ce = 3,
 }
 
 impl Ecn {
-    /// The codepoint of the lower two bits.
+    /// The codepoint in the lower two bits of `bits`.
     pub const fn from_bits(bits: u8) -> Self {
         match bits & 3 {
             0 => Self::NotEct,
@@ -27,27 +27,27 @@ impl Ecn {
         }
     }
 
-    /// The two bits.
+    /// The codepoint as two bits.
     pub const fn bits(self) -> u8 {
         self as u8
     }
 }
 
-/// The use of ECN by one endpoint.
+/// How one endpoint uses ECN.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EcnUse {
-    /// both sides use it; before the handshake: this one would
+    /// both sides use ECN; before the handshake: this side offers it
     pub(crate) on: bool,
     /// every segment is ECN-capable, not only new data (RFC 8257 3.5; Linux's DCTCP)
     pub(crate) on_all: bool,
-    /// that of the segment that was sent last
+    /// the codepoint of the last segment sent
     pub(crate) codepoint: Ecn,
 }
 
 /// The receiver's side: when ACKs carry ECE.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Echo {
-    /// ECE says of each ACK whether what it covers was marked (RFC 8257 3.2)
+    /// ECE in each ACK says whether the segments that it covers were marked (RFC 8257 3.2)
     exact: bool,
     /// ACKs carry ECE
     on: bool,
@@ -64,21 +64,20 @@ impl Echo {
         self.on
     }
 
-    /// Whether an ACK covers only marked segments or only unmarked ones.
+    /// Whether each ACK covers only marked segments or only unmarked ones.
     pub(crate) fn is_exact(self) -> bool {
         self.exact
     }
 
-    /// Data came, marked or not, and with CWR or not. True if what ACKs say has changed, which the
-    /// peer is to know at once: its window may be one segment (`tcp_ecn_accept_cwr`,
-    /// `__tcp_ecn_check_ce`).
+    /// Data arrived, with or without a mark and CWR. Returns true if ECE has changed. The peer must then get an
+    /// ACK at once, because its window may be one segment (`tcp_ecn_accept_cwr`, `__tcp_ecn_check_ce`).
     pub(crate) fn on_data(&mut self, marked: bool, cwr: bool) -> bool {
         let before = self.on;
         if self.exact {
             self.on = marked;
             return self.on != before;
         }
-        // RFC 3168 6.1.3: from the first mark until CWR
+        // RFC 3168 6.1.3: ECE is set from the first mark until CWR
         self.on = marked || (before && !cwr);
         self.on != before || cwr
     }
@@ -96,7 +95,7 @@ mod tests {
         assert!(echo.is_on());
         assert!(echo.on_data(false, true));
         assert!(!echo.is_on());
-        // a mark on the segment with CWR is a new one
+        // a mark on the segment that carries CWR is a new one
         echo.on_data(true, false);
         echo.on_data(true, true);
         assert!(echo.is_on());

@@ -1,4 +1,4 @@
-//! What a program may ask a socket of: the sender's state as Linux's `struct tcp_info` has it.
+//! What a program may ask a socket for: the sender's state in the form of Linux's `struct tcp_info`.
 
 use fairport_units::Duration;
 
@@ -8,7 +8,7 @@ use fairport_units::Duration;
 pub enum CaState {
     /// Nothing is known to be lost.
     Open = 0,
-    /// Duplicate ACKs or SACK blocks came, too few to call anything lost.
+    /// Duplicate ACKs or SACK blocks arrived, but too few to call anything lost.
     Disorder = 1,
     /// The window is being reduced after a mark of congestion.
     Cwr = 2,
@@ -18,8 +18,8 @@ pub enum CaState {
     Loss = 4,
 }
 
-/// The sender's state in Linux's units: windows and counts in segments. It has a field for each of
-/// `struct tcp_info` that a script may ask for.
+/// The sender's state in Linux's units: windows and counts in segments. It has the fields of `struct tcp_info` that a
+/// script may ask for.
 // More than 15 fields: they are those of `struct tcp_info`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
@@ -31,31 +31,30 @@ pub struct Info {
     pub snd_ssthresh: Option<u64>,
     /// Largest payload of a segment that is sent, in bytes.
     pub snd_mss: u16,
-    /// Segments sent and not acknowledged cumulatively.
+    /// Segments sent and not yet acknowledged cumulatively.
     pub unacked: u64,
-    /// Of these, segments SACKed.
+    /// Segments among `unacked` that are SACKed.
     pub sacked: u64,
-    /// Of these, segments marked lost.
+    /// Segments among `unacked` that are marked lost.
     pub lost: u64,
-    /// Of these, segments sent again since they were marked lost.
+    /// Segments among `unacked` that were sent again after they were marked lost.
     pub retrans: u64,
-    /// Retransmission timeout, backed off.
+    /// Retransmission timeout, with backoff.
     pub rto: Duration,
-    /// Doublings in it.
+    /// How often `rto` was doubled.
     pub backoff: u32,
     /// Smoothed round-trip time; none before the first sample.
     pub rtt: Option<Duration>,
-    /// Segments above a hole that make it lost: 3, or as many as something once came late by.
+    /// SACKed segments above a hole that make it count as lost: 3, or the largest lateness seen so far, in segments.
     pub reordering: u64,
-    /// How often something came late, seen by SACK.
+    /// How often SACK showed that a segment arrived late.
     pub reord_seen: u64,
     /// Retransmissions since the start.
     pub total_retrans: u64,
-    /// Segments that are known to have arrived, the SYN and copies that duplicate SACKs reported among
-    /// them.
+    /// Segments known to have arrived, including the SYN and the copies that duplicate SACKs reported.
     pub delivered: u64,
-    /// Of these, segments that were acknowledged with ECE; counted where the window is reduced by PRR.
+    /// Segments among `delivered` that were acknowledged with ECE. Counted if PRR reduces the window.
     pub delivered_ce: u64,
-    /// Smallest round-trip time of the last minutes, where losses are repaired with SACK.
+    /// Smallest round-trip time of the last minutes, if losses are repaired with SACK.
     pub min_rtt: Option<Duration>,
 }

@@ -1,14 +1,14 @@
-//! TCP as pure state machines: no clock, no network, no allocation once warm, and random numbers only
-//! from a seed that the caller gives.
+//! TCP as pure state machines: no clock, no network, no allocation after warm-up. Random numbers come only from a seed
+//! that the caller gives.
 //!
-//! A [`Connection`] takes what happened and when (`on_segment`, `on_timer`) and answers what to
-//! send (`poll_transmit`, until it says `None`) and when to come back (`poll_timer`). The same
-//! code is driven by a simulator, by tables of exchanges and by scripts.
+//! A [`Connection`] gets events with their times (`on_segment`, `on_timer`). It returns what to send
+//! (`poll_transmit`, until that returns `None`) and when to come back (`poll_timer`). The same code is driven by a
+//! simulator, by tables of exchanges and by scripts.
 //!
-//! What varies is separate. Congestion control ([`Controller`]) says how large the window is, loss
-//! recovery what is sent again and when, payload sizing how long a segment is, pacing when a segment may
-//! leave, and the ACK policy when the receiver acknowledges. Which of them a stack has is in its
-//! [`Settings`]; a [`Preset`] is such a list of settings, each with its source.
+//! Each policy is separate. Congestion control ([`Controller`]) decides how large the window is, loss recovery what is
+//! sent again and when, payload sizing how long a segment is, pacing when a segment may leave, and the ACK policy when
+//! the receiver acknowledges. The [`Settings`] of a stack choose among them; a [`Preset`] is a complete list of
+//! settings, each with its source.
 //!
 //! ```
 //! use fairport_tcp::{Connection, Settings};
@@ -33,10 +33,10 @@
 //! assert_eq!(client.counters().retransmits, 0);
 //! ```
 //!
-//! Implemented, where the settings ask for it: window scaling, timestamps and PAWS (RFC 7323), SACK
-//! and DSACK (RFC 2018, 2883), recovery by RFC 6582, 6675 and 8985, undo (RFC 3522, 3708, 4015,
-//! 5682), ECN (RFC 3168, 8257), a smaller window after idle periods (RFC 2861), probes of a closed window,
-//! challenge ACKs (RFC 5961, without a limit of their rate).
+//! Implemented, if the settings ask for it: window scaling, timestamps and PAWS (RFC 7323), SACK and DSACK (RFC 2018,
+//! 2883), recovery by RFC 6582, 6675 and 8985, undo (RFC 3522, 3708, 4015, 5682), ECN (RFC 3168, 8257), a smaller
+//! window after idle periods (RFC 2861), probes of a closed window, challenge ACKs (RFC 5961, without its limit per
+//! second).
 //!
 //! Not implemented: simultaneous open, TIME-WAIT, giving up after many timeouts, urgent data, path MTU
 //! discovery, data on a SYN, keep-alive, a receive window that closes (the application reads at once).

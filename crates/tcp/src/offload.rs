@@ -1,11 +1,11 @@
-//! Segmentation offload: a sender hands its host bursts, which the adapter cuts into segments and sends
-//! back to back.
+//! Segmentation offload: a sender hands its host bursts, which the network adapter cuts into segments and sends back to
+//! back.
 //!
-//! How long a burst may be is Linux's `tcp_tso_autosize` (5.18 and later): what leaves in 1/1024 s at the
-//! pacing rate, and 64 KB more, halved for each 512 us of the shortest round trip; two segments at least and
-//! 64 KB at most. When less than that is let out, the sender waits for more, as `tcp_tso_should_defer` has it:
-//! unless a third of the window is there, or all that is to be sent, or the next ACK is half a round
-//! trip away, or nothing has been sent for a millisecond. So ACKs let bursts out, not segments.
+//! The length of a burst is Linux's `tcp_tso_autosize` (5.18 and later): the data that leaves in 1/1024 s at the pacing
+//! rate, plus 64 KB halved for each 512 us of the shortest round-trip time; at least two segments and at most 64 KB. If
+//! the windows allow less than that, the sender waits for more, as in `tcp_tso_should_defer`. It does not wait if they
+//! allow a third of the window or all data that is left, if the next ACK is more than half a round trip away, or if
+//! nothing was sent for a millisecond. So ACKs release bursts, not segments.
 
 use fairport_units::{Duration, Instant};
 
@@ -21,32 +21,32 @@ const SEGMENTS_MIN: u64 = 2;
 /// `tcp_tso_win_divisor`
 const WINDOW_SHARE: u64 = 3;
 
-/// For so long after it sent, a sender may wait for more.
+/// How long after its last transmission a sender may wait for a larger burst.
 const RECENT: Duration = Duration::from_ms(1);
 
 /// What the sender could send now, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
-    /// that both windows let out
+    /// bytes that both windows allow
     pub(crate) room: u64,
-    /// the smaller of both windows
+    /// the smaller of the two windows, in bytes
     pub(crate) window: u64,
-    /// that the application has written
+    /// bytes that the application has written and that were not yet sent
     pub(crate) unsent: u64,
-    /// one full segment
+    /// payload of a full segment, in bytes
     pub(crate) segment: u64,
-    /// that leave in 1/1024 s at the pacing rate
+    /// bytes that leave in 1/1024 s at the pacing rate
     pub(crate) paced: u64,
     pub(crate) rtt_min: Option<Duration>,
     pub(crate) srtt: Option<Duration>,
     /// when the oldest outstanding segment was sent
     pub(crate) head_sent: Option<Instant>,
-    /// losses are being repaired: nothing waits
+    /// losses are being repaired: the sender does not wait
     pub(crate) recovers: bool,
 }
 
 impl Offer {
-    /// Bytes of a full burst, in whole segments.
+    /// Length of a full burst in bytes, in whole segments.
     pub(crate) fn burst(&self) -> u64 {
         let halvings = self
             .rtt_min
@@ -62,11 +62,11 @@ impl Offer {
 /// The bursts of one sender.
 #[derive(Debug, Default)]
 pub(crate) struct Offload {
-    /// bytes that the present burst still takes
+    /// bytes left in the present burst
     left: u64,
-    /// the next segment begins a burst
+    /// the next segment starts a burst
     fresh: bool,
-    /// the last segment went on with one
+    /// the last segment continued a burst
     follows: bool,
     sent_at: Instant,
 }
@@ -78,7 +78,7 @@ impl Offload {
         self.left > 0 && !self.fresh
     }
 
-    /// Whether the sender goes on with its burst or begins one; if not, it waits for more room.
+    /// Whether the sender continues its burst or starts one; if not, it waits for more room.
     pub(crate) fn sends(&mut self, now: Instant, offer: &Offer) -> bool {
         if self.left > 0 {
             return true;
@@ -106,7 +106,7 @@ impl Offload {
         now.saturating_sub(head_sent) < srtt / 2 || now.saturating_sub(self.sent_at) > RECENT
     }
 
-    /// A new segment with `bytes` of data left.
+    /// A new segment with `bytes` of data was sent.
     pub(crate) fn on_sent(&mut self, now: Instant, bytes: u64) {
         self.follows = !self.fresh && self.left > 0;
         self.fresh = false;
@@ -114,7 +114,7 @@ impl Offload {
         self.sent_at = now;
     }
 
-    /// Something else went out, or there is nothing more: a burst ends.
+    /// Ends the burst: something else was sent, or nothing is left to send.
     pub(crate) fn end(&mut self) {
         *self = Self {
             sent_at: self.sent_at,
@@ -122,7 +122,7 @@ impl Offload {
         };
     }
 
-    /// Whether the segment that left last goes on with the burst of the one before.
+    /// Whether the segment sent last continues the burst of the one before.
     #[inline]
     pub(crate) fn follows(&self) -> bool {
         self.follows
@@ -153,7 +153,7 @@ mod tests {
             ..OFFER
         };
         assert_eq!(fast.burst(), 13 * 1448);
-        // below 512 us all of 64 KB, then half of it
+        // below 512 us all of the 64 KB, then half of it
         for (us, segments) in [(100, 45), (511, 45), (512, 22), (1024, 11)] {
             let rtt_min = Some(Duration::from_us(us));
             assert_eq!(
@@ -236,7 +236,7 @@ mod tests {
             ..OFFER
         };
         assert!(waits(short, now));
-        // losses are repaired; all is sent; a third of a small window
+        // losses are repaired; all data fits; a third of a small window is there
         let recovers = true;
         assert!(!waits(Offer { recovers, ..short }, now));
         for (unsent, waiting) in [(1447, false), (1448, false), (1449, true)] {
@@ -253,7 +253,7 @@ mod tests {
             let head_sent = Some(now.earlier_by(Duration::from_us(ago_us)));
             assert_eq!(waits(Offer { head_sent, ..short }, now), waiting);
         }
-        // nothing left for more than a millisecond
+        // no more than a millisecond has passed since the last transmission, and then more
         for (ago_us, waiting) in [(999, true), (1000, true), (1001, false)] {
             let sent_at = now.earlier_by(Duration::from_us(ago_us));
             assert_eq!(waits(short, sent_at), waiting);
@@ -282,10 +282,10 @@ mod tests {
         assert!(it.is_amid() && !it.follows());
         it.on_sent(Instant::ZERO, 1448);
         assert!(!it.is_amid() && it.follows());
-        // what goes out beside a burst follows none
+        // a segment sent outside a burst continues none
         it.on_sent(Instant::ZERO, 1448);
         assert!(!it.is_amid() && !it.follows());
-        // something else ends it
+        // something else ends the burst
         assert!(it.sends(Instant::ZERO, &offer));
         it.on_sent(Instant::ZERO, 1448);
         it.end();

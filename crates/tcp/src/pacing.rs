@@ -1,18 +1,18 @@
-//! Pacing: when the next segment may leave, apart from how many may be out.
+//! Pacing: when the next segment may leave. The windows decide how many may be outstanding.
 //!
 //! - [`Pacing::Window`]: cwnd over the round-trip time (Aggarwal, Savage and Anderson, INFOCOM 2000).
-//! - [`Pacing::Linux`]: the window over `srtt`, times 200 % while the window is below half of the
-//!   threshold and 120 % above; the first ten segments are not paced, and a sender that comes late
-//!   makes up for at most half of each gap (`tcp_update_pacing_rate`, `tcp_update_skb_after_send`).
-//! - BBR sets a rate of its own, which is kept in the same way.
-//! - A random gap, uniform up to `send_gap_max_ps`, after each segment, with or without the above: the
-//!   randomised sending times that `TCPRand` is compared with (Lee et al. 2017).
+//! - [`Pacing::Linux`]: the window over `srtt`, times 200 % while the window is below half of the threshold and 120 %
+//!   above. The first ten segments are not paced. A sender that is late makes up for at most half of each gap
+//!   (`tcp_update_pacing_rate`, `tcp_update_skb_after_send`).
+//! - BBR sets a rate of its own, which is paced in the same way as Linux's.
+//! - A random gap, uniform up to `send_gap_max_ps`, after each segment, with or without one of the above: the
+//!   randomised sending times with which `TCPRand` is compared (Lee et al. 2017).
 //!
-//! A host's timer has a granularity. Segments that become due between two of its ticks leave
-//! together at the later one, so at a tick of 1 ms a paced gigabit is a train of 80 segments per millisecond.
-//! An ACK that comes between them lets out what is due by then.
+//! A host's timer has a granularity. Segments that become due between two ticks leave together at the later one, so
+//! with a tick of 1 ms a paced gigabit is a train of 80 segments per millisecond. An ACK that arrives in between
+//! releases the segments that are due by then.
 //!
-//! Segments with data are paced, sent again or not; acknowledgements and probes are not.
+//! Segments with data are paced, including retransmissions; acknowledgements and probes are not.
 
 use fairport_units::{Duration, Instant};
 
@@ -20,13 +20,13 @@ use crate::random::Random;
 use crate::settings::{Pacing, Settings};
 use crate::timers::{Timer, Timers};
 
-/// The purpose of the random sequence ([`Random::new`]).
+/// Separates this random sequence from others with the same seed ([`Random::new`]).
 const PURPOSE: u64 = 2;
 
 /// Linux does not pace the first `TCP_INIT_CWND` segments.
 const LINUX_UNPACED: u64 = 10;
 
-/// What decides the rate.
+/// What the pacing rate depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     /// the congestion window in bytes
@@ -35,7 +35,7 @@ pub(crate) struct Load {
     pub(crate) out_bytes: u64,
     pub(crate) ssthresh_bytes: u64,
     pub(crate) srtt: Option<Duration>,
-    /// bytes per second, where congestion control sets the pace
+    /// pacing rate in bytes per second, if congestion control sets it
     pub(crate) rate: Option<u64>,
     /// data segments sent so far
     pub(crate) sent: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// The window over whose round-trip time Linux paces, and at how many percent of that
+    /// The window that Linux spreads over a round-trip time, and the percentage of that rate
     /// (`tcp_update_pacing_rate`).
     fn linux_rate(&self) -> (u64, u128) {
         let rises = self.cwnd_bytes < self.ssthresh_bytes / 2;
@@ -53,8 +53,8 @@ impl Load {
         (self.cwnd_bytes.max(self.out_bytes), percent)
     }
 
-    /// What leaves in `span` at Linux's pacing rate, which Linux computes whether it paces or not. There is
-    /// no limit before the first round-trip time.
+    /// Bytes that leave in `span` at Linux's pacing rate, which Linux computes whether it paces or not. Without limit
+    /// before the first round-trip time.
     pub(crate) fn linux_bytes_in(&self, span: Duration) -> u64 {
         if let Some(rate) = self.rate {
             let bytes = u128::from(rate) * u128::from(span.as_ps());
@@ -77,21 +77,20 @@ pub(crate) struct Pacer {
     granularity: Duration,
     gap_max: Duration,
     random: Random,
-    /// when the next segment may leave, by a perfect timer
+    /// when the next segment may leave, by an ideal timer
     next: Instant,
-    /// something waited for the timer, and all that was to be sent has not left since
+    /// a segment has waited for the timer since the sender last had nothing more to send
     late: bool,
-    /// the most bytes that were out in the present round trip, which ends when `round_end` is
-    /// acknowledged
+    /// the most bytes outstanding in the present round trip, which ends when `round_end` is acknowledged
     peak_bytes: u64,
     round_end: u64,
 }
 
 impl Pacer {
-    /// None where nothing is paced. `sets_rate`: congestion control sets the pacing rate.
+    /// None if nothing is paced. `sets_rate`: congestion control sets the pacing rate.
     pub(crate) fn new(settings: &Settings, sets_rate: bool, seed: u64) -> Option<Box<Self>> {
         let rule = if sets_rate {
-            // as Linux paces at the algorithm's rate
+            // Linux paces at the algorithm's rate
             Pacing::Linux
         } else {
             settings.pacing
@@ -123,32 +122,31 @@ impl Pacer {
         !waits
     }
 
-    /// What waits may leave at the first tick of the timer from `next` on.
+    /// Sets the timer to its first tick at or after `next`.
     fn wait(&self, timers: &mut Timers) {
         let tick = self.granularity.as_ps().max(1);
         let edge = self.next.as_ps().div_ceil(tick).saturating_mul(tick);
         timers.set(Timer::Pacing, Instant::from_ps(edge));
     }
 
-    /// Whether a window counts as used while the pacer holds segments back: the window sets the pace.
-    /// As in Linux, half of it has to be out at some time in the round trip
-    /// (`tcp_is_cwnd_limited`).
+    /// Whether the window counts as used although the pacer delays segments: then the window determines the rate. As in
+    /// Linux, half of the window must have been outstanding at some time in the round trip (`tcp_is_cwnd_limited`).
     pub(crate) fn uses(&self, cwnd_bytes: u64) -> bool {
         self.peak_bytes.saturating_mul(2) >= cwnd_bytes
     }
 
-    /// When the next segment may leave, by a perfect timer.
+    /// When the next segment may leave, by an ideal timer.
     pub(crate) fn next_departure(&self) -> Instant {
         self.next
     }
 
-    /// What is to be sent waits for something else, or there is nothing.
+    /// Stops the timer: the next segment waits for something else, or there is none.
     pub(crate) fn rest(&mut self, timers: &mut Timers) {
         timers.stop(Timer::Pacing);
         self.late = false;
     }
 
-    /// A segment with `bytes` of data left.
+    /// A segment with `bytes` of data was sent.
     pub(crate) fn on_sent(&mut self, timers: &mut Timers, now: Instant, bytes: u64, load: &Load) {
         if load.una >= self.round_end {
             self.peak_bytes = 0;
@@ -156,7 +154,7 @@ impl Pacer {
         }
         self.peak_bytes = self.peak_bytes.max(load.out_bytes);
         let gap = self.gap(bytes, load);
-        // what came due while it waited for the timer follows at once
+        // segments that became due while the timer was awaited follow at once
         let late = if self.late {
             self.granularity
         } else {
@@ -174,7 +172,7 @@ impl Pacer {
         }
     }
 
-    /// The time that `bytes` take at the paced rate.
+    /// The time that `bytes` take at the pacing rate.
     fn gap(&self, bytes: u64, load: &Load) -> Duration {
         let unpaced = self.rule == Pacing::Linux && load.sent < LINUX_UNPACED;
         if let Some(rate) = load.rate

@@ -1,11 +1,11 @@
-//! Random numbers that are state and not a source: the caller seeds each flow's.
+//! Random numbers without a global source: a sequence is state, which the caller seeds per flow.
 
-/// `SplitMix64` (Steele, Lea and Flood 2014): a counter, and a mixing of its value.
+/// `SplitMix64` (Steele, Lea and Flood 2014): a counter whose value is mixed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The sequence of `seed` for one purpose among several.
+    /// The sequence of `seed` for one of several purposes.
     pub(crate) fn new(seed: u64, purpose: u64) -> Self {
         let mut random = Self(seed ^ purpose.wrapping_mul(0xd1b5_4a32_d192_ed03));
         random.0 = random.next();
@@ -20,7 +20,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Uniform over 0..=`max`, by multiply-shift: its bias is below 2^-64 of `max`.
+    /// Uniform over 0..=`max`, by multiply-shift. The bias is below 2^-64 of `max`.
     pub(crate) fn up_to(&mut self, max: u64) -> u64 {
         ((u128::from(self.next()) * (u128::from(max) + 1)) >> 64) as u64
     }
@@ -51,7 +51,7 @@ mod tests {
         for _ in 0..100_000 {
             counts[random.up_to(9) as usize] += 1;
         }
-        // 4 standard deviations
+        // four standard deviations
         assert!(counts.iter().all(|count| count.abs_diff(10_000) < 380));
     }
 

@@ -1,7 +1,7 @@
 //! A set of positions in the sequence space, kept as sorted disjoint ranges.
 //!
-//! The receiver keeps what arrived out of order in one, the sender what was SACKed. Both touch its
-//! end nearly always; a window with very many holes costs a binary search.
+//! The receiver keeps the data that arrived out of order in one, the sender the data that was SACKed. Nearly every
+//! change is at the end of the set; in a window with very many holes, one elsewhere costs a binary search.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ pub(crate) struct Range {
     pub(crate) end: u64,
 }
 
-/// The set. Ranges neither overlap nor touch.
+/// The set. Ranges do not overlap, and there is a gap between any two.
 #[derive(Debug, Default)]
 pub(crate) struct Ranges(VecDeque<Range>);
 
@@ -23,12 +23,12 @@ impl Ranges {
         self.0.is_empty()
     }
 
-    /// How many positions are in the set.
+    /// The number of positions in the set.
     pub(crate) fn len(&self) -> u64 {
         self.0.iter().map(|range| range.end - range.start).sum()
     }
 
-    /// One after the highest position, or 0.
+    /// The highest position plus one, or 0 for an empty set.
     pub(crate) fn end(&self) -> u64 {
         self.0.back().map_or(0, |range| range.end)
     }
@@ -37,8 +37,8 @@ impl Ranges {
         self.0.clear();
     }
 
-    /// Adds `new` and calls `added(part, whole)` for every part of it that was not in the set, in
-    /// order; `whole` is the range that `new` is now part of.
+    /// Adds `new` and calls `added(part, whole)`, in order, for every part of it that was not in the set yet. `whole`
+    /// is the range that now contains `new`.
     #[inline]
     pub(crate) fn insert(&mut self, new: Range, mut added: impl FnMut(Range, Range)) {
         debug_assert!(new.start < new.end);
@@ -59,7 +59,7 @@ impl Ranges {
         }
     }
 
-    /// The same for a range that begins before the last.
+    /// Adds a range that begins before the end of the last one.
     #[inline(never)]
     fn insert_between(&mut self, new: Range, mut added: impl FnMut(Range, Range)) {
         // ranges first .. after overlap or touch the new one
@@ -104,8 +104,8 @@ impl Ranges {
         }
     }
 
-    /// Removes everything below `position`, and the whole range that begins at or reaches over
-    /// it; returns that range's end, or `position`.
+    /// Removes everything below `position`, and the range that contains or begins at `position`. Returns the end of
+    /// that range, or `position` if there is none.
     pub(crate) fn advance(&mut self, position: u64) -> u64 {
         let mut reached = position;
         while let Some(first) = self.0.front().filter(|range| range.start <= reached) {

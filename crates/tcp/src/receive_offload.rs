@@ -1,25 +1,24 @@
-//! Receive offload: what comes in order and close together is merged, and acknowledged as one.
+//! Receive offload: segments that arrive in order and close together are merged, and acknowledged as one.
 //!
-//! An adapter that moderates its interrupts hands the kernel what came within some microseconds of the
-//! first segment, and Linux merges segments of one flow among it into one of up to 64 KB before TCP sees
-//! them (`tcp_gro_receive`). So the rules for ACKs see one large segment. A short segment ends a merge, and so
-//! does what is out of order or marked otherwise. Here the application has the data at once; only the
-//! ACK waits.
+//! An adapter that moderates its interrupts hands the kernel all packets of some microseconds at once. Linux merges
+//! segments of one flow among them into one of up to 64 KB before TCP sees them (`tcp_gro_receive`), so the ACK rules
+//! see one large segment. A short segment ends a merge, and so does one that is out of order or whose mark differs. In
+//! this model the application gets the data at once; only the ACK waits.
 
 use fairport_units::{Duration, Instant};
 
 use crate::timers::{Timer, Timers};
 
-/// `GRO_LEGACY_MAX_SIZE`, what one merge takes.
+/// `GRO_LEGACY_MAX_SIZE`: the most bytes that one merge holds.
 const MERGE_MAX_BYTES: u64 = 65_536;
 
-/// Data that came in order, and what the ACK policy looks at besides.
+/// Data that arrived in order, and what else the ACK policy looks at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InOrder {
     pub(crate) payload: u16,
-    /// received and not acknowledged yet, in bytes
+    /// bytes received and not yet acknowledged
     pub(crate) unacknowledged: u64,
-    /// there is or was a gap
+    /// there is a gap, or this data filled one
     pub(crate) gap: bool,
     /// the receive window in bytes
     pub(crate) window: u64,
@@ -28,17 +27,17 @@ pub(crate) struct InOrder {
     pub(crate) srtt: Option<Duration>,
 }
 
-/// The merge that is under way at one receiver.
+/// The merge in progress at one receiver.
 #[derive(Debug)]
 pub(crate) struct Merge {
-    /// from the first segment to the end
+    /// the longest time from the first segment to the end of the merge
     span: Duration,
     bytes: u64,
     last: Option<InOrder>,
 }
 
 impl Merge {
-    /// None where segments are not merged.
+    /// None if segments are not merged.
     pub(crate) fn new(span: Duration) -> Option<Box<Self>> {
         (span > Duration::ZERO).then(|| {
             Box::new(Self {
@@ -49,7 +48,7 @@ impl Merge {
         })
     }
 
-    /// Data came in order, of full segments or shorter. Whether the merge goes on; if not, this
+    /// Adds data that arrived in order; `full`: it is a full segment. Returns whether the merge continues; if not, this
     /// was its last segment.
     pub(crate) fn takes(
         &mut self,
@@ -71,7 +70,7 @@ impl Merge {
         goes_on
     }
 
-    /// The merge is over; what is known of its last segment, if there was one.
+    /// Ends the merge. Returns what is known of its last segment, if there was one.
     pub(crate) fn stop(&mut self, timers: &mut Timers) -> Option<InOrder> {
         timers.stop(Timer::ReceiveOffload);
         self.bytes = 0;
@@ -96,7 +95,7 @@ mod tests {
         }
     }
 
-    /// `tcp_gro_receive`: only full segments without a gap between them go on being merged.
+    /// `tcp_gro_receive`: merging continues only with full segments that have no gap between them.
     #[test]
     fn a_short_segment_and_a_gap_end_a_merge() {
         for (gap, full, goes_on) in [

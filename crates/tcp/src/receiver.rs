@@ -1,8 +1,7 @@
 //! The receiving half: it puts data in order and says what to acknowledge.
 //!
-//! The application reads at once, so the window is always the whole buffer from `RCV.NXT`; data held
-//! out of order lies within it (Linux counts such data against the buffer, but never shrinks a window
-//! that it has offered).
+//! The application reads at once, so the window is always the whole buffer, starting at `RCV.NXT`. Data held out of
+//! order lies within it. (Linux counts such data against the buffer, but never shrinks a window that it has offered.)
 
 use fairport_units::{Duration, Instant};
 
@@ -16,7 +15,7 @@ use crate::seq;
 use crate::settings::Settings;
 use crate::timers::Timers;
 
-/// `TCP_SACK_BLOCKS_EXPECTED`: so many blocks reach the peer even if ACKs are lost.
+/// `TCP_SACK_BLOCKS_EXPECTED`: blocks that reach the peer even if some ACKs are lost.
 const BLOCKS_EXPECTED: usize = 2;
 
 /// The receiving half of an endpoint.
@@ -24,28 +23,28 @@ const BLOCKS_EXPECTED: usize = 2;
 pub(crate) struct Receiver {
     /// `RCV.NXT`
     nxt: u64,
-    /// `RCV.NXT` in the last ACK that went out
+    /// `RCV.NXT` in the last ACK sent
     acknowledged: u64,
-    /// the first byte of data
+    /// position of the first byte of data
     start: u64,
-    /// `RCV.WND`, always open
+    /// `RCV.WND` in bytes, which never changes
     window: u64,
-    /// the peer's last timestamp that is to be echoed (RFC 7323 4.3, `TS.Recent`)
+    /// the peer's timestamp that is echoed next (RFC 7323 4.3, `TS.Recent`)
     ts_recent: u32,
-    /// where the stream ends, once the peer's FIN says so
+    /// where the stream ends; known once the peer's FIN arrives
     fin: Option<u64>,
     /// data above a gap
     held: Ranges,
-    /// and what the next ACK says of it
+    /// the SACK blocks of the next ACK
     report: SackReport,
-    /// what it says instead, if the kernel sends it before it has put the latest data first
+    /// replaces `report` in an ACK that the kernel sends before it puts the latest block first
     report_before: Option<Box<SackReport>>,
     /// data that arrived twice is reported (RFC 2883)
     reports_duplicates: bool,
     pub(crate) acks: AckSchedule,
-    /// where ECN is used
+    /// none if the connection does not use ECN
     echo: Option<Echo>,
-    /// an ACK up to here goes out first, with ECE or without
+    /// an ACK up to here is sent first, with ECE if the flag is set
     earlier: Option<(u64, bool)>,
 }
 
@@ -57,7 +56,7 @@ pub(crate) struct OwnRtt {
 }
 
 impl Receiver {
-    /// Before the handshake: the peer's first number is not known yet.
+    /// A receiver before the handshake: the peer's initial sequence number is not known yet.
     pub(crate) fn new(settings: &Settings) -> Self {
         let scale = settings.window_scale;
         Self {
@@ -77,7 +76,7 @@ impl Receiver {
         }
     }
 
-    /// The peer's SYN came: data starts after it.
+    /// The peer's SYN arrived: data starts after it.
     pub(crate) fn synchronise(&mut self, peer_isn: u32) {
         self.nxt = seq::first(peer_isn) + 1;
         self.start = self.nxt;
@@ -96,25 +95,25 @@ impl Receiver {
         self.window
     }
 
-    /// The timestamp to echo; 0: none yet.
+    /// The timestamp to echo; 0 if there is none yet.
     #[inline]
     pub(crate) fn ts_recent(&self) -> u32 {
         self.ts_recent
     }
 
-    /// Bytes of data that came in order.
+    /// Bytes of data that were delivered to the application in order.
     pub(crate) fn delivered(&self) -> u64 {
         self.nxt - self.start - u64::from(self.is_closed())
     }
 
-    /// Bytes of data that came, each counted once: in order, or held above a gap.
+    /// Bytes of data that arrived, each counted once: delivered in order, or held above a gap.
     pub(crate) fn arrived(&self) -> u64 {
-        // nothing is held above the end of the stream, so where its FIN came and a gap is left, it is held
+        // data ends at the FIN, so if a FIN arrived and a gap is left, the FIN's position is held
         let holds_fin = self.fin.is_some() && self.has_gap();
         self.delivered() + self.held.len() - u64::from(holds_fin)
     }
 
-    /// Whether the peer's FIN came, and everything before it.
+    /// Whether the peer's FIN and everything before it have arrived.
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
         self.fin.is_some_and(|fin| self.nxt > fin)
@@ -126,13 +125,13 @@ impl Receiver {
         !self.held.is_empty()
     }
 
-    /// Whether there are blocks to put into the next ACK.
+    /// Whether the next ACK has SACK blocks.
     #[inline]
     pub(crate) fn has_report(&self) -> bool {
         self.has_gap() || self.report.has_duplicate()
     }
 
-    /// Bytes arrived a second time (RFC 2883 4; `tcp_dsack_set`).
+    /// Notes that bytes arrived a second time (RFC 2883 4; `tcp_dsack_set`).
     #[cold]
     fn note_duplicate(&mut self, start: u64, end: u64) {
         if self.reports_duplicates && start < end {
@@ -140,8 +139,8 @@ impl Receiver {
         }
     }
 
-    /// A segment is not accepted: it lies below what was acknowledged, or beyond the window, or its timestamp is
-    /// old. Only data below `RCV.NXT` means that an ACK was lost (`tcp_send_dupack`).
+    /// Handles a segment that is not acceptable: below what was acknowledged, beyond the window, or with an old
+    /// timestamp. Only data below `RCV.NXT` shows that an ACK was lost (`tcp_send_dupack`).
     #[cold]
     pub(crate) fn on_unacceptable(&mut self, segment: &Segment) {
         let start = seq::unwrap(self.nxt, segment.seq);
@@ -155,8 +154,8 @@ impl Receiver {
         self.acks.on_out_of_place(self.window);
     }
 
-    /// Whether any part of the segment lies in the window (RFC 9293 3.10.7.4). As in Linux, what the
-    /// peer may have sent before our last ACK reached it is accepted too.
+    /// Whether any part of the segment lies in the window (RFC 9293 3.10.7.4). As in Linux, data that the peer may have
+    /// sent before our last ACK reached it is accepted too.
     #[inline]
     pub(crate) fn accepts(&self, segment: &Segment) -> bool {
         let start = seq::unwrap(self.nxt, segment.seq);
@@ -164,7 +163,7 @@ impl Receiver {
         end >= self.acknowledged && start <= self.nxt + self.window
     }
 
-    /// Whether the segment's timestamp is older than the one that is echoed.
+    /// Whether the segment's timestamp is older than the one to be echoed.
     #[inline]
     pub(crate) fn is_stale(&self, segment: &Segment) -> bool {
         segment
@@ -173,7 +172,7 @@ impl Receiver {
             .is_some_and(|it| it.val.wrapping_sub(self.ts_recent).cast_signed() < 0)
     }
 
-    /// Whether it is so by more than a tick (`TCP_PAWS_WINDOW`).
+    /// Whether the segment's timestamp is older by more than a tick (`TCP_PAWS_WINDOW`).
     #[cold]
     pub(crate) fn is_long_stale(&self, segment: &Segment) -> bool {
         let stamps = segment.options.timestamps();
@@ -207,7 +206,7 @@ impl Receiver {
         if segment.flags.contains(Flags::FIN) && self.take_fin(end) {
             end += 1;
         }
-        // nothing lies beyond the window or beyond the end of the stream
+        // data beyond the window or beyond the end of the stream is cut off
         end = end.min(self.nxt + self.window);
         if let Some(fin) = self.fin {
             end = end.min(fin + 1);
@@ -244,8 +243,7 @@ impl Receiver {
         }
     }
 
-    /// The peer says that its stream ends at `end`. An end that contradicts
-    /// earlier data is ignored.
+    /// Takes in the peer's FIN, which ends the stream at `end`. An end that contradicts earlier data is ignored.
     #[cold]
     fn take_fin(&mut self, end: u64) -> bool {
         let beyond = self.held.end().max(self.nxt);
@@ -262,8 +260,9 @@ impl Receiver {
         reached
     }
 
-    /// Data came above a gap. If ACKs are held back, and the data extends no block among the first two, they go
-    /// out as one before it is put first (`tcp_sack_compress_send_ack`). That one serves for it, too.
+    /// Data arrived above a gap. If ACKs are held back and the data does not extend one of the first two blocks, the
+    /// held ACKs are sent as one before the new block is put first (`tcp_sack_compress_send_ack`). That ACK also serves
+    /// for this data.
     fn on_out_of_order(
         &mut self,
         timers: &mut Timers,
@@ -283,7 +282,7 @@ impl Receiver {
         self.report.put_first(place, range);
     }
 
-    /// Keeps what came above a gap.
+    /// Keeps data that arrived above a gap.
     fn hold(&mut self, range: Range) {
         let mut at = range.start;
         let mut known = None;
@@ -308,19 +307,19 @@ impl Receiver {
         report.write(options);
     }
 
-    /// Both sides have agreed on ECN; `exact`: ECE follows the marks (DCTCP).
+    /// Both sides have agreed on ECN. `exact`: ECE in each ACK follows the marks (DCTCP).
     pub(crate) fn use_ecn(&mut self, exact: bool) {
         self.echo = Some(Echo::new(exact));
     }
 
-    /// Data came, marked or not, and with CWR or not; before [`Self::on_data`].
+    /// Data arrived, with or without a mark and CWR. Call it before [`Self::on_data`].
     #[inline(never)]
     pub(crate) fn note_mark(&mut self, marked: bool, cwr: bool) {
         let Some(echo) = &mut self.echo else { return };
         let before = echo.is_on();
         if echo.on_data(marked, cwr) {
             if echo.is_exact() && self.nxt > self.acknowledged {
-                // RFC 8257 3.2: no ACK speaks for marked and unmarked segments
+                // RFC 8257 3.2: no ACK covers both marked and unmarked segments
                 self.earlier = Some((self.nxt, before));
             }
             self.acks.at_once();
@@ -333,18 +332,18 @@ impl Receiver {
         self.echo.is_some_and(Echo::is_on)
     }
 
-    /// The ACK that goes out before all else, and whether it carries ECE.
+    /// The ACK number that is sent before everything else, and whether it carries ECE.
     pub(crate) fn take_earlier(&mut self) -> Option<(u64, bool)> {
         self.earlier.take()
     }
 
-    /// Nothing is to be acknowledged any more.
+    /// The connection is closed: nothing is acknowledged any more.
     pub(crate) fn abort(&mut self) {
         self.earlier = None;
         self.acks.abort();
     }
 
-    /// A segment with the acknowledgement goes out.
+    /// A segment with the acknowledgement is sent.
     #[expect(clippy::inline_always, reason = "every segment that goes out")]
     #[inline(always)]
     pub(crate) fn on_acknowledged(&mut self, timers: &mut Timers, now: Instant, with_data: bool) {

@@ -1,4 +1,4 @@
-//! What a connection reports: events as they happen, gauges and counters when asked.
+//! What a connection reports: events as they happen, and gauges and counters on request.
 
 use std::ops::Add;
 
@@ -6,8 +6,8 @@ use fairport_units::{Duration, Instant};
 
 use crate::decision::Decision;
 
-/// Receives what happens in a connection. Every method does nothing unless it is overridden;
-/// dispatch is static, so a probe that is off costs nothing.
+/// Receives the events of a connection. Every method does nothing by default. Dispatch is static, so an unused event
+/// costs nothing.
 pub trait Events {
     /// A round-trip time was measured.
     fn rtt_sample(&mut self, _now: Instant, _rtt: Duration) {}
@@ -17,7 +17,7 @@ pub trait Events {
     fn decision(&mut self, _now: Instant, _decision: Decision) {}
     /// The handshake is complete at this end.
     fn established(&mut self, _now: Instant) {}
-    /// Everything written is acknowledged and, where the connection is closed, both FINs are.
+    /// All written data is acknowledged; if the connection is closed, both FINs are as well.
     fn finished(&mut self, _now: Instant) {}
 }
 
@@ -27,17 +27,17 @@ impl Events for () {}
 /// One expiry of the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeout {
-    /// When the timer was last started: from then on the flow stood still.
+    /// When the timer was last started; the flow stood still from then on.
     pub start: Instant,
     /// When it fired.
     pub end: Instant,
-    /// The timeout that was waited for, backed off.
+    /// The timeout that had expired, including its backoff.
     pub rto: Duration,
-    /// Doublings in `rto`: 0 for the first timeout of a series.
+    /// How often `rto` was doubled: 0 for the first timeout of a series.
     pub backoff: u32,
-    /// `SND.UNA` on the wire: the first byte whose acknowledgement did not come.
+    /// `SND.UNA` on the wire: the first byte that was not acknowledged.
     pub seq: u32,
-    /// Why nothing but the timer could repair it.
+    /// Why only the timer could repair the loss.
     pub cause: TimeoutCause,
 }
 
@@ -51,7 +51,7 @@ pub enum TimeoutCause {
     Tail = 1,
     /// The segment had been retransmitted already.
     LostRetransmit = 2,
-    /// The loss was seen, but by fewer duplicate ACKs than fast retransmit needs.
+    /// The loss was noticed, but with fewer duplicate ACKs than fast retransmit needs.
     FewDupAcks = 3,
 }
 
@@ -60,31 +60,31 @@ impl TimeoutCause {
     pub const NAMES: [&'static str; 4] = ["syn", "tail", "lost-retransmit", "few-dup-acks"];
 }
 
-/// The state of the sender at this moment.
+/// The state of the sender at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gauges {
-    /// Congestion window in bytes of payload (a segment counts as a full one).
+    /// Congestion window in bytes of payload. If the stack counts segments, each counts as a full one.
     pub cwnd_bytes: u64,
-    /// Slow-start threshold, likewise; `u64::MAX` before the first loss.
+    /// Slow-start threshold in bytes of payload, counted in the same way; `u64::MAX` before the first loss.
     pub ssthresh_bytes: u64,
     /// Smoothed round-trip time; none before the first sample.
     pub srtt: Option<Duration>,
-    /// Bytes estimated to be in the network: "pipe" (RFC 6675), in flight (Linux).
+    /// Bytes estimated to be in the network: `pipe` in RFC 6675, in flight in Linux.
     pub in_flight_bytes: u64,
     /// Bytes of data acknowledged cumulatively.
     pub acked_bytes: u64,
 }
 
-/// What the sender did since the start.
+/// Counters of the sender since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Segments with payload or FIN, retransmissions included.
     pub segments_sent: u64,
-    /// Retransmissions among them.
+    /// Retransmissions among `segments_sent`.
     pub retransmits: u64,
     /// Expiries of the retransmission timer, those of a SYN included.
     pub timeouts: u64,
-    /// Sum over the timeouts of the time from the timer's start to its expiry.
+    /// Total time from the timer's start to its expiry, over all timeouts.
     pub timeout_period: Duration,
     /// Entries into fast recovery.
     pub fast_recoveries: u64,
@@ -93,7 +93,7 @@ pub struct Counters {
 impl Add for Counters {
     type Output = Self;
 
-    /// What two senders did.
+    /// The sum of two senders' counters.
     fn add(self, other: Self) -> Self {
         Self {
             segments_sent: self.segments_sent + other.segments_sent,

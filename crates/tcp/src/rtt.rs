@@ -1,4 +1,4 @@
-//! From round-trip times to the retransmission timeout, by RFC 6298 or by Linux's rule.
+//! The retransmission timeout, computed from round-trip times by RFC 6298 or by Linux's rule.
 
 use std::hint::select_unpredictable;
 
@@ -6,12 +6,12 @@ use fairport_units::{Duration, Instant};
 
 use crate::settings::{RtoRule, Settings};
 
-/// Doublings beyond which the backed-off timeout is at its maximum under any setting.
+/// Number of doublings after which the timeout is at its maximum with any setting.
 const BACKOFF_MAX: u32 = 32;
 
 // More than 15 fields: the state of two rules, and the settings that change them.
-/// The estimator and the timeout that follows from it, backed off. Its times are scaled integers in ps, as
-/// the RFC's and the kernel's formulas have them.
+/// Estimates the round-trip time and the timeout, with backoff. Its times are scaled integers in ps, as in the formulas
+/// of the RFC and the kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
     rule: RtoRule,
@@ -19,22 +19,22 @@ pub(crate) struct RttEstimator {
     srtt_8: u64,
     /// four times the smoothed mean deviation
     deviation_4: u64,
-    /// Linux: largest `deviation_4` of the present round trip, at least the minimum
+    /// Linux: largest `deviation_4` in the present round trip, at least the minimum
     deviation_peak: u64,
-    /// Linux: what is added to SRTT; follows the peak up at once and down once a round trip
+    /// Linux: added to SRTT; rises with the peak at once, and falls once per round trip
     variance: u64,
-    /// Linux: the end of the present round trip
+    /// Linux: the present round trip ends when more than this position is acknowledged
     round_end: u64,
-    /// the shortest round-trip time; `u64::MAX` before the first
+    /// the shortest round-trip time in ps; `u64::MAX` before the first sample
     least: u64,
-    /// tick of the clock by which round-trip times are measured; 0: they are exact
+    /// tick of the clock that measures round-trip times; 0: they are exact
     tick: u64,
     granularity: u64,
-    /// of the kernel's timers: the timeout is in whole ones; 0: it is exact
+    /// tick of the kernel's timers: the timeout is a whole number of ticks; 0: it is exact
     timer_tick: u64,
     minimum: u64,
     maximum: u64,
-    /// before backoff
+    /// the timeout in ps, before backoff
     base: u64,
     backoff: u32,
     syn_backoff_lasts: bool,
@@ -59,7 +59,7 @@ impl RttEstimator {
                 .next_multiple_of(settings.rtt_tick_ps.as_ps().max(1)),
             tick: settings.rtt_tick_ps.as_ps(),
             maximum: settings.rto_max_ps.as_ps(),
-            // a timeout is a whole number of ticks from the first on
+            // the timeout is a whole number of ticks from the start
             base: settings
                 .rto_initial_ps
                 .as_ps()
@@ -70,8 +70,8 @@ impl RttEstimator {
         }
     }
 
-    /// Takes in a round-trip time that Karn's rule allows, measured at `now` by an ACK up to `una` when
-    /// `nxt` was next to be sent. The timeout is no longer backed off (RFC 6298 5.7, note).
+    /// Takes in a round-trip time that Karn's rule allows. It was measured at `now` by an ACK up to `una`, when `nxt`
+    /// was the next position to send. The timeout is no longer backed off (RFC 6298 5.7, note).
     #[inline]
     pub(crate) fn sample(&mut self, now: Instant, rtt: Duration, una: u64, nxt: u64) {
         let rtt = if self.tick == 0 {
@@ -88,7 +88,7 @@ impl RttEstimator {
         self.backoff = 0;
     }
 
-    /// New data was acknowledged without a round-trip time.
+    /// New data was acknowledged, but gave no round-trip time.
     #[inline]
     pub(crate) fn no_sample(&mut self) {
         if self.ack_ends_backoff {
@@ -96,7 +96,8 @@ impl RttEstimator {
         }
     }
 
-    /// What a clock shows that has ticks: `now` less the reading when the segment was sent.
+    /// The round-trip time as a clock with ticks shows it: the reading at `now` minus the reading at the time of
+    /// sending.
     #[inline(never)]
     fn in_ticks(&self, now: Instant, rtt: Duration) -> Duration {
         let ticks = now.as_ps() / self.tick - now.earlier_by(rtt).as_ps() / self.tick;
@@ -117,10 +118,9 @@ impl RttEstimator {
         self.base = rto.clamp(self.minimum, self.maximum);
     }
 
-    /// Linux's `tcp_rtt_estimator`: the first sample gives a deviation of half of it; a sample
-    /// below the mean moves the deviation up with an eighth of the weight only; what is added to
-    /// SRTT is the largest deviation of the round trip, but at least the minimum, and decays by a
-    /// quarter of the difference once a round trip.
+    /// Linux's `tcp_rtt_estimator`. The first deviation is half of the first sample. A sample below the mean raises the
+    /// deviation with only an eighth of the usual weight. Linux adds to SRTT the largest deviation of the round trip,
+    /// but at least the minimum; once per round trip this decays by a quarter of the difference.
     fn sample_linux(&mut self, rtt: u64, una: u64, nxt: u64) {
         if self.srtt_8 == 0 {
             self.srtt_8 = 8 * rtt;
@@ -133,7 +133,7 @@ impl RttEstimator {
             let error = rtt.abs_diff(mean);
             let smoothed = self.deviation_4 / 4;
             self.srtt_8 = self.srtt_8 - mean + rtt;
-            // it cannot be foreseen, so nothing branches on it
+            // a branch here could not be predicted, so there is none
             let is_slow = rtt < mean && error > smoothed;
             let change = error.wrapping_sub(smoothed).cast_signed();
             let change = select_unpredictable(is_slow, change / 8, change);
@@ -151,13 +151,13 @@ impl RttEstimator {
             }
         }
         let rto = self.srtt_8 / 8 + self.variance;
-        // most often the last one holds: no division then
+        // mostly the previous timeout still applies, and no division is needed
         if rto > self.base || rto + self.timer_tick <= self.base || self.timer_tick == 0 {
             self.base = self.in_whole_ticks(rto).min(self.maximum);
         }
     }
 
-    /// `usecs_to_jiffies`, of `__tcp_set_rto`
+    /// `usecs_to_jiffies`, in `__tcp_set_rto`
     fn in_whole_ticks(&self, rto: u64) -> u64 {
         match self.timer_tick {
             0 => rto,
@@ -165,7 +165,7 @@ impl RttEstimator {
         }
     }
 
-    /// The timeout, backed off and capped.
+    /// The timeout, with backoff, up to the maximum.
     #[inline]
     pub(crate) fn rto(&self) -> Duration {
         if self.backoff == 0 {
@@ -175,7 +175,7 @@ impl RttEstimator {
         }
     }
 
-    /// The timeout of a series of its own that was doubled `backoff` times, capped.
+    /// The timeout after `backoff` doublings, up to the maximum.
     pub(crate) fn backed_off(&self, backoff: u32) -> Duration {
         let backed_off = u128::from(self.base) << backoff.min(BACKOFF_MAX);
         Duration::from_ps(backed_off.min(u128::from(self.maximum)) as u64)
@@ -186,13 +186,13 @@ impl RttEstimator {
         self.backoff = (self.backoff + 1).min(BACKOFF_MAX);
     }
 
-    /// Doublings that are in [`Self::rto`].
+    /// How often [`Self::rto`] is doubled at present.
     pub(crate) fn backoff(&self) -> u32 {
         self.backoff
     }
 
-    /// The handshake is over. Where its SYN was sent again and nothing could be measured, data
-    /// starts with a timeout of 3 s at least (RFC 6298 5.7; Linux does the same), or with the SYN's.
+    /// The handshake is complete. If its SYN was sent again and no round-trip time was measured, data starts with a
+    /// timeout of at least 3 s (RFC 6298 5.7; Linux does the same), or with the SYN's timeout.
     pub(crate) fn handshake_done(&mut self) {
         if self.backoff > 0 && self.srtt_8 == 0 {
             if self.syn_backoff_lasts {
@@ -206,12 +206,12 @@ impl RttEstimator {
         self.backoff = 0;
     }
 
-    /// The shortest round-trip time, once there is one.
+    /// The shortest round-trip time, after the first sample.
     pub(crate) fn least(&self) -> Option<Duration> {
         (self.least < u64::MAX).then(|| Duration::from_ps(self.least))
     }
 
-    /// Smoothed round-trip time, once there is one.
+    /// The smoothed round-trip time, after the first sample.
     #[inline]
     pub(crate) fn srtt(&self) -> Option<Duration> {
         (self.srtt_8 > 0).then(|| Duration::from_ps(self.srtt_8 / 8))
@@ -231,7 +231,7 @@ mod tests {
         RttEstimator::new(&settings)
     }
 
-    /// The timeouts after samples in ms, each of a round trip of its own, in us.
+    /// The timeouts in us after samples in ms, each sample in a round trip of its own.
     fn timeouts(estimator: &mut RttEstimator, samples_ms: &[u64]) -> Vec<u64> {
         (1..)
             .zip(samples_ms)
@@ -257,14 +257,14 @@ mod tests {
         let mut settings = Settings::preset("linux-6").unwrap();
         settings.rto_min_ps = Duration::from_ms(1);
         settings.clock_tick_ps = Duration::from_ms(7);
-        // 143 ticks are the first that last a second, 429 the first that last three
+        // 143 ticks are the least that last a second, and 429 the least that last three
         let mut it = RttEstimator::new(&settings);
         assert_eq!(it.rto(), Duration::from_ms(1001));
         it.back_off();
         it.syn_backoff_lasts = false;
         it.handshake_done();
         assert_eq!(it.rto(), Duration::from_ms(3003));
-        // three round trips of 332 ms, within a tick below the second
+        // three round trips of 332 ms; their sum is below a second by less than a tick
         let mut it = RttEstimator::new(&settings);
         assert_eq!(timeouts(&mut it, &[332]), [1_001_000]);
         settings.clock_tick_ps = Duration::from_ms(3);
@@ -297,10 +297,10 @@ mod tests {
     #[test]
     fn linux_by_hand() {
         let mut it = estimator("linux-2.6", Duration::from_ms(200));
-        // the minimum of 200 ms is added to SRTT as long as four deviations are below it:
-        // 80: 4 mdev is 160. 180: the error is 100, 4 mdev becomes 160 - 40 + 100 = 220, SRTT 92.5.
-        // 100: the error is 7.5, 4 mdev 220 - 55 + 7.5 = 172.5, SRTT 93.4375; the variance falls
-        // by a quarter from 220 towards the peak of its round trip, which is at least 200
+        // the minimum of 200 ms is added to SRTT while four deviations are below it: 80: 4 mdev is 160. 180: the error
+        // is 100, 4 mdev becomes 160 - 40 + 100 = 220, SRTT 92.5. 100: the error is 7.5, 4 mdev 220 - 55 + 7.5 = 172.5,
+        // SRTT 93.4375; the variance falls by a quarter from 220 towards the peak of its round trip, which is at least
+        // 200
         assert_eq!(
             timeouts(&mut it, &[80, 180, 100]),
             [80_000 + 200_000, 92_500 + 220_000, 93_437 + 215_000]
@@ -314,7 +314,7 @@ mod tests {
         // 4 mdev: 200, 150, 112.5, 84.375
         assert_eq!(it.deviation_4, 84_375_000_000);
         timeouts(&mut it, &[20]);
-        // the error of 80 exceeds mdev = 21.09375 by 58.90625, of which an eighth counts
+        // the error of 80 exceeds mdev = 21.09375 by 58.90625, and an eighth of that counts
         assert_eq!(it.deviation_4, 84_375_000_000 + 58_906_250_000 / 8);
     }
 
@@ -354,8 +354,8 @@ mod tests {
         }
     }
 
-    /// Timeouts of a connection with a round trip of 300 us and a minimum of 2 ms, in us: after the first
-    /// measurement and after many, taken at times that drift against the ticks.
+    /// Timeouts, in us, of a connection with a round trip of 300 us and a minimum of 2 ms: after the first measurement
+    /// and after many measurements at times that drift relative to the ticks.
     fn timeouts_of_a_lan(tick: Duration) -> (u64, u64) {
         let mut settings = Settings::preset("linux-2.6").unwrap();
         settings.rto_min_ps = Duration::from_ms(2);
@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn at_hz_250_a_lan_measures_one_jiffy_and_a_minimum_of_2_ms_is_one_too() {
-        // SRTT one jiffy of 4 ms, and first twice that, later the minimum on top
+        // SRTT is one jiffy of 4 ms; at first twice that is added, later the minimum
         assert_eq!(timeouts_of_a_lan(Duration::from_ms(4)), (12_000, 8_000));
         assert_eq!(timeouts_of_a_lan(Duration::from_ms(1)), (3_000, 3_000));
         assert_eq!(timeouts_of_a_lan(Duration::ZERO), (2_300, 2_300));

@@ -1,27 +1,27 @@
-//! ACKs of data out of order that Linux holds back, to send one for several (SACK compression, since 4.18).
+//! ACKs of out-of-order data that Linux holds back, to send one ACK for several (SACK compression, since 4.18).
 //!
-//! The first three behind a gap go out at once, for the peer's fast retransmit. The next ones wait for a timer
-//! of a twentieth of the round-trip time, at most 1 ms, which the kernel lets be late by 0.1 ms
+//! The first three ACKs above a gap are sent at once, for the peer's fast retransmit. Later ones wait for a timer of a
+//! twentieth of the round-trip time, at most 1 ms. The kernel allows this timer to be late by 0.1 ms
 //! (`__tcp_ack_snd_check`; `tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns`, `tcp_comp_sack_slack_ns`).
 
 use fairport_units::{Duration, Instant};
 
 use crate::timers::{Timer, Timers};
 
-/// `TCP_FASTRETRANS_THRESH`: so many go out at once
+/// `TCP_FASTRETRANS_THRESH`: number of ACKs that are sent at once
 const PROMPT: u8 = 3;
 const DELAY_MAX: Duration = Duration::from_ms(1);
-/// The timer is programmed for the end of its slack.
+/// The kernel's slack for this timer. The timer is set to the end of it.
 const SLACK: Duration = Duration::from_us(100);
 
-/// What is held back.
+/// Which ACKs are held back.
 #[derive(Debug)]
 pub(crate) struct SackCompression {
-    /// most ACKs that are held back; 0: none
+    /// largest number of ACKs that are held back; 0: none
     most: u8,
-    /// held back since the last ACK
+    /// ACKs held back since the last ACK was sent
     held: u8,
-    /// the gap's beginning, and ACKs of data behind it that went out at once
+    /// position of the gap, and ACKs of data above it that were sent at once
     gap: u64,
     prompt: u8,
 }
@@ -36,8 +36,8 @@ impl SackCompression {
         }
     }
 
-    /// Whether the ACK of what came behind the gap at `gap` is held back. It goes out with the timer of
-    /// delayed ACKs, which nothing else needs while there is a gap.
+    /// Whether to hold back the ACK of data that arrived above the gap at `gap`. A held ACK is sent by the timer of
+    /// delayed ACKs, which has no other use while there is a gap.
     #[cold]
     pub(crate) fn holds_back(
         &mut self,
@@ -65,7 +65,7 @@ impl SackCompression {
         true
     }
 
-    /// A gap begins at `gap`, and the ACK that says so goes out at once.
+    /// A gap begins at `gap`, and the ACK that reports it is sent at once.
     pub(crate) fn starts_anew(&mut self, gap: u64) {
         self.gap = gap;
         self.prompt = 1;
@@ -77,13 +77,13 @@ impl SackCompression {
         self.held > 0
     }
 
-    /// An ACK went out, with all that there is to report.
+    /// An ACK was sent, which reports everything held back.
     #[inline]
     pub(crate) fn on_sent(&mut self) {
         self.held = 0;
     }
 
-    /// The peer does not understand SACK.
+    /// The peer does not use SACK.
     pub(crate) fn turn_off(&mut self) {
         self.most = 0;
     }
@@ -95,7 +95,7 @@ mod tests {
 
     const NOW: Instant = Instant::from_secs(1);
 
-    /// Which of some ACKs behind a gap are held back, and when they go.
+    /// Which of `count` ACKs above a gap are held back.
     fn held(it: &mut SackCompression, timers: &mut Timers, gap: u64, count: usize) -> Vec<bool> {
         let srtt = Some(Duration::from_ms(10));
         (0..count)
@@ -111,16 +111,16 @@ mod tests {
         expected[47] = false;
         assert_eq!(held(&mut it, &mut timers, 7, 48), expected);
         assert!(it.holds());
-        // the one that went out reports all; behind the same gap there are no prompt ones again
+        // an ACK that was sent reports everything; above the same gap none is sent at once again
         it.on_sent();
         assert!(!it.holds());
         assert_eq!(held(&mut it, &mut timers, 7, 2), [true, true]);
-        // another gap has three of its own
+        // another gap has three prompt ACKs of its own
         assert_eq!(
             held(&mut it, &mut timers, 9, 4),
             [false, false, false, true]
         );
-        // one that an ACK has reported already has two
+        // a gap that an ACK has already reported has two left
         it.starts_anew(11);
         assert_eq!(held(&mut it, &mut timers, 11, 3), [false, false, true]);
     }
@@ -139,7 +139,7 @@ mod tests {
             assert!(it.holds_back(&mut timers, NOW, 7, srtt.map(Duration::from_ms)));
             let fires = NOW + Duration::from_us(waits_us);
             assert_eq!(timers.deadline(Timer::DelayedAck), fires);
-            // the next one does not move the timer
+            // the next held ACK does not move the timer
             let later = NOW + Duration::from_us(50);
             assert!(it.holds_back(&mut timers, later, 7, None));
             assert_eq!(timers.deadline(Timer::DelayedAck), fires);

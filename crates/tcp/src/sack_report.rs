@@ -1,8 +1,8 @@
-//! What a receiver has to say of data beyond its cumulative ACK: SACK blocks, latest first (RFC 2018 4), and data
-//! that arrived twice (RFC 2883).
+//! What a receiver reports beyond its cumulative ACK: SACK blocks, latest first (RFC 2018 4), and data that arrived
+//! twice (RFC 2883).
 //!
-//! Four blocks are known, as in Linux (`selective_acks`), whatever an ACK has room for. A block that was forgotten
-//! is not remembered when data that adjoins it comes (`tcp_sack_new_ofo_skb`).
+//! Four blocks are kept, as in Linux (`selective_acks`), whatever number fits into an ACK. A block that was dropped is
+//! not restored when data next to it arrives (`tcp_sack_new_ofo_skb`).
 
 use crate::ranges::Range;
 use crate::segment::{Options, SackBlock};
@@ -11,7 +11,7 @@ use crate::seq;
 /// What the next ACK reports.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SackReport {
-    /// one at a time
+    /// the range that arrived twice; only one is kept
     duplicate: Option<Range>,
     blocks: [Range; Options::MAX_SACKS],
     count: usize,
@@ -26,18 +26,19 @@ impl SackReport {
         }
     }
 
-    /// Whether data that arrived twice is to be reported.
+    /// Whether the next ACK reports data that arrived twice.
     #[inline]
     pub(crate) fn has_duplicate(&self) -> bool {
         self.duplicate.is_some()
     }
 
-    /// Bytes arrived a second time (RFC 2883 4; `tcp_dsack_set`).
+    /// Notes that bytes arrived a second time (RFC 2883 4; `tcp_dsack_set`).
     pub(crate) fn note_duplicate(&mut self, range: Range) {
         self.duplicate = Some(range);
     }
 
-    /// The first block that a range overlaps or adjoins takes it in. Returns its place, or the place behind the last.
+    /// Extends the first block that `range` overlaps or adjoins. Returns its index, or the number of blocks if there is
+    /// none.
     pub(crate) fn extend(&mut self, range: Range) -> usize {
         let blocks = &mut self.blocks[..self.count];
         for (place, block) in blocks.iter_mut().enumerate() {
@@ -50,8 +51,8 @@ impl SackReport {
         self.count
     }
 
-    /// The block that [`Self::extend`] found, or else a new one, becomes the first, together with others that it
-    /// adjoins now.
+    /// Puts the block that [`Self::extend`] found first, or else a new block. Blocks that it now adjoins are merged
+    /// into it.
     pub(crate) fn put_first(&mut self, place: usize, range: Range) {
         let mut first = if place < self.count {
             self.blocks[place]
@@ -73,7 +74,7 @@ impl SackReport {
         (self.blocks, self.count) = (blocks, count);
     }
 
-    /// All data below `position` is in order.
+    /// All data below `position` is now in order.
     pub(crate) fn advance(&mut self, position: u64) {
         let mut kept = 0;
         for index in 0..self.count {
@@ -85,7 +86,7 @@ impl SackReport {
         self.count = kept;
     }
 
-    /// Puts as many blocks into the options of an ACK as there is room for.
+    /// Writes as many blocks into the options of an ACK as fit.
     #[inline]
     pub(crate) fn write(&self, options: &mut Options) {
         let blocks = self.duplicate.iter().chain(&self.blocks[..self.count]);
@@ -112,7 +113,7 @@ mod tests {
         Range { start, end }
     }
 
-    /// What is reported after these ranges came, in turn.
+    /// The blocks reported after `ranges` arrived in this order.
     fn after(ranges: &[(u64, u64)]) -> Vec<(u32, u32)> {
         let mut report = SackReport::new();
         for &(start, end) in ranges {
@@ -137,7 +138,8 @@ mod tests {
         assert_eq!(after(&[(10, 20), (30, 40), (50, 60), (20, 50)]), [(10, 60)]);
     }
 
-    /// Seen in Linux 6.18: of five blocks the first is forgotten. Data between it and the next extends the latter alone.
+    /// Observed in Linux 6.18: with five blocks the first is dropped. Data between it and the next extends only the
+    /// latter.
     #[test]
     fn a_block_that_was_forgotten_stays_forgotten() {
         let five = [(10, 20), (30, 40), (50, 60), (70, 80), (90, 99)];

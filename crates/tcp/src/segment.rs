@@ -1,7 +1,7 @@
-//! The TCP segment as it is on the wire, as a value of 48 bytes.
+//! A TCP segment as on the wire, as a value of 48 bytes.
 //!
-//! Sequence numbers here are the 32 bits of the header and wrap; the state machines count in
-//! 64 bits and convert at the edge ([`crate::seq`]).
+//! Sequence numbers here are 32 bits and wrap, as in the header. The state machines use 64 bits and convert at the edge
+//! ([`crate::seq`]).
 
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
@@ -23,12 +23,12 @@ impl Flags {
     pub const PSH: Self = Self(0x08);
     /// The acknowledgement number is valid.
     pub const ACK: Self = Self(0x10);
-    /// A mark came (RFC 3168); on a SYN: ECN is offered or agreed to.
+    /// A packet was CE-marked (RFC 3168). On a SYN: ECN is offered or agreed to.
     pub const ECE: Self = Self(0x40);
-    /// The sender has answered ECE; on a SYN: ECN is offered.
+    /// The sender has reacted to ECE. On a SYN: ECN is offered.
     pub const CWR: Self = Self(0x80);
 
-    /// The header's byte, as it is.
+    /// The flags in a byte of the header.
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits)
     }
@@ -64,16 +64,16 @@ impl BitOrAssign for Flags {
     }
 }
 
-/// The timestamps option (RFC 7323 3), in ticks of the sender's and the receiver's clock.
+/// The timestamps option (RFC 7323 3). Values are in ticks of the respective clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamps {
-    /// The sender's clock.
+    /// Value of the sender's clock.
     pub val: u32,
-    /// The value that is echoed; 0 where there is none yet.
+    /// The echoed value of the receiver's clock; 0 if there is none yet.
     pub ecr: u32,
 }
 
-/// A SACK block (RFC 2018 3): `start` is its first byte, `end` the one after its last.
+/// A SACK block (RFC 2018 3), from `start` up to but not including `end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
     /// Left edge.
@@ -82,14 +82,14 @@ pub struct SackBlock {
     pub end: u32,
 }
 
-/// What a SYN says of its sender (RFC 9293 3.7.1, RFC 7323 2, RFC 2018 2).
+/// The options of a SYN (RFC 9293 3.7.1, RFC 7323 2, RFC 2018 2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SynOptions {
-    /// Largest segment that the sender of this SYN takes, in bytes without options.
+    /// Largest segment that the sender of this SYN accepts, in bytes without options.
     pub mss: u16,
-    /// Window scale in bits, where offered.
+    /// Window scale in bits, if offered.
     pub window_scale: Option<u8>,
-    /// Whether SACK blocks are understood.
+    /// Whether the sender of this SYN accepts SACK blocks.
     pub sack_permitted: bool,
 }
 
@@ -97,12 +97,12 @@ const HAS_TIMESTAMPS: u8 = 1;
 const HAS_SYN: u8 = 2;
 const HAS_WINDOW_SCALE: u8 = 4;
 const HAS_SACK_PERMITTED: u8 = 8;
-/// The word after the timestamps: of a SYN's options or of the first SACK block, since a segment has
-/// only one of the two. A fourth block takes the place of the timestamps.
+/// Index of the first word after the timestamps. It begins the options of a SYN or the first SACK block, since a
+/// segment has only one of the two. A fourth block takes the place of the timestamps.
 const AFTER_TIMESTAMPS: usize = 2;
 
-/// The options of a segment: timestamps, and either SACK blocks, up to three of them beside
-/// timestamps and four without (RFC 2018 3), or what a SYN says.
+/// The options of a segment: timestamps, and either SACK blocks or the options of a SYN. Up to three SACK blocks fit
+/// beside timestamps, and four without them (RFC 2018 3).
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Options {
@@ -113,16 +113,16 @@ pub struct Options {
 }
 
 impl Options {
-    /// SACK blocks that fit into the 40 bytes of TCP options; beside timestamps one fewer.
+    /// SACK blocks that fit into the 40 bytes of TCP options without timestamps; one fewer fits beside them.
     pub const MAX_SACKS: usize = 4;
 
-    /// SACK blocks that may be pushed in all.
+    /// The number of SACK blocks that fit into this segment.
     #[inline]
     pub const fn sack_room(&self) -> usize {
         Self::MAX_SACKS - (self.present & HAS_TIMESTAMPS) as usize
     }
 
-    /// The word where a SACK block begins; the next is that of its end.
+    /// Index of the word with the start of a SACK block; the next word is its end.
     #[inline]
     const fn sack_word(index: usize) -> usize {
         (AFTER_TIMESTAMPS + 2 * index) & 7
@@ -138,7 +138,7 @@ impl Options {
         self.words[index] = value.to_ne_bytes();
     }
 
-    /// The timestamps, where present.
+    /// The timestamps, if present.
     #[inline]
     pub fn timestamps(&self) -> Option<Timestamps> {
         (self.present & HAS_TIMESTAMPS != 0).then(|| Timestamps {
@@ -147,7 +147,7 @@ impl Options {
         })
     }
 
-    /// Puts timestamps in.
+    /// Sets the timestamps.
     ///
     /// # Panics
     /// If the segment has four SACK blocks.
@@ -171,7 +171,7 @@ impl Options {
         })
     }
 
-    /// Whether there is any SACK block.
+    /// Whether there is a SACK block.
     #[inline]
     pub const fn has_sacks(&self) -> bool {
         self.sacks > 0
@@ -180,7 +180,7 @@ impl Options {
     /// Appends a SACK block.
     ///
     /// # Panics
-    /// If there are as many already as fit, or the segment has the options of a SYN.
+    /// If no more block fits, or if the segment has the options of a SYN.
     #[inline]
     pub fn push_sack(&mut self, block: SackBlock) {
         let count = usize::from(self.sacks);
@@ -194,7 +194,7 @@ impl Options {
         self.sacks += 1;
     }
 
-    /// The options of a SYN, where present.
+    /// The options of a SYN, if present.
     pub fn syn(&self) -> Option<SynOptions> {
         (self.present & HAS_SYN != 0).then(|| {
             let word = self.word(AFTER_TIMESTAMPS);
@@ -206,7 +206,7 @@ impl Options {
         })
     }
 
-    /// Puts the options of a SYN in.
+    /// Sets the options of a SYN.
     ///
     /// # Panics
     /// If the segment has SACK blocks.
@@ -223,9 +223,9 @@ impl Options {
         self.set_word(AFTER_TIMESTAMPS, u32::from(syn.mss) | scale << 16);
     }
 
-    /// Bytes in the header. Each option is padded to a multiple of four, as hosts send them:
-    /// timestamps 12, SACK 4 + 8 a block, MSS 4, window scale 4, SACK-permitted 4 or, in place of
-    /// the padding of the timestamps, nothing.
+    /// Bytes of the options in the header. Each option is padded to a multiple of four, as hosts send them: timestamps
+    /// 12, SACK 4 plus 8 per block, MSS 4, window scale 4, SACK-permitted 4, or 0 if it fits into the padding of the
+    /// timestamps.
     #[inline]
     pub fn wire_bytes(&self) -> u32 {
         let mut bytes = if self.present & HAS_TIMESTAMPS != 0 {
@@ -258,32 +258,31 @@ impl fmt::Debug for Options {
     }
 }
 
-/// A TCP segment. `seq`, `ack` and the options are 32-bit numbers that wrap, as on the wire.
+/// A TCP segment. `seq`, `ack` and the numbers in the options are 32 bits that wrap, as on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Segment {
-    /// Sequence number of the first byte (of the SYN, where set).
+    /// Sequence number of the first byte, or of the SYN if that is set.
     pub seq: u32,
     /// Next byte that the sender of this segment expects; valid with [`Flags::ACK`].
     pub ack: u32,
     /// Bytes of data.
     pub payload: u16,
-    /// Receive window as on the wire: to be shifted by the window scale (RFC 7323 2.2).
+    /// Receive window as on the wire, not yet shifted by the window scale (RFC 7323 2.2).
     pub window: u16,
     /// Control bits.
     pub flags: Flags,
-    /// Bytes of IP and TCP header where the stack has one size for every header (ns-2: 40);
-    /// 0: they are counted.
+    /// Bytes of IP and TCP header, if the stack has one size for all headers (ns-2: 40); 0 if they are counted.
     pub fixed_header: u8,
     /// Options.
     pub options: Options,
 }
 
-/// Bytes of an IPv4 header and a TCP header, both without options.
+/// Bytes of an IPv4 header plus a TCP header, without options.
 const PLAIN_HEADERS: u32 = 20 + 20;
 
 impl Segment {
-    /// Bytes of the IPv4 and the TCP header with its options, or the stack's fixed size.
+    /// Bytes of the IPv4 header and the TCP header with its options, or the stack's fixed size.
     #[inline]
     pub fn header_bytes(&self) -> u32 {
         if self.fixed_header > 0 {

@@ -1,8 +1,8 @@
 //! Sequence numbers: 32 bits on the wire, 64 bits inside.
 //!
-//! Inside, positions never wrap, so that they compare and subtract like any number. They start at
-//! 2^32 + ISN: the low 32 bits are the wire's, and a peer's number may lie half the sequence space
-//! before the first without the position going below zero.
+//! Inside, positions never wrap, so they can be compared and subtracted like any number. They start at 2^32 + ISN:
+//! their low 32 bits are the numbers on the wire, and a number from the peer may lie half the sequence space before the
+//! first without becoming a negative position.
 
 /// The position of an initial sequence number.
 pub(crate) const fn first(isn: u32) -> u64 {
@@ -15,8 +15,8 @@ pub(crate) const fn wire(position: u64) -> u32 {
     position as u32
 }
 
-/// The position nearest to `reference` that `wire` means (RFC 9293 3.4: numbers are
-/// compared within half the sequence space).
+/// The position nearest to `reference` whose low 32 bits are `wire` (RFC 9293 3.4: numbers are compared within half the
+/// sequence space).
 #[inline]
 pub(crate) const fn unwrap(reference: u64, wire: u32) -> u64 {
     let distance = wire.wrapping_sub(reference as u32).cast_signed();
@@ -36,7 +36,7 @@ mod tests {
         assert_eq!(unwrap(after, wire(before)), before);
     }
 
-    /// RFC 9293 3.4, with numbers from half a sequence space below the reference to half above.
+    /// RFC 9293 3.4, for numbers from half a sequence space below the reference to half a space above.
     #[test]
     fn a_number_means_the_position_nearest_to_the_reference() {
         for reference in [first(0), first(u32::MAX), first(7) + (5 << 32)] {

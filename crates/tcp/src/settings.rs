@@ -1,10 +1,10 @@
-//! What distinguishes one TCP stack from another, as one flat list of settings.
+//! The settings that distinguish one TCP stack from another, as one flat list.
 //!
-//! The list is long and flat on purpose: every setting has one name in scenarios, one source in every
-//! preset, and can be overridden alone. It is read when a connection is made, never per segment.
+//! The list is long and flat on purpose: every setting has one name in scenarios and one source in every preset, and
+//! can be overridden alone. It is read when a connection is created, never per segment.
 //!
-//! A preset ([`crate::presets`]) is such a list; a scenario overrides single fields of it. Names
-//! carry the unit in which scenarios' jobs write them: integer picoseconds, bytes.
+//! A preset ([`crate::presets`]) is such a list, and a scenario overrides single fields of it. Names carry their unit
+//! as used in a scenario's job: integer picoseconds, or bytes.
 
 use fairport_units::Duration;
 use serde::{Deserialize, Serialize};
@@ -29,21 +29,21 @@ pub enum WindowUnit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AckPolicy {
-    /// Each data segment at once.
+    /// Every data segment is acknowledged at once.
     EverySegment,
-    /// Every second full segment, or after `delayed_ack_max_ps` (RFC 5681 4.2).
+    /// After every second full segment, or after `delayed_ack_max_ps` (RFC 5681 4.2).
     Delayed,
-    /// As Linux: at once at the start, after duplicates and after long gaps; delayed otherwise.
+    /// As in Linux: at once at the start, after duplicates and after long gaps; otherwise delayed.
     QuickAck,
 }
 
-/// How the retransmission timeout follows from the round-trip times.
+/// How the retransmission timeout is computed from the round-trip times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RtoRule {
     /// `max(SRTT + max(G, 4 RTTVAR), minimum)` (RFC 6298 2).
     Rfc6298,
-    /// `SRTT + max(4 mdev, minimum)`, the deviation's maximum decaying once per round trip.
+    /// `SRTT + max(4 mdev, minimum)`; the maximum of the deviation decays once per round trip.
     Linux,
 }
 
@@ -51,7 +51,7 @@ pub enum RtoRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PayloadSizing {
-    /// As long as the peer takes.
+    /// As long as the peer accepts.
     Full,
     /// `TCPRand` with a constant rMin: uniform from `payload_min_bytes` up.
     Static,
@@ -63,11 +63,11 @@ pub enum PayloadSizing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowReduction {
-    /// At its beginning (RFC 6675).
+    /// At once, when the reduction begins (RFC 6675).
     AtOnce,
-    /// By a segment on every second acknowledgement: Linux up to 3.1.
+    /// By one segment on every second ACK: Linux up to 3.1.
     RateHalving,
-    /// In proportion to what is delivered (RFC 6937): Linux since 3.2.
+    /// In proportion to the data delivered (RFC 6937): Linux since 3.2.
     Prr,
 }
 
@@ -75,111 +75,108 @@ pub enum WindowReduction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pacing {
-    /// What the windows allow leaves back to back.
+    /// Segments are sent back to back as the windows allow.
     Off,
-    /// The window evenly over the round-trip time (Aggarwal 2000).
+    /// The window is spread evenly over the round-trip time (Aggarwal 2000).
     Window,
-    /// As Linux: at 200 % of that rate in the first half of slow start, at 120 % later.
+    /// As in Linux: at 200 % of that rate in the first half of slow start, at 120 % later.
     Linux,
 }
 
-/// Everything that can be set about an endpoint.
+/// All settings of an endpoint.
 // More than 15 fields: a flat list, in which each setting has one name and can be overridden alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Algorithm of the congestion window.
+    /// Congestion control algorithm.
     pub congestion_control: CongestionControl,
-    /// Largest payload in bytes, before options: timestamps take their 12 bytes out of it.
+    /// Largest payload in bytes, before options: the 12 bytes of timestamps are taken out of it.
     pub mss_bytes: u16,
-    /// Size of IP and TCP header of every segment; 0: real headers, counted with their options.
+    /// Bytes of IP and TCP header in every segment; 0: real headers, with the options counted.
     pub fixed_header_bytes: u8,
-    /// Congestion window at the start, in segments (RFC 6928: 10).
+    /// Initial congestion window, in segments (RFC 6928: 10).
     pub initial_window_segments: u32,
     /// What the congestion window counts.
     pub window_unit: WindowUnit,
-    /// Offer and understand selective acknowledgements (RFC 2018).
+    /// Offer and use selective acknowledgements (RFC 2018).
     pub sack: bool,
     /// Offer and send timestamps (RFC 7323).
     pub timestamps: bool,
-    /// Drop a segment whose timestamp is older than the last one in order, as an old duplicate (RFC
-    /// 7323 5); needs timestamps.
+    /// Drop a segment as an old duplicate if its timestamp is older than that of the last segment in order (RFC 7323
+    /// 5). Needs timestamps.
     pub paws: bool,
-    /// Answer an acknowledgement of data that was not sent (RFC 9293 3.10.7.4); off: drop it silently,
-    /// as most Linux kernels do.
+    /// Answer an acknowledgement of data that was not sent (RFC 9293 3.10.7.4); off: drop it silently, as most Linux
+    /// kernels do.
     pub answers_invalid_acks: bool,
     /// When the receiver acknowledges.
     pub ack_policy: AckPolicy,
-    /// Linux's smallest estimate of the gap between segments (`TCP_ATO_MIN`), with which
-    /// `quick-ack` starts to delay.
+    /// Linux's smallest estimate of the gap between segments (`TCP_ATO_MIN`), and the first delay under `quick-ack`.
     pub delayed_ack_min_ps: Duration,
-    /// The longest that an acknowledgement is held back.
+    /// The longest delay of an acknowledgement.
     pub delayed_ack_max_ps: Duration,
-    /// Under `quick-ack`, hold no acknowledgement back as long as `rto_min_ps`, taken for the
-    /// peer's (Linux's `tcp_delack_max` since 6.7).
+    /// Under `quick-ack`, delay no acknowledgement for as long as `rto_min_ps`, which the peer is assumed to have as
+    /// well (Linux's `tcp_delack_max` since 6.7).
     pub delayed_ack_below_rto_min: bool,
-    /// Under `quick-ack`, data out of order makes the next ACKs quick, too (Linux up to 4.17).
+    /// Under `quick-ack`, data out of order makes the next ACKs quick as well (Linux up to 4.17).
     pub quick_acks_after_gap: bool,
-    /// Under `quick-ack`, any gap in time longer than the receiver's timeout makes the next ACKs quick; off: only
-    /// one that is longer than the estimated gap, too (Linux).
+    /// Under `quick-ack`, every gap longer than the receiver's timeout makes the next ACKs quick; off: only a gap that
+    /// is also longer than the estimated gap does (Linux).
     pub quick_acks_within_estimate: bool,
     /// Under `quick-ack`, only a segment that acknowledges newly arrived data uses up a quick ACK (Linux since 6.6);
     /// off: every segment does.
     pub quick_acks_for_data_only: bool,
-    /// Under SACK and without `quick_acks_after_gap`, most ACKs of data out of order that are held back for a
-    /// twentieth of the round-trip time and 0.1 ms, to be sent as one, behind three that are not
-    /// (`tcp_comp_sack_nr`, Linux since 4.18); 0: none is.
+    /// With SACK and without `quick_acks_after_gap`: how many ACKs of out-of-order data may be held back and sent as
+    /// one. Three ACKs are sent at once before that. The delay is a twentieth of the round-trip time plus 0.1 ms
+    /// (`tcp_comp_sack_nr`, Linux since 4.18). 0: none is held back.
     pub sack_compression: u8,
     /// Rule of the retransmission timeout.
     pub rto_rule: RtoRule,
     /// Minimum of the timeout (`rfc6298`) or of its deviation term (`linux`).
     pub rto_min_ps: Duration,
-    /// Maximum of the timeout, backed off (RFC 6298 2.5).
+    /// Maximum of the timeout, with backoff (RFC 6298 2.5).
     pub rto_max_ps: Duration,
-    /// Timeout before the first measurement (RFC 6298 2.1), so also of the first SYN.
+    /// Timeout before the first measurement (RFC 6298 2.1), and so of the first SYN.
     pub rto_initial_ps: Duration,
     /// Timeouts of a SYN before the timeout begins to double; 0: it doubles at once (RFC 6298 5.5).
     pub syn_linear_timeouts: u32,
-    /// A timeout that was doubled for the SYN stays so until there is a round-trip time (Karn); off: data
+    /// A timeout that was doubled for the SYN stays doubled until a round-trip time is measured (Karn); off: data
     /// starts with 3 s (RFC 6298 5.7).
     pub syn_backoff_lasts: bool,
-    /// From this many timeouts of its SYN or SYN-ACK on, an endpoint starts with one segment in place of
-    /// the initial window (RFC 5681 3.1: 1); 0: never.
+    /// Number of timeouts of its SYN or SYN-ACK after which an endpoint starts with one segment instead of the initial
+    /// window (RFC 5681 3.1: 1); 0: never.
     pub syn_timeouts_to_one_segment: u32,
-    /// Restart the retransmission timer when the first outstanding segment is sent again (Linux); off:
-    /// the timer goes on (RFC 6298 5).
+    /// Restart the retransmission timer when the first outstanding segment is sent again (Linux); off: the timer
+    /// continues (RFC 6298 5).
     pub rto_restarts_on_retransmit: bool,
-    /// An acknowledgement of new data ends the doubling of the timeout (ns-3); off: it lasts until there
-    /// is a new round-trip time (RFC 6298 5.7, Karn).
+    /// An acknowledgement of new data ends the backoff of the timeout (ns-3); off: the backoff lasts until there is a
+    /// new round-trip time (RFC 6298 5.7, Karn).
     pub ack_ends_backoff: bool,
-    /// One tick of the clock: G of RFC 6298, and the unit of the timestamps option.
+    /// One tick of the clock: G in RFC 6298, and the unit of the timestamps option.
     pub clock_granularity_ps: Duration,
-    /// Round-trip times are measured as the difference of two readings of a clock with this tick, and
-    /// are at least one (Linux before 3.15: 1/HZ); the minimum of the RTO is in whole ticks, too. 0:
-    /// they are exact. Congestion control sees exact ones.
+    /// Tick of the clock that measures round-trip times. A round-trip time is the difference of two readings, and at
+    /// least one tick (Linux before 3.15: 1/HZ). The minimum of the RTO is in whole ticks as well. 0: times are exact.
+    /// Congestion control always sees exact times.
     pub rtt_tick_ps: Duration,
-    /// What is newly SACKed gives a round-trip time as well, and restarts the retransmission timer if that
-    /// was longer than the first segment is under way (Linux since 3.12).
+    /// Newly SACKed data also gives a round-trip time. It restarts the retransmission timer if that time is longer than
+    /// the first segment has been outstanding (Linux since 3.12).
     pub sack_rtt: bool,
-    /// One tick of the timers (Linux: 1/HZ), of that of delayed ACKs too; 0: they are exact. They wait for whole
-    /// ticks, counted from the last one, and fire at the next after that, with coarser steps beyond
-    /// 62 ticks (Linux since 4.8). The retransmission timeout is in whole ticks before it doubles.
+    /// One tick of the timers, including the delayed-ACK timer (Linux: 1/HZ); 0: they are exact. Timers wait for whole
+    /// ticks, counted from the last tick, and fire at the next one after that; beyond 62 ticks the steps are coarser
+    /// (Linux since 4.8). The retransmission timeout is a whole number of ticks before it is doubled.
     pub clock_tick_ps: Duration,
-    /// What the kernel adds to the timers of tail loss probes and of late segments
-    /// (`TCP_TIMEOUT_MIN_US`).
+    /// Added to the timers of tail loss probes and of late segments, as in the kernel (`TCP_TIMEOUT_MIN_US`).
     pub timer_slack_ps: Duration,
-    /// Find losses by time and not by three duplicates (RACK, RFC 8985); needs SACK, as forward
-    /// acknowledgement, tail loss probes and F-RTO do: without it they are off, but for F-RTO under
-    /// `duplicate_acks_deliver`.
+    /// Find losses by time instead of by three duplicates (RACK, RFC 8985). Without SACK, RACK, forward acknowledgement
+    /// and tail loss probes are off, and so is F-RTO unless `duplicate_acks_deliver` is set.
     pub rack: bool,
-    /// Without `rack`: what lies three segments below the highest SACKed one is lost, SACKed or not in
-    /// between, and so is a retransmission that later data overtook (forward acknowledgement,
-    /// Mathis and Mahdavi 1996; Linux up to 4.14), until anything comes late.
+    /// Without `rack`: every segment three or more below the highest SACKed one is lost, whether those in between were
+    /// SACKed or not, and so is a retransmission that later data overtook. Off once a segment arrives late (forward
+    /// acknowledgement, Mathis and Mahdavi 1996; Linux up to 4.14).
     pub fack: bool,
     /// Probe the tail of a flight after two round trips (RFC 8985 7).
     pub tail_loss_probe: bool,
-    /// How the window is reduced in fast recovery. Without SACK it falls at once, unless
-    /// `duplicate_acks_deliver`: the other two go by what each ACK delivers.
+    /// How the window is reduced in fast recovery. Without SACK it falls at once, unless `duplicate_acks_deliver` is
+    /// set, because the other two depend on how much each ACK delivers.
     pub window_reduction: WindowReduction,
     /// Report data that arrived twice, in the first SACK block (RFC 2883).
     pub dsack: bool,
@@ -190,78 +187,79 @@ pub struct Settings {
     pub frto: bool,
     /// Send new data on the first two duplicate acknowledgements (RFC 3042).
     pub limited_transmit: bool,
-    /// Fast retransmit on fewer than three duplicates where a flight has fewer than four segments and
-    /// nothing new may follow (RFC 5827; Linux 3.5 to 4.12). RACK needs no such rule.
+    /// Fast retransmit after fewer than three duplicates if a flight has fewer than four segments and no new data can
+    /// follow (RFC 5827; Linux 3.5 to 4.12). RACK needs no such rule.
     pub early_retransmit: bool,
-    /// Hold a short segment back while data is unacknowledged (RFC 896).
+    /// Delay a short segment while data is unacknowledged (RFC 896).
     pub nagle: bool,
-    /// Under `nagle`, only while an earlier short segment is (Minshall et al. 2000): the end of what
-    /// was written at once does not wait.
+    /// Under `nagle`, delay a short segment only while an earlier short segment is unacknowledged (Minshall et al.
+    /// 2000). The end of data that was written at once then does not wait.
     pub minshall: bool,
-    /// Grow by what was acknowledged (RFC 3465); off: by the number of acknowledgements, as
-    /// Linux before 3.13 and ns-2.
+    /// Grow the window by the data acknowledged (RFC 3465); off: by the number of acknowledgements, as in Linux before
+    /// 3.13 and in ns-2.
     pub abc: bool,
-    /// Segments by which one acknowledgement grows the window in slow start at most, under `abc`
-    /// (RFC 3465 2.2: 2; one after a timeout, 2.3); 0: no limit, as Linux.
+    /// Under `abc`, the most segments by which one acknowledgement grows the window in slow start (RFC 3465 2.2: 2;
+    /// after a timeout 1, 2.3); 0: no limit, as in Linux.
     pub abc_limit_segments: u32,
-    /// Without SACK, a duplicate acknowledgement is taken for a SACK of one segment, which does not count
-    /// once more when it is acknowledged (Linux's `tcp_add_reno_sack`): recovery, PRR and `abc` go by it.
+    /// Without SACK, take a duplicate acknowledgement for a SACK of one segment, which does not count again when it is
+    /// acknowledged (Linux's `tcp_add_reno_sack`). Recovery, PRR and `abc` use this count.
     pub duplicate_acks_deliver: bool,
-    /// The congestion window counts as used throughout a window of data in which it was full at one
-    /// time, and in slow start also if more than half of it was under way (Linux's
-    /// `tcp_is_cwnd_limited` since 3.16); off: only if it was full when the sender last stopped.
+    /// The congestion window counts as used for a whole window of data if it was full at any time in it, and in slow
+    /// start also if more than half of it was outstanding (Linux's `tcp_is_cwnd_limited` since 3.16); off: only if it
+    /// was full when the sender last stopped.
     pub window_use_by_round: bool,
-    /// Halve the window for each timeout's time in which nothing was sent, down to the initial one,
-    /// and lower one that was not used for that long (RFC 2861, as Linux has it).
+    /// Halve the window for each timeout in which nothing was sent, down to the initial window, and lower a window that
+    /// was not used for that long (RFC 2861, as in Linux).
     pub slow_start_after_idle: bool,
     /// Window scale that is offered, in bits, at most 14 (RFC 7323 2.3).
     pub window_scale: u8,
-    /// What the receiver holds: the window that it advertises.
+    /// Size of the receive buffer in bytes, and the window that it advertises.
     pub receive_buffer_bytes: u64,
-    /// Leave slow start on growing delay or long ACK trains (CUBIC only).
+    /// Leave slow start when the delay grows or a train of ACKs is long (CUBIC only).
     pub hystart: bool,
-    /// HyStart allows an ACK train the time of four bursts of 64 KB at the pacing rate, at most 1 ms,
-    /// and does not halve the delay where segments are paced (Linux since 5.6); CUBIC only.
+    /// HyStart adds to the limit of an ACK train the time of four bursts of 64 KB at the pacing rate, at most 1 ms, and
+    /// does not halve the limit if segments are paced (Linux since 5.6); CUBIC only.
     pub hystart_ack_delay: bool,
     /// CUBIC's clock stops while nothing is outstanding (RFC 9438 5.8; Linux since 4.3).
     pub cubic_idle_shift: bool,
-    /// Aim below the last maximum if a loss occurs before it is reached again (BIC and CUBIC).
+    /// Aim below the last maximum if a loss occurs before the window has reached it again (BIC and CUBIC).
     pub fast_convergence: bool,
     /// How long a new segment's payload is.
     pub payload_sizing: PayloadSizing,
-    /// Smallest payload that is drawn: rMin of `static`, theta of `adaptive`.
+    /// Smallest payload drawn, in bytes: rMin of `static`, theta of `adaptive`.
     pub payload_min_bytes: u32,
     /// Parameters of `adaptive`.
     pub tcprand: TcpRand,
     /// Offer and accept explicit congestion notification (RFC 3168).
     pub ecn: bool,
-    /// A SYN that is sent again offers no ECN, in case its offer was what was dropped (RFC 3168
-    /// 6.1.1.1; Linux since 4.2).
+    /// A SYN that is sent again does not offer ECN, in case the first was dropped for its offer (RFC 3168 6.1.1.1;
+    /// Linux since 4.2).
     pub ecn_fallback: bool,
-    /// DCTCP halves its window on a loss, as Linux since 5.1; off: it falls by alpha/2.
+    /// DCTCP halves its window on a loss, as in Linux since 5.1; off: the window falls by alpha/2.
     pub dctcp_halves_on_loss: bool,
     /// How segments are spaced.
     pub pacing: Pacing,
-    /// Tick of the timer that lets paced segments out; 0: it is exact.
+    /// Tick of the timer that releases paced segments; 0: it is exact.
     pub pacing_granularity_ps: Duration,
-    /// Largest random gap after a data segment, on top of pacing; 0: none.
+    /// Largest random gap after a data segment, in addition to pacing; 0: none.
     pub send_gap_max_ps: Duration,
-    /// At most two segments, or 1/1024 s at Linux's pacing rate, of a flow wait in its own host (TCP
-    /// small queues, Linux since 3.6).
+    /// Limits the data of one flow in its own host's queue to two segments, or to 1/1024 s at Linux's pacing rate if
+    /// that is more (TCP small queues, Linux since 3.6).
     pub small_queue: bool,
-    /// A full queue of the host's adapter pushes back (Linux): what does not fit stays unsent and is no loss, and
-    /// the window is reduced, at most once in a window of data; off: it is sent and dropped there.
+    /// A full queue of the host's adapter makes the sender wait (Linux): a segment that does not fit stays unsent and
+    /// is not lost, and the window is reduced, at most once per window of data; off: the segment is sent and dropped
+    /// there.
     pub host_queue_pushback: bool,
-    /// Hand the host bursts of up to 64 KB, which its adapter cuts into segments (TSO): ACKs let
-    /// bursts out, and a burst costs the host's processor as much as a segment.
+    /// Hand the host bursts of up to 64 KB, which its adapter cuts into segments (TSO). ACKs then release bursts, and a
+    /// burst costs the host's processor as much as a segment.
     pub segmentation_offload: bool,
-    /// Segments that arrive in order within this time of the first are merged, up to 64 KB, and
-    /// acknowledged as one (GRO); 0: none are.
+    /// Segments that arrive in order within this time after the first are merged, up to 64 KB, and acknowledged as one
+    /// (GRO); 0: none are merged.
     pub receive_offload_ps: Duration,
 }
 
 impl Settings {
-    /// Names of the stacks that are known.
+    /// Names of the presets.
     pub const PRESETS: &[&str] = presets::NAMES;
 
     /// The settings of the stack called `name`.
@@ -269,18 +267,18 @@ impl Settings {
         Preset::named(name).map(|preset| preset.settings.clone())
     }
 
-    /// These settings with some fields replaced, and checked.
+    /// These settings with some fields replaced. The result is validated.
     ///
     /// # Errors
-    /// An unknown field, a value of the wrong type, or one that [`Settings::validate`] refuses.
+    /// If a field is unknown, a value has the wrong type, or [`Settings::validate`] refuses a value.
     pub fn with(&self, overrides: &Map<String, Value>) -> Result<Self, SettingError> {
         self.with_controllers(overrides, &Controllers::default())
     }
 
-    /// The same, where a congestion control may also be one of `controllers`.
+    /// [`Settings::with`], where `controllers` may provide the congestion control.
     ///
     /// # Errors
-    /// As [`Settings::with`].
+    /// The same as [`Settings::with`].
     pub fn with_controllers(
         &self,
         overrides: &Map<String, Value>,

@@ -1,12 +1,12 @@
-//! The small-queue limit: how much of a flow may wait in its own host.
+//! The small-queue limit: how much data of one flow may wait in its own host.
 //!
-//! Linux (`tcp_small_queue_check`, since 3.6) stops a flow of which more than two segments, and more than
-//! 1/1024 s at its pacing rate, are still on their way through the host, so that one flow's window does
-//! not fill the queue that all share. Twice that in recovery, where lost segments go first; no limit
-//! where at most one segment is outstanding (since 6.7), because nothing else would let it continue.
+//! Linux (`tcp_small_queue_check`, since 3.6) pauses a flow while more than two segments of it, and more than 1/1024 s
+//! at its pacing rate, wait in the host. So one flow's window does not fill the queue that all flows share. The limit
+//! is doubled in recovery, where lost segments are sent first. There is no limit while at most one segment is
+//! outstanding (since 6.7), because nothing else would let the flow continue.
 //!
-//! Linux counts the memory of a segment, which is half as much again; here the packet's size counts. The
-//! host says when each has left ([`SmallQueue::queued`]); a host that says nothing has no queue.
+//! Linux counts a segment's memory, which is about half as much again; here the packet's size counts. The host says
+//! when each packet will have left ([`SmallQueue::queued`]); a host that says nothing has no queue.
 
 use std::collections::VecDeque;
 
@@ -16,28 +16,28 @@ use crate::pacing::Load;
 use crate::settings::{Pacing, Settings};
 use crate::timers::{Timer, Timers};
 
-/// `tcp_limit_output_bytes` up to 6.12, 4 MB since; it holds where nothing is paced.
+/// `tcp_limit_output_bytes` up to 6.12 (4 MB since); applies if nothing is paced.
 const LIMIT_MAX_BYTES: u64 = 1 << 20;
 
-/// Segments that may wait at any pacing rate.
+/// Segments that may wait whatever the pacing rate is.
 const LEAST_SEGMENTS: u64 = 2;
 
-/// What one flow has in its host.
+/// The packets of one flow that wait in its host.
 #[derive(Debug)]
 pub(crate) struct SmallQueue {
-    /// when each packet will have left, and its bytes; in order
+    /// when each packet will have left, and its bytes; in order of departure
     departures: VecDeque<(Instant, u32)>,
     bytes: u64,
-    /// when the last of them will have left: mostly that is before the next ACK comes
+    /// when the last packet will have left, mostly before the next ACK arrives
     empty_from: Instant,
     unpaced: bool,
 }
 
 impl SmallQueue {
-    /// `sk_pacing_shift` = 10: a second by 2^10.
+    /// 1/1024 s: a second shifted by `sk_pacing_shift` = 10.
     pub(crate) const SPAN: Duration = Duration::from_ps(Duration::from_secs(1).as_ps() >> 10);
 
-    /// None where there is no such limit. `sets_rate`: congestion control sets the pacing rate.
+    /// None if there is no limit. `sets_rate`: congestion control sets the pacing rate.
     pub(crate) fn new(settings: &Settings, sets_rate: bool) -> Option<Self> {
         settings.small_queue.then(|| Self {
             departures: VecDeque::new(),
@@ -47,14 +47,14 @@ impl SmallQueue {
         })
     }
 
-    /// A packet with data waits in the host, and will have left it at `departs`.
+    /// A data packet waits in the host, and will have left it at `departs`.
     pub(crate) fn queued(&mut self, departs: Instant, bytes: u32) {
         self.empty_from = departs;
         self.departures.push_back((departs, bytes));
         self.bytes += u64::from(bytes);
     }
 
-    /// Whether all has left: mostly so when an ACK comes, and then there is no need to look at each.
+    /// Whether all packets have left. This is the usual case when an ACK arrives, and needs no look at each packet.
     #[inline]
     pub(crate) fn is_empty(&mut self, now: Instant) -> bool {
         let is_empty = self.empty_from <= now;
@@ -65,8 +65,8 @@ impl SmallQueue {
         is_empty
     }
 
-    /// Whether so little waits that another segment of `segment_bytes` may be handed to the host
-    /// at any pacing rate, which then need not be worked out.
+    /// Whether so little waits that another segment of `segment_bytes` may be handed to the host at any pacing rate.
+    /// The rate then need not be computed.
     #[inline]
     pub(crate) fn is_short(&mut self, now: Instant, segment_bytes: u64) -> bool {
         while let Some((departs, bytes)) = self.departures.front()
@@ -78,8 +78,8 @@ impl SmallQueue {
         self.bytes <= LEAST_SEGMENTS * segment_bytes
     }
 
-    /// Whether surely no more waits than the limit: 120 % of `cwnd_bytes` in a round trip is the least that Linux's
-    /// pacing rate can be. Most flows are far below it, so the rate, a division, need not be worked out.
+    /// Whether the waiting data is certainly within the limit: Linux's pacing rate is at least 120 % of `cwnd_bytes`
+    /// per round trip. Most flows are far below the limit, so the division for the exact rate is rarely needed.
     #[inline]
     pub(crate) fn is_surely_within(&self, cwnd_bytes: u64, srtt: Option<Duration>) -> bool {
         let Some(srtt) = srtt else { return false };
@@ -89,8 +89,8 @@ impl SmallQueue {
             && u128::from(100 * self.bytes) * u128::from(srtt.as_ps()) <= least
     }
 
-    /// Whether another segment of `segment_bytes` may be handed to the host now; if not,
-    /// the timer fires when enough has left.
+    /// Whether another segment of `segment_bytes` may be handed to the host now. If not, the timer fires when enough
+    /// data has left.
     pub(crate) fn allows(
         &mut self,
         timers: &mut Timers,
@@ -186,7 +186,7 @@ mod tests {
             let mut it = small_queue();
             it.queued(Instant::from_ms(5), bytes);
             assert_eq!(it.is_short(Instant::ZERO, 1500), short);
-            // what leaves at this moment has left
+            // a packet that leaves at this moment has left
             let almost = Instant::from_ps(Instant::from_ms(5).as_ps() - 1);
             assert_eq!(it.is_short(almost, 1500), short);
             assert!(it.is_short(Instant::from_ms(5), 1500));
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_held_flow_goes_on_when_enough_has_left_for_its_limit() {
-        // 30 kB in 10 ms at 120 %: 3515 B in 1/1024 s, of four packets that leave at 1, 2, 3 and 4 ms
+        // 30 kB in 10 ms at 120 %: 3515 B in 1/1024 s; four packets leave at 1, 2, 3 and 4 ms
         let load = load(30_000, Duration::from_ms(10));
         for (sizes, twice, resumes) in [
             ([1500; 4], false, Some(2)),
@@ -220,7 +220,7 @@ mod tests {
         }
     }
 
-    /// `tcp_limit_output_bytes` holds where nothing is paced.
+    /// `tcp_limit_output_bytes` applies if nothing is paced.
     #[test]
     fn a_mebibyte_may_wait_where_nothing_is_paced() {
         let load = load(1 << 30, Duration::from_ms(1));
@@ -250,7 +250,8 @@ mod tests {
 
     #[test]
     fn what_is_surely_within_the_limit_is_so_by_linuxs_lowest_rate() {
-        // 20 packets of 1500 bytes: a window as large is at 120 % the limit where a round trip takes 1.2/1024 s
+        // 20 packets of 1500 bytes are 30 kB; a window of 30 kB has this limit at 120 % if a round trip takes 1.2/1024
+        // s
         for (cwnd_bytes, srtt_us, within) in [
             (30_000, 100, true),
             (30_000, 1171, true),
@@ -270,7 +271,7 @@ mod tests {
                 within,
                 "{srtt_us}"
             );
-            // the limit itself says the same
+            // the limit itself gives the same answer
             let load = load(cwnd_bytes, srtt);
             let allowed = it.allows(&mut timers, Instant::ZERO, 1500, &load, false);
             assert_eq!(allowed, within, "{srtt_us}");

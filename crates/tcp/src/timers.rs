@@ -1,13 +1,13 @@
-//! Every deadline of a connection, in one table.
+//! All deadlines of a connection, in one table.
 //!
-//! Retransmission, tail loss probe, reordering, persist and the handshake share one slot: an endpoint
-//! waits for one of them at a time, and starting one stops the other (Linux: one timer, whose purpose
-//! is in `icsk_pending`). Each of the rest has a slot of its own.
+//! Retransmission, tail loss probe, reordering, persist and the handshake share one slot. An endpoint waits for one of
+//! them at a time, and starting one stops the others (Linux: one timer, whose purpose is in `icsk_pending`). Each other
+//! timer has a slot of its own.
 
 use fairport_units::{Duration, Instant};
 
-/// A span of so many ticks and more is rounded up to eight ticks, one of eight times as many to 64, and so on
-/// (`LVL_START`, `LVL_CLK_SHIFT`).
+/// From this many ticks on, a span is rounded up to a multiple of 8 ticks; from eight times as many on, to a multiple
+/// of 64, and so on (`LVL_START`, `LVL_CLK_SHIFT`).
 const WHEEL_FIRST: u64 = 63;
 const WHEEL_SHIFT: u32 = 3;
 const WHEEL_SHIFT_MAX: u32 = 24;
@@ -15,52 +15,52 @@ const WHEEL_SHIFT_MAX: u32 = 24;
 /// What a deadline is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
-    /// The answer to a SYN or SYN-ACK is late.
+    /// No answer to a SYN or SYN-ACK has arrived.
     Handshake,
-    /// The acknowledgement of data is late (RFC 6298).
+    /// No acknowledgement of data has arrived (RFC 6298).
     Retransmission,
-    /// The ACK of the tail is late: probe it (RFC 8985 7).
+    /// No ACK of the tail has arrived: probe it (RFC 8985 7).
     TailProbe,
-    /// Segments that may merely be late count as lost (RFC 8985 6).
+    /// Segments that might only be late now count as lost (RFC 8985 6).
     Reordering,
     /// The peer's window is still zero: probe it (RFC 9293 3.8.6.1).
     Persist,
     /// A delayed ACK is due (RFC 5681 4.2).
     DelayedAck,
-    /// Segments are no longer merged for one ACK (receive offload).
+    /// The merge of segments for one ACK ends (receive offload).
     ReceiveOffload,
-    /// The pacer lets the next segment out.
+    /// The pacer releases the next segment.
     Pacing,
-    /// Enough of this flow has left the host's queue.
+    /// Enough data of this flow has left the host's queue.
     SmallQueue,
 }
 
 impl Timer {
     const SLOTS: usize = Self::SmallQueue.slot() + 1;
 
-    /// Its place in the table; the first five share the first.
+    /// Index in the table; the first five timers share index 0.
     const fn slot(self) -> usize {
         (self as usize).saturating_sub(Self::Persist as usize)
     }
 }
 
-/// The table.
+/// The table of deadlines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timers {
-    /// [`Instant::NEVER`] where nothing is waited for
+    /// [`Instant::NEVER`] if the timer is not running
     deadlines: [Instant; Timer::SLOTS],
-    /// what the shared slot waits for
+    /// which timer runs in the shared slot
     pending: Timer,
-    /// when that wait began
+    /// when the timer in the shared slot was started
     since: Instant,
-    /// the kernel's timers fire on edges of this, in ps; zero: at any time
+    /// the kernel's timers fire at multiples of this, in ps; zero: at any time
     tick: u64,
-    /// 2^64 / tick, rounded down: a division per start would cost more than the rest
+    /// 2^64 / tick, rounded down; multiplying by it replaces a division per start
     reciprocal: u64,
 }
 
 impl Timers {
-    /// None runs. `tick` is that of the kernel's timers.
+    /// No timer is running. `tick` is the tick of the kernel's timers.
     pub(crate) fn new(tick: Duration) -> Self {
         let tick = tick.as_ps();
         Self {
@@ -88,16 +88,16 @@ impl Timers {
         self.restart(timer, now, span, now);
     }
 
-    /// The same for a wait that began at `since`.
+    /// (Re)starts a timer of the shared slot for `span` from now, with a wait that began at `since`.
     #[inline]
     pub(crate) fn restart(&mut self, timer: Timer, now: Instant, span: Duration, since: Instant) {
-        debug_assert_eq!(timer.slot(), 0, "it shares a slot");
+        debug_assert_eq!(timer.slot(), 0, "this timer must share the slot");
         self.since = since;
         self.deadlines[0] = self.after(now, span);
         self.pending = timer;
     }
 
-    /// Stops what the shared slot waits for.
+    /// Stops the timer in the shared slot.
     #[inline]
     pub(crate) fn stop_retransmission(&mut self) {
         self.deadlines[0] = Instant::NEVER;
@@ -106,12 +106,11 @@ impl Timers {
     /// Sets a timer with a slot of its own to fire at exactly `deadline`.
     #[inline]
     pub(crate) fn set(&mut self, timer: Timer, deadline: Instant) {
-        debug_assert_ne!(timer.slot(), 0, "it has a slot of its own");
+        debug_assert_ne!(timer.slot(), 0, "this timer must have a slot of its own");
         self.deadlines[timer.slot()] = deadline;
     }
 
-    /// Sets a timer of the kernel with a slot of its own to fire `span` from now, if that is earlier
-    /// than it would.
+    /// Sets a kernel timer that has a slot of its own to `span` from now, unless it fires earlier already.
     pub(crate) fn advance(&mut self, timer: Timer, now: Instant, span: Duration) {
         let earlier = self.deadline(timer).min(self.after(now, span));
         self.set(timer, earlier);
@@ -123,26 +122,26 @@ impl Timers {
         self.set(timer, Instant::NEVER);
     }
 
-    /// The connection is gone.
+    /// The connection is closed: stops every timer.
     pub(crate) fn stop_all(&mut self) {
         self.deadlines = [Instant::NEVER; Timer::SLOTS];
     }
 
-    /// When a timer with a slot of its own fires, or [`Instant::NEVER`].
+    /// When a timer with a slot of its own fires; [`Instant::NEVER`] if it is not running.
     #[inline]
     pub(crate) fn deadline(&self, timer: Timer) -> Instant {
-        debug_assert_ne!(timer.slot(), 0, "it has a slot of its own");
+        debug_assert_ne!(timer.slot(), 0, "this timer must have a slot of its own");
         self.deadlines[timer.slot()]
     }
 
-    /// Whether it is waited for.
+    /// Whether the timer is running.
     #[inline]
     pub(crate) fn is_running(&self, timer: Timer) -> bool {
         let slot = timer.slot();
         self.deadlines[slot] != Instant::NEVER && (slot > 0 || self.pending == timer)
     }
 
-    /// Which of the shared slot's timers is due, if it is.
+    /// The timer of the shared slot, if it is due.
     #[inline]
     pub(crate) fn expired(&self, now: Instant) -> Option<Expired> {
         (self.deadlines[0] <= now).then_some(Expired {
@@ -154,9 +153,9 @@ impl Timers {
 
     /// When a timer fires that is started now for `span`.
     ///
-    /// As in Linux since 4.8 (`kernel/time/timer.c`, `calc_index`) the span is rounded up to whole
-    /// ticks and counted from the last tick, and the timer fires at the next edge after that: of ticks, or
-    /// beyond 62 of them of eight, beyond 503 of 64, and so on.
+    /// As in Linux since 4.8 (`kernel/time/timer.c`, `calc_index`), the span is rounded up to whole ticks and counted
+    /// from the last tick, and the timer fires at the next edge after that. Edges are one tick apart, or eight ticks
+    /// beyond 62 ticks, 64 beyond 503, and so on.
     #[inline]
     fn after(&self, now: Instant, span: Duration) -> Instant {
         if self.tick == 0 {
@@ -172,19 +171,19 @@ impl Timers {
         Instant::from_ps(edge.saturating_mul(self.tick))
     }
 
-    /// The last edge of the kernel's clock (`jiffies`), the time itself where it has no ticks.
+    /// The last tick of the kernel's clock (`jiffies`) at or before `now`; `now` itself if the clock is exact.
     #[inline]
     pub(crate) fn tick_of(&self, now: Instant) -> Instant {
         Instant::from_ps(self.floor(now.as_ps()))
     }
 
-    /// A span without what is no whole tick.
+    /// The span rounded down to whole ticks.
     #[inline]
     pub(crate) fn whole_ticks(&self, span: Duration) -> Duration {
         Duration::from_ps(self.floor(span.as_ps()))
     }
 
-    /// From the edge up to which a timer waits to the one at which it fires.
+    /// One tick: the time from the end of a timer's span to the edge at which it fires.
     #[inline]
     pub(crate) fn tick(&self) -> Duration {
         Duration::from_ps(self.tick)
@@ -198,7 +197,7 @@ impl Timers {
         self.whole(ps) * self.tick
     }
 
-    /// Whole ticks of `ps`.
+    /// The number of whole ticks in `ps`.
     #[inline]
     fn whole(&self, ps: u64) -> u64 {
         let below = ((u128::from(ps) * u128::from(self.reciprocal)) >> 64) as u64;
@@ -210,7 +209,7 @@ impl Timers {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expired {
     pub(crate) timer: Timer,
-    /// when the wait began
+    /// when the timer was started
     pub(crate) since: Instant,
     pub(crate) deadline: Instant,
 }
@@ -219,7 +218,7 @@ pub(crate) struct Expired {
 mod tests {
     use super::*;
 
-    /// In ticks of 4 ms, when a timer fires that is started at `now` for `span`, both in us.
+    /// The tick, of 4 ms, at which a timer fires that is started at `now` for `span`, both in us.
     fn fires(now: u64, span: u64) -> u64 {
         let mut timers = Timers::new(Duration::from_ms(4));
         let now = Instant::from_us(now);
@@ -231,19 +230,19 @@ mod tests {
 
     #[test]
     fn a_timer_waits_for_whole_ticks_from_the_last_one_and_fires_at_the_next_edge() {
-        // 12 ms are three ticks: the fourth edge, whether it was started at an edge or just before the next
+        // 12 ms are three ticks: it fires at the fourth tick, whether started at a tick or just before the next
         assert_eq!((fires(0, 12_000), fires(3_999, 12_000)), (4, 4));
         assert_eq!(fires(4_000, 12_000), 5);
-        // 9.7 ms are three ticks, too
+        // 9.7 ms count as three ticks as well
         assert_eq!(fires(1_000, 9_700), 4);
-        // doublings of 12 ms from an edge were seen of Linux 6.18 after 28, 52, 100 and 196 ms
+        // Linux 6.18 was observed to fire after 28, 52, 100 and 196 ms for doublings of 12 ms, started at a tick
         let seen = [24, 48, 96, 192].map(|ms| 4 * fires(0, 1000 * ms));
         assert_eq!(seen, [28, 52, 100, 196]);
     }
 
     #[test]
     fn a_long_wait_ends_at_an_edge_of_eight_ticks_or_of_sixty_four() {
-        // 62 ticks are the last that are exact; 63 end at the next multiple of 8
+        // 62 ticks are the longest exact span; 63 ticks end at the next multiple of 8
         assert_eq!((fires(0, 62 * 4000), fires(0, 63 * 4000)), (63, 64));
         assert_eq!((fires(0, 64 * 4000), fires(0, 71 * 4000)), (72, 72));
         assert_eq!((fires(0, 503 * 4000), fires(0, 504 * 4000)), (504, 512));

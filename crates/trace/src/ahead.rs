@@ -1,30 +1,30 @@
-//! Unpacks a stream in a thread of its own, some chunks ahead of its reader: unpacking takes longer than
-//! analysing what comes out.
+//! Unpacks a stream in a separate thread, several chunks ahead of its reader, because unpacking takes longer than
+//! analysing the result.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
-/// Bytes that are handed over at once.
+/// Bytes that are handed over together.
 const CHUNK: usize = 1 << 18;
-/// Chunks that are ready, at most.
+/// Maximum number of chunks that are ready.
 const READY: usize = 4;
 
-/// What a thread reads from a stream, in order. The thread ends with the stream, or when this is dropped.
+/// Reads a stream in a thread. The thread ends at the end of the stream, or when this is dropped.
 pub(crate) struct Ahead {
     chunks: Receiver<io::Result<Vec<u8>>>,
-    /// chunks to be filled again
+    /// chunks to be reused
     spare: Sender<Vec<u8>>,
     present: Vec<u8>,
-    /// bytes of it that are taken
+    /// bytes of the present chunk that were already returned
     taken: usize,
 }
 
 impl Ahead {
-    /// Begins to read.
+    /// Starts to read.
     ///
     /// # Errors
-    /// If the system starts no thread.
+    /// If the system cannot start a thread.
     pub(crate) fn of(source: impl Read + Send + 'static) -> io::Result<Self> {
         let (sender, chunks) = sync_channel(READY);
         let (spare, spares) = channel();
@@ -44,11 +44,11 @@ impl Read for Ahead {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.taken == self.present.len() {
             let Ok(chunk) = self.chunks.recv() else {
-                return Ok(0); // the thread has come to the end
+                return Ok(0); // the thread has reached the end of the stream
             };
             let old = std::mem::replace(&mut self.present, chunk?);
             self.taken = 0;
-            // without a thread that would fill it again, it is not needed
+            // if the thread is gone, the chunk is not needed
             self.spare.send(old).ok();
         }
         let count = buffer.len().min(self.present.len() - self.taken);
@@ -58,7 +58,7 @@ impl Read for Ahead {
     }
 }
 
-/// Sends what the source has, to its end, its first error, or until nobody receives.
+/// Sends the data of the source until its end, its first error, or until nobody receives it.
 fn fill(
     mut source: impl Read,
     sender: &SyncSender<io::Result<Vec<u8>>>,
@@ -86,7 +86,7 @@ fn fill(
 mod tests {
     use super::*;
 
-    /// Fails behind its bytes.
+    /// A reader that fails after its bytes.
     struct Broken(io::Cursor<Vec<u8>>);
 
     impl Read for Broken {

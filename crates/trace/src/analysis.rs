@@ -1,4 +1,4 @@
-//! From capture files to the tables of a run.
+//! The analysis: from capture files to the tables of a run.
 
 use std::hint::black_box;
 
@@ -13,31 +13,31 @@ use crate::reading::{FileSummary, Next, Reading, earliest};
 use crate::record::Direction;
 use crate::taps::{Role, Source};
 
-/// Packets that are decoded before they are followed.
+/// Number of packets decoded together before they are followed.
 const BATCH: usize = 64;
-/// An ingress capture that lacks one packet in so many is no ingress capture, or a bad one.
+/// If an ingress capture lacks one packet in this many, it is not an ingress capture, or a bad one.
 const MISSING: u64 = 50;
-/// Packets between two reports of progress.
+/// Number of packets between two reports of progress.
 const SLICE: u64 = 200_000;
-/// Records of a file that are looked at for both directions.
+/// Number of records of a file that are checked for both directions.
 const PEEKED: usize = 4096;
-/// Stamps before this many ns count from the beginning of a run, not from 1970.
+/// Timestamps below this many ns count from the beginning of a run, not from 1970.
 const RUN_CLOCK_NS: u64 = 86_400_000_000_000;
-/// Bytes of the check sequence, which captures leave out and buffers hold.
+/// Bytes of the frame check sequence, which is not in captures but is in buffers.
 const CHECK_BYTES: u32 = 4;
 
-/// How to analyse.
+/// Options of an analysis.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// look into GRE and VXLAN
+    /// decode the packets inside GRE and VXLAN tunnels
     pub tunnels: bool,
-    /// a packet waits so long for its copy at the other side
+    /// how long a packet waits for its copy at the other side
     pub window_ns: u64,
     /// interval of the series
     pub interval_ns: u64,
-    /// what is measured, from the start of the captures; none: from when the long flows are established
+    /// bounds of the measurement, from the start of the captures; none: from when the long flows are established
     pub measure_ns: Option<(u64, u64)>,
-    /// a row for each packet at the output: memory grows with the captures
+    /// log each packet at the outputs, which takes memory in proportion to the captures
     pub logs_packets: bool,
 }
 
@@ -53,16 +53,16 @@ impl Default for Options {
     }
 }
 
-/// How far an analysis is.
+/// The progress of an analysis.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// packets read so far
     pub packets: u64,
-    /// bytes read so far, after unpacking, of the present pass
+    /// bytes read so far in the present pass, after unpacking
     pub bytes: u64,
 }
 
-/// Everything that is being found out.
+/// The state of an analysis.
 pub(crate) struct Analysis {
     pub(crate) connections: Connections,
     pub(crate) tracker: Tracker,
@@ -77,11 +77,11 @@ pub(crate) struct Analysis {
     pub(crate) measure_ns: Option<(u64, u64)>,
 }
 
-/// Analyses captures. `goes_on` is called now and then; the analysis ends early when it returns false.
+/// Analyses captures. `goes_on` is called from time to time; the analysis ends early if it returns false.
 ///
 /// # Errors
-/// If a file cannot be opened or is no capture; if no file holds TCP or UDP; if the sides given do not share
-/// a packet; if stamps are more than 213 days apart.
+/// If a file cannot be opened or is not a capture, if no file contains TCP or UDP, if the given sides do not share a
+/// packet, or if timestamps are more than 213 days apart.
 pub fn analyse(
     sources: &[Source],
     options: &Options,
@@ -89,8 +89,8 @@ pub fn analyse(
 ) -> Result<Outcome, Error> {
     let layout = layout(sources, options, &mut goes_on)?;
     let mut readings = Vec::new();
-    for source in sources {
-        readings.push(Reading::open(source)?);
+    for (source, has_copies) in sources.iter().zip(&layout.has_copies) {
+        readings.push(Reading::open(source, *has_copies)?);
     }
     for (file, reading) in readings.iter_mut().enumerate() {
         reading.advance(file, &layout, options.tunnels)?;
@@ -110,8 +110,8 @@ pub fn analyse(
     Ok(outcome(analysis))
 }
 
-/// Of sides that were exchanged, what left by the "ingress" was seen before at the "egress", and what was
-/// dropped between them was seen at the "egress" only.
+/// Detects sides that were exchanged. Then the packets that left by the "ingress" were seen at the "egress" before, and
+/// the packets dropped between them were seen only at the "egress".
 fn check_sides(sources: &[Source], analysis: &Analysis) -> Result<(), Error> {
     let sum = |of: fn(&Completeness) -> u64| analysis.completeness.iter().map(of).sum::<u64>();
     let is_missing = MISSING * sum(|one| one.missed_at_ingress) > sum(|one| one.joined);
@@ -163,7 +163,7 @@ fn check_content(sources: &[Source], analysis: &Analysis) -> Result<(), Error> {
     Err(Error::new(file, problem, remedy))
 }
 
-/// The first pass, where one is needed.
+/// The first pass over the files, if one is needed.
 fn layout(
     sources: &[Source],
     options: &Options,
@@ -187,7 +187,7 @@ fn layout(
         ));
     }
     let is_simple = match sources {
-        [source] if stream.is_none() => !has_both_directions(source)?,
+        [source] if stream.is_none() => !may_be_joined(source)?,
         _ => stream.is_some(),
     };
     if is_simple && !has_roles {
@@ -198,20 +198,27 @@ fn layout(
     })
 }
 
-/// Whether it can be read once only: standard input, or a pipe with a name.
+/// Whether the file can be read only once: standard input, or a named pipe.
 fn is_stream(file: &str) -> bool {
     let is_pipe = |about: std::fs::Metadata| !about.is_file() && !about.is_dir();
     file == "-" || std::fs::metadata(file).is_ok_and(is_pipe)
 }
 
-fn has_both_directions(source: &Source) -> Result<bool, Error> {
+/// Whether a file may hold both sides of a switch: packets of both directions, or, where it does not say which way
+/// they went, of several interfaces.
+fn may_be_joined(source: &Source) -> Result<bool, Error> {
     let mut capture = Capture::open(&source.file)?;
     let mut has = [false; 3];
+    let mut first = None;
     for _ in 0..PEEKED {
         let Some(record) = capture.next_record() else {
             break;
         };
         has[record.direction as usize] = true;
+        let is_unknown = record.direction == Direction::Unknown;
+        if is_unknown && *first.get_or_insert(record.interface) != record.interface {
+            return Ok(true);
+        }
     }
     Ok(has[Direction::In as usize] && has[Direction::Out as usize])
 }
@@ -239,8 +246,8 @@ impl Analysis {
         })
     }
 
-    /// One capture, of which nothing is joined: its packets in batches, so that the flows of a whole batch come
-    /// into the cache together.
+    /// Reads a single capture, without joining it. Packets are processed in batches, so that the data of all flows in a
+    /// batch is fetched into the cache together.
     fn read_one(
         &mut self,
         reading: &mut Reading,
@@ -251,8 +258,8 @@ impl Analysis {
         let mut directions: Vec<u32> = Vec::with_capacity(BATCH);
         batch.extend(reading.next.take());
         while !batch.is_empty() {
-            let keys = batch.iter().map(|next| &next.packet.key);
-            directions.extend(keys.map(|key| self.connections.direction(key)));
+            let packets = batch.iter().map(|next| &next.packet);
+            directions.extend(packets.map(|packet| self.connections.direction(packet)));
             black_box(self.tracker.warm(&directions));
             for (next, direction) in batch.iter().zip(&directions) {
                 self.packets += 1;
@@ -274,7 +281,7 @@ impl Analysis {
         Ok(())
     }
 
-    /// A packet that is not joined.
+    /// Follows a packet that is not joined.
     #[inline]
     fn follow(&mut self, direction: u32, packet: &Packet) {
         let time_ns = packet.time_ns.saturating_sub(self.start_ns);
@@ -323,7 +330,7 @@ impl Analysis {
     fn add(&mut self, next: &Next, join: Option<&mut Join>) {
         self.packets += 1;
         let packet = &next.packet;
-        let direction = self.connections.direction(&packet.key);
+        let direction = self.connections.direction(packet);
         let Some(join) = join else {
             self.follow(direction, packet);
             return;
@@ -346,7 +353,7 @@ impl Analysis {
         );
     }
 
-    /// A packet's fate is decided.
+    /// Processes a packet whose fate is decided.
     fn decide(&mut self, emitted: &Emitted) {
         let Emitted {
             packet,

@@ -1,4 +1,4 @@
-//! The format of Wireshark (`.pcapng`, draft-ietf-opsawg-pcapng): blocks in sections, several interfaces.
+//! The pcapng format of Wireshark (`.pcapng`, draft-ietf-opsawg-pcapng): blocks in sections, with several interfaces.
 
 use crate::classic::lose_rest;
 use crate::damage::Damage;
@@ -10,14 +10,14 @@ const INTERFACE: u32 = 1;
 const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
-/// The largest type of a block that is no section's; behind damage, others are not believed.
+/// The largest type of a block other than a section header. After damage, larger types are not accepted.
 const TYPE_MAX: u32 = 0x20;
-/// More than any block.
+/// A length in bytes that exceeds any block's.
 const LONGEST: u32 = 1 << 24;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 const COMMENT: u16 = 1;
 
-/// How time is counted on an interface.
+/// How an interface counts time.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     units_per_s: u64,
@@ -37,12 +37,12 @@ impl Clock {
     }
 }
 
-/// How a file's blocks are written, and what has been read of its interfaces.
+/// The byte order of a file's blocks, and the interfaces read so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Blocks {
     is_big_endian: bool,
     clocks: Vec<Clock>,
-    /// the present section's first interface
+    /// number of the present section's first interface
     first: usize,
     last_ns: u64,
 }
@@ -68,7 +68,7 @@ impl Blocks {
         }
     }
 
-    /// The next packet; None: the file is over. Interfaces that are announced before it are added.
+    /// The next packet. None at the end of the file. Interfaces that are announced before it are added.
     #[inline]
     pub(crate) fn next(
         &mut self,
@@ -102,12 +102,17 @@ impl Blocks {
                 self.last_ns = located.time_ns;
                 return Some(located);
             }
-            damage.add(input.position(), bytes as u64, 1, "a packet that cannot be");
+            damage.add(
+                input.position(),
+                bytes as u64,
+                1,
+                "a packet that is not valid",
+            );
             input.consume(bytes);
         }
     }
 
-    /// Type and length of the next block, which is there as a whole.
+    /// Type and length of the next block, which is completely available.
     #[inline]
     fn block(&mut self, input: &mut Input, damage: &mut Damage) -> Option<(u32, usize)> {
         loop {
@@ -148,11 +153,11 @@ impl Blocks {
 
     #[cold]
     fn skip_damage(&self, input: &mut Input, damage: &mut Damage) -> bool {
-        const PROBLEM: &str = "a block that cannot be";
+        const PROBLEM: &str = "a block that is not valid";
         let at = input.position();
         let mut skipped = 0;
         loop {
-            // a whole block should be there to be found
+            // read enough for a whole block to be found
             input.has(LONGEST as usize / 16);
             if let Some(place) = self.first_likely(input.bytes()) {
                 input.consume(place);
@@ -170,8 +175,8 @@ impl Blocks {
         }
     }
 
-    /// Where behind the first byte a whole block begins, with its length at both ends and another block, or the
-    /// end, behind it.
+    /// Where the next whole block begins after the first byte. It must have the same length at both ends, and another
+    /// block or the end of the file must follow.
     fn first_likely(&self, bytes: &[u8]) -> Option<usize> {
         let begins_at = |at: usize| {
             let (kind, length) = (self.word(bytes, at), self.word(bytes, at + 4));
@@ -218,7 +223,7 @@ impl Blocks {
         interfaces.push(found);
     }
 
-    /// Calls `each` with code and value of each option.
+    /// Calls `each` with the code and the value of each option.
     fn options<'a>(&self, mut options: &'a [u8], mut each: impl FnMut(u16, &'a [u8])) {
         while options.len() >= 4 {
             let code = self.half(options, 0);
@@ -290,7 +295,7 @@ impl Blocks {
         });
     }
 
-    /// A packet without a stamp: it has that of the packet before.
+    /// A packet without a timestamp. It gets the timestamp of the packet before.
     fn simple(&self, block: &[u8]) -> Option<Located> {
         if block.len() < 16 || self.clocks.len() <= self.first {
             return None;
@@ -312,7 +317,7 @@ fn is_length(bytes: u32) -> bool {
     (12..=LONGEST).contains(&bytes) && bytes.is_multiple_of(4)
 }
 
-/// Units of an interface's time in a second, by its option `if_tsresol`.
+/// Units of an interface's time per second, according to its option `if_tsresol`.
 fn units_per_s(power: u8) -> u64 {
     let exponent = u32::from(power & 0x7f);
     let base: u64 = if power & 0x80 == 0 { 10 } else { 2 };

@@ -1,4 +1,4 @@
-//! A capture file, read packet by packet.
+//! A capture file that is read packet by packet.
 
 use crate::blocks::{self, Blocks};
 use crate::classic::{self, Classic};
@@ -7,9 +7,9 @@ use crate::error::Error;
 use crate::input::Input;
 use crate::record::{Interface, Record};
 
-/// A capture that is being read: pcap or pcapng, plain, gzip or zstd.
+/// A capture that is being read: pcap or pcapng, uncompressed, gzip or zstd.
 ///
-/// The memory that it takes does not depend on the capture's length.
+/// Its memory does not depend on the length of the capture.
 pub struct Capture {
     name: String,
     input: Input,
@@ -29,16 +29,16 @@ impl Capture {
     /// Opens a file, or standard input for `-`.
     ///
     /// # Errors
-    /// If it cannot be opened, is a directory, is empty, or is no capture.
+    /// If the file cannot be opened, is a directory, is empty, or is not a capture.
     pub fn open(file: &str) -> Result<Self, Error> {
         let name = if file == "-" { "stdin" } else { file };
         Self::of(name, Input::open(file)?)
     }
 
-    /// Of bytes in memory.
+    /// Opens a capture in memory.
     ///
     /// # Errors
-    /// If they are empty, or no capture.
+    /// If the bytes are empty or not a capture.
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Self, Error> {
         let input = Input::new(Box::new(std::io::Cursor::new(bytes)));
         Self::of(
@@ -76,27 +76,27 @@ impl Capture {
         })
     }
 
-    /// Its name, for messages.
+    /// The name of the capture, for messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The interfaces announced so far. Those of later sections follow those of earlier ones.
+    /// The interfaces announced so far. Those of later sections come after those of earlier ones.
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces
     }
 
-    /// What could not be read so far.
+    /// The damage found so far.
     pub fn damage(&self) -> &Damage {
         &self.damage
     }
 
-    /// Bytes read so far, after unpacking.
+    /// Number of bytes read so far, after unpacking.
     pub fn position(&self) -> u64 {
         self.input.position() + self.behind as u64
     }
 
-    /// The next packet; None at the end. Damaged places are skipped and counted.
+    /// The next packet. None at the end. Damaged places are skipped and counted.
     #[inline]
     pub fn next_record(&mut self) -> Option<Record<'_>> {
         self.input.consume(std::mem::take(&mut self.behind));

@@ -1,4 +1,4 @@
-//! The classic format of tcpdump (`.pcap`): a file header, then records of 16 bytes and a packet.
+//! The classic format of tcpdump (`.pcap`): a file header, and records that consist of 16 bytes and a packet.
 
 use crate::damage::Damage;
 use crate::input::Input;
@@ -6,24 +6,24 @@ use crate::record::Located;
 
 pub(crate) const FILE_HEADER: usize = 24;
 const RECORD_HEADER: usize = 16;
-/// More than any packet: the largest snap length that programs write is 256 KiB.
+/// A length that exceeds any packet's: the largest snap length that programs write is 256 KiB.
 const LONGEST: u32 = 1 << 20;
-/// A header of Ethernet. Bytes that were overwritten with zeros look like empty records.
+/// Length of an Ethernet header. Bytes that were overwritten with zeros look like empty records.
 const SHORTEST: u32 = 14;
-/// Behind damage, a record is believed if it is within so many seconds of the one before.
+/// After damage, a record is accepted if it is within this many seconds of the one before.
 const NEAR_S: u32 = 86_400;
 
-/// How a file's records are written.
+/// The byte order and time unit of a file's records.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Classic {
     is_big_endian: bool,
-    /// ns of a unit of the stamps' fraction
+    /// ns per unit of the fraction in timestamps
     unit_ns: u64,
-    /// of the last two records: the stamp of the last one may be damaged itself
+    /// seconds of the last two records; two, because the timestamp of the last one may itself be damaged
     last_s: [Option<u32>; 2],
 }
 
-/// A record's header.
+/// The header of a record.
 #[derive(Clone, Copy)]
 struct Header {
     seconds: u32,
@@ -33,7 +33,7 @@ struct Header {
 }
 
 impl Classic {
-    /// Reads a file header; returns the link type besides. None: these are other bytes.
+    /// Reads a file header. Also returns the link type. None if the bytes are not a file header.
     pub(crate) fn begin(header: &[u8]) -> Option<(Self, u16)> {
         let magic = u32::from_le_bytes(header[..4].try_into().ok()?);
         let (is_big_endian, unit_ns) = match magic {
@@ -48,7 +48,7 @@ impl Classic {
             unit_ns,
             last_s: [None; 2],
         };
-        // the upper half says whether frames end with their check sequence
+        // the upper half says whether frames include their check sequence
         let link_type = format.word(header[20..24].try_into().ok()?) as u16;
         Some((format, link_type))
     }
@@ -62,7 +62,7 @@ impl Classic {
         }
     }
 
-    /// The header at the beginning of these bytes; None: they are too few.
+    /// The header at the beginning of the bytes. None if there are too few.
     #[inline]
     fn header(self, bytes: &[u8]) -> Option<Header> {
         let (words, _) = bytes.first_chunk::<RECORD_HEADER>()?.as_chunks::<4>();
@@ -83,7 +83,7 @@ impl Classic {
         has_bytes && u64::from(header.fraction) * self.unit_ns < 1_000_000_000
     }
 
-    /// The next record; None: the file is over.
+    /// The next record. None at the end of the file.
     #[inline]
     pub(crate) fn next(&mut self, input: &mut Input, damage: &mut Damage) -> Option<Located> {
         loop {
@@ -132,7 +132,7 @@ impl Classic {
         }
     }
 
-    /// Looks for the next place where two records follow each other. False: there is none.
+    /// Skips to the next place where two records follow each other. False if there is none.
     #[cold]
     fn skip_damage(&self, input: &mut Input, damage: &mut Damage) -> bool {
         let at = input.position();
@@ -141,17 +141,17 @@ impl Classic {
             input.consume(1);
             skipped += 1;
             if self.is_likely(input) {
-                damage.add(at, skipped, 1, "a record that cannot be");
+                damage.add(at, skipped, 1, "a record that is not valid");
                 return true;
             }
         }
         let rest = input.bytes().len();
         input.consume(rest);
-        damage.add(at, skipped + rest as u64, 1, "a record that cannot be");
+        damage.add(at, skipped + rest as u64, 1, "a record that is not valid");
         false
     }
 
-    /// Whether a record begins here, and another one, or the end, behind it.
+    /// Whether a record begins here and is followed by another one or the end of the file.
     fn is_likely(&self, input: &mut Input) -> bool {
         let header = self.header(input.bytes());
         let captured = header.map_or(0, |header| header.captured.min(LONGEST));
@@ -159,7 +159,7 @@ impl Classic {
         self.begins_at(input.bytes(), 0)
     }
 
-    /// Whether others begin within a record of this length: then the length is damaged.
+    /// Whether other records begin within a record of this length. Then the length is damaged.
     #[cold]
     fn hides_records(&self, bytes: &[u8], length: usize) -> bool {
         (1..length.min(bytes.len())).any(|at| self.begins_at(bytes, at))
@@ -176,7 +176,7 @@ impl Classic {
         })
     }
 
-    /// Whether a header is one that records of this file have.
+    /// Whether the header is plausible for a record of this file.
     fn is_near(&self, header: Header) -> bool {
         let is_near = |last: &u32| header.seconds.abs_diff(*last) < NEAR_S;
         let mut known = self.last_s.iter().flatten().peekable();
@@ -188,15 +188,16 @@ impl Classic {
     }
 }
 
-/// The file ends within a record.
+/// Records that the file ends within a record.
 #[cold]
 pub(crate) fn lose_rest(input: &mut Input, damage: &mut Damage) {
     let rest = input.bytes().len();
     let at = input.position();
     input.consume(rest);
-    if let Some(problem) = input.broke_off() {
+    // this is asked again when the end is read again, and is one damage
+    if let Some(problem) = input.take_broke_off() {
         let problem = format!("it cannot be read further ({problem})");
-        damage.add(at, rest as u64, 1, &problem);
+        damage.add(at, rest as u64, u64::from(rest > 0), &problem);
     } else if rest > 0 {
         damage.add(at, rest as u64, 1, "the file ends within a packet");
     }

@@ -1,20 +1,20 @@
-//! What of a capture could not be read.
+//! Damage: the parts of a capture that could not be read.
 
-/// What was lost to damage in a file. Everything else of it was read.
+/// What was lost to damage in a file. Everything else in it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// Bytes skipped, after unpacking.
+    /// Number of bytes skipped, after unpacking.
     pub bytes: u64,
-    /// Packets in them, at least.
+    /// Minimum number of packets in these bytes.
     pub packets: u64,
-    /// Where the first damage was, as the number of a byte.
+    /// Byte offset of the first damage.
     pub first_at: Option<u64>,
-    /// What was wrong there.
+    /// What was wrong at that place.
     pub problem: String,
 }
 
 impl Damage {
-    /// Whether there is none.
+    /// Whether there is no damage.
     pub fn is_none(&self) -> bool {
         self.first_at.is_none()
     }

@@ -1,22 +1,22 @@
-//! What is wrong with captures that cannot be analysed, and how to fix it.
+//! Errors of captures that cannot be analysed, and how to fix them.
 
 use std::io;
 
-/// Why there is no analysis. Damage within a capture is no error: see [`Damage`](crate::Damage).
+/// Why an analysis failed. Damage within a capture is not an error: see [`Damage`](crate::Damage).
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file cannot be opened, or nothing of it can be read.
+    /// The file cannot be opened, or nothing in it can be read.
     #[error("{file}: {source}")]
     Io {
-        /// Its name.
+        /// Name of the file.
         file: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Something is wrong with a file, or with all of them together (then `file` is empty).
+    /// Something is wrong with a file, or with all of them together; then `file` is empty.
     #[error("{file}: {problem}")]
     Capture {
-        /// Its name.
+        /// Name of the file.
         file: String,
         /// What is wrong.
         problem: String,

@@ -1,8 +1,8 @@
-//! The bytes of a capture: from a file or standard input, unpacked if they are gzip or zstd, through
-//! one buffer of bounded size.
+//! The bytes of a capture from a file or standard input, unpacked if they are gzip or zstd, through one buffer of
+//! limited size.
 //!
-//! A stream that breaks off (a file cut short, a damaged archive) ends there, and says why in
-//! [`Input::broke_off`]: what came before it is good.
+//! A stream that breaks off (a truncated file, a damaged archive) ends there, and [`Input::broke_off`] gives the
+//! reason. The data before that point is valid.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,21 +13,21 @@ use flate2::read::MultiGzDecoder;
 use crate::ahead::Ahead;
 use crate::error::Error;
 
-/// Bytes that are asked of the system at once: few enough to be in the cache when they are read.
+/// Number of bytes that are read from the system together; few enough to stay in the cache.
 const CHUNK: usize = 1 << 17;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// A stream of bytes with a window on what comes next.
+/// A stream of bytes, with a window on the next bytes.
 pub(crate) struct Input {
     source: Box<dyn Read + Send>,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// bytes consumed
+    /// number of bytes consumed
     position: u64,
     is_over: bool,
-    /// why it ended before its end
+    /// why the stream broke off, if it did
     broke_off: Option<String>,
 }
 
@@ -35,7 +35,7 @@ impl Input {
     /// Opens a file, or standard input for `-`.
     ///
     /// # Errors
-    /// If it cannot be opened, or is a directory.
+    /// If the file cannot be opened, or is a directory.
     pub(crate) fn open(file: &str) -> Result<Self, Error> {
         if file == "-" {
             return Self::new(Box::new(io::stdin())).map_err(|source| io_error("stdin", source));
@@ -48,7 +48,7 @@ impl Input {
         opened.map_err(|source| io_error(file, source))
     }
 
-    /// Of these bytes, unpacked if they are packed.
+    /// Reads these bytes, and unpacks them if they are packed.
     pub(crate) fn new(mut source: Box<dyn Read + Send>) -> io::Result<Self> {
         let mut head = Vec::new();
         source.by_ref().take(4).read_to_end(&mut head)?;
@@ -73,13 +73,13 @@ impl Input {
         })
     }
 
-    /// What comes next, as far as it has been read.
+    /// The next bytes, as far as they have been read.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Reads until `wanted` bytes are there; false: the stream ends before.
+    /// Reads until `wanted` bytes are available. False if the stream ends before.
     #[inline]
     pub(crate) fn has(&mut self, wanted: usize) -> bool {
         self.end - self.start >= wanted || self.fill(wanted)
@@ -109,22 +109,30 @@ impl Input {
         self.end >= wanted
     }
 
-    /// Goes on behind the next `count` bytes.
+    /// Moves on by `count` bytes.
     #[inline]
     pub(crate) fn consume(&mut self, count: usize) {
-        assert!(count <= self.end - self.start, "only what is there");
+        assert!(
+            count <= self.end - self.start,
+            "cannot consume more than was read"
+        );
         self.start += count;
         self.position += count as u64;
     }
 
-    /// Bytes consumed, after unpacking.
+    /// Number of bytes consumed, after unpacking.
     pub(crate) fn position(&self) -> u64 {
         self.position
     }
 
-    /// Why the stream ended before its end, if it did.
+    /// Why the stream broke off, if it did.
     pub(crate) fn broke_off(&self) -> Option<&str> {
         self.broke_off.as_deref()
+    }
+
+    /// The same, once.
+    pub(crate) fn take_broke_off(&mut self) -> Option<String> {
+        self.broke_off.take()
     }
 }
 

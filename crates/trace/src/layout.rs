@@ -1,4 +1,4 @@
-//! The taps of all files, which side of the switch each one is, and whose clock it goes by.
+//! The layout: the taps of all files, the side of the switch that each belongs to, and the clocks of the files.
 
 use crate::error::Error;
 use crate::join::{Clock, Side};
@@ -13,24 +13,27 @@ pub struct Layout {
     pub taps: Vec<Vec<Tap>>,
     /// by file
     pub clocks: Vec<Clock>,
-    /// names of the ports by which packets come in
+    /// by file: whether it holds packets twice
+    pub(crate) has_copies: Vec<bool>,
+    /// names of the ingress ports
     pub ingress: Vec<String>,
-    /// names of the outputs; none: nothing is joined
+    /// names of the outputs; if empty, nothing is joined
     pub egress: Vec<String>,
 }
 
 impl Layout {
-    /// Of sources of which nothing need be found out: one file without sides.
+    /// A layout without sides, for sources that need no first pass.
     pub(crate) fn alone(files: usize) -> Self {
         Self {
             taps: vec![Vec::new(); files],
             clocks: vec![Clock::default(); files],
+            has_copies: vec![false; files],
             ingress: Vec::new(),
             egress: Vec::new(),
         }
     }
 
-    /// Where a packet of this file and interface was seen.
+    /// The place where a packet of this file and interface was seen.
     #[inline]
     pub(crate) fn side(&self, file: usize, interface: u32, direction: Direction) -> Side {
         let elsewhere = Side::Other((file as u32) << 16 | interface & 0xffff);
@@ -46,10 +49,10 @@ impl Layout {
         }
     }
 
-    /// Reads all files once, and finds out what they are.
+    /// Reads all files once to find the taps, their sides and their clocks.
     ///
     /// # Errors
-    /// If a file cannot be read, or the sides that were given share no packet.
+    /// If a file cannot be read, or the given sides do not share a packet.
     pub(crate) fn find(
         sources: &[Source],
         tunnels: bool,
@@ -64,6 +67,7 @@ impl Layout {
         if !sides.egress.is_empty() {
             layout.clocks = align(sources, &surveys, &sides)?;
         }
+        layout.has_copies = surveys.iter().map(|one| one.copies > 0).collect();
         let mut taps: Vec<Vec<Tap>> = surveys.into_iter().map(|one| one.taps).collect();
         for (file, interface) in sides.ingress {
             let tap = &mut taps[file][interface];
@@ -78,7 +82,7 @@ impl Layout {
     }
 }
 
-/// The place of a port among those that are known by now.
+/// The number of a port among the known ones. A new name is added.
 fn number_of(known: &mut Vec<String>, name: &str) -> u32 {
     let place = known.iter().position(|one| one == name);
     place.unwrap_or_else(|| {

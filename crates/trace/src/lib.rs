@@ -1,13 +1,13 @@
-//! Captures in and out: what passed the ports of a switch, as files that other tools read and write.
+//! Captures that are read and written: packets at the ports of a switch, in files that other tools can use.
 //!
-//! [`analyse`] finds out from capture files how packets moved: a [`Capture`] reads a file, [`decode`] a frame,
-//! a [`flow::Tracker`] follows the flows, and the join of what came into a switch with what went out
-//! decides the fate of each packet. The outcome is the tables of a run.
+//! [`analyse`] reconstructs from capture files how packets moved. A [`Capture`] reads a file, [`decode`] a frame, and a
+//! [`flow::Tracker`] follows the flows. The join of packets that came into a switch with packets that went out decides
+//! the fate of each packet. The result is the tables of a run.
 //!
-//! # Own readers, and why
+//! # Why there are own readers
 //!
-//! The crate pcap-file, a second opinion in the tests, reads every stamp of pcapng as nanoseconds (2.0.0), whatever
-//! the interface says; it allocates for each block; and it does not go on behind a damaged place.
+//! The crate pcap-file, with which the tests compare, reads every timestamp of pcapng as nanoseconds (2.0.0), whatever
+//! the interface says. It allocates for each block, and it stops at a damaged place.
 //!
 //! The module [`mod@write`] writes the packets of a run at chosen ports.
 
@@ -16,6 +16,7 @@ mod analysis;
 mod blocks;
 mod capture;
 mod classic;
+mod copies;
 mod damage;
 mod error;
 pub mod flow;

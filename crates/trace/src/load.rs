@@ -1,6 +1,6 @@
-//! How much passed the output.
+//! The traffic that passed an output.
 
-/// What passed the output, and how fast at most.
+/// The traffic that passed an output, and its highest rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Load {
     pub(crate) packets: u64,
@@ -12,7 +12,7 @@ pub(crate) struct Load {
 
 impl Load {
     const INTERVAL_NS: u64 = 10_000_000;
-    /// preamble, check sequence, gap
+    /// bytes of preamble, check sequence and gap
     const FRAMING: u64 = 24;
 
     #[inline]
@@ -29,7 +29,7 @@ impl Load {
         self.most = self.most.max(self.in_interval);
     }
 
-    /// The most that passed within 10 ms, in bit/s.
+    /// The highest rate within any 10 ms, in bit/s.
     pub(crate) fn peak_bps(&self) -> f64 {
         self.most as f64 * 8.0 * 1e9 / Self::INTERVAL_NS as f64
     }

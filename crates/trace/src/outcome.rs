@@ -1,4 +1,4 @@
-//! What an analysis leaves: the tables of a run, and what captures say besides.
+//! The result of an analysis: the tables of a run, and additional facts from the captures.
 
 use fairport_record::tables::{Flow, Flows, RttBin, RttBins, Timeouts};
 use fairport_record::{Column, Table};
@@ -11,44 +11,44 @@ use crate::layout::Layout;
 use crate::packet::address;
 use crate::reading::FileSummary;
 
-/// A flow of so many bytes, or one that does not end, is a long one.
+/// A flow of at least this many bytes, or without an end, is a long one.
 const LONG_BYTES: u64 = 1_000_000;
-/// A long flow is still there at the end if it lasts for so much of the captures.
+/// A long flow that lasts for this share of the captures counts as lasting to the end.
 const LASTING: f64 = 0.9;
 const UDP: u8 = 17;
 
-/// What an analysis leaves.
+/// The result of an analysis.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// the tables of a run as far as captures fill them, and `conversations`: what they say of each flow besides
+    /// the tables of a run, as far as captures can fill them, and `conversations` with additional facts about each flow
     pub tables: Vec<Table>,
-    /// lists of names: hosts, ports, and so on
+    /// lists of names: hosts, ports, and others
     pub names: Vec<(&'static str, Vec<String>)>,
-    /// what was read of each file
+    /// what was read from each file
     pub files: Vec<FileSummary>,
-    /// which side each tap is, and the clocks
+    /// the side of each tap, and the clocks
     pub layout: Layout,
     /// the outputs that were joined
     pub outputs: Vec<OutputSummary>,
     /// hash of what happened at the outputs, or of the flows' sums
     pub fingerprint: u64,
-    /// packets of TCP and UDP
+    /// number of TCP and UDP packets
     pub packets: u64,
-    /// when the captures begin, ns of their clock
+    /// when the captures begin, in ns of their clock
     pub start_ns: u64,
-    /// how long they are
+    /// length of the captures
     pub duration: Duration,
-    /// what was measured, from their start
+    /// start of the measurement, from the start of the captures
     pub measure_from: Instant,
-    /// until when
+    /// end of the measurement, from the start of the captures
     pub measure_to: Instant,
-    /// interval of the series in the end
+    /// final interval of the series
     pub interval: Duration,
-    /// whether the captures say why packets were dropped
+    /// whether the captures give reasons for drops
     pub has_reasons: bool,
 }
 
-/// The flows, each with its direction.
+/// The flows, each with the direction of its data.
 struct Ends {
     directions: Vec<u32>,
     ends: Vec<FlowEnd>,
@@ -79,7 +79,8 @@ fn is_long(end: &FlowEnd) -> bool {
     end.counts.fins == 0 || end.counts.delivered_bytes >= LONG_BYTES
 }
 
-/// From when the long flows that last to the end of the captures are established, to the end.
+/// The bounds of the measurement: from when the long flows that last to the end are established, to the end of the
+/// captures.
 fn measurement(ends: &Ends, end_ns: u64) -> (u64, u64) {
     let lasts = |end: &&FlowEnd| {
         is_long(end) && end.counts.segments > 0 && end.last_ns as f64 >= LASTING * end_ns as f64
@@ -89,14 +90,14 @@ fn measurement(ends: &Ends, end_ns: u64) -> (u64, u64) {
         .iter()
         .filter(lasts)
         .filter_map(|end| end.established_ns);
-    // a flow that begins late is no reason to look at the last moments only
+    // a flow that begins late is not a reason to measure only the last moments
     let early = established.filter(|ns| *ns <= end_ns / 2);
     (early.max().unwrap_or(0), end_ns)
 }
 
 pub(crate) fn outcome(analysis: Analysis) -> Outcome {
     let ends = Ends::of(&analysis);
-    // nothing is measured after the captures
+    // nothing is measured after the captures end
     let given = analysis.measure_ns;
     let given = given.map(|(from_ns, to_ns)| (from_ns, to_ns.min(analysis.end_ns)));
     let (from_ns, to_ns) = given.unwrap_or_else(|| measurement(&ends, analysis.end_ns));
@@ -162,7 +163,7 @@ pub(crate) fn outcome(analysis: Analysis) -> Outcome {
     }
 }
 
-/// The hosts' addresses in their order, and by flow the numbers of its ends.
+/// The addresses of the hosts in order, and by flow the numbers of its two ends.
 fn hosts(analysis: &Analysis, ends: &Ends) -> (Vec<String>, Vec<[u32; 2]>) {
     let keys = ends
         .directions
@@ -257,7 +258,7 @@ fn rtt(analysis: &Analysis, ends: &Ends) -> Table {
     table.into_table()
 }
 
-/// What captures say of each flow besides the table of flows.
+/// The facts about each flow that are not in the table of flows.
 fn conversations(analysis: &Analysis, ends: &Ends) -> Table {
     let u64s = |of: fn(&FlowEnd) -> u64| Column::U64(ends.ends.iter().map(of).collect());
     let seconds = |of: fn(&FlowEnd) -> Option<u64>| {
@@ -334,7 +335,7 @@ fn conversations(analysis: &Analysis, ends: &Ends) -> Table {
     }
 }
 
-/// Equal for equal captures.
+/// A hash that is equal for equal captures.
 fn hash_of(ends: &Ends) -> u64 {
     use std::hash::Hasher;
     let mut hasher = rustc_hash::FxHasher::default();

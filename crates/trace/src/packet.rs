@@ -1,4 +1,4 @@
-//! From a captured frame to what the analysis needs of it: whose packet it is, and what TCP says.
+//! Decodes a captured frame into the fields that the analysis needs: addresses, ports, and TCP's header.
 
 mod usual;
 
@@ -14,7 +14,7 @@ use fairport_wire::{
 
 use usual::usual;
 
-/// Kinds of link that are understood, by the numbers of tcpdump's registry.
+/// Supported link types, by the numbers of tcpdump's registry.
 mod link {
     pub(super) const NULL: u16 = 0;
     pub(super) const ETHERNET: u16 = 1;
@@ -29,12 +29,12 @@ mod link {
 
 const GRE: u8 = 47;
 const VXLAN_PORT: u16 = 4789;
-/// Ethernet within GRE.
+/// The protocol number of Ethernet in GRE.
 const BRIDGED: u16 = 0x6558;
-/// Tunnels within tunnels are followed so far.
+/// Maximum depth of tunnels within tunnels.
 const MOST_TUNNELS: usize = 2;
 
-/// Whether captures of this link type can be read.
+/// Whether captures with this link type can be read.
 pub fn is_known_link(link_type: u16) -> bool {
     use link::{ETHERNET, IPV4, IPV6, LINUX_COOKED, LINUX_COOKED_2, LOOP, NULL, RAW, RAW_OLD};
     let known = [
@@ -50,22 +50,22 @@ pub fn is_known_link(link_type: u16) -> bool {
     known.contains(&link_type) || RAW_OLD.contains(&link_type)
 }
 
-/// Addresses, protocol and ports, in numbers that are quick to compare. IPv4 addresses are mapped
-/// (RFC 4291 2.5.5.2).
+/// Addresses, protocol and ports, as numbers that are fast to compare. IPv4 addresses are mapped to IPv6 (RFC 4291
+/// 2.5.5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// sender
+    /// address of the sender
     pub source: u128,
-    /// receiver
+    /// address of the receiver
     pub destination: u128,
-    /// source port, destination port
+    /// source port and destination port
     pub ports: [u16; 2],
-    /// TCP or UDP
+    /// protocol number of TCP or UDP
     pub protocol: u8,
 }
 
 impl Hash for Key {
-    /// In three words: what is derived hashes byte by byte.
+    /// Hashes three words, because the derived implementation hashes byte by byte.
     #[inline]
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let folded = |address: u128| (address >> 64) as u64 ^ address as u64;
@@ -77,7 +77,7 @@ impl Hash for Key {
 }
 
 impl Key {
-    /// The key of the packets that go the other way.
+    /// The key of the packets in the other direction.
     #[must_use]
     pub const fn reversed(self) -> Self {
         let [from, to] = self.ports;
@@ -90,7 +90,7 @@ impl Key {
     }
 }
 
-/// The address that a number of a [`Key`] means.
+/// The address that a number in a [`Key`] represents.
 pub fn address(number: u128) -> IpAddr {
     let mapped = Ipv6Addr::from_bits(number);
     mapped
@@ -98,34 +98,34 @@ pub fn address(number: u128) -> IpAddr {
         .map_or(IpAddr::V6(mapped), IpAddr::V4)
 }
 
-/// What the analysis needs of a packet.
+/// The fields of a packet that the analysis needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// whose it is
+    /// addresses, protocol and ports
     pub key: Key,
-    /// when it was captured, ns of the capture's clock
+    /// when it was captured, in ns of the capture's clock
     pub time_ns: u64,
-    /// bytes of the frame without its check sequence
+    /// length of the frame in bytes, without its check sequence
     pub frame_bytes: u32,
     /// bytes of data
     pub payload: u32,
     /// sequence number of the first byte
     pub seq: u32,
-    /// the next byte expected, where the flags say so
+    /// the next byte expected, if the flag ACK is set
     pub ack: u32,
     /// the receive window as on the wire
     pub window: u16,
-    /// identification of IPv4; 0 for IPv6
+    /// identification field of IPv4; 0 for IPv6
     pub identification: u16,
-    /// hops left
+    /// time to live (remaining hops)
     pub ttl: u8,
     /// ECN codepoint
     pub ecn: u8,
     /// TCP's control bits; none for UDP
     pub flags: Flags,
-    /// bits by which windows are shifted, on a SYN
+    /// window scale in bits, on a SYN
     pub window_scale: Option<u8>,
-    /// the largest segment, on a SYN
+    /// maximum segment size, on a SYN
     pub mss: Option<u16>,
     /// TCP's timestamps
     pub timestamps: Option<Timestamps>,
@@ -134,7 +134,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Sequence numbers that it takes up.
+    /// Length in sequence numbers.
     #[inline]
     pub fn sequence_length(&self) -> u32 {
         self.payload
@@ -143,8 +143,8 @@ impl Packet {
     }
 }
 
-/// Reads a frame of this link type; with `tunnels`, what is in GRE and VXLAN. None: it is not TCP or UDP,
-/// is a later fragment, or its headers are not there.
+/// Decodes a frame with this link type; with `tunnels`, the packet inside GRE and VXLAN. None if it is not TCP or UDP,
+/// is a later fragment, or its headers were not captured.
 #[inline]
 pub fn decode(
     bytes: &[u8],
@@ -161,7 +161,7 @@ pub fn decode(
     general(bytes, length, link_type, time_ns, tunnels)
 }
 
-/// Layer by layer, whatever they are.
+/// Decodes layer by layer, whatever the layers are.
 fn general(
     bytes: &[u8],
     length: u32,
@@ -194,7 +194,7 @@ fn ethernet(frame: Captured<'_>) -> Option<IpPacket<'_>> {
     IpPacket::parse(frame.ether_type(), frame.payload()).ok()
 }
 
-/// What is behind the first `bytes` of it.
+/// The data after the first `bytes` of a frame.
 fn behind(frame: Captured<'_>, bytes: usize) -> Option<Captured<'_>> {
     let rest = frame.bytes().get(bytes..)?;
     Some(Captured::first_of(rest, frame.length().checked_sub(bytes)?))
@@ -204,7 +204,7 @@ fn typed(number: u16, packet: Captured<'_>) -> Option<IpPacket<'_>> {
     IpPacket::parse(EtherType::new(number)?, packet).ok()
 }
 
-/// IP of the version that its first bits say.
+/// The IP packet, with the version given by its first bits.
 fn any_ip(packet: Captured<'_>) -> Option<IpPacket<'_>> {
     match packet.bytes().first()? >> 4 {
         4 => Ipv4Packet::parse(packet).ok().map(IpPacket::Ipv4),
@@ -230,7 +230,7 @@ fn other_link(frame: Captured<'_>, link_type: u16) -> Option<IpPacket<'_>> {
     }
 }
 
-/// The packet in a tunnel.
+/// The packet inside a tunnel.
 fn inside<'a>(transport: &Transport<'a>) -> Option<IpPacket<'a>> {
     match transport {
         Transport::Udp(udp) if udp.destination_port() == VXLAN_PORT => {
@@ -244,7 +244,7 @@ fn inside<'a>(transport: &Transport<'a>) -> Option<IpPacket<'a>> {
     }
 }
 
-/// GRE with its optional fields (RFC 2784, RFC 2890).
+/// The packet inside GRE, with GRE's optional fields (RFC 2784, RFC 2890).
 fn gre(payload: Captured<'_>) -> Option<IpPacket<'_>> {
     let [flags, version, high, low] = *payload.bytes().first_chunk::<4>()?;
     if version & 7 != 0 {
@@ -325,7 +325,7 @@ fn add_tcp(packet: &mut Packet, tcp: &TcpPacket<'_>) {
         return;
     }
     if packet.flags.contains(Flags::SYN) {
-        // options that were cut off by the snap length are options that are not known
+        // options that the snap length cut off count as unknown
         let set = OptionSet::read(tcp.options()).unwrap_or_default();
         (packet.window_scale, packet.mss) = (set.window_scale, set.mss);
         packet.timestamps = set.timestamps;

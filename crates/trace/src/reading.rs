@@ -1,9 +1,9 @@
-//! A capture file as the analysis reads it: packet by packet, each with the side of the switch at which it
-//! was seen.
+//! A capture file as the analysis reads it: packet by packet, each with the side of the switch where it was seen.
 
 use fairport_net::discipline::Reason;
 
 use crate::capture::Capture;
+use crate::copies::Copies;
 use crate::damage::Damage;
 use crate::error::Error;
 use crate::join::Side;
@@ -12,21 +12,23 @@ use crate::packet::{Packet, decode};
 use crate::taps::{Source, check_links};
 
 const DAY_NS: u64 = 86_400_000_000_000;
-/// The longest time of a run, in which times are 64 bits of ps: 213 days.
+/// The longest possible run, since times are 64 bits of ps: 213 days.
 const LONGEST_NS: u64 = 213 * DAY_NS;
 
-/// What was read of a file.
+/// What was read from a file.
 #[derive(Clone, Debug, Default)]
 pub struct FileSummary {
-    /// its name
+    /// name of the file
     pub file: String,
-    /// bytes, after unpacking
+    /// number of bytes, after unpacking
     pub bytes: u64,
-    /// packets
+    /// number of packets
     pub packets: u64,
-    /// packets that are not TCP or UDP, or whose headers are not there
+    /// number of packets that are not TCP or UDP, or whose headers were not captured
     pub skipped: u64,
-    /// what could not be read
+    /// packets that the capture holds a second time; they are not counted anywhere
+    pub copies: u64,
+    /// damage that was found
     pub damage: Damage,
 }
 
@@ -34,13 +36,14 @@ pub struct FileSummary {
 pub(crate) struct Reading {
     pub(crate) capture: Capture,
     summary: FileSummary,
+    copies: Copies,
     pub(crate) next: Option<Next>,
     is_over: bool,
-    /// stamps after this one do not fit into a run
+    /// later timestamps do not fit into a run
     last_ns: u64,
 }
 
-/// A packet of TCP or UDP, and what its capture says of it.
+/// A TCP or UDP packet, and the facts that its capture gives.
 #[derive(Clone, Copy)]
 pub(crate) struct Next {
     pub(crate) packet: Packet,
@@ -49,7 +52,8 @@ pub(crate) struct Next {
 }
 
 impl Reading {
-    pub(crate) fn open(source: &Source) -> Result<Self, Error> {
+    /// `has_copies`: it is known to hold packets twice.
+    pub(crate) fn open(source: &Source, has_copies: bool) -> Result<Self, Error> {
         let capture = Capture::open(&source.file)?;
         Ok(Self {
             summary: FileSummary {
@@ -57,13 +61,14 @@ impl Reading {
                 ..FileSummary::default()
             },
             capture,
+            copies: Copies::new(has_copies),
             next: None,
             is_over: false,
             last_ns: u64::MAX,
         })
     }
 
-    /// The run begins at `start_ns`, and nothing comes more than [`LONGEST_NS`] after that.
+    /// Sets the start of the run to `start_ns`. No packet may be more than [`LONGEST_NS`] later.
     pub(crate) fn starts_at(&mut self, start_ns: u64) -> Result<(), Error> {
         self.last_ns = start_ns.saturating_add(LONGEST_NS);
         match &self.next {
@@ -74,7 +79,7 @@ impl Reading {
         }
     }
 
-    /// The last packet that was read lies too long after the first of all.
+    /// The error for a packet that is too much later than the very first one.
     #[cold]
     fn too_late(&self, time_ns: u64) -> Error {
         let first_ns = self.last_ns.saturating_sub(LONGEST_NS);
@@ -89,7 +94,7 @@ impl Reading {
         )
     }
 
-    /// Goes on to the next packet of TCP or UDP.
+    /// Moves on to the next TCP or UDP packet.
     #[inline]
     pub(crate) fn advance(
         &mut self,
@@ -103,7 +108,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Gives the next packet of TCP or UDP to `put`; false: the file is over.
+    /// Gives the next TCP or UDP packet to `put`. False at the end of the file.
     #[inline]
     pub(crate) fn read(
         &mut self,
@@ -130,6 +135,9 @@ impl Reading {
                 self.summary.skipped += 1;
                 continue;
             };
+            if self.copies.is_copy(&packet, interface, direction) {
+                continue;
+            }
             packet.time_ns = layout.clocks[file].aligned(time_ns);
             if packet.time_ns > self.last_ns {
                 return Err(self.too_late(packet.time_ns));
@@ -148,17 +156,18 @@ impl Reading {
         Ok(false)
     }
 
-    /// What was read so far.
+    /// The summary of what was read so far.
     pub(crate) fn summary(&self) -> FileSummary {
         FileSummary {
             bytes: self.capture.position(),
+            copies: self.copies.found,
             damage: self.capture.damage().clone(),
             ..self.summary.clone()
         }
     }
 }
 
-/// The reason in a comment "dropped: REASON".
+/// The reason in a comment of the form "dropped: REASON".
 fn reason(comment: &[u8]) -> Option<Reason> {
     let word = comment.strip_prefix(b"dropped: ")?;
     let place = Reason::NAMES
@@ -175,7 +184,7 @@ fn reason(comment: &[u8]) -> Option<Reason> {
     .copied()
 }
 
-/// The file whose next packet is the first.
+/// The number of the file whose next packet is the earliest.
 #[inline]
 pub(crate) fn earliest(readings: &[Reading]) -> Option<usize> {
     if let [reading] = readings {

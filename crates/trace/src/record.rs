@@ -1,11 +1,11 @@
-//! What a capture file holds, whatever its format: interfaces, and packets as they were captured.
+//! The contents of a capture file, whatever its format: interfaces, and captured packets.
 
 use std::ops::Range;
 
-/// Which way a packet passed the interface.
+/// The direction in which a packet passed the interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
-    /// the capture does not say
+    /// not given by the capture
     #[default]
     Unknown,
     /// it came in
@@ -14,20 +14,20 @@ pub enum Direction {
     Out,
 }
 
-/// Where packets were captured.
+/// The place where packets were captured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interface {
     /// its name, empty if the capture has none
     pub name: String,
     /// its description
     pub description: String,
-    /// what its packets begin with, by the registry of tcpdump
+    /// link type of its packets, from the registry of tcpdump
     pub link_type: u16,
 }
 
 impl Interface {
-    /// Which way the packets of an interface pass whose description says so: one that begins with
-    /// "ingress" or "in", or "egress" or "out".
+    /// The direction of the interface's packets, if its description gives one: it must begin with "ingress" or "in", or
+    /// with "egress" or "out".
     pub fn direction(&self) -> Direction {
         let word = self.description.split(|c: char| !c.is_ascii_alphabetic());
         match word
@@ -42,26 +42,26 @@ impl Interface {
     }
 }
 
-/// A packet as it was captured.
+/// A captured packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// when, in ns of the capture's clock, usually since 1970
+    /// when it was captured, in ns of the capture's clock, usually since 1970
     pub time_ns: u64,
     /// number of the interface in the file
     pub interface: u32,
-    /// what it begins with, by the registry of tcpdump
+    /// link type, from the registry of tcpdump
     pub link_type: u16,
-    /// its first bytes
+    /// the first bytes of the frame
     pub bytes: &'a [u8],
-    /// bytes on the wire
+    /// length on the wire in bytes
     pub length: u32,
-    /// which way it passed
+    /// the direction in which it passed
     pub direction: Direction,
-    /// what somebody wrote about it
+    /// a comment about it
     pub comment: &'a [u8],
 }
 
-/// A record's parts, as places in the bytes that come next.
+/// The parts of a record, as offsets into the next bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Located {
     pub(crate) time_ns: u64,

@@ -1,6 +1,6 @@
-//! Which taps are the two sides of the switch, and how their clocks differ.
+//! Finds which taps are on which side of the switch, and how their clocks differ.
 //!
-//! A switch may have several outputs. A packet leaves by one of them, so two outputs have no packet in common.
+//! A switch may have several outputs. A packet leaves by only one of them, so two outputs have no packet in common.
 
 use crate::error::Error;
 use crate::join::{Clock, Sampler};
@@ -10,14 +10,14 @@ use crate::taps::{Role, Source, Survey, Tap};
 /// A tap, by file and interface.
 type TapIndex = (usize, usize);
 
-/// The taps by which packets come in, and the outputs; of the latter the first one has most data.
+/// The ingress taps and the outputs. The first output has the most data.
 #[derive(Debug, Default)]
 pub(crate) struct Sides {
     pub(crate) ingress: Vec<TapIndex>,
     pub(crate) egress: Vec<TapIndex>,
 }
 
-/// The two sides, as the user says or as the packets show. No output: nothing can be joined.
+/// The two sides, as given by the user or as shown by the packets. Without an output, nothing can be joined.
 pub(crate) fn find(sources: &[Source], surveys: &[Survey]) -> Result<Sides, Error> {
     if sources.iter().any(|source| source.role != Role::Auto) {
         return given(sources, surveys);
@@ -94,7 +94,7 @@ fn given(sources: &[Source], surveys: &[Survey]) -> Result<Sides, Error> {
     Ok(sides)
 }
 
-/// Captures that say which way packets went must say what the user says.
+/// Checks that captures with directions agree with the sides that the user gave.
 fn check_directions(sources: &[Source], surveys: &[Survey]) -> Result<(), Error> {
     let sum = |survey: &Survey, way: Direction| -> u64 {
         survey
@@ -140,8 +140,8 @@ fn check_directions(sources: &[Source], surveys: &[Survey]) -> Result<(), Error>
     }
 }
 
-/// Of the interfaces where packets go out that were seen coming in, too: the one with most data, and every other one
-/// where data goes out and nothing that passed an output with more.
+/// The outputs among the interfaces whose outgoing packets were also seen coming in: the one with the most data, and
+/// every other one with outgoing data that shares no packet with an output with more data.
 fn found(surveys: &[Survey]) -> Vec<TapIndex> {
     let comes_in: Vec<&Sampler> = all_taps(surveys)
         .filter(|((file, _), tap)| tap.came_in() && !is_upstream(&surveys[*file], surveys))
@@ -166,26 +166,23 @@ fn found(surveys: &[Survey]) -> Vec<TapIndex> {
     chosen
 }
 
-/// Whether no packet of this output left by one of these.
+/// Whether this output shares no packet with the chosen ones.
 fn is_apart(surveys: &[Survey], chosen: &[TapIndex], place: TapIndex) -> bool {
     let left = left_by(surveys, place);
     let mut others = chosen.iter().map(|other| left_by(surveys, *other));
     !others.any(|other| other.shares(left))
 }
 
-/// Where captures do not say which way packets went: the taps that saw them later than every other did. One
-/// alone, or several that share nothing, have no output.
+/// The outputs if the captures do not give directions: the taps that saw the packets later than every other tap. A
+/// single tap, or several that share no packet, have no output.
 fn by_order(sources: &[Source], surveys: &[Survey]) -> Result<Vec<TapIndex>, Error> {
     let mut shared: Option<usize> = None;
     let mut outputs: Vec<TapIndex> = Vec::new();
     for ((file, interface), _) in all_taps(surveys) {
         let later = &surveys[file].incoming[interface];
-        let others = surveys
-            .iter()
-            .enumerate()
-            .filter(|(other, _)| *other != file);
-        let earlier = others.flat_map(|(_, one)| &one.incoming);
-        let ahead_ns: Vec<i64> = earlier.filter_map(|one| one.ahead_ns(later)).collect();
+        let others = surveys.iter().flat_map(|one| &one.incoming);
+        let others = others.filter(|other| !std::ptr::eq(*other, later));
+        let ahead_ns: Vec<i64> = others.filter_map(|one| one.ahead_ns(later)).collect();
         if ahead_ns.is_empty() {
             continue;
         }
@@ -201,6 +198,12 @@ fn by_order(sources: &[Source], surveys: &[Survey]) -> Result<Vec<TapIndex>, Err
     };
     outputs.sort_by_key(data);
     match shared {
+        Some(file) if outputs.is_empty() && sources.len() == 1 => Err(Error::new(
+            &sources[file].file,
+            "shows the same packets at several interfaces, and does not say which way they went",
+            "give each interface a file of its own, with --ingress or --egress: tshark -r FILE -Y \
+             frame.interface_id==0 -w PORT.pcapng",
+        )),
         Some(file) if outputs.is_empty() => Err(Error::new(
             &sources[file].file,
             "shows the same packets as another capture, and neither says which way they went",
@@ -211,8 +214,8 @@ fn by_order(sources: &[Source], surveys: &[Survey]) -> Result<Vec<TapIndex>, Err
     }
 }
 
-/// The ports by which packets for these outputs come in: all of a file that shares packets with them; of the file
-/// of an output, where captures say which way packets went, those that share packets with another one.
+/// The ingress ports of these outputs. In other files, all interfaces that share packets with an output. In an output's
+/// own file, the interfaces that share packets with another output.
 fn ingress_of(surveys: &[Survey], egress: &[TapIndex]) -> Vec<TapIndex> {
     let shares = |(file, interface): TapIndex| {
         let came = &surveys[file].incoming[interface];
@@ -226,7 +229,10 @@ fn ingress_of(surveys: &[Survey], egress: &[TapIndex]) -> Vec<TapIndex> {
         let places: Vec<TapIndex> = (0..survey.taps.len()).map(|one| (file, one)).collect();
         if egress.iter().any(|(output, _)| *output == file) {
             let taps = places.into_iter().zip(&survey.taps);
-            let here = taps.filter(|(place, tap)| tap.came_in() && shares(*place));
+            let comes_in = |place: &TapIndex, tap: &Tap| {
+                tap.came_in() || !tap.is_directed() && !egress.contains(place)
+            };
+            let here = taps.filter(|(place, tap)| comes_in(place, tap) && shares(*place));
             ingress.extend(here.map(|(place, _)| place));
         } else if places.iter().any(|place| shares(*place)) && !is_upstream(survey, surveys) {
             let is_used = |place: &TapIndex| survey.taps[place.1].packets != [0; 3];
@@ -236,7 +242,7 @@ fn ingress_of(surveys: &[Survey], egress: &[TapIndex]) -> Vec<TapIndex> {
     ingress
 }
 
-/// Whether another file shows packets of this one coming in later: then this one is of a switch before.
+/// Whether another file shows packets of this one coming in later. This one then belongs to an earlier switch.
 fn is_upstream(survey: &Survey, surveys: &[Survey]) -> bool {
     let comes_in = |one: &Survey| -> Vec<usize> {
         let taps = one.taps.iter().enumerate();
@@ -256,8 +262,8 @@ fn is_upstream(survey: &Survey, surveys: &[Survey]) -> bool {
     })
 }
 
-/// The clock of each file, the reference being that of the first output: from file to file, by those that share
-/// most packets.
+/// The clock of each file, with that of the first output as the reference. Files are aligned one after another, through
+/// the file with the most common packets.
 pub(crate) fn align(
     sources: &[Source],
     surveys: &[Survey],
@@ -276,7 +282,8 @@ pub(crate) fn align(
     let is_one_file = sides.ingress.iter().any(|(file, _)| *file == reference);
     if shared.is_empty() && !is_one_file {
         let remedy = "give captures of the two sides of one switch, taken at the same time; a router that \
-                      rewrites addresses or ports (NAT) between them cannot be joined";
+                      rewrites addresses or ports (NAT) between them cannot be joined, nor can a port that merges \
+                      or splits segments: ethtool -K PORT gro off tso off gso off";
         let problem = "shares no packet with the ingress captures";
         return Err(Error::new(&sources[reference].file, problem, remedy));
     }

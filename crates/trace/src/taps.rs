@@ -1,34 +1,35 @@
-//! Where packets were captured: files and their interfaces, and a first pass over each file.
+//! Taps, which are the interfaces of files, and a first pass over each file.
 //!
-//! The pass finds what the user does not say: the directions that a capture notes of its packets, and which
-//! of them are seen at two places.
+//! The pass finds what the user does not say: the directions that a capture gives for its packets, and which packets
+//! were seen at two places.
 
 use crate::capture::Capture;
+use crate::copies::Copies;
 use crate::error::Error;
 use crate::join::Sampler;
 use crate::packet::{decode, is_known_link};
 use crate::record::{Direction, Interface};
 
-/// Which side of the switch a file is.
+/// The side of the switch that a file belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// find it out
+    /// to be found from the packets
     #[default]
     Auto,
     /// packets that come in for the output
     Ingress,
-    /// the output
+    /// packets at the output
     Egress,
 }
 
 /// A capture to be analysed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
-    /// its file, or `-` for standard input
+    /// name of the file, or `-` for standard input
     pub file: String,
-    /// what the port is called; none: as the capture calls it
+    /// name of the port; none: as in the capture
     pub name: Option<String>,
-    /// which side it is
+    /// the side that it belongs to
     pub role: Role,
 }
 
@@ -37,42 +38,44 @@ pub struct Source {
 pub struct Tap {
     /// number of the file
     pub file: usize,
-    /// what it is called
+    /// name of the tap
     pub name: String,
-    /// packets of TCP and UDP that came in, that went out, and of which the capture does not say
+    /// numbers of TCP and UDP packets that came in, that went out, and without a direction
     pub packets: [u64; 3],
     /// bytes of their data, in the same order
     pub payload: [u64; 3],
-    /// number of the port by which they come in for an output; none: they do not
+    /// number of the ingress port; none if it is not one
     pub(crate) ingress: Option<u32>,
-    /// number of the output by which they leave; none: they do not
+    /// number of the output; none if it is not one
     pub(crate) egress: Option<u32>,
 }
 
 impl Tap {
-    /// Whether packets came in here, as the capture says.
+    /// Whether packets came in here, according to the capture.
     pub(crate) fn came_in(&self) -> bool {
         self.packets[Direction::In as usize] > 0
     }
 
-    /// Whether packets went out here, as the capture says.
+    /// Whether packets went out here, according to the capture.
     pub(crate) fn went_out(&self) -> bool {
         self.packets[Direction::Out as usize] > 0
     }
 
-    /// Whether the capture says of some packets which way they went.
+    /// Whether the capture gives directions for some packets.
     pub(crate) fn is_directed(&self) -> bool {
         self.came_in() || self.went_out()
     }
 }
 
-/// What the first pass found of a file.
+/// The result of the first pass over a file.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
     pub(crate) taps: Vec<Tap>,
-    /// by interface: those that came in, or of which it is not known; those that went out
+    /// by interface: packets that came in or have no direction, and packets that went out
     pub(crate) incoming: Vec<Sampler>,
     pub(crate) outgoing: Vec<Sampler>,
+    /// packets that it holds twice, as far as they were found
+    pub(crate) copies: u64,
 }
 
 impl Survey {
@@ -89,7 +92,7 @@ impl Survey {
     }
 }
 
-/// Reads a file once, and finds out what was captured in it.
+/// Reads a file once to find what was captured in it.
 pub(crate) fn survey(
     file: usize,
     source: &Source,
@@ -98,6 +101,7 @@ pub(crate) fn survey(
 ) -> Result<Survey, Error> {
     let mut capture = Capture::open(&source.file)?;
     let mut survey = Survey::default();
+    let mut copies = Copies::new(false);
     let mut records = 0_u64;
     while let Some(record) = capture.next_record() {
         let (interface, direction) = (record.interface as usize, record.direction);
@@ -107,13 +111,15 @@ pub(crate) fn survey(
         if interface >= survey.taps.len() {
             survey.add_interfaces(file, source, capture.interfaces());
         }
-        if let Some(packet) = packet {
+        if let Some(packet) = packet
+            && !copies.is_copy(&packet, interface as u32, direction)
+        {
             let tap = &mut survey.taps[interface];
             tap.packets[direction as usize] += 1;
             tap.payload[direction as usize] += u64::from(packet.payload);
             match direction {
                 Direction::Out => survey.outgoing[interface].add(&packet),
-                // the port may have been captured in both directions: ACKs pass the other way
+                // the port may have been captured in both directions, and ACKs pass the other way
                 Direction::Unknown if packet.payload == 0 => {}
                 Direction::In | Direction::Unknown => survey.incoming[interface].add(&packet),
             }
@@ -123,10 +129,11 @@ pub(crate) fn survey(
         }
     }
     check_links(&capture)?;
+    survey.copies = copies.found;
     Ok(survey)
 }
 
-/// What a port is called: as the user says, as the interface is, or as the file.
+/// The name of a port: as given by the user, or that of the interface, or that of the file.
 pub(crate) fn port_name(source: &Source, interface: &Interface) -> String {
     match &source.name {
         Some(name) => name.clone(),
@@ -142,7 +149,7 @@ pub(crate) fn port_name(source: &Source, interface: &Interface) -> String {
     }
 }
 
-/// Whether packets of a capture can be read at all.
+/// Checks that the packets of a capture can be read.
 pub(crate) fn check_links(capture: &Capture) -> Result<(), Error> {
     let unknown = |one: &&Interface| !is_known_link(one.link_type);
     let interfaces = capture.interfaces();

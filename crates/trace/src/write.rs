@@ -1,17 +1,16 @@
-//! Captures of a run: for each chosen output port, what arrived for it and what left it.
+//! Captures of a run: for each chosen output port, the packets that arrived for it and the packets that left it.
 //!
-//! A port has two files. In the *ingress* file there is one interface for each port of the same node
-//! by which packets came in for it, and a dropped packet's comment says why. The *egress* file has one
-//! interface, the port. So each file shows each packet once, in order of time, as a tap on those
-//! cables would: two such files are what a join needs, and a tool that looks for retransmissions in
-//! one of them finds those of the senders alone.
+//! A port has two files. The *ingress* file has one interface per port of the same node through which packets came in,
+//! and the comment of a dropped packet gives the reason. The *egress* file has a single interface, the port. Each file
+//! has each packet once, in order of time, like a tap on these cables. So a join can use the two files, and a tool that
+//! looks for retransmissions in one file finds only those of the senders.
 //!
-//! A [`Tap`] is the observer of a simulated network that writes them; [`FrameCaptures`] writes the true frames of a
-//! network in real time, in a thread beside it. Both hold what waits in the ports,
-//! and a small buffer for each file: a run of any length needs no more memory.
+//! A [`Tap`] is an observer of a simulated network that writes them. [`FrameCaptures`] writes the real frames of a
+//! network in real time, in a separate thread. Both store only the packets that wait in the ports, and a small buffer
+//! per file, so their memory does not depend on the length of a run.
 //!
-//! The bytes are the headers of Ethernet, IPv4 and TCP or UDP in the format of
-//! [`pcapng`], with stamps of the run's own time, which begins at 0.
+//! The contents are the headers of Ethernet, IPv4 and TCP or UDP in the format of [`pcapng`]. Timestamps are in the
+//! run's own time, which begins at 0.
 
 mod addresses;
 mod file;

@@ -271,6 +271,16 @@ fn data_that_nobody_saw_but_the_receiver_has_was_lost_by_the_capture() {
 }
 
 #[test]
+fn the_last_data_of_a_capture_may_be_known_by_its_ack_alone() {
+    let mut tap = Tap::new(5);
+    tap.handshake(0);
+    // the capture lacks segments 1 and 3: one before what it shows, one behind
+    tap.data(3 * MS, 0).data(3 * MS + 10, 2).ack(4 * MS, 4);
+    let counts = tap.tracker.end(0).counts;
+    assert_eq!((counts.unseen_bytes, counts.delivered_bytes), (2000, 4000));
+}
+
+#[test]
 fn a_closed_window_is_its_own_kind_of_stall() {
     let mut tap = Tap::new(5);
     tap.handshake(0);

@@ -145,6 +145,11 @@ fn a_packed_capture_that_breaks_off_is_read_so_far() {
     assert!(found.len() > 1000 && found.len() < many.len());
     assert_eq!(found[..], many[..found.len()]);
     assert!(capture.damage().problem.contains("cannot be read further"));
+    // one damage, however often the end is read
+    let mut capture = capture;
+    let damage = capture.damage().clone();
+    assert!(capture.next_record().is_none() && damage.packets <= 1);
+    assert_eq!(*capture.damage(), damage);
 }
 
 #[test]

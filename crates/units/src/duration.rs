@@ -19,7 +19,7 @@ pub struct Duration(u64);
 impl Duration {
     /// The empty span.
     pub const ZERO: Self = Self(0);
-    /// Longer than any run: a limit that is never reached, a span not known yet.
+    /// A span longer than any run, for a limit that is never reached or a span that is not known yet.
     pub const NEVER: Self = Self(u64::MAX);
 
     /// From picoseconds.
@@ -52,24 +52,24 @@ impl Duration {
         self.0
     }
 
-    /// In seconds, for tables and figures; never fed back into a result.
+    /// In seconds, for tables and figures. Never compute a result from it.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e12
     }
 
-    /// `self - shorter`, or zero where `shorter` is the longer one.
+    /// `self - shorter`, or zero if `shorter` is the longer span.
     #[must_use]
     pub const fn saturating_sub(self, shorter: Self) -> Self {
         Self(self.0.saturating_sub(shorter.0))
     }
 
-    /// `self + other`, or [`Duration::NEVER`] where that does not fit.
+    /// `self + other`, or [`Duration::NEVER`] if the sum does not fit.
     #[must_use]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// `self * factor`, or [`Duration::NEVER`] where that does not fit.
+    /// `self * factor`, or [`Duration::NEVER`] if the product does not fit.
     #[must_use]
     pub const fn saturating_mul(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))

@@ -19,7 +19,7 @@ pub struct Instant(u64);
 impl Instant {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than anything that happens: the deadline of what is not armed.
+    /// An instant later than any event, for the deadline of a timer that is not armed.
     pub const NEVER: Self = Self(u64::MAX);
 
     /// Picoseconds after the start of the run.
@@ -52,25 +52,25 @@ impl Instant {
         self.0
     }
 
-    /// In seconds after the start of the run, for tables and figures; never fed back into a result.
+    /// In seconds after the start of the run, for tables and figures. Never compute a result from it.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e12
     }
 
-    /// `self + span`, or [`Instant::NEVER`] where that does not fit.
+    /// `self + span`, or [`Instant::NEVER`] if the sum does not fit.
     #[must_use]
     pub const fn saturating_add(self, span: Duration) -> Self {
         Self(self.0.saturating_add(span.as_ps()))
     }
 
-    /// `self - earlier`, or the empty span where `earlier` is later.
+    /// `self - earlier`, or the empty span if `earlier` is later than `self`.
     #[must_use]
     pub const fn saturating_sub(self, earlier: Self) -> Duration {
         Duration::from_ps(self.0.saturating_sub(earlier.0))
     }
 
-    /// The first instant after `now` that is a whole number of `intervals` later than this one; this one, if it
-    /// is itself after `now`.
+    /// The first instant after `now` that is a whole number of `interval`s after `self`, or `self` if that is itself
+    /// after `now`.
     #[must_use]
     pub const fn next_after(self, now: Self, interval: Duration) -> Self {
         if self.0 > now.0 {
@@ -82,7 +82,7 @@ impl Instant {
         ))
     }
 
-    /// The instant that is `span` earlier, or the start of the run where that is later.
+    /// The instant that is `span` earlier, or the start of the run if that is later.
     #[must_use]
     pub const fn earlier_by(self, span: Duration) -> Self {
         Self(self.0.saturating_sub(span.as_ps()))

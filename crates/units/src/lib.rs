@@ -1,9 +1,9 @@
 //! The units of time and rate: [`Instant`] and [`Duration`] in integer picoseconds, [`Rate`] in
 //! bit/s. Sizes are plain integers whose names end in `_bytes`.
 //!
-//! They are newtypes so that a rate cannot be added to a time, nor a deadline to a deadline. All
-//! arithmetic is on integers: the same scenario gives the same numbers on every machine, and
-//! nothing drifts. Both the network and TCP use this crate; it knows of neither.
+//! The units are newtypes, so a rate cannot be added to a time, nor a deadline to a deadline. All arithmetic is on
+//! integers: the same scenario gives the same numbers on every machine, and rounding errors do not accumulate. Both the
+//! network and TCP use this crate; it depends on neither.
 
 mod duration;
 mod instant;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Duration;
 
-/// A rate in bit/s, greater than zero wherever a link uses it.
+/// A rate in bit/s. The rate of a link is greater than zero.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -23,24 +23,24 @@ impl Rate {
     }
 }
 
-/// Turns bytes into time on a link, and carries what rounding leaves over to the next frame.
+/// Converts bytes to time on a link, and carries the rounding remainder over to the next frame.
 ///
-/// The time of a byte is kept in units of 2^-32 ps. At 1 Gbit/s ten seconds of back-to-back
-/// frames are off by less than one picosecond in all, whatever the clock error.
+/// The time of a byte is kept in units of 2^-32 ps. At 1 Gbit/s, ten seconds of back-to-back frames are off by less
+/// than one picosecond in total, whatever the clock error.
 #[derive(Clone, Debug)]
 pub struct Serializer {
-    /// ps a byte, in 2^-32 ps
+    /// time of a byte, in 2^-32 ps
     byte: u64,
-    /// what the last frame left over, in 2^-32 ps; below 2^32
+    /// remainder of the last frame, in 2^-32 ps; below 2^32
     remainder: u64,
 }
 
 impl Serializer {
-    /// A link of `rate` whose clock runs `clock_error_ppb` parts in 10^9 fast
-    /// (IEEE 802.3 allows ±100 ppm).
+    /// A link of `rate` whose clock runs fast by `clock_error_ppb` parts in 10^9 (slow if it is negative). IEEE 802.3
+    /// allows ±100 ppm.
     ///
     /// # Panics
-    /// If `rate` is below 2 kbit/s: a byte would not fit into the fixed-point format.
+    /// If `rate` is below 2 kbit/s: the time of a byte would not fit into the fixed-point format.
     pub fn new(rate: Rate, clock_error_ppb: i32) -> Self {
         let real_nano_bps =
             u128::from(rate.as_bps()) * (1_000_000_000_i64 + i64::from(clock_error_ppb)) as u128;
@@ -50,12 +50,12 @@ impl Serializer {
         Self { byte, remainder: 0 }
     }
 
-    /// The time that `bytes` take in all.
+    /// The time that `bytes` take on the link in total, rounded down. The remainder is not carried.
     pub fn time_of(&self, bytes: u64) -> Duration {
         Duration::from_ps(((u128::from(self.byte) * u128::from(bytes)) >> 32) as u64)
     }
 
-    /// The time that the next `bytes` take on the link.
+    /// The time that the next `bytes` take on the link. Carries the remainder over.
     #[inline]
     pub fn take(&mut self, bytes: u32) -> Duration {
         let fine = u128::from(self.byte) * u128::from(bytes) + u128::from(self.remainder);
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn an_odd_rate_does_not_drift() {
-        // 3 Mbit/s: a byte takes 2 666 666.67 ps; 3 million bytes take exactly 8 s
+        // at 3 Mbit/s a byte takes 2,666,666.67 ps; 3 million bytes take exactly 8 s
         let mut link = Serializer::new(Rate::from_bps(3_000_000), 0);
         let total: u64 = (0..3000).map(|_| link.take(1000).as_ps()).sum();
         assert!(Duration::from_secs(8).as_ps() - total <= 1, "{total}");

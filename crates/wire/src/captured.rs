@@ -1,8 +1,8 @@
-//! Bytes as far as they were captured, beside the length that they had on the wire.
+//! The captured bytes of a frame or a packet, together with its length on the wire.
 //!
-//! A capture may hold only the first bytes of each packet (its snap length). Every reader of this
-//! crate checks lengths against the wire and takes bytes from the capture, so that a header that was
-//! cut off is [`ParseError::Truncated`] and one that never fitted is [`ParseError::Malformed`].
+//! A capture may hold only the first bytes of each packet (its snap length). Every reader of this crate checks lengths
+//! against the length on the wire and takes bytes from the capture. A header that the capture cut off is
+//! [`ParseError::Truncated`]; a header that never fitted is [`ParseError::Malformed`].
 
 use crate::error::{Fault, Layer, ParseError};
 
@@ -14,7 +14,7 @@ pub struct Captured<'a> {
 }
 
 impl<'a> Captured<'a> {
-    /// Bytes that are all there were: a frame from a network interface.
+    /// A frame that was captured whole, as from a network interface: its length on the wire is that of `bytes`.
     #[inline]
     pub const fn whole(bytes: &'a [u8]) -> Self {
         Self {
@@ -23,8 +23,8 @@ impl<'a> Captured<'a> {
         }
     }
 
-    /// The first bytes of `length` bytes on the wire: a record of a capture. Bytes beyond `length`
-    /// are left out.
+    /// The first bytes of a frame that had `length` bytes on the wire, as in a record of a capture. Bytes beyond
+    /// `length` are left out.
     #[inline]
     pub fn first_of(bytes: &'a [u8], length: usize) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl<'a> Captured<'a> {
         self.length
     }
 
-    /// All bytes, if all were captured.
+    /// All bytes, or None if some were not captured.
     #[inline]
     pub fn complete(&self) -> Option<&'a [u8]> {
         (self.bytes.len() == self.length).then_some(self.bytes)
@@ -57,7 +57,7 @@ impl<'a> Captured<'a> {
         Self::first_of(self.bytes, length.min(self.length))
     }
 
-    /// A header of `N` bytes, and what follows it.
+    /// Splits off a header of `N` bytes; returns the header and the rest.
     #[inline]
     pub(crate) fn header<const N: usize>(
         self,
@@ -75,7 +75,7 @@ impl<'a> Captured<'a> {
         }
     }
 
-    /// A header of `needed` bytes, and what follows it.
+    /// Splits off a header of `needed` bytes; returns the header and the rest.
     #[inline]
     pub(crate) fn split(self, layer: Layer, needed: usize) -> Result<(&'a [u8], Self), ParseError> {
         match self.bytes.split_at_checked(needed) {

@@ -1,4 +1,4 @@
-//! The Internet checksum (RFC 1071), and its correction when one 16-bit word changes (RFC 1624).
+//! The Internet checksum (RFC 1071), and its update when one 16-bit word changes (RFC 1624).
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sum(u64);
 
-/// Bytes that are summed at a time: as many as the widest registers in common use hold twice.
+/// The number of bytes that are summed at a time: twice the size of the widest registers in common use.
 const BLOCK: usize = 32;
 
 impl Sum {
@@ -20,13 +20,13 @@ impl Sum {
         Self(self.0 + word as u64)
     }
 
-    /// Adds bytes that begin at an even position. An odd last byte counts as the upper half of a word
-    /// (RFC 1071 4.1), so that only the last part of a message may have an odd length.
+    /// Adds bytes that begin at an even position of the message. An odd last byte counts as the upper half of a word
+    /// (RFC 1071 4.1), so only the last part of a message may have an odd length.
     #[inline]
     #[must_use]
     pub fn bytes(self, bytes: &[u8]) -> Self {
-        // The sum does not depend on the byte order but for one swap at the end (RFC 1071 2B). 32-bit
-        // words in native order are added without carries between them.
+        // The byte order changes the sum only by one swap at the end (RFC 1071 2B). Words are therefore added in native
+        // order, and the 64-bit sum leaves their carries to the end.
         let mut native: u64 = 0;
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
         for block in blocks {
@@ -61,7 +61,7 @@ const fn fold(mut sum: u64) -> u16 {
     sum as u16
 }
 
-/// The checksum over bytes. Zero if the bytes contain their own, valid checksum.
+/// The checksum of `bytes`. It is zero if they contain their own, valid checksum.
 #[inline]
 pub fn checksum(bytes: &[u8]) -> u16 {
     Sum::ZERO.bytes(bytes).finish()
@@ -73,8 +73,9 @@ pub const fn update(checksum: u16, old: u16, new: u16) -> u16 {
     Sum(!checksum as u64 + !old as u64 + new as u64).finish()
 }
 
-/// What TCP and UDP count into their checksum beside themselves (RFC 9293 3.1, RFC 8200 8.1): the
-/// addresses and the protocol. The length is added by them.
+/// The sum of the pseudo-header, which the checksums of TCP and UDP cover besides header and data (RFC 9293 3.1, RFC
+/// 8200 8.1): the addresses and the protocol. The length, which is also part of it, is added when the segment or
+/// datagram is known.
 #[derive(Clone, Copy, Debug)]
 pub struct PseudoHeader(Sum);
 
@@ -90,8 +91,8 @@ impl PseudoHeader {
         )
     }
 
-    /// The pseudo-header of an IPv6 packet. The protocol is that of the transport, whatever extension
-    /// headers come first.
+    /// The pseudo-header of an IPv6 packet. `protocol` is the transport's number, also if extension headers come before
+    /// the transport.
     #[inline]
     pub fn ipv6(source: Ipv6Addr, destination: Ipv6Addr, protocol: u8) -> Self {
         Self(
@@ -102,7 +103,7 @@ impl PseudoHeader {
         )
     }
 
-    /// The sum with the length of the TCP segment or of the UDP datagram, header and data.
+    /// The sum after adding `length`, the length of the TCP segment or the UDP datagram: header and data, in bytes.
     #[inline]
     pub(crate) fn with_length(self, length: usize) -> Sum {
         Sum(self.0.0 + length as u64)

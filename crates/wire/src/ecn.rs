@@ -1,26 +1,26 @@
-//! Congestion experienced, set in place: what a queue does that marks instead of dropping (RFC 3168 5).
+//! Sets congestion experienced (CE) in place, as a queue does that marks packets instead of dropping them (RFC 3168 5).
 
 use fairport_tcp::Ecn;
 
 use crate::checksum::update;
 use crate::error::{Fault, Layer, ParseError};
 
-/// What a mark did to a packet.
+/// The outcome of [`mark_ce`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// The packet has the mark now.
+    /// The packet was not marked before and is marked now.
     Set,
-    /// It had the mark already, from a queue before this one.
+    /// The packet already had the mark, from an earlier queue.
     AlreadySet,
-    /// The transport does not understand marks: the packet is unchanged, and should be dropped.
+    /// The transport does not support ECN. The packet is unchanged, and the queue should drop it.
     NotCapable,
 }
 
-/// Marks an IP packet, which begins at the first byte. The checksum of IPv4 is corrected and not computed
-/// anew, so that one that was wrong stays wrong (RFC 1624). No other checksum covers the codepoint.
+/// Marks an IP packet, which begins at the first byte, with congestion experienced. The IPv4 checksum is updated and
+/// not computed anew, so a wrong checksum stays wrong (RFC 1624). No other checksum covers the ECN codepoint.
 ///
 /// # Errors
-/// If the bytes do not begin as IPv4 or IPv6 does.
+/// [`ParseError`] if the bytes do not begin with the first bytes of an IPv4 or IPv6 header.
 #[inline]
 pub fn mark_ce(packet: &mut [u8]) -> Result<Mark, ParseError> {
     match packet {
@@ -36,7 +36,8 @@ pub fn mark_ce(packet: &mut [u8]) -> Result<Mark, ParseError> {
             Ok(outcome(codepoint))
         }
         [first, second, ..] if *first >> 4 == 6 => {
-            // the codepoint is the last two bits of the traffic class, which the second byte begins with
+            // the codepoint is the last two bits of the traffic class, whose lower half is the upper half of the second
+            // byte
             let codepoint = Ecn::from_bits(*second >> 4);
             if codepoint == Ecn::Ect0 || codepoint == Ecn::Ect1 {
                 *second |= Ecn::Ce.bits() << 4;

@@ -1,4 +1,4 @@
-//! Why bytes cannot be read as a header, and why a header cannot be written.
+//! Errors: why bytes cannot be read as a header, and why a header cannot be written.
 
 use std::fmt;
 
@@ -35,18 +35,18 @@ impl fmt::Display for Layer {
     }
 }
 
-/// What contradicts the header's definition.
+/// How a header contradicts its definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
     /// The layer below has fewer bytes than the header needs.
     TooShort,
-    /// The version field is not that of the protocol.
+    /// The version field names another version of the protocol.
     Version,
     /// The header's length field is less than the header's fixed part.
     HeaderLength,
-    /// A length field reaches beyond the layer below, or does not cover the header.
+    /// A length field is larger than the layer below allows, or does not cover the header.
     TotalLength,
-    /// An option's length is less than two, or reaches beyond the options.
+    /// An option's length is below two, or reaches beyond the options.
     OptionLength,
     /// A length/type field between 1501 and 1535, which IEEE 802.3 leaves undefined.
     EtherType,
@@ -77,31 +77,31 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Why bytes cannot be read.
+/// Why bytes cannot be read as a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// The capture ends before the header does: the bytes may have been fine.
+    /// The capture ends before the header does. The packet on the wire may have been valid.
     #[error("{layer}: {captured} of {needed} bytes were captured")]
     Truncated {
         /// The header that was cut off.
         layer: Layer,
-        /// Bytes of the header.
+        /// The length of the header, in bytes.
         needed: usize,
-        /// Bytes of them that were captured.
+        /// The number of its bytes that were captured.
         captured: usize,
     },
-    /// No capture could make a header of these bytes.
+    /// The bytes contradict the header's definition, and a longer capture would not change that.
     #[error("{layer}: {fault}")]
     Malformed {
         /// The header that is wrong.
         layer: Layer,
-        /// What is wrong.
+        /// How the header is wrong.
         fault: Fault,
     },
 }
 
 impl ParseError {
-    /// Whether a longer capture might have been readable.
+    /// Whether the capture was too short, so that a longer one might be readable.
     pub const fn is_truncated(&self) -> bool {
         matches!(self, Self::Truncated { .. })
     }
@@ -110,27 +110,27 @@ impl ParseError {
 /// Why a header cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EmitError {
-    /// The buffer is shorter than what is to be written.
+    /// The buffer is shorter than the output.
     #[error("the buffer has {room} bytes, {needed} are needed")]
     Buffer {
-        /// Bytes to be written.
+        /// The length of the output, in bytes.
         needed: usize,
-        /// Bytes of the buffer.
+        /// The length of the buffer, in bytes.
         room: usize,
     },
-    /// A value has more bits than its field.
+    /// A value is too large for its field.
     #[error("`{field}` is {value}, but at most {max}")]
     Range {
-        /// The field.
+        /// The name of the field.
         field: &'static str,
-        /// Its value.
+        /// The value.
         value: usize,
         /// The largest value that the field can hold.
         max: usize,
     },
 }
 
-/// Refuses a value that its field cannot hold.
+/// Returns [`EmitError::Range`] if `value` is above `max`.
 #[inline]
 pub(crate) fn check_range(field: &'static str, value: usize, max: usize) -> Result<(), EmitError> {
     if value > max {

@@ -5,20 +5,20 @@ use std::fmt;
 use crate::captured::Captured;
 use crate::error::{EmitError, Fault, Layer, ParseError};
 
-/// Bytes of the header without tags.
+/// Length of the header without tags, in bytes.
 pub const HEADER_BYTES: usize = 14;
-/// Bytes of a VLAN tag.
+/// Length of a VLAN tag, in bytes.
 pub const TAG_BYTES: usize = 4;
-/// Bytes of the shortest frame without its check sequence. Shorter ones are padded, so that a frame may
-/// have more bytes than the packet in it (IEEE 802.3 3.2.8).
+/// Length of the shortest frame without its frame check sequence, in bytes. Shorter frames are padded, so a frame may
+/// be longer than header and packet (IEEE 802.3 3.2.8).
 pub const MIN_FRAME_BYTES: usize = 60;
 
 /// The largest value of the length/type field that is a length (IEEE 802.3 3.2.6).
 const LENGTH_MAX: u16 = 1500;
-/// The smallest that is a type.
+/// The smallest value of the length/type field that is a type.
 const TYPE_MIN: u16 = 1536;
 
-/// An address of a network interface.
+/// The address of a network interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MacAddress(pub [u8; 6]);
 
@@ -32,8 +32,8 @@ impl fmt::Display for MacAddress {
     }
 }
 
-/// The length/type field: what the payload is, or, up to 1500, how long it is. VLAN tags are not types
-/// here: they are read as [`VlanTag`].
+/// The length/type field. Values from 1536 say which protocol the payload is of; values up to 1500 are the length of
+/// the payload in bytes. The numbers that begin a VLAN tag are not types here: they are read as [`VlanTag`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EtherType(u16);
 
@@ -45,7 +45,7 @@ impl EtherType {
     /// IPv6.
     pub const IPV6: Self = Self(0x86dd);
 
-    /// None if the number begins a VLAN tag or is undefined.
+    /// The type of this number, or None if the number begins a VLAN tag or is undefined.
     pub const fn new(number: u16) -> Option<Self> {
         if TagKind::new(number).is_some() || (number > LENGTH_MAX && number < TYPE_MIN) {
             return None;
@@ -58,8 +58,8 @@ impl EtherType {
         self.0
     }
 
-    /// The payload's length, if the field is one: the frame is of IEEE 802.3 and a logical link control
-    /// header follows.
+    /// The length of the payload in bytes, or None if the field is a type. A frame with a length is an IEEE 802.3
+    /// frame, whose payload begins with a logical link control header.
     pub const fn length(self) -> Option<u16> {
         if self.0 <= LENGTH_MAX {
             Some(self.0)
@@ -69,14 +69,14 @@ impl EtherType {
     }
 }
 
-/// Whose tag it is, by its tag protocol identifier.
+/// The kind of a VLAN tag, from its tag protocol identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TagKind {
     /// 0x8100: a customer's VLAN (IEEE 802.1Q).
     Customer,
     /// 0x88a8: a provider's VLAN (IEEE 802.1ad, "`QinQ`").
     Service,
-    /// 0x9100: the outer tag of `QinQ` before 802.1ad.
+    /// 0x9100: the outer tag of `QinQ` before IEEE 802.1ad.
     Legacy,
 }
 
@@ -102,14 +102,14 @@ impl TagKind {
 /// A VLAN tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VlanTag {
-    /// Whose tag it is.
+    /// The kind of the tag.
     pub kind: TagKind,
     /// The tag control information: priority (3 bits), drop eligible (1 bit), VLAN identifier (12 bits).
     pub control: u16,
 }
 
 impl VlanTag {
-    /// The VLAN.
+    /// The VLAN identifier, 0 to 4095.
     pub const fn vlan(self) -> u16 {
         self.control & 0x0fff
     }
@@ -119,7 +119,7 @@ impl VlanTag {
         (self.control >> 13) as u8
     }
 
-    /// Whether the frame may be dropped before others.
+    /// Whether the frame may be dropped in preference to others.
     pub const fn is_drop_eligible(self) -> bool {
         self.control & 0x1000 != 0
     }
@@ -148,7 +148,7 @@ impl VlanTags {
         outer.into_iter().chain(inner)
     }
 
-    /// Bytes of the tags.
+    /// The length of the tags, in bytes.
     const fn bytes(self) -> usize {
         match self {
             Self::None => 0,
@@ -168,10 +168,11 @@ pub struct EthernetFrame<'a> {
 }
 
 impl<'a> EthernetFrame<'a> {
-    /// Reads the header and its tags.
+    /// Reads the header and its VLAN tags.
     ///
     /// # Errors
-    /// If it was cut off, has more than two tags or an undefined type.
+    /// [`ParseError`] if the header was cut off, has more than two tags or an undefined type, or if its length field is
+    /// longer than the payload.
     #[inline]
     pub fn parse(frame: Captured<'a>) -> Result<Self, ParseError> {
         let (header, mut payload) = frame.header::<HEADER_BYTES>(Layer::Ethernet)?;
@@ -209,13 +210,13 @@ impl<'a> EthernetFrame<'a> {
         })
     }
 
-    /// Where the frame goes.
+    /// The destination address.
     #[inline]
     pub fn destination(&self) -> MacAddress {
         self.address(0)
     }
 
-    /// Where the frame comes from.
+    /// The source address.
     #[inline]
     pub fn source(&self) -> MacAddress {
         self.address(6)
@@ -234,19 +235,19 @@ impl<'a> EthernetFrame<'a> {
         self.tags
     }
 
-    /// What the payload is.
+    /// The length/type field, which says what the payload is.
     #[inline]
     pub fn ether_type(&self) -> EtherType {
         self.ether_type
     }
 
-    /// What follows the header: a packet, and padding if the packet is short.
+    /// The payload: a packet, followed by padding if the packet is short.
     #[inline]
     pub fn payload(&self) -> Captured<'a> {
         self.payload
     }
 
-    /// Bytes of the header with its tags: where the payload begins.
+    /// The length of the header with its tags, in bytes. The payload begins there.
     #[inline]
     pub fn header_bytes(&self) -> usize {
         HEADER_BYTES + self.tags.bytes()
@@ -263,29 +264,29 @@ impl<'a> EthernetFrame<'a> {
     }
 }
 
-/// The header as a value.
+/// An Ethernet header as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EthernetHeader {
-    /// Where the frame goes.
+    /// The destination address.
     pub destination: MacAddress,
-    /// Where it comes from.
+    /// The source address.
     pub source: MacAddress,
     /// The VLAN tags.
     pub tags: VlanTags,
-    /// What the payload is.
+    /// The length/type field, which says what the payload is.
     pub ether_type: EtherType,
 }
 
 impl EthernetHeader {
-    /// Bytes of the header with its tags.
+    /// The length of the header with its tags, in bytes.
     pub const fn bytes(&self) -> usize {
         HEADER_BYTES + self.tags.bytes()
     }
 
-    /// Writes the header, and returns how many bytes that are.
+    /// Writes the header; returns its length in bytes.
     ///
     /// # Errors
-    /// If the buffer is too short.
+    /// [`EmitError`] if the buffer is too short.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, EmitError> {
         let (needed, room) = (self.bytes(), out.len());
         let out = out

@@ -1,4 +1,4 @@
-//! A whole frame, read layer by layer: Ethernet, IP, and the transport where it is asked for.
+//! A whole frame, read layer by layer: Ethernet, IP and, on request, the transport.
 
 use std::net::IpAddr;
 
@@ -13,27 +13,27 @@ use crate::ipv6::Ipv6Packet;
 use crate::tcp::{self, TcpPacket};
 use crate::udp::{self, UdpDatagram};
 
-/// Protocols whose header begins with the two ports.
+/// The protocols whose header begins with the two ports.
 const WITH_PORTS: [u8; 5] = [tcp::PROTOCOL, udp::PROTOCOL, DCCP, SCTP, UDP_LITE];
 const DCCP: u8 = 33;
 const SCTP: u8 = 132;
 const UDP_LITE: u8 = 136;
 
-/// A frame's bytes.
+/// A frame's bytes, read as Ethernet and IP.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// Its Ethernet header.
+    /// The Ethernet header.
     pub ethernet: EthernetFrame<'a>,
-    /// The packet in it.
+    /// The packet in the frame.
     pub network: Network<'a>,
 }
 
 impl<'a> Frame<'a> {
-    /// Reads the Ethernet header and the fixed header of IP. Headers behind them are read when they are
-    /// asked for, so that a capture that was cut off behind the ports still says whose packet it is.
+    /// Reads the Ethernet header and the fixed header of IP. The headers after them are read on request, so a capture
+    /// that ends just after the ports still shows which flow the packet belongs to.
     ///
     /// # Errors
-    /// If one of the two headers was cut off or is malformed.
+    /// [`ParseError`] if one of the two headers was cut off or is malformed.
     #[inline]
     pub fn parse(frame: Captured<'a>) -> Result<Self, ParseError> {
         let ethernet = EthernetFrame::parse(frame)?;
@@ -41,7 +41,7 @@ impl<'a> Frame<'a> {
         Ok(Self { ethernet, network })
     }
 
-    /// Where the packet begins in the frame: what [`crate::mark_ce`] is to be given.
+    /// The offset of the packet in the frame, in bytes. [`crate::mark_ce`] expects the bytes from there on.
     #[inline]
     pub fn network_offset(&self) -> usize {
         self.ethernet.header_bytes()
@@ -60,10 +60,10 @@ pub enum Network<'a> {
 }
 
 impl<'a> Network<'a> {
-    /// Reads the packet that the type announces. Captures without Ethernet headers can begin here.
+    /// Reads a packet of the protocol that `ether_type` names. Use it for captures without Ethernet headers.
     ///
     /// # Errors
-    /// If the fixed header was cut off or is malformed.
+    /// [`ParseError`] if the fixed header of IP was cut off or is malformed.
     #[inline]
     pub fn parse(ether_type: EtherType, packet: Captured<'a>) -> Result<Self, ParseError> {
         Ok(match ether_type {
@@ -73,7 +73,7 @@ impl<'a> Network<'a> {
         })
     }
 
-    /// Bytes of the packet without the link's header and padding. None if it is not IP.
+    /// The length of the packet in bytes, without the Ethernet header and padding, or None if it is not IP.
     #[inline]
     pub fn total_length(&self) -> Option<usize> {
         match self {
@@ -83,7 +83,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The ECN codepoint. None if it is not IP.
+    /// The ECN codepoint, or None if the packet is not IP.
     #[inline]
     pub fn ecn(&self) -> Option<Ecn> {
         match self {
@@ -93,7 +93,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// What TCP and UDP count into their checksums. None if it is not IP.
+    /// The pseudo-header for the checksums of TCP and UDP, or None if the packet is not IP.
     pub fn pseudo_header(&self, protocol: u8) -> Option<PseudoHeader> {
         match self {
             Self::Ipv4(packet) => Some(PseudoHeader::ipv4(
@@ -110,7 +110,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// What IP carries, and which part of it this is. None if it is not IP.
+    /// The payload of IP and whether it is a fragment, or None if the packet is not IP.
     #[inline]
     fn upper(&self) -> Result<Option<Upper<'a>>, ParseError> {
         Ok(match self {
@@ -135,10 +135,10 @@ impl<'a> Network<'a> {
         })
     }
 
-    /// Whose packet it is. None if it is not IP.
+    /// The flow that the packet belongs to, or None if the packet is not IP.
     ///
     /// # Errors
-    /// If an extension header of IPv6 or the ports were cut off, or are malformed.
+    /// [`ParseError`] if an IPv6 extension header or the ports were cut off or are malformed.
     #[inline]
     pub fn flow_key(&self) -> Result<Option<FlowKey>, ParseError> {
         let (source, destination): (IpAddr, IpAddr) = match self {
@@ -169,10 +169,10 @@ impl<'a> Network<'a> {
         Ok(Some(key))
     }
 
-    /// The transport's header. None if it is not IP.
+    /// The transport's header and data, or None if the packet is not IP.
     ///
     /// # Errors
-    /// If it, or an extension header of IPv6 before it, was cut off or is malformed.
+    /// [`ParseError`] if the transport's header, or an IPv6 extension header before it, was cut off or is malformed.
     #[inline]
     pub fn transport(&self) -> Result<Option<Transport<'a>>, ParseError> {
         let Some(upper) = self.upper()? else {
@@ -192,13 +192,13 @@ impl<'a> Network<'a> {
         }))
     }
 
-    /// Whether the transport's header is in this packet alone, and whole.
+    /// Whether the packet holds only a part of the transport's header and data.
     pub(crate) fn is_fragment(&self) -> Result<bool, ParseError> {
         Ok(self.upper()?.is_some_and(|upper| upper.is_fragment))
     }
 }
 
-/// What IP carries.
+/// The payload of IP, before it is read as a transport.
 struct Upper<'a> {
     protocol: u8,
     payload: Captured<'a>,
@@ -206,38 +206,38 @@ struct Upper<'a> {
     is_later_fragment: bool,
 }
 
-/// What IP carries, read.
+/// The payload of IP, read as a transport.
 #[derive(Clone, Copy, Debug)]
 pub enum Transport<'a> {
     /// TCP.
     Tcp(TcpPacket<'a>),
     /// UDP.
     Udp(UdpDatagram<'a>),
-    /// Another protocol.
+    /// Another transport protocol.
     Other {
-        /// Its number.
+        /// Its protocol number.
         protocol: u8,
         /// Its header and data.
         payload: Captured<'a>,
     },
-    /// A fragment that is not the first: the payload is the middle of something.
+    /// A fragment other than the first. It has no transport header: its payload is from the middle of the packet.
     LaterFragment {
         /// The protocol of the whole packet.
         protocol: u8,
-        /// The fragment's part.
+        /// The part of the payload that this fragment carries.
         payload: Captured<'a>,
     },
 }
 
-/// Addresses, protocol and ports: whose packet it is. The ports are 0 if the protocol has none, and in
-/// every fragment, so that all fragments of a packet have the same key.
+/// The addresses, protocol and ports that identify the flow of a packet. The ports are 0 if the protocol has none. They
+/// are 0 in every fragment too, so that all fragments of a packet have the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowKey {
-    /// Where the packet comes from.
+    /// The source address.
     pub source: IpAddr,
-    /// Where it goes.
+    /// The destination address.
     pub destination: IpAddr,
-    /// The transport's number.
+    /// The transport's protocol number.
     pub protocol: u8,
     /// The sender's port.
     pub source_port: u16,
@@ -246,7 +246,7 @@ pub struct FlowKey {
 }
 
 impl FlowKey {
-    /// The key of the packets that go the other way.
+    /// The key of the packets in the other direction.
     #[must_use]
     pub const fn reversed(self) -> Self {
         Self {

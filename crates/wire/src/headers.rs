@@ -1,4 +1,4 @@
-//! The headers of a frame as one value, written at once with their lengths and checksums.
+//! The headers of a frame as one value, written together with their lengths and checksums.
 
 use crate::captured::Captured;
 use crate::checksum::PseudoHeader;
@@ -11,7 +11,7 @@ use crate::payload::Payload;
 use crate::tcp::{self, TcpHeader};
 use crate::udp::{self, UdpHeader};
 
-/// A header of IP as a value.
+/// An IP header as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IpHeader {
     /// IPv4.
@@ -28,7 +28,7 @@ impl IpHeader {
         }
     }
 
-    /// What TCP and UDP count into their checksums.
+    /// The pseudo-header for the checksums of TCP and UDP.
     pub fn pseudo_header(&self, protocol: u8) -> PseudoHeader {
         match self {
             Self::V4(header) => PseudoHeader::ipv4(header.source, header.destination, protocol),
@@ -51,7 +51,7 @@ pub enum TransportHeader {
     Tcp(TcpHeader),
     /// UDP.
     Udp(UdpHeader),
-    /// Another protocol, whose header is the first part of the payload.
+    /// The number of another protocol, whose header is the first part of the payload.
     Other(u8),
 }
 
@@ -73,7 +73,7 @@ impl TransportHeader {
     }
 }
 
-/// Ethernet, IP and transport header of a frame.
+/// The Ethernet, IP and transport headers of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers {
     ethernet: EthernetHeader,
@@ -82,11 +82,11 @@ pub struct Headers {
 }
 
 impl Headers {
-    /// The most bytes that the headers have: two VLAN tags, IPv6, TCP with 40 bytes of options.
+    /// The largest length of the headers, in bytes: two VLAN tags, IPv6, and TCP with 40 bytes of options.
     pub const BYTES_MAX: usize = 14 + 8 + ipv6::HEADER_BYTES + tcp::HEADER_BYTES_MAX;
 
-    /// A value of these three layers. The Ethernet header's type and the IP header's protocol become those of what
-    /// follows them.
+    /// Combines three headers. The Ethernet type is set to that of `ip`, and the protocol of the IP header to that of
+    /// `transport`.
     pub const fn new(
         mut ethernet: EthernetHeader,
         mut ip: IpHeader,
@@ -110,12 +110,12 @@ impl Headers {
         }
     }
 
-    /// The headers of a frame, and the data behind them. Options of IPv4 and extension headers of IPv6 before
-    /// TCP and UDP are left out. Of a fragment, the transport's header is part of the payload: its
-    /// checksum is about the whole packet. None if the frame is not IP.
+    /// Reads the headers of a frame; returns them and the data after them, or None if the frame is not IP. IPv4 options
+    /// are left out, and so are IPv6 extension headers before TCP and UDP. If the packet is a fragment, the transport's
+    /// header stays part of the data, since its checksum covers the whole packet.
     ///
     /// # Errors
-    /// If a header was cut off or is malformed.
+    /// [`ParseError`] if a header was cut off or is malformed.
     pub fn read<'a>(frame: &Frame<'a>) -> Result<Option<(Self, Captured<'a>)>, ParseError> {
         let (ip, protocol, whole) = match &frame.network {
             Network::Ipv4(packet) => (
@@ -155,11 +155,12 @@ impl Headers {
         &self.transport
     }
 
-    /// Writes the headers of a frame with this payload, and returns how many bytes they have. The payload
-    /// itself is not written: copy it behind the headers, or leave it out of a capture.
+    /// Writes the headers of a frame with this payload; returns their length in bytes. The payload itself is not
+    /// written: copy it to the bytes after the headers, or leave it out of a capture.
     ///
     /// # Errors
-    /// If the buffer is too short ([`Self::BYTES_MAX`] always suffice), or a value does not fit its field.
+    /// [`EmitError`] if the buffer is too short ([`Self::BYTES_MAX`] bytes always suffice), or a value does not fit its
+    /// field.
     pub fn emit(&self, payload: Payload<'_>, out: &mut [u8]) -> Result<usize, EmitError> {
         let transport_bytes = self.transport.bytes()?;
         let (needed, room) = (

@@ -8,9 +8,9 @@ use crate::captured::Captured;
 use crate::checksum::{Sum, checksum};
 use crate::error::{EmitError, Fault, Layer, ParseError, check_range, room};
 
-/// Bytes of the header without options.
+/// Length of the header without options, in bytes.
 pub const HEADER_BYTES: usize = 20;
-/// The most bytes that can follow a header without options.
+/// Length of the longest payload that can follow a header without options, in bytes.
 pub const PAYLOAD_MAX: usize = 65_535 - HEADER_BYTES;
 
 const DONT_FRAGMENT: u16 = 0x4000;
@@ -26,12 +26,12 @@ pub struct Ipv4Packet<'a> {
 }
 
 impl<'a> Ipv4Packet<'a> {
-    /// Reads the header. Bytes beyond the total length are the link's padding and are left out. A total
-    /// length of zero, which the hosts' capture of a segment of more than 64 KB has (segmentation is left
-    /// to the adapter), means all bytes. The checksum is not verified ([`Self::is_checksum_valid`]).
+    /// Reads the header. Bytes beyond the total length are padding of the link and are left out. A total length of zero
+    /// means all bytes: captures on a host show it in segments of more than 64 KB, which the network adapter will
+    /// split. The checksum is not verified ([`Self::is_checksum_valid`]).
     ///
     /// # Errors
-    /// If it was cut off, is of another version, or its lengths contradict each other.
+    /// [`ParseError`] if the header was cut off, has another version, or has lengths that contradict each other.
     #[inline]
     pub fn parse(packet: Captured<'a>) -> Result<Self, ParseError> {
         let (header, _) = packet.header::<HEADER_BYTES>(Layer::Ipv4)?;
@@ -70,14 +70,14 @@ impl<'a> Ipv4Packet<'a> {
         u16::from_be_bytes([self.header[at], self.header[at + 1]])
     }
 
-    /// Where the packet comes from.
+    /// The source address.
     #[inline]
     pub fn source(&self) -> Ipv4Addr {
         let [.., a, b, c, d, _, _, _, _] = *self.header;
         Ipv4Addr::new(a, b, c, d)
     }
 
-    /// Where it goes.
+    /// The destination address.
     #[inline]
     pub fn destination(&self) -> Ipv4Addr {
         let [.., a, b, c, d] = *self.header;
@@ -96,14 +96,14 @@ impl<'a> Ipv4Packet<'a> {
         Ecn::from_bits(self.header[1])
     }
 
-    /// Length of header and payload. It is read from the header, so that padding does not count.
+    /// The length of header and payload in bytes, from the header. Padding is not counted.
     #[inline]
     pub fn total_length(&self) -> usize {
         self.header_bytes() + self.payload.length()
     }
 
-    /// The identification: the same in all fragments of a packet. Otherwise a host's counter, by which the
-    /// captures of one packet at two places can be joined.
+    /// The identification, which all fragments of a packet share. In packets that are not fragments it is usually a
+    /// counter of the host, which helps to find one packet in two captures.
     #[inline]
     pub fn identification(&self) -> u16 {
         self.word(4)
@@ -121,7 +121,7 @@ impl<'a> Ipv4Packet<'a> {
         self.word(6) & MORE_FRAGMENTS != 0
     }
 
-    /// Where the fragment's payload begins in the whole packet's, in units of 8 bytes.
+    /// The offset of the fragment's payload in the payload of the whole packet, in units of 8 bytes.
     #[inline]
     pub fn fragment_offset(&self) -> u16 {
         self.word(6) & OFFSET_MASK
@@ -133,43 +133,43 @@ impl<'a> Ipv4Packet<'a> {
         self.word(6) & (MORE_FRAGMENTS | OFFSET_MASK) != 0
     }
 
-    /// Hops that are left.
+    /// The time to live: the number of hops that the packet may still take.
     #[inline]
     pub fn ttl(&self) -> u8 {
         self.header[8]
     }
 
-    /// What the payload is (6: TCP, 17: UDP).
+    /// The protocol of the payload, such as 6 for TCP and 17 for UDP.
     #[inline]
     pub fn protocol(&self) -> u8 {
         self.header[9]
     }
 
-    /// The header's checksum, as it is in the packet.
+    /// The header's checksum as it is in the packet.
     #[inline]
     pub fn checksum(&self) -> u16 {
         self.word(10)
     }
 
-    /// Whether the header's checksum is right. A capture on the sending host may hold packets whose checksums
-    /// the adapter has yet to fill in.
+    /// Whether the header's checksum is right. Captures on the sending host may hold packets whose checksums the
+    /// network adapter has not filled in yet.
     pub fn is_checksum_valid(&self) -> bool {
         Sum::ZERO.bytes(self.header).bytes(self.options).finish() == 0
     }
 
-    /// The options' bytes with their padding.
+    /// The options with their padding.
     #[inline]
     pub fn options(&self) -> &'a [u8] {
         self.options
     }
 
-    /// Bytes of the header with its options: where the payload begins.
+    /// The length of the header with its options, in bytes. The payload begins there.
     #[inline]
     pub fn header_bytes(&self) -> usize {
         HEADER_BYTES + self.options.len()
     }
 
-    /// What follows the header.
+    /// The payload.
     #[inline]
     pub fn payload(&self) -> Captured<'a> {
         self.payload
@@ -192,12 +192,12 @@ impl<'a> Ipv4Packet<'a> {
     }
 }
 
-/// The header as a value. The total length and the checksum follow from what is written.
+/// An IPv4 header without options as a value. `emit` computes the total length and the checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ipv4Header {
-    /// Where the packet comes from.
+    /// The source address.
     pub source: Ipv4Addr,
-    /// Where it goes.
+    /// The destination address.
     pub destination: Ipv4Addr,
     /// The differentiated services code point, 0 to 63.
     pub dscp: u8,
@@ -209,16 +209,16 @@ pub struct Ipv4Header {
     pub dont_fragment: bool,
     /// Whether more fragments follow this one.
     pub more_fragments: bool,
-    /// Where the fragment's payload begins, in units of 8 bytes, up to 8191.
+    /// The offset of the fragment's payload in units of 8 bytes, up to 8191.
     pub fragment_offset: u16,
-    /// Hops that are left.
+    /// The time to live: the number of hops that the packet may still take.
     pub ttl: u8,
-    /// What the payload is.
+    /// The protocol of the payload.
     pub protocol: u8,
 }
 
 impl Ipv4Header {
-    /// A packet as hosts send them: not to be fragmented, 64 hops, best effort.
+    /// The header of a packet as hosts send it: not to be fragmented, 64 hops, best effort.
     pub const fn new(source: Ipv4Addr, destination: Ipv4Addr, protocol: u8) -> Self {
         Self {
             source,
@@ -234,11 +234,10 @@ impl Ipv4Header {
         }
     }
 
-    /// Writes the header of a packet with a payload of so many bytes, and returns how many bytes the
-    /// header has.
+    /// Writes the header of a packet with a payload of `payload_bytes`; returns the length of the header in bytes.
     ///
     /// # Errors
-    /// If the buffer is too short, or a value does not fit its field.
+    /// [`EmitError`] if the buffer is too short, or a value does not fit its field.
     pub fn emit(&self, payload_bytes: usize, out: &mut [u8]) -> Result<usize, EmitError> {
         check_range("payload_bytes", payload_bytes, PAYLOAD_MAX)?;
         check_range("dscp", self.dscp.into(), 63)?;

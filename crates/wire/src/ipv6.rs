@@ -1,4 +1,4 @@
-//! IPv6 (RFC 8200). Extension headers are walked when the transport is asked for.
+//! IPv6 (RFC 8200). Extension headers are read on request, to reach the transport.
 
 use std::net::Ipv6Addr;
 
@@ -7,9 +7,9 @@ use fairport_tcp::Ecn;
 use crate::captured::Captured;
 use crate::error::{EmitError, Fault, Layer, ParseError, check_range, room};
 
-/// Bytes of the fixed header.
+/// Length of the fixed header, in bytes.
 pub const HEADER_BYTES: usize = 40;
-/// The largest payload that the length field can say.
+/// The largest payload that the length field can express, in bytes.
 pub const PAYLOAD_MAX: usize = 65_535;
 
 const FLOW_LABEL_MAX: u32 = 0x000f_ffff;
@@ -31,35 +31,35 @@ pub struct Ipv6Packet<'a> {
     payload: Captured<'a>,
 }
 
-/// A fragment's place in its packet (RFC 8200 4.5).
+/// The fragment header of a packet: the fragment's place in the whole packet (RFC 8200 4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ipv6Fragment {
-    /// Where its payload begins in the whole packet's, in units of 8 bytes.
+    /// The offset of the fragment's payload in the payload of the whole packet, in units of 8 bytes.
     pub offset: u16,
     /// Whether more fragments follow this one.
     pub more: bool,
-    /// The same in all fragments of a packet.
+    /// The identification, which all fragments of a packet share.
     pub identification: u32,
 }
 
-/// What lies behind the extension headers.
+/// The payload of IPv6 after the extension headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ipv6Upper<'a> {
-    /// What the payload is.
+    /// The protocol of the payload.
     pub protocol: u8,
-    /// The payload; of a fragment, its part.
+    /// The payload, or the part of it that this fragment carries.
     pub payload: Captured<'a>,
-    /// Set if the packet is a fragment.
+    /// The fragment header, or None if there is none.
     pub fragment: Option<Ipv6Fragment>,
 }
 
 impl<'a> Ipv6Packet<'a> {
-    /// Reads the fixed header. Bytes beyond the payload length are the link's padding and are left out. A
-    /// payload length of zero means all bytes before hop-by-hop options, which a jumbogram has (RFC 2675),
-    /// and before TCP: a segment of more than 64 KB that a host leaves to its adapter to cut.
+    /// Reads the fixed header. Bytes beyond the payload length are padding of the link and are left out. A payload
+    /// length of zero means all bytes in two cases: before hop-by-hop options, as in a jumbogram (RFC 2675), and before
+    /// TCP, as in a segment of more than 64 KB that the network adapter will split.
     ///
     /// # Errors
-    /// If it was cut off, is of another version, or its length reaches beyond the layer below.
+    /// [`ParseError`] if the header was cut off, has another version, or its length reaches beyond the layer below.
     #[inline]
     pub fn parse(packet: Captured<'a>) -> Result<Self, ParseError> {
         let (header, rest) = packet.header::<HEADER_BYTES>(Layer::Ipv6)?;
@@ -79,13 +79,13 @@ impl<'a> Ipv6Packet<'a> {
         })
     }
 
-    /// Where the packet comes from.
+    /// The source address.
     #[inline]
     pub fn source(&self) -> Ipv6Addr {
         self.address(8)
     }
 
-    /// Where it goes.
+    /// The destination address.
     #[inline]
     pub fn destination(&self) -> Ipv6Addr {
         self.address(24)
@@ -122,35 +122,35 @@ impl<'a> Ipv6Packet<'a> {
         u32::from_be_bytes([0, a, b, c]) & FLOW_LABEL_MAX
     }
 
-    /// Length of header and payload. It is read from the header, so that padding does not count.
+    /// The length of header and payload in bytes, from the header. Padding is not counted.
     #[inline]
     pub fn total_length(&self) -> usize {
         HEADER_BYTES + self.payload.length()
     }
 
-    /// What follows the fixed header: an extension header or the transport.
+    /// The number of the header that follows the fixed one: an extension header or the transport.
     #[inline]
     pub fn next_header(&self) -> u8 {
         self.header[6]
     }
 
-    /// Hops that are left.
+    /// The hop limit: the number of hops that the packet may still take.
     #[inline]
     pub fn hop_limit(&self) -> u8 {
         self.header[7]
     }
 
-    /// What follows the fixed header, extension headers included.
+    /// The payload after the fixed header, with any extension headers.
     #[inline]
     pub fn payload(&self) -> Captured<'a> {
         self.payload
     }
 
-    /// Walks the extension headers to the transport. A later fragment has none: its payload is the middle of
-    /// something. An encrypted payload (50) is not looked into.
+    /// Reads past the extension headers to the transport. A fragment other than the first has no transport header: its
+    /// payload is from the middle of the packet. The content of an encrypted payload (protocol 50) is not read.
     ///
     /// # Errors
-    /// If an extension header was cut off, or reaches beyond the packet.
+    /// [`ParseError`] if an extension header was cut off, or reaches beyond the packet.
     #[inline]
     pub fn upper(&self) -> Result<Ipv6Upper<'a>, ParseError> {
         let mut upper = Ipv6Upper {
@@ -177,12 +177,12 @@ impl<'a> Ipv6Packet<'a> {
 }
 
 impl Ipv6Upper<'_> {
-    /// Whether the payload begins in the middle of something.
+    /// Whether the payload begins in the middle of the whole packet.
     pub(crate) fn is_later_fragment(&self) -> bool {
         self.fragment.is_some_and(|fragment| fragment.offset > 0)
     }
 
-    /// Goes past one extension header. False if there is none.
+    /// Reads past one extension header. Returns false if there is none.
     #[inline]
     fn skip_extension(&mut self) -> Result<bool, ParseError> {
         const LAYER: Layer = Layer::Ipv6Extension;
@@ -207,7 +207,8 @@ impl Ipv6Upper<'_> {
             _ => return Ok(false),
         };
         let (begin, _) = self.payload.header::<2>(LAYER)?;
-        // RFC 8200 4.2: in units of 8 bytes without the first; RFC 4302 2.2: of 4 bytes without the first two
+        // the length counts 8 bytes a unit without the first unit (RFC 8200 4.2), in authentication headers 4 bytes a
+        // unit without the first two (RFC 4302 2.2)
         let units = usize::from(begin[1]) + if unit == 8 { 1 } else { 2 };
         let (_, payload) = self.payload.split(LAYER, units * unit)?;
         self.protocol = begin[0];
@@ -216,12 +217,12 @@ impl Ipv6Upper<'_> {
     }
 }
 
-/// The fixed header as a value. The payload length follows from what is written.
+/// The fixed header of IPv6 as a value. `emit` computes the payload length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ipv6Header {
-    /// Where the packet comes from.
+    /// The source address.
     pub source: Ipv6Addr,
-    /// Where it goes.
+    /// The destination address.
     pub destination: Ipv6Addr,
     /// The differentiated services code point, 0 to 63.
     pub dscp: u8,
@@ -229,14 +230,14 @@ pub struct Ipv6Header {
     pub ecn: Ecn,
     /// The flow label, 20 bits.
     pub flow_label: u32,
-    /// Hops that are left.
+    /// The hop limit: the number of hops that the packet may still take.
     pub hop_limit: u8,
-    /// What the payload is.
+    /// The protocol of the payload.
     pub next_header: u8,
 }
 
 impl Ipv6Header {
-    /// A packet as hosts send them: 64 hops, best effort, no flow label.
+    /// The header of a packet as hosts send it: 64 hops, best effort, no flow label.
     pub const fn new(source: Ipv6Addr, destination: Ipv6Addr, next_header: u8) -> Self {
         Self {
             source,
@@ -249,11 +250,10 @@ impl Ipv6Header {
         }
     }
 
-    /// Writes the header of a packet with a payload of so many bytes, and returns how many bytes the
-    /// header has.
+    /// Writes the header of a packet with a payload of `payload_bytes`; returns the length of the header in bytes.
     ///
     /// # Errors
-    /// If the buffer is too short, or a value does not fit its field.
+    /// [`EmitError`] if the buffer is too short, or a value does not fit its field.
     pub fn emit(&self, payload_bytes: usize, out: &mut [u8]) -> Result<usize, EmitError> {
         check_range("payload_bytes", payload_bytes, PAYLOAD_MAX)?;
         check_range("dscp", self.dscp.into(), 63)?;
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_later_fragment_has_no_transport_header() {
-        // offset 185 (1480 bytes), the last one
+        // the last fragment, at offset 185 (1480 bytes)
         let mut payload = vec![ROUTING, 0, 0x05, 0xc8, 0, 0, 0, 9];
         payload.extend([0xff; 16]);
         let bytes = packet(FRAGMENT, &payload);

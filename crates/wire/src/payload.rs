@@ -1,13 +1,13 @@
-//! What follows the headers that are written.
+//! The payload of a packet that is written.
 
 use crate::checksum::Sum;
 
-/// The data of a packet that is written. It is not copied: the headers need its length and its sum.
+/// The data after the headers of a packet that is written. It is not copied: the headers need only its length and sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload<'a> {
-    /// These bytes.
+    /// Data in memory.
     Bytes(&'a [u8]),
-    /// So many bytes that are all zero: the data of a simulated segment, which need not be in memory.
+    /// This number of zero bytes. The data of a simulated segment, for example, need not be in memory.
     Zeros(usize),
 }
 
@@ -21,7 +21,7 @@ impl Payload<'_> {
         }
     }
 
-    /// The sum with the data. Zeros add nothing.
+    /// Adds the data to `sum`. Zeros do not change it.
     #[inline]
     pub(crate) fn add_to(self, sum: Sum) -> Sum {
         match self {

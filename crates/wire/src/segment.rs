@@ -1,4 +1,4 @@
-//! Between headers and the segments of `fairport-tcp`, which the state machines send and receive.
+//! Conversion between TCP headers and the segments of `fairport-tcp`, which its state machines send and receive.
 
 use fairport_tcp::{Flags, Options, Segment, SynOptions};
 
@@ -6,18 +6,18 @@ use crate::error::{Fault, Layer, ParseError};
 use crate::tcp::{TcpHeader, TcpPacket};
 use crate::tcp_options::{OptionSet, SackList};
 
-/// The largest segment that a peer takes that does not say (RFC 9293 3.7.1, MUST-15).
+/// The MSS of a peer that does not announce one (RFC 9293 3.7.1, MUST-15).
 const DEFAULT_MSS: u16 = 536;
 
 impl TcpPacket<'_> {
-    /// The segment. Sequence numbers are those of the wire, and the window is not shifted. As hosts read
-    /// them, the options of a SYN count in a SYN alone, and SACK blocks do not; a SYN with some of its
-    /// options but no MSS means 536 bytes. Ports, urgent pointer, Fast Open and accurate ECN are not part
-    /// of a segment.
+    /// Converts to a segment. Sequence numbers are those of the wire, and the window is not scaled. As on a host, the
+    /// MSS, window scale and SACK-permitted options count only in a SYN, and SACK blocks only outside one. A SYN that
+    /// has some of these options but no MSS has an MSS of 536 bytes. A segment has no ports, urgent pointer, Fast Open
+    /// cookie or accurate ECN bit: they are left out.
     ///
     /// # Errors
-    /// If the options were cut off, or the length of one does not fit, or if the segment has more than
-    /// 65,535 bytes of data: a host's capture before its adapter cuts segments to size.
+    /// [`ParseError`] if the options were cut off, if an option's length is not valid, or if the segment has more than
+    /// 65,535 bytes of data. Captures on a host may hold such segments, which the network adapter will split.
     #[inline]
     pub fn to_segment(&self) -> Result<Segment, ParseError> {
         let set = OptionSet::read(self.options())?;
@@ -60,8 +60,8 @@ fn segment_options(set: &OptionSet, is_syn: bool) -> Options {
 }
 
 impl TcpHeader {
-    /// The header of a segment. Where a stack has one size for every header ([`Segment::fixed_header`]), the
-    /// header has its own size nevertheless.
+    /// The header of a segment. It has its own length, also if the segment gives one length for all its headers
+    /// ([`Segment::fixed_header`]).
     pub fn from_segment(segment: &Segment, source_port: u16, destination_port: u16) -> Self {
         let options = &segment.options;
         let syn = options.syn();

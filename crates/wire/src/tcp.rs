@@ -8,9 +8,9 @@ use crate::error::{EmitError, Fault, Layer, ParseError, check_range};
 use crate::payload::Payload;
 use crate::tcp_options::{OptionSet, TcpOptions};
 
-/// Bytes of the header without options.
+/// Length of the header without options, in bytes.
 pub const HEADER_BYTES: usize = 20;
-/// Bytes of the header with as many options as it has room for.
+/// Length of the longest header, with 40 bytes of options.
 pub const HEADER_BYTES_MAX: usize = 60;
 /// TCP's protocol number.
 pub const PROTOCOL: u8 = 6;
@@ -24,11 +24,11 @@ pub struct TcpPacket<'a> {
 }
 
 impl<'a> TcpPacket<'a> {
-    /// Reads the fixed header. Options may have been cut off: [`Self::options`] says so when it comes to them.
-    /// The checksum is not verified ([`Self::is_checksum_valid`]).
+    /// Reads the fixed header. If the options were cut off, [`Self::options`] reports it when it reaches the cut. The
+    /// checksum is not verified ([`Self::is_checksum_valid`]).
     ///
     /// # Errors
-    /// If the fixed header was cut off, or the data offset does not fit the packet.
+    /// [`ParseError`] if the fixed header was cut off, or the data offset does not fit the packet.
     #[inline]
     pub fn parse(payload: Captured<'a>) -> Result<Self, ParseError> {
         let (header, _) = payload.header::<HEADER_BYTES>(Layer::Tcp)?;
@@ -68,13 +68,14 @@ impl<'a> TcpPacket<'a> {
         self.word(2)
     }
 
-    /// Sequence number of the first byte (of the SYN, where set).
+    /// The sequence number of the first byte of data, or of the SYN if it is set.
     #[inline]
     pub fn seq(&self) -> u32 {
         self.double_word(4)
     }
 
-    /// Next byte that the sender of this segment expects; valid with [`Flags::ACK`].
+    /// The acknowledgement number: the next byte that the sender of this segment expects. Valid if [`Flags::ACK`] is
+    /// set.
     #[inline]
     pub fn ack(&self) -> u32 {
         self.double_word(8)
@@ -86,19 +87,19 @@ impl<'a> TcpPacket<'a> {
         Flags::from_bits(self.header[13])
     }
 
-    /// The AE bit, which accurate ECN counts with (RFC 9768 3.1).
+    /// The AE bit, which accurate ECN uses (RFC 9768 3.1).
     #[inline]
     pub fn accurate_ecn(&self) -> bool {
         self.header[12] & 1 != 0
     }
 
-    /// The receive window as on the wire: to be shifted by the window scale (RFC 7323 2.2).
+    /// The window field. The receive window in bytes is this value shifted left by the window scale (RFC 7323 2.2).
     #[inline]
     pub fn window(&self) -> u16 {
         self.word(14)
     }
 
-    /// The checksum, as it is in the segment.
+    /// The checksum as it is in the segment.
     #[inline]
     pub fn checksum(&self) -> u16 {
         self.word(16)
@@ -110,20 +111,20 @@ impl<'a> TcpPacket<'a> {
         self.word(18)
     }
 
-    /// Whether the checksum is right; None if the segment was not captured whole. A capture on the sending
-    /// host may hold segments whose checksums the adapter has yet to fill in.
+    /// Whether the checksum is right, or None if the segment was not captured whole. Captures on the sending host may
+    /// hold segments whose checksums the network adapter has not filled in yet.
     pub fn is_checksum_valid(&self, pseudo: &PseudoHeader) -> Option<bool> {
         let bytes = self.segment.complete()?;
         Some(pseudo.with_length(bytes.len()).bytes(bytes).finish() == 0)
     }
 
-    /// Bytes of the header with its options.
+    /// The length of the header with its options, in bytes.
     #[inline]
     pub fn header_bytes(&self) -> usize {
         self.header_bytes
     }
 
-    /// The options, one by one.
+    /// An iterator over the options.
     #[inline]
     pub fn options(&self) -> TcpOptions<'a> {
         let options = self.header_bytes - HEADER_BYTES;
@@ -133,7 +134,7 @@ impl<'a> TcpPacket<'a> {
         ))
     }
 
-    /// Bytes of data, captured or not.
+    /// The length of the data in bytes, captured or not.
     #[inline]
     pub fn payload_length(&self) -> usize {
         self.segment.length() - self.header_bytes
@@ -149,7 +150,7 @@ impl<'a> TcpPacket<'a> {
     /// The header as a value. Unknown options are left out.
     ///
     /// # Errors
-    /// If the options were cut off, or the length of one does not fit.
+    /// [`ParseError`] if the options were cut off, or an option's length is not valid.
     #[inline]
     pub fn header(&self) -> Result<TcpHeader, ParseError> {
         Ok(TcpHeader {
@@ -166,22 +167,22 @@ impl<'a> TcpPacket<'a> {
     }
 }
 
-/// The header as a value. The data offset and the checksum follow from what is written.
+/// A TCP header as a value. `emit` computes the data offset and the checksum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpHeader {
     /// The sender's port.
     pub source_port: u16,
     /// The receiver's port.
     pub destination_port: u16,
-    /// Sequence number of the first byte (of the SYN, where set).
+    /// The sequence number of the first byte of data, or of the SYN if it is set.
     pub seq: u32,
-    /// Next byte that the sender of this segment expects.
+    /// The acknowledgement number: the next byte that the sender of this segment expects.
     pub ack: u32,
     /// The control bits.
     pub flags: Flags,
     /// The AE bit of accurate ECN.
     pub accurate_ecn: bool,
-    /// The receive window as on the wire.
+    /// The window field: the receive window in bytes, shifted right by the window scale.
     pub window: u16,
     /// The urgent pointer.
     pub urgent_pointer: u16,
@@ -190,19 +191,19 @@ pub struct TcpHeader {
 }
 
 impl TcpHeader {
-    /// Bytes of the header with its options.
+    /// The length of the header with its options, in bytes.
     ///
     /// # Errors
-    /// If the options are more than the 40 bytes that a header has room for.
+    /// [`EmitError`] if the options take more than the 40 bytes that a header has room for.
     pub fn bytes(&self) -> Result<usize, EmitError> {
         Ok(HEADER_BYTES + self.options.bytes()?)
     }
 
-    /// Writes the header of a segment with this payload, and returns how many bytes the header has. The
-    /// payload itself is not written.
+    /// Writes the header of a segment with this payload; returns the length of the header in bytes. The payload itself
+    /// is not written.
     ///
     /// # Errors
-    /// If the buffer is too short, or the options or the payload are longer than a segment can have.
+    /// [`EmitError`] if the buffer is too short, or the options or the payload are longer than a segment allows.
     pub fn emit(
         &self,
         pseudo: &PseudoHeader,

@@ -1,4 +1,4 @@
-//! The options of TCP: read one by one ([`TcpOptions`]), or as a value that can be written
+//! The options of TCP: an iterator that reads them one by one ([`TcpOptions`]), and a value that can be written
 //! ([`OptionSet`]).
 
 use fairport_tcp::{SackBlock, Timestamps};
@@ -6,9 +6,9 @@ use fairport_tcp::{SackBlock, Timestamps};
 use crate::captured::Captured;
 use crate::error::{EmitError, Fault, Layer, ParseError, check_range};
 
-/// The most bytes of options that the data offset leaves room for.
+/// The largest length of the options, in bytes, that the data offset can express.
 pub const BYTES_MAX: usize = 40;
-/// The most SACK blocks that fit (RFC 2018 3).
+/// The largest number of SACK blocks (RFC 2018 3).
 pub const SACKS_MAX: usize = 4;
 
 const END: u8 = 0;
@@ -19,26 +19,27 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 const FAST_OPEN: u8 = 34;
-/// Shared by experiments (RFC 6994), which begin with a number of their own: Fast Open's was this one.
+/// The kind that experiments share (RFC 6994). Each begins with an identifier of its own, Fast Open with
+/// `FAST_OPEN_EXPERIMENT`.
 const EXPERIMENT: u8 = 254;
 const FAST_OPEN_EXPERIMENT: [u8; 2] = [0xf9, 0x89];
 
-/// One option, as it is in the segment.
+/// One option as it is in the segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TcpOption<'a> {
-    /// The largest segment that the sender takes (RFC 9293 3.7.1).
+    /// The maximum segment size that the sender of the option accepts (RFC 9293 3.7.1).
     Mss(u16),
-    /// Bits by which windows are shifted (RFC 7323 2).
+    /// The number of bits by which windows are shifted (RFC 7323 2).
     WindowScale(u8),
-    /// SACK blocks are understood (RFC 2018 2).
+    /// The sender of the option accepts SACK blocks (RFC 2018 2).
     SackPermitted,
     /// SACK blocks (RFC 2018 3).
     Sack(SackList),
     /// Timestamps (RFC 7323 3).
     Timestamps(Timestamps),
-    /// A cookie of Fast Open, or, if it is empty, the request for one (RFC 7413 4.1.1).
+    /// A Fast Open cookie, or the request for one if it is empty (RFC 7413 4.1.1).
     FastOpen(FastOpenCookie),
-    /// Any other kind, or a known kind with a length that it cannot have, which hosts skip.
+    /// An unknown kind, or a known kind with a length that is not valid for it. Hosts skip both.
     Unknown {
         /// The kind.
         kind: u8,
@@ -77,7 +78,7 @@ fn timestamps(data: &[u8]) -> Option<Timestamps> {
     })
 }
 
-/// Up to four SACK blocks in their order on the wire.
+/// Up to four SACK blocks, in their order on the wire.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct SackList {
     blocks: [SackBlock; SACKS_MAX],
@@ -85,7 +86,7 @@ pub struct SackList {
 }
 
 impl SackList {
-    /// These blocks; None if there are more than four.
+    /// A list of these blocks, or None if there are more than four.
     pub fn new(blocks: &[SackBlock]) -> Option<Self> {
         let mut list = Self::default();
         list.blocks.get_mut(..blocks.len())?.copy_from_slice(blocks);
@@ -93,7 +94,7 @@ impl SackList {
         Some(list)
     }
 
-    /// Reads blocks; None if the bytes are no blocks.
+    /// Reads a list of blocks, or None if `data` has no valid length.
     #[inline]
     fn read(data: &[u8]) -> Option<Self> {
         let (blocks, rest) = data.as_chunks::<8>();
@@ -124,7 +125,7 @@ impl std::fmt::Debug for SackList {
     }
 }
 
-/// A cookie of Fast Open: 4 to 16 bytes, or none in the request for one (RFC 7413 4.1.1).
+/// A Fast Open cookie of 4 to 16 bytes, or an empty one: the request for a cookie (RFC 7413 4.1.1).
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct FastOpenCookie {
     bytes: [u8; Self::BYTES_MAX],
@@ -132,10 +133,10 @@ pub struct FastOpenCookie {
 }
 
 impl FastOpenCookie {
-    /// The longest cookie.
+    /// Length of the longest cookie, in bytes.
     pub const BYTES_MAX: usize = 16;
 
-    /// None if no cookie has this length.
+    /// A cookie of these bytes, or None if their number is not valid.
     pub fn new(cookie: &[u8]) -> Option<Self> {
         if !matches!(cookie.len(), 0 | 4..=Self::BYTES_MAX) {
             return None;
@@ -146,7 +147,7 @@ impl FastOpenCookie {
         Some(new)
     }
 
-    /// The cookie's bytes.
+    /// The bytes of the cookie.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length).min(Self::BYTES_MAX)]
     }
@@ -158,8 +159,8 @@ impl std::fmt::Debug for FastOpenCookie {
     }
 }
 
-/// The options of a segment, one by one, without padding. Ends after the first error: what follows
-/// an option whose length is wrong cannot be found.
+/// An iterator over the options of a segment, without padding. It ends after the first error, because an option whose
+/// length is wrong hides where the next one begins.
 #[derive(Clone, Debug)]
 pub struct TcpOptions<'a> {
     rest: Captured<'a>,
@@ -182,7 +183,8 @@ impl<'a> TcpOptions<'a> {
                 ([END], _) => return Ok(None),
                 ([NOP], rest) => self.rest = rest,
                 ([kind], rest) => {
-                    // a last byte that should be followed by its length is one that was never there
+                    // the last byte of the options is a kind whose length byte is missing: the length is wrong, not cut
+                    // off
                     let bad_length = |error: ParseError| match error {
                         ParseError::Malformed { .. } => Fault::OptionLength.at(LAYER),
                         cut @ ParseError::Truncated { .. } => cut,
@@ -213,29 +215,28 @@ impl<'a> Iterator for TcpOptions<'a> {
     }
 }
 
-/// The options that this crate knows, as a value. Of an option that a segment has twice, the last is meant,
-/// as hosts read it.
+/// The options that this crate knows, as a value. If a segment has an option twice, the last one counts, as on hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OptionSet {
-    /// The largest segment that the sender takes.
+    /// The maximum segment size that the sender accepts.
     pub mss: Option<u16>,
-    /// Bits by which windows are shifted.
+    /// The number of bits by which windows are shifted.
     pub window_scale: Option<u8>,
-    /// Whether SACK blocks are understood.
+    /// Whether the sender accepts SACK blocks.
     pub sack_permitted: bool,
     /// Timestamps.
     pub timestamps: Option<Timestamps>,
     /// SACK blocks.
     pub sacks: SackList,
-    /// A cookie of Fast Open, or the request for one.
+    /// A Fast Open cookie, or the request for one.
     pub fast_open: Option<FastOpenCookie>,
 }
 
 impl OptionSet {
-    /// Reads all options. Unknown ones are skipped.
+    /// Reads all options. Unknown options are skipped.
     ///
     /// # Errors
-    /// If they were cut off, or the length of one does not fit.
+    /// [`ParseError`] if the options were cut off, or an option's length is not valid.
     #[inline]
     pub fn read(options: TcpOptions<'_>) -> Result<Self, ParseError> {
         let mut set = Self::default();
@@ -253,17 +254,17 @@ impl OptionSet {
         Ok(set)
     }
 
-    /// Bytes of the options in the header, with padding.
+    /// The length of the options in the header with padding, in bytes.
     ///
     /// # Errors
-    /// If they are more than the 40 bytes that a header has room for.
+    /// [`EmitError`] if they take more than the 40 bytes that a header has room for.
     pub fn bytes(&self) -> Result<usize, EmitError> {
         let mut writer = Writer::new(self);
         writer.write(self)?;
         Ok(writer.at)
     }
 
-    /// Writes the options into `out`, and returns how many bytes they take.
+    /// Writes the options into `out`; returns their length in bytes.
     pub(crate) fn emit(&self, out: &mut [u8]) -> Result<usize, EmitError> {
         let mut writer = Writer::new(self);
         writer.write(self)?;
@@ -274,7 +275,7 @@ impl OptionSet {
         Ok(needed)
     }
 
-    /// Bytes of kind, length and data, without padding.
+    /// The length of the options without padding, in bytes: kind, length and data.
     fn packed_bytes(&self) -> usize {
         let sacks = self.sacks.blocks().len();
         let fixed = [
@@ -291,7 +292,7 @@ impl OptionSet {
         fixed + self.fast_open.map_or(0, |cookie| 2 + cookie.bytes().len())
     }
 
-    /// Bytes with each option padded to a multiple of four, as [`Writer`] lays them out.
+    /// The length of the options in bytes if [`Writer`] aligns each of them to four bytes.
     fn aligned_bytes(&self) -> usize {
         let sacks = self.sacks.blocks().len();
         let fixed = [
@@ -310,9 +311,9 @@ impl OptionSet {
     }
 }
 
-/// Lays options out. Each is padded to four bytes, as Linux sends them (`tcp_options_write`), and SACK
-/// permitted takes the place of the padding of the timestamps. If that leaves no room for all, they
-/// follow each other without padding.
+/// Writes options one after another. Each is padded to four bytes, as Linux does (`tcp_options_write`), and SACK
+/// permitted takes the place of the timestamps' padding. If the padded options are longer than [`BYTES_MAX`], they are
+/// written without padding.
 struct Writer {
     bytes: [u8; BYTES_MAX],
     at: usize,
@@ -360,7 +361,7 @@ impl Writer {
         if let Some(cookie) = set.fast_open {
             self.option(FAST_OPEN, &[cookie.bytes()]);
         }
-        // the header is a multiple of four, and what pads its end is not looked at
+        // the header's length is a multiple of four, and receivers do not look at the padding at its end
         let used = self.at;
         self.at = used.next_multiple_of(4);
         if self.at > used {
@@ -369,7 +370,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Pads until the place is `place` modulo 4.
+    /// Pads until the position is `place` modulo 4, if options are aligned.
     fn align(&mut self, place: usize) {
         if self.aligned {
             while self.at % 4 != place {

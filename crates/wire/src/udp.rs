@@ -5,7 +5,7 @@ use crate::checksum::PseudoHeader;
 use crate::error::{EmitError, Fault, Layer, ParseError, check_range, room};
 use crate::payload::Payload;
 
-/// Bytes of the header.
+/// Length of the header, in bytes.
 pub const HEADER_BYTES: usize = 8;
 /// UDP's protocol number.
 pub const PROTOCOL: u8 = 17;
@@ -18,20 +18,20 @@ pub struct UdpDatagram<'a> {
 }
 
 impl<'a> UdpDatagram<'a> {
-    /// Reads the header of a whole datagram. Bytes beyond its length field are left out. A length of zero
-    /// means all bytes (RFC 2675 4).
+    /// Reads the header of a whole datagram. Bytes beyond its length field are left out. A length of zero means all
+    /// bytes (RFC 2675 4).
     ///
     /// # Errors
-    /// If it was cut off, or its length contradicts the layer below.
+    /// [`ParseError`] if the header was cut off, or its length contradicts the layer below.
     #[inline]
     pub fn parse(payload: Captured<'a>) -> Result<Self, ParseError> {
         Self::read(payload, false)
     }
 
-    /// Reads the header in a packet's first fragment, which has fewer bytes than the length field says.
+    /// Reads the header in the first fragment of a datagram. The fragment has fewer bytes than the length field says.
     ///
     /// # Errors
-    /// If it was cut off, or its length does not cover the header.
+    /// [`ParseError`] if the header was cut off, or its length does not cover the header.
     pub fn parse_first_fragment(payload: Captured<'a>) -> Result<Self, ParseError> {
         Self::read(payload, true)
     }
@@ -69,20 +69,20 @@ impl<'a> UdpDatagram<'a> {
         self.word(2)
     }
 
-    /// The checksum, as it is in the datagram; 0: none was computed (IPv4 only).
+    /// The checksum as it is in the datagram. Zero means that none was computed (IPv4 only).
     #[inline]
     pub fn checksum(&self) -> u16 {
         self.word(6)
     }
 
-    /// Whether the checksum is right or absent; None if the datagram was not captured whole.
+    /// Whether the checksum is right or absent, or None if the datagram was not captured whole.
     pub fn is_checksum_valid(&self, pseudo: &PseudoHeader) -> Option<bool> {
         let bytes = self.datagram.complete()?;
         let sum = pseudo.with_length(bytes.len()).bytes(bytes).finish();
         Some(self.checksum() == 0 || sum == 0)
     }
 
-    /// The data; of a first fragment, its part.
+    /// The data, or the part of it that the first fragment carries.
     #[inline]
     pub fn payload(&self) -> Captured<'a> {
         let length = self.datagram.length() - HEADER_BYTES;
@@ -98,7 +98,7 @@ impl<'a> UdpDatagram<'a> {
     }
 }
 
-/// The header as a value. The length and the checksum follow from what is written.
+/// A UDP header as a value. `emit` computes the length and the checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpHeader {
     /// The sender's port.
@@ -108,11 +108,11 @@ pub struct UdpHeader {
 }
 
 impl UdpHeader {
-    /// Writes the header of a datagram with this payload, and returns how many bytes the header has. The
-    /// payload itself is not written.
+    /// Writes the header of a datagram with this payload; returns the length of the header in bytes. The payload itself
+    /// is not written.
     ///
     /// # Errors
-    /// If the buffer is too short, or the payload is longer than a datagram can be.
+    /// [`EmitError`] if the buffer is too short, or the payload is longer than a datagram can be.
     pub fn emit(
         &self,
         pseudo: &PseudoHeader,
@@ -143,8 +143,8 @@ mod tests {
 
     use super::*;
 
-    /// 10.0.0.1:7 to 10.0.0.2:9 with "Hi!": 0a00+0001+0a00+0002+0011+000b + 0007+0009+000b + 4869+2100
-    /// = 7da3, its complement 825c.
+    /// 10.0.0.1:7 to 10.0.0.2:9 with "Hi!". The sum is 0a00+0001+0a00+0002+0011+000b + 0007+0009+000b + 4869+2100 =
+    /// 7da3, and its complement 825c.
     const DATAGRAM: [u8; 11] = [0, 7, 0, 9, 0, 11, 0x82, 0x5c, b'H', b'i', b'!'];
 
     fn pseudo() -> PseudoHeader {

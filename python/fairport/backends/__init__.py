@@ -20,7 +20,7 @@ _MODULES = {
 
 
 def names() -> list[str]:
-    """The backends that there are."""
+    """The names of all backends."""
     return list(_MODULES)
 
 

@@ -1,7 +1,7 @@
-"""From the arrays that the engine returns to the tables of `fairport.tables`.
+"""Turns the arrays that the engine returns into the tables of `fairport.tables`.
 
 The engine numbers hosts, ports, stacks and kinds; the numbers are indices into lists of names. A
-number that does not exist is the largest of its type, and NaN in a column of f64.
+missing number is the largest of its type, or NaN in a column of f64.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import polars as pl
 
 from fairport.tables import SCHEMA, Column, Tables, empty
 
-# The list of names in which a column's numbers are indices, where its own name is not the list's.
+# The list of names into which a column's numbers are indices, if it is not the column's name.
 _LISTS = {
     "src": "host",
     "dst": "host",
@@ -24,11 +24,11 @@ _LISTS = {
     ("decisions", "cause"): "decision_cause",
     ("packets", "fate"): "packet_fate",
 }
-# Columns made of another column's numbers: a stack says its congestion control, too.
+# Columns made from another column's numbers: a stack's number also gives its congestion control.
 _SOURCES = {"workload": "traffic", "congestion_control": "stack"}
 
-# Polars imports NumPy when it first sees an array, and fails if two threads see their first at the
-# same time. Runs end in threads.
+# Polars imports NumPy when it first sees an array. That fails if it happens in two threads at the
+# same time, and runs end in threads.
 pl.Series(np.empty(0))
 
 
@@ -57,12 +57,12 @@ def from_core(
 
 
 def source(column: Column) -> str:
-    """What the engine calls the column that this one is made of."""
+    """The engine's name for the column from which this one is made."""
     return _SOURCES.get(column.name, column.name)
 
 
 def _congestion_control(stack: Mapping[str, Any]) -> str:
-    """What the stack says, or else what its preset does."""
+    """The stack's own value, or else its preset's."""
     own = stack["overrides"].get("congestion_control")
     if own is None:
         from fairport import _core
@@ -104,5 +104,6 @@ def _numbers(column: Column, values: np.ndarray) -> pl.Series:
         missing = values == np.iinfo(values.dtype).max
     else:
         return series
-    # Most columns lack nothing. To ask polars costs ten times as much in the small tables of a run.
+    # Most columns have no nulls. In a run's small tables, asking polars would cost ten times as
+    # much.
     return series.set(pl.Series(missing), None) if missing.any() else series

@@ -7,7 +7,7 @@ import os
 from fairport.backends import memory
 
 _MOST = 64
-"""More regions than that no network is cut into: each has fewer packets than it is worth."""
+"""No network is cut into more regions, because each would have too few packets to be worth it."""
 
 
 def cores() -> int:
@@ -19,9 +19,9 @@ def cores() -> int:
 
 
 def that_fit(threads: int, needed_bytes: int) -> int:
-    """Of so many threads those for which there is memory: each has tables of all flows and ports.
+    """As many of these threads as memory allows: each has tables of all flows and ports.
 
-    `needed_bytes` is what the run needs with one.
+    `needed_bytes` is what the run needs with one thread.
     """
     threads = min(threads, _MOST)
     available = memory.available_bytes()

@@ -1,4 +1,4 @@
-"""From a scenario to the job that the core takes, for every backend that moves packets."""
+"""Makes the core's job from a scenario, for every backend that moves packets."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def job_of(scenario: Scenario) -> Job:
 
 
 def refused(scenario: Scenario, job: Job | None, error: _core.JobError) -> ScenarioError:
-    """What the core refuses, as an error of the scenario's file."""
+    """Turns the core's refusal of a job into an error about the scenario's file."""
     return refusal(scenario, job, error.field, error.value, error.problem, error.remedy)
 
 
 def key(backend: str, job: Job, besides: str = "") -> str:
-    """What decides a run besides the seed: the backend, and a hash of the job and of `besides`."""
+    """The key of a run without its seed: the backend, and a hash of the job and of `besides`."""
     document = {key: value for key, value in job.document.items() if key != "seed"}
     content = json.dumps(document, sort_keys=True).encode() + besides.encode()
     return f"{backend}-{hashlib.blake2b(content, digest_size=16).hexdigest()}"

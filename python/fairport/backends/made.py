@@ -1,4 +1,4 @@
-"""What a run recorded becomes a Result: the summary, and the manifest that says how it was made."""
+"""Makes a Result of a run's record: the summary, and the manifest that says how it was made."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def result(backend: Backend, prepared: Prepared, recorded: Recorded) -> Result:
         summary["spread"] = known_spread.sentence(prepared.key)
     summary["caveats"] = loads.caveats(summary)
     if recorded.health:
-        # a backend in real time says how well it kept its times, and whether that was enough
+        # a backend in real time reports how late it was, and whether the run is valid
         summary |= {"health": dict(recorded.health), "faults": list(recorded.faults)}
     manifest = {
         "schema_version": metrics.SCHEMA_VERSION,
@@ -52,7 +52,7 @@ def result(backend: Backend, prepared: Prepared, recorded: Recorded) -> Result:
         "backend": backend.name,
         "run_id": run_id(scenario),
         "seed": scenario.seed,
-        # by which the store of runs finds it
+        # the store of runs finds the run by it
         "key": prepared.key if prepared.is_kept else None,
         "fingerprint": recorded.fingerprint,
         "started": recorded.started.isoformat(timespec="seconds"),
@@ -100,7 +100,7 @@ def _of_its_loads(scenario: Scenario, recorded: Recorded) -> dict[str, Any]:
 
 
 def _load(traffic: Traffic) -> loads.Load:
-    """What the summary has to know of a [[traffic]]."""
+    """What the summary must know about a [[traffic]]."""
     if not isinstance(traffic, Incast):
         return loads.Load(traffic.kind)
     return loads.Load(
@@ -112,12 +112,14 @@ def _load(traffic: Traffic) -> loads.Load:
     )
 
 
-def _rto_min_s(scenario: Scenario) -> float:
-    """The largest minimum RTO that the scenario gives to any sender."""
-    preset = _core.preset(scenario.tcp.stack or DEFAULT_STACK)
-    known = [float(preset["rto_min_ps"]) / 1e12]
-    if scenario.tcp.rto_min is not None:
-        known = [scenario.tcp.rto_min.seconds]
-    special = [*scenario.host_tcp, *(one.tcp for one in scenario.traffic if one.tcp)]
-    known += [one.rto_min.seconds for one in special if one.rto_min is not None]
+def _rto_min_s(scenario: Scenario) -> float | None:
+    """The largest minimum RTO that the scenario gives to any sender; None where all is UDP."""
+    if all(one.kind == "udp" for one in scenario.traffic):
+        return None
+    tcp = scenario.tcp
+    known = []
+    for layer in (tcp, *scenario.host_tcp, *(one.tcp for one in scenario.traffic if one.tcp)):
+        given = layer.rto_min or tcp.rto_min
+        preset = _core.preset(layer.stack or tcp.stack or DEFAULT_STACK)
+        known.append(given.seconds if given else float(preset["rto_min_ps"]) / 1e12)
     return max(known)

@@ -22,7 +22,7 @@ def require(needed_bytes: int, what: str) -> None:
 
 
 def available_bytes() -> int | None:
-    """Memory that this process may still take; None where the system does not say."""
+    """Memory that this process may still take; None if the system does not say."""
     limits = [limit for limit in (_of_the_machine(), _of_the_control_group()) if limit is not None]
     return min(limits, default=None)
 

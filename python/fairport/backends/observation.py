@@ -1,4 +1,4 @@
-"""The ports of an observation by their own names, for every backend that has the network's."""
+"""The ports of an observation by their own names, for every backend that knows the network."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from fairport.errors import InputError, did_you_mean
 
 
 def named(observation: Observation, ports: Sequence[str], busiest: str) -> Observation:
-    """The same with each port once and by its own name.
+    """The same observation, with each port once and by its own name.
 
-    `ports` are those of the network, `busiest` the one that data of most flows passes. Raises
-    InputError for a port that is not there.
+    `ports` are those of the network, `busiest` is the one through which the data of most flows
+    pass. Raises InputError for a port that does not exist.
     """
     return replace(
         observation,
@@ -46,9 +46,9 @@ def _named(
 
 
 def capture_files(port: str) -> tuple[str, str]:
-    """Names of the captures of what arrives for a port and of what leaves it.
+    """Names of the two captures of a port: arriving and leaving packets.
 
-    A colon is not allowed in a file's name everywhere.
+    Some systems allow no colon in a file's name.
     """
     stem = re.sub(r"[^\w.-]", "-", port)
     return f"{stem}.ingress.pcapng", f"{stem}.egress.pcapng"
@@ -57,7 +57,7 @@ def capture_files(port: str) -> tuple[str, str]:
 def capture_paths(
     wanted: Observation, number: Mapping[str, int], seed: int
 ) -> list[tuple[int, Path, Path]]:
-    """The captured ports by their numbers, with the files of what arrives and of what leaves."""
+    """The captured ports by number, with the files for arriving and for leaving packets."""
     if not wanted.captures or wanted.folder is None:
         return []
     folder = wanted.folder(seed).absolute()

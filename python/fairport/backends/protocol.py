@@ -14,11 +14,11 @@ A run goes through three steps, each with one duty:
 
 - `Backend.prepare(scenario, seed)` checks everything that can be checked without running: it raises
   ScenarioError for a scenario that this backend cannot run, with the field of the scenario's file.
-  It leaves nothing behind on the machine (no namespaces, no files), because a prepared run is not
-  always run.
+  It leaves nothing behind on the machine (no namespaces, no files), because not every prepared run
+  is run.
 - `Prepared.estimate` and `Prepared.key` describe the run. A study asks for them for every scenario
   before its first run, so nothing large is built for them.
-- `Prepared.run(progress)` runs it once and returns what it recorded. It cleans up after itself also
+- `Prepared.run(progress)` runs it once and returns what it recorded. It cleans up after itself even
   when it raises. `progress` may raise KeyboardInterrupt: then the run ends at once.
 
 Columns that a backend cannot know are null; `fairport.tables` says which columns may be.
@@ -39,23 +39,23 @@ if TYPE_CHECKING:
     from fairport.tables import Tables
 
 Progress = Callable[[int, float, int], None]
-"""Called several times per second of a run with its seed, the simulated (or measured) seconds and
-the packet-hops so far."""
+"""Called several times per second during a run, with its seed, the simulated (or measured) seconds
+and the packet-hops so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run is going to need, before it starts."""
+    """What a run will need, estimated before it starts."""
 
     memory_bytes: int
     """Memory of this process at the end of the run."""
     wall_s: float | None
-    """Time that the run takes; None if only the run itself shows it, as in a simulation."""
+    """Time that the run will take; None if it is not known in advance, as in a simulation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a run recorded."""
+    """The record of a run."""
 
     tables: Tables
     """Every table of `fairport.tables.SCHEMA`; one that the backend cannot fill has no rows."""
@@ -70,40 +70,40 @@ class Recorded:
     packet_hops: int
     """Packets times the links that they were sent over."""
     decisions_left_out: int = 0
-    """Decisions of TCP that the table `decisions` had no room for: the last ones."""
+    """Number of TCP decisions for which the table `decisions` had no room: the last ones."""
     events: int | None = None
     """Events of an event-driven engine; None for other backends."""
     valid: bool = True
-    """False when the run happened and its numbers must not be used (an overloaded host)."""
+    """False if the run took place but its numbers must not be used (an overloaded host)."""
     faults: Sequence[str] = ()
     """Why it is not valid, one sentence each."""
     health: Mapping[str, float] = field(default_factory=dict)
-    """What a backend in real time measured of itself, by name with unit."""
+    """What a backend in real time measured about itself, by names that end in a unit."""
 
 
 BOTTLENECK = "bottleneck"
-"""Name for the port that data of most flows passes."""
+"""Name for the port through which the data of most flows pass."""
 EVERY_PORT = "*"
 """Name for all ports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a run keeps of single packets, besides its tables. It changes nothing in the run.
+    """What a run keeps of single packets, besides its tables. It does not change the run.
 
     Ports are named as in the tables; BOTTLENECK and EVERY_PORT are names, too.
     """
 
     captures: Sequence[str] = ()
-    """Ports whose packets are written as captures (pcapng), what arrives and what leaves."""
+    """Ports whose arriving and leaving packets are written as captures (pcapng)."""
     snap_bytes: int = 0
-    """Bytes of each frame in the captures, where that is more than its headers."""
+    """Bytes of each frame in the captures, if more than its headers."""
     folder: Callable[[int], Path] | None = None
-    """The folder for the captures of the run with this seed, which is there. None: none."""
+    """The existing folder for the captures of the run with this seed. None: no captures."""
     packets: Sequence[str] = ()
-    """Ports of whose packets the table `packets` has a row each."""
+    """Ports for which the table `packets` has one row per packet."""
     window_s: tuple[float, float] = (0.0, math.inf)
-    """Only packets that arrive within these times have a row."""
+    """Only packets that arrive between these times have a row."""
 
 
 class Prepared(Protocol):
@@ -115,31 +115,32 @@ class Prepared(Protocol):
 
     @property
     def key(self) -> str:
-        """What decides the run's result besides the seed and the version of the program.
+        """The key of all that decides the result, except the seed and the version.
 
         The store of runs finds a result by it, and it is the name of a folder: the backend's name,
-        `-`, a hash of 32 hexadecimal digits, and what else decides there (letters, digits and
-        `-._+`, such as a kernel's release). The scenario's name and comments are not part of it.
+        `-`, a hash of 32 hexadecimal digits, and what else decides on that backend (letters, digits
+        and `-._+`, such as a kernel's release). The scenario's name and comments are not part of
+        it.
         """
 
     @property
     def is_kept(self) -> bool:
         """Whether the store of runs may keep the result.
 
-        False where more than the key decides it: code of the user's own.
+        False if more than the key decides it, such as the user's own code.
         """
 
     @property
     def estimate(self) -> Estimate:
-        """What the run is going to need."""
+        """What the run will need."""
 
     def run(self, progress: Progress | None = None, *, threads: int = 1) -> Recorded:
-        """Runs it, once. It may use so many threads, where that is faster and changes nothing."""
+        """Runs it, once. It may use up to `threads` threads, if that changes no result."""
 
     def observing(self, observation: Observation) -> Prepared:
-        """The same run, which keeps single packets.
+        """The same run, which also keeps single packets.
 
-        Raises InputError for a port that is not there, or if the backend cannot do that.
+        Raises InputError for a port that does not exist, or if the backend cannot keep packets.
         """
 
 
@@ -148,11 +149,11 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """As `--backend` and the manifest write it."""
+        """The name for `--backend` and in the manifest."""
 
     @property
     def is_real_time(self) -> bool:
-        """Whether a run takes the machine's time: runs come one at a time, and may be invalid."""
+        """Whether runs take place in real time: then they run one at a time, and may be invalid."""
 
     def prepare(self, scenario: Scenario, seed: int) -> Prepared:
         """Checks a scenario with this seed. Raises ScenarioError."""

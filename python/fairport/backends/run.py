@@ -1,8 +1,8 @@
-"""Running scenarios on any backend: what it recorded becomes a Result."""
+"""Runs scenarios on any backend, and makes a Result of what it recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping
 from concurrent.futures import Future
 from itertools import chain
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fairport import backends
 from fairport.backends import cores, memory
 from fairport.backends.protocol import Backend, Observation, Prepared, Progress
+from fairport.errors import InputError
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.result import Result
 from fairport.scenario import Scenario, load
@@ -32,13 +33,10 @@ def run(
 ) -> Result:
     """Runs a scenario once. `seed` replaces the scenario's seed.
 
-    A long simulation of a busy network uses up to `threads` cores, by default all that there are.
-    The result is the same.
-
-    `observation` keeps single packets, as captures or in the table `packets`.
-
-    `disciplines` and `congestion_controls` are classes of your own, by the names that the scenario
-    calls them (docs/extending.md). Where one raises an exception, CustomError is raised with the
+    A long simulation of a busy network uses up to `threads` cores, by default all of the machine's.
+    The result is the same. `observation` keeps single packets, as captures or in the table
+    `packets`. `disciplines` and `congestion_controls` are your own classes, by their names in the
+    scenario (docs/extending.md). If one raises an exception, CustomError is raised with the
     exception as its cause.
 
     Raises InputError for an unknown backend, ScenarioError for a scenario that cannot be run,
@@ -57,7 +55,7 @@ def run(
 
 def run_many(
     scenario: str | Path | Mapping[str, Any] | Scenario,
-    seeds: Sequence[int],
+    seeds: Iterable[int],
     *,
     backend: str = backends.DEFAULT,
     jobs: int = 1,
@@ -69,12 +67,17 @@ def run_many(
     """Runs a scenario with each of the seeds, `jobs` at a time; in real time one at a time.
 
     A simulation uses up to `threads` cores. Yields the results in the order of the seeds. A run
-    that is not valid (`summary["valid"]`) is yielded, too, and then made again with its seed, up to
+    that is not valid (`summary["valid"]`) is yielded, too, and then repeated with its seed, up to
     `retries` times over all seeds. Raises as `run` does, before the first run. Close the generator
     to stop the runs that are under way.
     """
     scenario = load(scenario)
     chosen = backends.get(backend)
+    seeds = list(seeds)
+    if not seeds:
+        raise InputError("is empty", field="seeds", remedy="give a seed, such as [1]")
+    if jobs < 1:
+        raise InputError("is too small", field="jobs", value=jobs, remedy="give 1 or more")
     jobs = 1 if chosen.is_real_time else min(jobs, len(seeds))
     first = _prepared(chosen, scenario, seeds[0], observation)
     needed = first.estimate.memory_bytes * jobs
@@ -90,9 +93,9 @@ def run_many(
 def run_prepared(
     backend: Backend, prepared: Prepared, progress: Progress | None, threads: int = 1
 ) -> Result:
-    """Runs what the backend prepared, on `threads` cores at most, without a check of memory."""
+    """Runs a prepared run on up to `threads` cores, without a check of memory."""
     recorded = prepared.run(progress, threads=threads)
-    # What computes the numbers takes a while to import, and the run needs none of it.
+    # The modules that compute the numbers take a while to import, and the run does not need them.
     from fairport.backends import made
 
     return made.result(backend, prepared, recorded)

@@ -18,9 +18,9 @@ from fairport.scenario.lower import Job
 
 NAME = "simulation"
 
-# A row of the table `packets`: in the engine, in a vector that doubles as it grows, and as columns.
+# Memory of a row of `packets`: in the engine, in a vector that doubles as it grows, and as columns.
 _PACKET_ROW_BYTES = 3 * 46
-# More than any run of TCP has shown: the engine's estimate of drops says the same.
+# More than in any run of TCP so far; the engine's estimate of drops uses the same number.
 _DROPPED = 0.1
 
 
@@ -35,13 +35,13 @@ class PreparedSimulation:
 
     @property
     def key(self) -> str:
-        """Hash of the job without its seed, and of which classes of the user's own it runs."""
+        """Hash of the job without its seed, and of the names of the user's own classes."""
         user_code = "" if self.is_kept else repr(self.scenario.user_code)
         return key(NAME, self.job, user_code)
 
     @property
     def is_kept(self) -> bool:
-        """Not where code of the user's own decides the result: it may change between two runs."""
+        """False if the user's own code decides the result: it may change between two runs."""
         controls = [stack["overrides"].get("congestion_control", "") for stack in self.job.stacks]
         return self.job.document["queue"]["kind"] != "custom" and not any(
             control.startswith("custom:") for control in controls
@@ -49,12 +49,12 @@ class PreparedSimulation:
 
     @property
     def estimate(self) -> Estimate:
-        """Memory by the engine's own rule. The time depends on what happens in the run."""
+        """Memory by the engine's own rule. The time is not known in advance."""
         needed = self.simulation.memory_bytes + self._packet_rows() * _PACKET_ROW_BYTES
         return Estimate(memory_bytes=needed, wall_s=None)
 
     def _packet_rows(self) -> int:
-        """Rows of the table `packets`, at most: what a busy line carries, and drops besides."""
+        """Most rows of the table `packets`: the packets that a busy line carries, and drops."""
         wanted = self.observation
         if wanted is None:
             return 0
@@ -64,7 +64,7 @@ class PreparedSimulation:
         return int(len(wanted.packets) * span_s / packet_s * (1 + _DROPPED))
 
     def run(self, progress: Progress | None = None, *, threads: int = 1) -> Recorded:
-        """Runs the simulation, on `threads` cores at most. A second call raises."""
+        """Runs the simulation on up to `threads` cores. A second call raises."""
         seed = self.scenario.seed
 
         def report(simulated_s: float, packet_hops: int) -> None:
@@ -75,7 +75,7 @@ class PreparedSimulation:
         begin = time.perf_counter()
         raw = self.simulation.run(report, self._observation(), threads)
         wall_s = time.perf_counter() - begin
-        # imported meanwhile by a caller in a hurry
+        # a caller may import it during the run, to save time
         from fairport.backends import columns
 
         return Recorded(
@@ -104,7 +104,7 @@ class PreparedSimulation:
         return replace(self, observation=found)
 
     def _observation(self) -> dict[str, Any] | None:
-        """What the engine is asked to keep of single packets."""
+        """Tells the engine what to keep of single packets."""
         wanted = self.observation
         if wanted is None:
             return None

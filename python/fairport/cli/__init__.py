@@ -1,6 +1,6 @@
 """The command line: one file per command, without logic.
 
-What a command needs is imported when it runs, so that `fairport --help` stays quick.
+A command's modules are imported when it runs, so that `fairport --help` stays quick.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import sys
 from contextlib import suppress
 from types import FrameType
 
-INTERRUPTED = 130
+from fairport.cli.statuses import INTERRUPTED
 
-# Modules and tables are many objects that all stay. Python would look through them for garbage
-# every 700 new ones, which is a tenth of the time of a short run.
+# Modules and tables are many objects, all of which stay in use. Python would search them for
+# garbage after every 700 new ones, which takes a tenth of the time of a short run.
 COLLECT_EVERY = 300_000
 
 
@@ -28,11 +28,12 @@ def main() -> None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # a terminal or a pipe that takes ASCII only gets \xb1 for a character that it lacks
+            # a terminal or a pipe that takes only ASCII gets \xb1 instead of a character that it
+            # lacks
             stream.reconfigure(errors="backslashreplace")
-    # pictures are files here, whatever the user's notebooks draw on
+    # pictures are files here, whatever backend the user's notebooks use
     os.environ["MPLBACKEND"] = "agg"
-    # we have none; to look for plugins, pydantic reads what every installed package says of itself
+    # we have no plugins; to look for some, pydantic reads the metadata of every installed package
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     received = [signal.SIGINT]
 
@@ -40,7 +41,7 @@ def main() -> None:
         received.append(signal.Signals(number))
         raise KeyboardInterrupt
 
-    # A job that is ended or a terminal that is closed leaves nothing half written either.
+    # If the job is ended or the terminal is closed, nothing is left half written either.
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
@@ -59,7 +60,7 @@ def main() -> None:
     if status == INTERRUPTED:
         status = 128 + received[-1]  # as shells report it: 130 for Ctrl-C
     atexit._run_exitfuncs()  # ends the worker processes
-    # Folders and the terminal are as they were. The interpreter's own clean-up takes 0.3 s once
+    # Folders and the terminal are in order here. The interpreter's own clean-up takes 0.3 s once
     # figures have been drawn, and is not needed.
     with suppress(OSError):
         sys.stdout.flush()

@@ -36,7 +36,7 @@ def analyze(
         typer.Option(
             "--egress",
             metavar="[PORT=]FILE",
-            help="A capture of what leaves by an output. May be repeated.",
+            help="A capture of packets that leave by an output. May be repeated.",
         ),
     ] = None,
     hosts: Annotated[
@@ -69,7 +69,7 @@ def analyze(
             "--to",
             metavar="SECONDS",
             min=0,
-            help="End of the measurement, counted likewise.",
+            help="End of the measurement, counted in the same way.",
             show_default=False,
         ),
     ] = None,
@@ -152,7 +152,7 @@ def _sources(captures: list[str], ingress: list[str], egress: list[str]) -> list
 
 
 def _port_and_file(text: str) -> tuple[str | None, str]:
-    """`PORT=FILE` or `FILE`. A file that is there is a file, whatever its name."""
+    """Reads `PORT=FILE` or `FILE`. The name of an existing file is always a file."""
     port, separator, file = text.partition("=")
     if not separator or Path(text).exists():
         return None, text

@@ -18,7 +18,7 @@ _SHARES = ("ratio", "seen on\nboth sides")
 
 
 def warn(summary: Mapping[str, Any]) -> None:
-    """Says on stderr what could not be read."""
+    """Prints on stderr what could not be read."""
     damaged = [file for file in summary["captures"]["files"] if file["damaged_at_byte"] is not None]
     notes = summary["captures"]["notes"]
     for note in notes[: len(damaged)]:

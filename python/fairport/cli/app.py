@@ -82,14 +82,14 @@ def _common(
 
 
 def _program(names: Iterable[str]) -> typer.Typer:
-    """`fairport` with the commands of these names."""
+    """The command `fairport` with only these subcommands."""
     made = typer.Typer(
         name="fairport",
         cls=Commands,
         help="A laboratory for TCP fairness in data-centre networks.",
         no_args_is_help=True,
         add_completion=True,
-        # plain help: rich's takes 80 ms longer to import
+        # plain help, because rich takes 80 ms to import
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -108,9 +108,9 @@ app = _program(_COMMANDS)
 
 
 def program(arguments: Sequence[str]) -> typer.Typer:
-    """What runs a command line: only its command where it begins with one.
+    """The program for a command line: with only its command, if it begins with one.
 
-    To read the options of all commands takes 40 ms.
+    Reading the options of all commands takes 40 ms.
     """
     first = arguments[0] if arguments else ""
     return _program([first]) if first in _COMMANDS else app

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fairport.study.comparison import Column, Comparison
     from fairport.study.metric import ComparedLoad
 
-# In a narrow terminal the later columns of the whole run are left out, the last one first.
+# Columns of the whole run that a narrow terminal has no room for are left out, the last one first.
 _ALWAYS_SHOWN = 3
 _WIDTH_OF_ONE = 11
 _WIDTH_OF_NAMES = 30
@@ -31,12 +31,12 @@ def show(comparison: Comparison, folder: Path | None) -> None:
         console.print(caveat, style="bold")
     for load in comparison.loads:
         columns = [column for column in comparison.columns if column.load == load.label]
-        if columns and load.kind != "bulk":
+        if columns and not load.is_long_lived:
             console.print(f"\n[bold]{load.label}[/bold]{_ranks(load)}")
             console.print(_table(comparison, columns))
     of_the_run = _of_the_run(comparison)
     shown = _that_fit(of_the_run, console.width)
-    if len(comparison.loads) > 1 or comparison.loads[0].kind != "bulk":
+    if len(comparison.loads) > 1 or not comparison.loads[0].is_long_lived:
         console.print("\n[bold]the whole run[/bold]")
     console.print(_table(comparison, shown, needs=True))
     for candidate in comparison.candidates:
@@ -65,7 +65,7 @@ def _ranks(load: ComparedLoad) -> str:
 
 def _of_the_run(comparison: Comparison) -> list[Column]:
     """The columns of the whole run, and of the long-lived flows, which share the line."""
-    long_lived = [load.label for load in comparison.loads if load.kind == "bulk"]
+    long_lived = [load.label for load in comparison.loads if load.is_long_lived]
     return [column for column in comparison.columns if column.load in ("", *long_lived)]
 
 

@@ -13,29 +13,29 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-# What goes into a pipe is read by programs, line by line, so nothing is folded there.
+# Programs read a pipe line by line, so no line is folded there.
 _PIPE_WIDTH = 10_000
 
-# By these variables rich takes any stream for a terminal.
+# If one of these variables is set, rich takes any stream for a terminal.
 _SAY_SO = {"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"}
 
 
 @cache
 def err() -> Console:
-    """For messages and progress."""
+    """The console for messages and progress, on stderr."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
 
 
 def err_is_terminal() -> bool:
-    """Whether stderr is a terminal. Rich, which takes 30 ms to import, is asked if it may be."""
+    """Whether stderr is a terminal. Rich, which takes 30 ms to import, is asked only if needed."""
     may_be = sys.stderr.isatty() or not _SAY_SO.isdisjoint(os.environ)
     return may_be and err().is_terminal
 
 
 def out() -> Console:
-    """For data."""
+    """The console for data, on stdout."""
     from rich.console import Console
 
     console = Console(highlight=False)

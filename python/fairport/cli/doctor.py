@@ -37,7 +37,7 @@ def doctor(
 ) -> None:
     """Check what this machine offers to the Linux backend.
 
-    It names what is missing, and what each lack costs. With --measure-hosts, it measures how long
+    It lists what is missing, and its effect. With --measure-hosts, it measures how long
     hosts on this machine take for their answers and writes a host profile. `host.profile = "FILE"`
     uses that profile in a simulation.
     """

@@ -1,4 +1,4 @@
-"""The examples that `--help` ends with, by command; also in the reference and the man page."""
+"""The examples at the end of `--help`, by command; also in the reference and the man page."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EXAMPLES: dict[str, list[str]] = {
 
 
 def epilog(command: str) -> str | None:
-    """What the help of a command ends with; None if it has no examples."""
+    """The end of a command's help: its examples; None if it has none."""
     lines = EXAMPLES.get(command)
     # \b keeps the lines as they are
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines) if lines else None

@@ -1,4 +1,4 @@
-"""`fairport fixes`: what `compare` can apply."""
+"""`fairport fixes`: the fixes that `compare` can apply."""
 
 from __future__ import annotations
 

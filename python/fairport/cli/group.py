@@ -12,17 +12,15 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from fairport.cli import INTERRUPTED
+from fairport.cli.statuses import BAD_INPUT, INTERRUPTED
 from fairport.errors import InputError, did_you_mean, nearest
 
-BAD_INPUT = 2
-
-# the base of all that click says against a command line; typer exports it under no name
+# the base class of click's errors about a command line; typer does not export it
 _UsageError: Any = typer.BadParameter.__mro__[1]
 
 
 class Group(TyperGroup):
-    """A group of commands. What the command line says wrong is an InputError like any other."""
+    """A group of commands. A mistake on the command line is an InputError like any other."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Finds the command that the arguments begin with."""
@@ -68,7 +66,7 @@ def _one_message() -> Iterator[None]:
     except BrokenPipeError:
         raise  # a reader that has left is no error; typer ends without a message
     except OSError as error:
-        # Named files have errors of their own, so this is one of the streams.
+        # Errors about named files are handled elsewhere, so this is one of the streams.
         print(f"error: {error.filename or 'stdout'}: {error.strerror}", file=sys.stderr)
         raise typer.Exit(BAD_INPUT) from None
     except KeyboardInterrupt as pressed:
@@ -77,7 +75,7 @@ def _one_message() -> Iterator[None]:
 
 
 def _of_usage(error: Any) -> InputError:
-    """What is wrong with a command line, in our words."""
+    """The mistake in a command line, in our words."""
     command = error.ctx.command_path if error.ctx else "fairport"
     remedy = f"see `{command} --help`"
     param = getattr(error, "param", None)
@@ -95,12 +93,14 @@ def _of_usage(error: Any) -> InputError:
     if param is None:
         extra = re.match(r"Got unexpected extra argument\S* \((.*)\)", error.message)
         if extra:
-            return InputError(f"is too much for {command}", value=extra[1], remedy=remedy)
+            return InputError(
+                f"is one argument too many for {command}", value=extra[1], remedy=remedy
+            )
         return InputError(_sentence(error.format_message()), remedy=remedy)
     name = param.opts[0] if param.param_type_name == "option" else param.metavar or param.name
     if type(error).__name__ == "MissingParameter":
         return InputError("is missing", field=name, remedy=remedy)
-    if hasattr(error.__context__, "errors"):  # pydantic's, with which typer reads numbers
+    if hasattr(error.__context__, "errors"):  # an error of pydantic, with which typer reads numbers
         from fairport.scenario.problems import words
 
         detail = error.__context__.errors()[0]
@@ -110,12 +110,12 @@ def _of_usage(error: Any) -> InputError:
 
 
 def _number(text: str) -> int | str:
-    """As messages show it: a number without quotes."""
+    """The value as messages show it: a number without quotes."""
     return int(text) if re.fullmatch(r"-?[0-9]{1,20}", text) else text
 
 
 def _sentence(message: str) -> str:
-    """As our problems are written: no capital, no full stop."""
+    """The text in the style of our messages: no capital, no full stop."""
     return f"{message[:1].lower()}{message[1:]}".rstrip(".")
 
 

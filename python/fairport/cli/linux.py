@@ -1,4 +1,4 @@
-"""`fairport linux`: what the Linux backend may have left on this machine."""
+"""`fairport linux`: removes what the Linux backend has left on this machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def linux() -> None:
 def cleanup(json: Json = False) -> None:
     """Remove what killed runs of the Linux backend have left.
 
-    That is network namespaces and congestion controls. Runs that are still going on keep theirs.
+    These are network namespaces and congestion controls. Runs that are still going on keep theirs.
     Every run on the Linux backend does this first.
     """
     from fairport.cli import output

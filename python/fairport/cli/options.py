@@ -47,7 +47,7 @@ Assignments = Annotated[
 
 
 def builtin_scenarios(incomplete: str) -> list[str]:
-    """For the shell's completion: built-in scenarios, and else the files that the shell finds."""
+    """For the shell's completion: built-in scenarios, otherwise the files that the shell finds."""
     from fairport.scenario.load import builtin_names
 
     return [name for name in builtin_names() if name.startswith(incomplete)]
@@ -68,7 +68,7 @@ SimulatedTime = Annotated[
 
 
 def results_folder(default: str) -> Any:
-    """The option `--out`, of a command that otherwise writes to `default`."""
+    """The option `--out` of a command that writes to `default` without it."""
     return typer.Option(
         metavar="DIR", help=f"Results folder.  [default: {default}]", show_default=False
     )

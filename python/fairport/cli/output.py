@@ -27,7 +27,7 @@ def print_json(document: Any) -> None:
 
 
 def in_json(value: Any) -> Any:
-    """The same as JSON has it: what is no number is null."""
+    """The value for JSON: NaN becomes null."""
     if isinstance(value, dict):
         return {str(key): in_json(one) for key, one in value.items()}
     if isinstance(value, list):
@@ -38,7 +38,7 @@ def in_json(value: Any) -> Any:
 
 
 def in_cells(frame: pl.DataFrame) -> pl.DataFrame:
-    """The same for CSV, which has no lists: they are JSON."""
+    """The value for CSV: lists, which CSV does not have, become JSON."""
     import polars as pl
 
     return frame.with_columns(
@@ -75,5 +75,5 @@ def new_table() -> Table:
     """A table in the style of all commands."""
     from rich.table import Table
 
-    # Without lines, so that the table of a run fits 80 columns.
+    # Without lines between columns, so that the table of a run fits into 80 columns.
     return Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")

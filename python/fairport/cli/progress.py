@@ -1,6 +1,7 @@
-"""How far a command is, on stderr: a bar in a terminal, elsewhere a line every ten seconds.
+"""Progress of a command on stderr: a bar in a terminal, otherwise a line every ten seconds.
 
-What is going to take more than ten seconds says so after its first second, when its speed is known.
+If it will take more than ten seconds, a line says so after the first second, when the speed is
+known.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ if TYPE_CHECKING:
     from fairport.study.pool import Done
 
 LINE_EVERY_S = 10.0
-"""Time between two lines where there is no terminal."""
+"""Time between two lines without a terminal."""
 ANNOUNCED_S = 10.0
-"""What takes longer is announced."""
+"""Work that takes longer is announced."""
 _KNOWN_AFTER_S = 1.0
-"""How long it takes until the speed says how long the whole takes."""
+"""After this time the speed shows how long the whole will take."""
 
 
 class Move(Protocol):
-    """Takes how much is done, of how much, and the rest in words (it may be called for them)."""
+    """Called with how much is done, of how much, and a function that describes it."""
 
     def __call__(self, done: float, total: float | None, state: Callable[[float], str]) -> None:
-        """`state` is given the seconds since the start."""
+        """`state` is called with the seconds since the start."""
 
 
 @contextmanager
 def progress_bar(
     scenario: Scenario, runs: int, *, shown: bool, backend: str = "simulation", jobs: int = 1
 ) -> Iterator[Progress | None]:
-    """A callback for the backend that shows how far its runs are; None when nothing is shown."""
+    """A callback for the backend that shows the progress of its runs; None if none is shown."""
     simulated: dict[int, float] = {}
     hops: dict[int, int] = {}
     lock = Lock()
@@ -75,7 +76,7 @@ def progress_bar(
 def reading_bar(
     files: Iterable[str], *, shown: bool
 ) -> Iterator[Callable[[int, int], None] | None]:
-    """The same for captures that are read: packets and bytes so far."""
+    """Progress of reading captures: packets and bytes so far."""
     with _watch(f"reading {', '.join(files)}", shown=shown) as watch:
         if watch is None:
             yield None
@@ -89,7 +90,7 @@ def reading_bar(
 
 @contextmanager
 def pool_bar(name: str, *, shown: bool) -> Iterator[Callable[[Done], None] | None]:
-    """The same for the runs of a study."""
+    """Progress of the runs of a comparison or reproduction."""
     with _watch(name, shown=shown) as watch:
         if watch is None:
             yield None
@@ -110,12 +111,12 @@ def pool_bar(name: str, *, shown: bool) -> Iterator[Callable[[Done], None] | Non
 
 @contextmanager
 def sweep_bar(name: str, *, shown: bool) -> Iterator[Callable[[Status], None]]:
-    """The same for the runs of a sweep, which says itself how long it takes."""
+    """Progress of the runs of a sweep, which announces itself how long it takes."""
     with _watch(name, shown=shown, is_announced=False) as watch:
 
         def move(status: Status) -> None:
             failed = f", {status.failed} failed" if status.failed else ""
-            reused = f", {status.reused} had before" if status.reused else ""
+            reused = f", {status.reused} made before" if status.reused else ""
             total = status.of - status.reused
             running = min(status.running, total - status.done)
             if watch is not None:
@@ -132,7 +133,7 @@ def sweep_bar(name: str, *, shown: bool) -> Iterator[Callable[[Status], None]]:
 
 
 def duration(seconds: float) -> str:
-    """For people: 40 s, 12 min, 3.5 h."""
+    """A duration for people: 40 s, 12 min, 3.5 h."""
     if seconds < 90:
         return f"{max(seconds, 1):.0f} s"
     if seconds < 90 * 60:
@@ -141,14 +142,16 @@ def duration(seconds: float) -> str:
 
 
 def _speed(packet_hops: int, elapsed_s: float) -> str:
-    return f", {packet_hops / elapsed_s / 1e6:.1f} M packet-hops/s" if elapsed_s else ""
+    if not packet_hops or not elapsed_s:
+        return ""
+    return f", {packet_hops / elapsed_s / 1e6:.1f} M packet-hops/s"
 
 
 @contextmanager
 def _watch(
     name: str, *, shown: bool, is_announced: bool = True, needs: Callable[[], str] = lambda: ""
 ) -> Iterator[Move | None]:
-    """What shows how far it is; `needs` says what else it needs, for the announcement."""
+    """Shows the progress; `needs` returns what else the work needs, for the announcement."""
     if not shown:
         yield None
         return
@@ -177,27 +180,47 @@ def _watch(
         yield move
 
 
+class _Pace:
+    """How fast it goes since its first step. Set-up before that does not count.
+
+    A run that is made again, because it is not valid, begins anew.
+    """
+
+    def __init__(self, first: tuple[float, float] | None = None) -> None:
+        self.first = first
+        """When the first step was, and how far it was."""
+        self.last = 0.0
+        """How far it was last."""
+
+    def left_s(self, now: float, done: float, total: float | None) -> float | None:
+        """The time until the end; None while the speed is not known."""
+        if not total or not done:
+            return None
+        if self.first is None or done < self.last:
+            self.first = now, done
+        self.last = done
+        elapsed_s, gained = now - self.first[0], done - self.first[1]
+        if elapsed_s < _KNOWN_AFTER_S or not gained:
+            return None
+        return elapsed_s * (total - done) / gained
+
+
 class _Announcement:
-    """Says once that it takes long."""
+    """Announces once that the work takes long."""
 
     def __init__(self, name: str, needs: Callable[[], str]) -> None:
         self.name, self.needs = name, needs
         self.started, self.is_made = monotonic(), False
-        self.first: tuple[float, float] | None = None
-        """The first step: when, and how far it was. Set-up before it does not count."""
+        self.pace = _Pace()
 
     def once_known(self, done: float, total: float | None) -> None:
         """Called at every step."""
         now = monotonic()
-        if self.is_made or not total or not done:
-            return
-        if self.first is None:
-            self.first = now, done
-        elapsed_s, gained = now - self.first[0], done - self.first[1]
-        if elapsed_s < _KNOWN_AFTER_S or not gained:
+        left_s = None if self.is_made else self.pace.left_s(now, done, total)
+        if left_s is None:
             return
         self.is_made = True
-        whole_s = now - self.started + elapsed_s * (total - done) / gained
+        whole_s = now - self.started + left_s
         if whole_s > ANNOUNCED_S:
             text = f"{self.name}: takes about {duration(whole_s)}{self.needs()}"
             err().print(text, soft_wrap=True)
@@ -210,15 +233,16 @@ class _Lines:
         self.name, self.announcement = name, announcement
         self.started = monotonic()
         self.next = self.started + LINE_EVERY_S
+        # runs that are counted when they end may end all at once: their first one says nothing
+        self.pace = announcement.pace if announcement else _Pace((self.started, 0.0))
 
     def __call__(self, done: float, total: float | None, state: Callable[[float], str]) -> None:
         if self.announcement is not None:
             self.announcement.once_known(done, total)
         now = monotonic()
+        left_s = self.pace.left_s(now, done, total)
         if now < self.next:
             return
         self.next = now + LINE_EVERY_S
-        elapsed_s = now - self.started
-        left_s = elapsed_s * (total - done) / done if total and done else 0.0
         left = f", {duration(left_s)} left" if left_s else ""
-        print(f"{self.name}: {state(elapsed_s)}{left}", file=sys.stderr, flush=True)
+        print(f"{self.name}: {state(now - self.started)}{left}", file=sys.stderr, flush=True)

@@ -19,7 +19,7 @@ def query(
     json: Json = False,
     csv: CsvOut = False,
 ) -> None:
-    """Ask the runs of a study with SQL.
+    """Query the runs of a study with SQL.
 
     The table `runs` has a column for each axis (in double quotes where its name has a dot), `seed`,
     `run_id`, `backend`, `fingerprint`, the numbers that are kept, and `error`, which is null for a

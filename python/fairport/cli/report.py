@@ -16,6 +16,6 @@ def report(
     The run may have one seed or several.
     """
     from fairport.cli import output
-    from fairport.storage.run import redraw
+    from fairport.storage.redraw import redraw
 
     output.print_text(f"{redraw(run)}\n")

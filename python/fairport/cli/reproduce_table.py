@@ -39,7 +39,7 @@ def listing(entries: Sequence[Entry]) -> list[dict[str, Any]]:
 
 
 def print_list(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Prints the list in 80 columns: ids whole, titles below them."""
+    """Prints the list in 80 columns: ids unshortened, titles below them."""
     heading = f"{'id':<42}{'runs':>5}{'claims':>7}  {'last run':<9}{'hold':>5}{'differ':>7}"
     lines = [heading]
     for row in rows:

@@ -81,8 +81,8 @@ def run(
         typer.Option(
             "--pcap",
             metavar="PORT,..",
-            help="Write captures (pcapng) of what arrives for these output ports and what leaves "
-            "them. `bottleneck` names the busiest.",
+            help="Write captures (pcapng) of packets that arrive for these output ports, and of "
+            "those that leave by them. `bottleneck` is the one that most flows pass.",
         ),
     ] = "",
     capture_all: Annotated[
@@ -141,12 +141,23 @@ def run(
             }
         )
     seeds = range(loaded.seed, loaded.seed + repeat)
-    captures = (EVERY_PORT,) if capture_all else _ports(pcap)
+    captures = (EVERY_PORT,) if capture_all else _ports(pcap, "--pcap")
+    observed = _ports(packets, "--packets")
     if captures and no_output:
         raise InputError(
             "needs a folder for the captures",
             field="--capture-all" if capture_all else "--pcap",
             remedy="leave --no-output out",
+        )
+    if observed and no_output:
+        raise InputError(
+            "needs a folder for the table", field="--packets", remedy="leave --no-output out"
+        )
+    if snaplen and not captures:
+        raise InputError(
+            "is about captures, and none is asked for",
+            field="--snaplen",
+            remedy="add --pcap PORT or --capture-all",
         )
     jobs = jobs or cores()
     with progress_bar(loaded, len(seeds), shown=not quiet, backend=backend, jobs=jobs) as bar:
@@ -160,7 +171,7 @@ def run(
             csv=csv,
             jobs=jobs,
             threads=threads or max(1, jobs // len(seeds)),
-            observation=_observation(captures, snaplen, _ports(packets)),
+            observation=_observation(captures, snaplen, observed),
             progress=bar,
         )
     if json:
@@ -171,9 +182,16 @@ def run(
         raise typer.Exit(INVALID)
 
 
-def _ports(names: str) -> tuple[str, ...]:
-    """Ports between commas."""
-    return tuple(name.strip() for name in names.split(",") if name.strip())
+def _ports(names: str, option: str) -> tuple[str, ...]:
+    """Splits a list of ports at its commas."""
+    from fairport.errors import InputError
+
+    ports = tuple(name.strip() for name in names.split(",") if name.strip())
+    if names and not ports:
+        raise InputError(
+            "names no port", field=option, value=names, remedy=f"such as {option} bottleneck"
+        )
+    return ports
 
 
 def _observation(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fairport.scenario import Scenario
 
-# Key of the summary's classes, and the heading.
+# Keys of the summary's classes, with their headings.
 _COLUMNS = {
     "flows": "flows",
     "goodput_bps_mean": "Mbit/s\nmean",
@@ -35,14 +35,14 @@ _COLUMNS = {
 
 _MEAN_MAX = ("mean", "max")
 
-# In a terminal too narrow for all columns these are left out, the first one first.
+# If the terminal is too narrow for all columns, these are left out, the first one first.
 _PLENTY = 10_000
 _LEFT_OUT = ("goodput_bps_max", "goodput_bps_min", "timeout_period_s", "rtt_p99_s", "drops")
 
-# Of flows that are compared by how long they take.
+# For flows that are compared by how long they take.
 _BY_GOODPUT = ("goodput_bps_mean", "goodput_bps_min", "goodput_bps_max", "throughput_ratio")
 
-# Key of the summary's completion times, and the heading.
+# Keys of the summary's completion times, with their headings.
 _COMPLETION = {
     "flows": "flows",
     "completed": "done",
@@ -72,7 +72,7 @@ def show(summary: Mapping[str, Any], scenario: Scenario) -> None:
     console.print(totals(summary, paper))
     if summary["fct"]:
         console.print(_completion_table(summary["fct"]))
-    if by_traffic := _traffic_table(console, summary):
+    for by_traffic in traffic_tables(console, summary):
         console.print(by_traffic)
     if summary.get("host_queue_drop_share"):
         share = _shown("host_queue_drop_share", summary["host_queue_drop_share"])
@@ -99,19 +99,23 @@ def show(summary: Mapping[str, Any], scenario: Scenario) -> None:
 
 
 def that_fits(console: Console, summary: Mapping[str, Any], paper: dict[str, Any] | None) -> Table:
-    """The table by hop class, without columns that the terminal has no room for."""
-    unfolded = console.options.update(width=_PLENTY)
+    """The table by hop class, without the columns for which the terminal has no room."""
     for left_out in range(len(_LEFT_OUT) + 1):
         left = _LEFT_OUT[:left_out] + (_BY_GOODPUT if is_about_time(summary) else ())
         columns = [key for key in _COLUMNS if key not in left]
         table = _class_table(summary, paper, columns)
-        if console.measure(table, options=unfolded).maximum <= console.width:
+        if _fits(console, table):
             break
     return table
 
 
+def _fits(console: Console, table: Table) -> bool:
+    unfolded = console.options.update(width=_PLENTY)
+    return console.measure(table, options=unfolded).maximum <= console.width
+
+
 def is_about_time(summary: Mapping[str, Any]) -> bool:
-    """Whether no flow of the run is long-lived, so that goodputs say little."""
+    """Whether the run has no long-lived flow, so that goodputs say little."""
     entries = summary.get("traffic", [])
     return bool(entries) and not any("jain_index" in entry for entry in entries)
 
@@ -146,17 +150,33 @@ def _completion_table(groups: Mapping[str, Mapping[str, Any]]) -> Table:
     return table
 
 
-def _traffic_table(console: Console, summary: Mapping[str, Any]) -> Table | None:
-    """One row per [[traffic]]; None where the table by hop class says it all."""
+def traffic_tables(console: Console, summary: Mapping[str, Any]) -> list[Table]:
+    """One row per [[traffic]]; none if the table by hop class says everything.
+
+    If the terminal is too narrow for all columns, each kind of load has a table of its own.
+    """
     columns, rows = traffic_table.table(summary)
-    if not rows:
-        return None
-    unfolded = console.options.update(width=_PLENTY)
+    together = _traffic_table(console, columns, rows)
+    if not rows or _fits(console, together):
+        return [together] if rows else []
+    sorts: dict[tuple[int, ...], list[tuple[str, list[Any]]]] = {}
+    for name, numbers in rows:
+        has = tuple(at for at, number in enumerate(numbers) if number is not None)
+        sorts.setdefault(has, []).append((name, [numbers[at] for at in has]))
+    return [
+        _traffic_table(console, [columns[at] for at in has], members)
+        for has, members in sorts.items()
+    ]
+
+
+def _traffic_table(
+    console: Console, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[Any]]]
+) -> Table:
     shown = [
         QUANTITIES[name].at_size(max((row[at] or 0 for _, row in rows), default=None))
         for at, name in enumerate(columns)
     ]
-    # the first two columns are known from elsewhere
+    # the first two columns appear elsewhere, too
     for left_out in range(3):
         table = new_table()
         table.add_column("traffic")
@@ -165,13 +185,13 @@ def _traffic_table(console: Console, summary: Mapping[str, Any]) -> Table | None
         for name, numbers in rows:
             cells = zip(shown[left_out:], numbers[left_out:], strict=True)
             table.add_row(name, *(one.shown(value, "narrow") for one, value in cells))
-        if console.measure(table, options=unfolded).maximum <= console.width:
+        if _fits(console, table):
             break
     return table
 
 
 def totals(summary: Mapping[str, Any], paper: dict[str, Any] | None) -> str:
-    """Goodput, fairness, the bottleneck, in one line."""
+    """Goodput, fairness and the bottleneck."""
 
     def beside(key: str) -> str:
         return f" (paper {QUANTITIES[key].shown(paper[key])})" if paper and key in paper else ""
@@ -212,7 +232,7 @@ def _circumstances(summary: Mapping[str, Any]) -> str:
 
 
 def _switch(scenario: Scenario, health: Mapping[str, float]) -> str:
-    """How late the switch in real time was, or that the kernel's own disciplines ran."""
+    """How late the real-time switch was, or that the kernel's own disciplines ran."""
     if "lag_p50_s" not in health:
         return f"bridges and tc; {health['drops_traced']:.0f} drops traced"
     return (
@@ -239,7 +259,7 @@ def _run_table(runs: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _left_out(summary: Mapping[str, Any]) -> list[str]:
-    """The runs that were made and are not part of the result."""
+    """The runs that were made but are not part of the result."""
     invalid = summary.get("invalid_runs") or []
     if not invalid or not summary["valid"]:
         return []
@@ -250,7 +270,7 @@ def _left_out(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _worth_a_look(summary: Mapping[str, Any]) -> list[str]:
-    """The report, the summary, the folders without their files; of several runs, their folders."""
+    """The written files to print: report, summary, folders; for several seeds, run folders."""
     chosen: dict[str, None] = {}
     for file in map(Path, summary["files"]):
         of_one_seed = any(one.name.startswith("seed-") for one in list(file.parents)[:2])

@@ -38,7 +38,7 @@ def show(
     elif json:
         output.print_json(patched.resolved())
     else:
-        # unchanged, it is shown with its author's comments
+        # an unchanged scenario is shown with its author's comments
         output.print_text(patched.to_toml() if assignments else source_text(name))
 
 

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from fairport.cli.options import Quiet
+from fairport.cli.statuses import BAD_INPUT
 
 HELD = 0
 FAILED = 1
-BAD_INPUT = 2
 
 
 def script(

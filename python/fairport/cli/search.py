@@ -33,7 +33,7 @@ def tune(
     """Find the best settings of a fix, a stack or a queue.
 
     Built in: tune-red, tune-dctcp, tune-tcprand. The same command continues where it stopped; with
-    more --trials it goes on. The points are a study: `fairport query`, `fairport plot`.
+    more --trials it continues. The points are a study: `fairport query`, `fairport plot`.
     """
     _search("tune", file, trials, out, jobs, force=force, json=json, quiet=quiet)
 

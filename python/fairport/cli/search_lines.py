@@ -5,6 +5,7 @@ from __future__ import annotations
 from fairport.cli import output
 from fairport.cli.console import out
 from fairport.quantities import of_number
+from fairport.scenario.patch import assignment
 from fairport.study.search import Searched
 
 _SHOWN = 5
@@ -28,7 +29,7 @@ def show(done: Searched) -> None:
     before = [of_number(name).shown(done.before[name]) for name in numbers]
     table.add_row("as it is", *[""] * (len(paths) - 1), *before, "1")
     out().print(table)
-    best = " ".join(f"--set {path}={value}" for path, value in done.found[0].values.items())
+    best = " ".join(f"--set {assignment(*one)}" for one in done.found[0].values.items())
     word, seeds = "Best" if done.goal == "tune" else "Worst", len(done.study.definition.seeds)
     output.print_text(
         f"{word} of {done.trials} points, {seeds} seeds each:\n  {best}\n"

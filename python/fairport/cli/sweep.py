@@ -45,14 +45,15 @@ def sweep(
         ),
     ] = "",
     most_seeds: Annotated[
-        int,
+        int | None,
         typer.Option(
             metavar="N",
             min=2,
             max=MOST_SEEDS,
-            help="The most seeds per point with --until-precise.",
+            help="The most seeds per point with --until-precise.  [default: 200]",
+            show_default=False,
         ),
-    ] = 200,
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Run the quick version that the file describes.")
     ] = False,
@@ -75,8 +76,8 @@ def sweep(
 ) -> None:
     """Run a study: a scenario over axes, with several seeds each.
 
-    Finished runs are kept. The same command continues where it stopped, and adds what is new in the
-    file. Ask the study with `fairport query` and draw it with `fairport plot`.
+    Finished runs are kept. The same command continues where it stopped, and adds runs that are
+    new in the file. Query the study with `fairport query` and draw it with `fairport plot`.
     """
     from fairport.cli import output, sweep_lines
     from fairport.cli.console import err
@@ -90,6 +91,7 @@ def sweep(
     if seeds is not None:
         loaded = loaded.model_copy(update={"seeds": seeds})
     study.check_size(loaded, allowed=yes)
+    precise = sweep_lines.precision(until_precise, loaded, most_seeds)
     base = loaded.base()
     place = out or f"results/{loaded.name}"
     if estimate:
@@ -118,7 +120,7 @@ def sweep(
                 backend=backend,
                 jobs=jobs,
                 executor=executor,
-                until_precise=sweep_lines.precision(until_precise, loaded, most_seeds),
+                until_precise=precise,
                 listeners=making.Listeners(estimate=say, status=listen),
             )
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""What `fairport sweep` says, and how it reads what is asked for."""
+"""What `fairport sweep` prints, and how it reads its options."""
 
 from __future__ import annotations
 
@@ -17,9 +17,16 @@ from fairport.study.results import Study
 from fairport.study.sweep_file import SweepFile
 
 
-def precision(text: str, file: SweepFile, most_seeds: int) -> Precision | None:
-    """`10%` or `0.1`, of the first number that is kept."""
+def precision(text: str, file: SweepFile, most_seeds: int | None) -> Precision | None:
+    """Reads `10%` or `0.1`: the precision of the first kept number."""
     if not text:
+        if most_seeds is not None:
+            raise InputError(
+                "has no effect without --until-precise",
+                file="--most-seeds",
+                value=most_seeds,
+                remedy="add --until-precise 10%, or say how many with --seeds",
+            )
         return None
     number, percent = text.removesuffix("%"), text.endswith("%")
     try:
@@ -34,12 +41,12 @@ def precision(text: str, file: SweepFile, most_seeds: int) -> Precision | None:
             remedy="for example --until-precise 10%",
         )
     metric = file.keep[0] if file.keep else "throughput_ratio"
-    return Precision(metric, share, most_seeds)
+    return Precision(metric, share, *([] if most_seeds is None else [most_seeds]))
 
 
 @contextmanager
 def executor(cluster: str) -> Iterator[Executor | None]:
-    """Where runs are made; None: on this machine."""
+    """The cluster that makes the runs; None: this machine."""
     if not cluster:
         yield None
         return
@@ -50,7 +57,7 @@ def executor(cluster: str) -> Iterator[Executor | None]:
 
 
 def size_of(file: SweepFile) -> str:
-    """Points and runs, without any run."""
+    """Numbers of points and runs, known without any run."""
     left = len(points(file.axes, file.zip, file.where, file.file))
     every = count(file.axes, file.zip, file.file)
     out = f" ({_number(every - left)} left out)" if left < every else ""
@@ -60,8 +67,8 @@ def size_of(file: SweepFile) -> str:
 
 
 def estimate(found: Estimate) -> str:
-    """In one line."""
-    reused = f", {_number(found.reused)} more are there" if found.reused else ""
+    """The estimate in one line."""
+    reused = f", {_number(found.reused)} already made" if found.reused else ""
     said = f"{_number(found.runs)} runs at {_number(found.points)} points{reused}"
     if found.wall_s is None:
         return said
@@ -72,9 +79,9 @@ def estimate(found: Estimate) -> str:
 
 
 def done(study: Study, status: Status) -> str:
-    """What a person reads at the end."""
+    """The lines for people at the end."""
     failed = f", {_number(status.failed)} of them failed" if status.failed else ""
-    reused = f", {_number(status.reused)} had before" if status.reused else ""
+    reused = f", {_number(status.reused)} made before" if status.reused else ""
     name = study.place.name
     lines = [f"{name}: {_number(status.done)} runs made{failed}{reused}"]
     if status.failed:
@@ -82,9 +89,9 @@ def done(study: Study, status: Status) -> str:
             f"  fairport query {name} 'select error, count(*) from runs"
             " where error is not null group by error'"
         )
-    axes, kept = list(study.axes), study.definition.keep[0]
+    axes, number = list(study.axes), study.first_number()
     lines.append(
-        f"  fairport query {name} 'select \"{axes[0]}\", median({kept}) from runs group by 1'"
+        f"  fairport query {name} 'select \"{axes[0]}\", median({number}) from runs group by 1'"
     )
     first = choose(study)
     color = f" --color {first.color}" if first.color else ""
@@ -93,7 +100,7 @@ def done(study: Study, status: Status) -> str:
 
 
 def document(study: Study, status: Status) -> dict[str, Any]:
-    """For programs."""
+    """The outcome for programs."""
     return {
         "study": study.definition.name,
         "place": study.place.name,

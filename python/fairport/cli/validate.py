@@ -57,8 +57,9 @@ def validate(
 ) -> None:
     """Compare simulation and real Linux in a scenario (as root).
 
-    Both run it with the same seeds, to validate the simulation. The simulation gets the host times,
-    the clock ticks and the adapters of this machine. Exit status 3: no Linux run was valid.
+    Both run the scenario with the same seeds, to validate the simulation. The simulation gets the
+    host times, the clock ticks and the adapters of this machine. Exit status 3: no Linux run was
+    valid.
     """
     import sys
 

@@ -1,6 +1,6 @@
 """The figures of a run, one file per kind: `TITLE`, `CAPTION` and `draw(result) -> Figure`.
 
-Nothing heavy is imported until something is drawn, and pyplot never is: figures are objects, so
+Heavy modules are imported only when a figure is drawn, and pyplot never is: figures are objects, so
 that drawing needs no display and leaves no state behind.
 """
 
@@ -30,7 +30,7 @@ ENDINGS = (".png", ".svg")
 
 
 class Kind(Protocol):
-    """What a module of this package offers."""
+    """The contents of a module of this package."""
 
     TITLE: str
     CAPTION: str
@@ -40,7 +40,7 @@ class Kind(Protocol):
 
 
 def kind(name: str) -> Kind:
-    """The kind of figure of that name. Raises ValueError naming those that exist."""
+    """The kind of figure with that name. Raises ValueError, which names all kinds."""
     if name not in KINDS + _OF_SOME:
         known = ", ".join(KINDS + _OF_SOME)
         raise ValueError(f"`{name}` is not a kind of figure; hint: one of {known}")
@@ -80,14 +80,14 @@ def draw(result: Result, name: str | None = None, **options: Any) -> Figure:
 
 
 def draw_all(result: Result, out_dir: Path, saver: Saver) -> list[Path]:
-    """Draws the run's kinds into `out_dir`, each as PNG and as SVG; returns their paths."""
+    """Draws the run's figures into `out_dir`, each as PNG and as SVG; returns their paths."""
     return [
         path for name in kinds(result) for path in saver.save(draw(result, name), out_dir / name)
     ]
 
 
 def require_ending(path: Path, option: str = "--figure", endings: Sequence[str] = ENDINGS) -> None:
-    """Raises InputError for a file, named by an option, with none of the endings."""
+    """Raises InputError if the file that an option names has none of the endings."""
     if path.suffix not in endings:
         *others, last = (ending[1:].upper() for ending in endings)
         raise InputError(
@@ -99,7 +99,7 @@ def require_ending(path: Path, option: str = "--figure", endings: Sequence[str] 
 
 
 def save_as(picture: Figure, path: Path, option: str = "--figure") -> None:
-    """Writes the file that an option names, whole or not at all. Raises OutputError."""
+    """Writes the file that an option names, completely or not at all. Raises OutputError."""
     from fairport.figures import style
 
     with atomic_file(path, option) as partial:

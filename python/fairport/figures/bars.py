@@ -1,7 +1,7 @@
 """Goodput by flow over the first 20 %, the first 40 % and all of the run.
 
-A few flows are bars, as the paper draws them. Of more than `MANY`, bars would be a comb that nobody
-can read and that takes longer to draw than the run took: they are cumulative distributions.
+A few flows are bars, as the paper draws them. More than `MANY` flows are cumulative distributions,
+because nobody can read that many bars, and drawing them would take longer than the run.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 TITLE = "Goodput of each flow"
 CAPTION = (
     "The goodput of each flow over three spans of the same run: one bar per flow, as in the paper, "
-    "or, with more than 40 flows, the share of a class's flows that got at most so much. "
+    "or, with more than 40 flows, the share of a class's flows with at most that goodput. "
     "Unfairness that evens out with time is chance. What remains over the whole run is structural. "
     "The dotted line is the fair share."
 )
 _GOODPUT = QUANTITIES["goodput_bps"]
 SPANS = (0.2, 0.4, 1.0)
 MANY = 40
-# Rates that span more than this factor are on a logarithmic axis.
+# If rates span more than this factor, their axis is logarithmic.
 _WIDE = 20
 # Classes are distinguished by more than colour.
 _DASHES: tuple[Literal["-", "--", "-.", ":"], ...] = ("-", "--", "-.", ":")
@@ -145,7 +145,7 @@ def _of_span(span: float, until_s: float) -> str:
 
 
 def _rates(result: Result, until_s: float) -> dict[int, float]:
-    """Bits per second that each flow delivered from the start to `until_s`."""
+    """Rate of each flow's delivered data from the start to `until_s`, in bit/s."""
     # Half a nanosecond: the series' times are sums of their interval.
     rows = result.series.filter(pl.col("time_s") <= until_s + 5e-10)
     last = rows.group_by("flow").agg(pl.col("delivered_bytes").max() * 8, pl.col("time_s").max())

@@ -18,8 +18,9 @@ from fairport.verdict import PARITY
 _WIDTH_IN, _LEFT_IN, _RIGHT_IN = 7.2, 1.05, 0.12
 _TOP_IN, _GAP_IN, _BOTTOM_IN = 0.62, 0.72, 0.62
 _LINE_IN = 0.17
+_TITLE_PT = 8
 _MOST_COLUMNS = 4
-# of each decade, by how far the ratios spread
+# ticks of each decade, by how many decades the ratios span
 _TICKS = ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
 
 
@@ -55,7 +56,10 @@ def _draw_panel(axes: Axes, panel: Panel, names: Sequence[str]) -> None:
     axes.set_ylim(len(names) - 0.5, -0.7)
     axes.set_yticks(range(len(names)), names)
     axes.grid(axis="x")
-    axes.set_title(panel.title, loc="left", fontweight="bold", fontsize=8)
+    title = axes.set_title(panel.title, loc="left", fontweight="bold", fontsize=_TITLE_PT)
+    # a long one would run into that of the next panel
+    share = axes.bbox.width / title.get_window_extent().width
+    title.set_fontsize(_TITLE_PT * min(1.0, share))
     if panel.of:
         axes.annotate(
             panel.of, (0, 1), (0, 14), xycoords="axes fraction", textcoords="offset points",
@@ -101,7 +105,7 @@ def _lines(axes: Axes, lines: Mapping[int, Line], count: int) -> None:
             capstyle="round",
         )
         medians = [lines[place].median for place in known]
-        # whole also where it is on the axis
+        # a marker on the axis is not clipped
         axes.plot(medians, known, marker, color=colour, markersize=4.5, clip_on=False, zorder=3)
 
 
@@ -120,7 +124,7 @@ def _heading(picture: style.Picture, chart: Chart, height: float) -> None:
         Line2D([], [], marker="o", color=style.MUTED, linewidth=0, markersize=2, label="one run"),
     ]
     picture.legend(handles=marks, loc="lower right", ncols=3, bbox_to_anchor=(1, 0))
-    picture.text(
-        left, 0.1 / height, f"median and {chart.spread} over the seeds; band: an equal share",
-        color=style.MUTED, fontsize=7.5,
-    )  # fmt: skip
+    note = f"median and {chart.spread} over the seeds"
+    if any(panel.axis == "ratio" for panel in chart.panels):
+        note += "; band: an equal share"
+    picture.text(left, 0.1 / height, note, color=style.MUTED, fontsize=7.5)

@@ -27,8 +27,8 @@ CAPTION = (
 
 _CWND = QUANTITIES["cwnd_bytes"]
 
-# The decisions that are drawn, from the top; those that did not happen in the run have no row.
-# A row says by its place which kind it is: colours are for hop classes.
+# The decisions that are drawn, from the top; a kind that did not happen in the run has no row. A
+# row's place shows its kind, because colours are for hop classes.
 _MARKS = {
     "rto": "RTO",
     "enter-recovery": "recovery",
@@ -37,7 +37,7 @@ _MARKS = {
     "slow-start-end": "slow start",
 }
 _ROW_IN = 0.13
-# More marks than this in a row run into a solid bar: then the row shows how often they happen.
+# More marks than this in a row would merge into a bar; then the row shows how often they happen.
 _MOST_MARKS = 80
 _STEPS = 100
 
@@ -80,7 +80,7 @@ def _mean(result: Result, one: style.HopClass) -> float:
 def _rows(
     strip: Axes, one: style.HopClass, decisions: pl.DataFrame, kinds: list[str], result: Result
 ) -> None:
-    """One row per kind of decision: marks where they are few, else how often they happen."""
+    """One row per kind of decision: marks if they are few, otherwise how often they happen."""
     end_s = over_time.end_s(result)
     mine = decisions.filter(pl.col("flow").is_in(one.flows))
     for row, kind in enumerate(kinds):

@@ -6,16 +6,16 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-# Of Okabe and Ito's colours those that no common hop class has; line styles differ as well.
+# Those of Okabe and Ito's colours that no common hop class has; line styles differ as well.
 LOOKS = (("#1c2733", "-"), ("#e69f00", "--"), ("#56b4e9", "-."), ("#8a6d00", ":"))
 NOTE = "dots: 50th, 95th, 99th percentile"
 _QUANTILES = (0.5, 0.95, 0.99)
-# What spans less has too few ticks on a logarithmic axis.
+# Values that span less have too few ticks on a logarithmic axis.
 _DECADE = 10
 
 
 def line(axes: Axes, name: str, values: pl.Series, look: tuple[str, str]) -> bool:
-    """Draws a line for `values`, where null is unfinished; returns whether there was any to draw.
+    """Draws a line for `values` (null: unfinished); returns whether there was any to draw.
 
     Quantiles are by the nearest rank, as in the summary.
     """
@@ -33,7 +33,7 @@ def line(axes: Axes, name: str, values: pl.Series, look: tuple[str, str]) -> boo
 
 
 def frame(axes: Axes, x_label: str) -> None:
-    """The axes that all of them share, from the fastest to the slowest."""
+    """Sets up the axes that all lines share, from the fastest value to the slowest."""
     least, most = axes.dataLim.intervalx
     if most > _DECADE * least:
         axes.set_xscale("log")

@@ -1,7 +1,7 @@
 """Imports what draws, for a process that needs matplotlib for these figures alone.
 
-They are flat: axes in three dimensions are a third of what matplotlib imports besides numpy. Nobody
-reads documentation there: what matplotlib writes of each class takes as long again.
+Axes in three dimensions, a third of what matplotlib imports besides numpy, are left out, because
+the figures are flat. So are the docstrings that matplotlib generates, which take as long again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from importlib import import_module
 from types import ModuleType
 
 _flat = ModuleType("mpl_toolkits.mplot3d")
-vars(_flat)["Axes3D"] = None  # matplotlib then goes without
+vars(_flat)["Axes3D"] = None  # matplotlib then works without it
 sys.modules.setdefault(_flat.__name__, _flat)
 
 from matplotlib import artist  # noqa: E402

@@ -104,7 +104,7 @@ def _by_ingress(panel: Axes, result: Result, drops: pl.DataFrame) -> None:
 
 
 def _places(groups: int) -> tuple[list[NDArray[Any]], list[float]]:
-    """The positions of the bars of each group beside one another, and their width."""
+    """The positions of each group's bars, side by side, and their width."""
     width = 0.8 / groups
     return [_LENGTHS + (i - (groups - 1) / 2) * width for i in range(groups)], [
         width * 0.92
@@ -112,14 +112,14 @@ def _places(groups: int) -> tuple[list[NDArray[Any]], list[float]]:
 
 
 def _histograms(runs: pl.DataFrame, flows: int) -> NDArray[np.intp]:
-    """The same for each flow, in rows by its number."""
+    """The histogram of each flow, in rows by its number."""
     lengths = np.minimum(runs["length"].to_numpy(), LONGEST).astype(np.intp)
     places = runs["flow"].to_numpy().astype(np.intp) * LONGEST + lengths - 1
     return np.bincount(places, minlength=flows * LONGEST).reshape(flows, LONGEST)
 
 
 def _histogram(runs: pl.DataFrame) -> NDArray[np.intp]:
-    """How many runs have length 1, 2, ... and LONGEST or more."""
+    """How many runs have length 1, 2, ..., LONGEST or more."""
     lengths = np.minimum(runs["length"].to_numpy(), LONGEST)
     return np.bincount(lengths, minlength=LONGEST + 1)[1:]
 

@@ -17,12 +17,12 @@ CAPTION = (
     "Above: every packet that arrived for the port, by the port through which it came in; a bar "
     "is a packet that was accepted, a cross one that was dropped, a ring one that was marked. "
     "Middle: bytes in the buffer when each packet arrived. Below: congestion windows of the "
-    "senders, or, of captures, what they have in flight."
+    "senders or, for captures, their data in flight."
 )
 MARKED = style.GREEN
-# Of more ingress ports than this, those with most packets are shown.
+# If there are more ingress ports than this, those with most packets are shown.
 MOST_PORTS = 8
-# Windows that are drawn in a colour of their own.
+# Number of windows that are drawn in a colour of their own.
 _SHOWN_FLOWS = 3
 
 
@@ -71,7 +71,7 @@ def _clock(slide: Slide) -> Callable[[Any], Any]:
 
 
 def _unit(slide: Slide) -> tuple[float, str]:
-    """Of the time axis: how many there are in a second, and its name."""
+    """Unit of the time axis: how many of it a second has, and its name."""
     return (1e3, "ms") if slide.focus.to_s - slide.focus.from_s > 20e-3 else (1e6, "µs")
 
 
@@ -120,7 +120,7 @@ def _queue(panel: Axes, slide: Slide, to_x: Callable[[Any], Any]) -> None:
 
 
 def _windows(panel: Axes, slide: Slide, to_x: Callable[[Any], Any]) -> None:
-    """In colour: those of the flows that the focus is about."""
+    """Draws the windows, those of the flows in focus in colour."""
     focus = slide.focus
     chosen = slide.concerned[:_SHOWN_FLOWS]
     names = {row["flow"]: row for row in slide.flows.iter_rows(named=True)}

@@ -16,7 +16,7 @@ from fairport.quantities import Quantity
 if TYPE_CHECKING:
     from fairport.result import Result
 
-# About as many points as a printed column resolves; for a single thin line, more.
+# About as many points as a printed column can resolve; a single thin line has more.
 MAX_POINTS = 240
 MAX_POINTS_ALONE = 1000
 # Above this many flows, thin lines are unreadable and a band shows more.
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 def frame(
     result: Result, title: str, unit: str
 ) -> tuple[style.Picture, list[Axes], list[style.HopClass]]:
-    """A picture with one panel per hop class, all on the same axes."""
+    """A picture with one panel per hop class, all with the same axes."""
     classes = style.compared_classes(result)
     tall = _tall(classes)
     count = max(len(classes), 1)
@@ -40,7 +40,7 @@ def frame(
 def frame_with_strips(
     result: Result, title: str, unit: str, strip_in: float
 ) -> tuple[style.Picture, list[Axes], list[Axes], list[style.HopClass]]:
-    """The same with a strip of that height under each panel, on the panel's time axis."""
+    """The same picture with a strip of that height below each panel, on the panel's time axis."""
     classes = style.compared_classes(result)
     if not classes or result.series.is_empty():
         picture, panels, classes = frame(result, title, unit)
@@ -74,7 +74,7 @@ def _prepare(
     classes: list[style.HopClass],
     unit: str,
 ) -> list[style.HopClass]:
-    """Joins and names the panels' axes; the classes that there is something to draw of."""
+    """Joins and names the panels' axes; returns the classes that have something to draw."""
     for panel in panels[1:]:
         panel.sharex(panels[0])
         panel.sharey(panels[0])
@@ -92,12 +92,12 @@ def _prepare(
 
 
 def end_s(result: Result) -> float:
-    """The end of the time axis: of the run."""
+    """The end of the time axis, which is that of the run."""
     return float(result.summary["simulated_s"])
 
 
 def largest(result: Result, column: str) -> float:
-    """The largest value of a column of the series of the flows that are compared, in its unit."""
+    """The largest value of a column of the series over the compared flows, in its unit."""
     shown = metrics.compared(result.flows)["flow"].implode()
     most: Any = result.series.filter(pl.col("flow").is_in(shown))[column].max()
     return float(most or 0.0)
@@ -112,7 +112,7 @@ def grid(
 ) -> tuple[Floats, Floats]:
     """Times and a matrix (time, flow) of a column of the series, in at most `most_points` steps.
 
-    Samples of a step are joined by `how`; a step without any is NaN.
+    `how` combines the samples of a step; a step without any is NaN.
     """
     rows = result.series.filter(pl.col("flow").is_in(flows)).select("time_s", "flow", column)
     stamps = rows["time_s"].unique().sort().to_numpy()
@@ -123,7 +123,7 @@ def grid(
         .group_by("step", "flow")
         .agg(getattr(pl.col(column), how)())
     )
-    # A sample is stamped with the end of its interval, and drawn in the interval's middle.
+    # A sample has the time of its interval's end, and is drawn in the interval's middle.
     interval = stamps[1] - stamps[0] if len(stamps) > 1 else stamps[0]
     first = np.arange(0, len(stamps), share)
     times = np.add.reduceat(stamps, first) / np.diff(first, append=len(stamps)) - interval / 2
@@ -138,8 +138,8 @@ def lines(
 ) -> float:
     """Draws a column of a class in the unit of `quantity`: flows thin, their mean thick.
 
-    Many flows become the band of their middle 90 %; a flow alone is thin in finer steps. Returns
-    the highest value that was drawn, in that unit.
+    Many flows become the band of their middle 90 %; a single flow is drawn thin, in finer steps.
+    Returns the highest value that was drawn, in that unit.
     """
     times, values = grid(result, one.flows, column)
     values *= quantity.factor
@@ -161,11 +161,11 @@ def lines(
 
 
 def middle_90(values: Floats) -> tuple[Floats, Floats]:
-    """The 5th and the 95th percentile of each row, by the nearest rank; NaN of a row without any.
+    """The 5th and the 95th percentile of each row, by the nearest rank; NaN for an empty row.
 
-    numpy's `nanpercentile` goes through the rows one by one, which is slow for many of them.
+    numpy's `nanpercentile` processes the rows one by one, which is slow for many rows.
     """
-    ordered = np.sort(values, axis=1)  # NaN comes last
+    ordered = np.sort(values, axis=1)  # NaN is sorted last
     known = (~np.isnan(values)).sum(axis=1)
     rows = np.arange(len(values))
 
@@ -178,7 +178,7 @@ def middle_90(values: Floats) -> tuple[Floats, Floats]:
 
 
 def mean(values: Floats) -> Floats:
-    """Mean over flows at each time, NaN where none has a value."""
+    """Mean over flows at each time, NaN if no flow has a value."""
     known = ~np.isnan(values)
     count = known.sum(axis=1)
     total: Floats = np.where(known, values, 0.0).sum(axis=1)
@@ -188,13 +188,13 @@ def mean(values: Floats) -> Floats:
 
 
 def edges(times: Floats) -> Floats:
-    """Begin and end of each step, so that a single value between gaps is seen too."""
+    """Start and end of each step, so that a single value between gaps is visible, too."""
     half = (times[1] - times[0]) / 2 if len(times) > 1 else times[0]
     return np.column_stack([times - half, times + half]).ravel()
 
 
 def note(picture: style.Picture, classes: list[style.HopClass]) -> None:
-    """Says what the lines of `lines` are."""
+    """Explains the lines that `lines` has drawn."""
     many = [len(one.flows) > MAX_LINES for one in classes]
     if all(many):
         text = "line: mean, band: middle 90 % of the flows"

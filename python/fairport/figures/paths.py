@@ -1,6 +1,6 @@
-"""The network in layers, with the paths of the flows drawn over it: which share which ports.
+"""The network in layers, with the flows' paths drawn over it: it shows who shares which ports.
 
-It is no figure of a run: it needs no run, and can show one scenario under several routings.
+It is not a figure of a run: it needs no run, and can show one scenario under several routings.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 
     from fairport.layout import Network
 
+_CAPTION = "circles: hosts; wider lines carry more flows"
 _PANEL_IN = 2.0
 _HEAD_IN = 0.62
 _FOOT_IN = 0.42
 _GAP_IN = 0.34
-# Up to this many nodes per layer have their names written into them.
+# In a layer with at most this many nodes, names are written into the nodes.
 _MOST_NAMED = 24
+# Up to this many ingress ports of the bottleneck have their flows named one by one.
+_SUMMED = 6
 _SPREAD_POINTS = 2.2
 _THICKEST_POINTS = 4.5
 
@@ -36,15 +39,19 @@ def _routing(network: Network) -> str:
 
 
 def draw(panels: Sequence[tuple[str, Network]]) -> style.Picture:
-    """One panel a network, below one another; a line's width grows with the flows on it."""
+    """One panel per network, one below the other; a line's width grows with its flows."""
     with style.applied():
         height = _HEAD_IN + len(panels) * (_PANEL_IN + _GAP_IN) - _GAP_IN + _FOOT_IN
         picture = style.Picture(figsize=(style.WIDTH_IN, height))
-        name = panels[0][1].scenario.name
+        title = style.fitting(
+            f"Paths of the flows of {panels[0][1].scenario.name}", style.WIDTH_IN - 0.3, 10, "bold"
+        )
+        room_in = style.WIDTH_IN - 0.3 - style.width_in(title, 10, "bold")
+        is_beside = style.width_in(_CAPTION, 7) <= room_in
         picture.text(
             0.1 / style.WIDTH_IN,
             1 - 0.09 / height,
-            f"Paths of the flows of {name}",
+            title,
             va="top",
             fontsize=10,
             fontweight="bold",
@@ -60,8 +67,8 @@ def draw(panels: Sequence[tuple[str, Network]]) -> style.Picture:
         )
         picture.text(
             1 - 0.1 / style.WIDTH_IN,
-            1 - 0.12 / height,
-            "circles: hosts; wider lines carry more flows",
+            1 - (0.12 if is_beside else 0.27) / height,
+            _CAPTION,
             va="top",
             ha="right",
             color=style.MUTED,
@@ -76,9 +83,10 @@ def _expected(network: Network) -> str:
     port = expected_bottleneck(network)
     if port is None:
         return ""
-    inputs = " + ".join(str(count) for count in sorted(port.by_ingress.values()))
-    plural = "s" if len(port.by_ingress) > 1 else ""
-    return f"{port.port}: {inputs} flows from {len(port.by_ingress)} ingress port{plural}"
+    counts = sorted(port.by_ingress.values())
+    inputs = " + ".join(map(str, counts)) if len(counts) <= _SUMMED else str(sum(counts))
+    plural = "s" if len(counts) > 1 else ""
+    return f"{port.port}: {inputs} flows from {len(counts)} ingress port{plural}"
 
 
 def _places(network: Network) -> dict[str, tuple[float, float]]:

@@ -28,19 +28,19 @@ CAPTION = (
 )
 
 
-# Of more ingress ports than this, those with most packets around the blackout are shown.
+# If there are more ingress ports than this, those with most packets around the blackout are shown.
 MOST_PORTS = 6
 
 
 _QUEUE = QUANTITIES["queue_bytes"]
-# A limit further above the fullest buffer than this would flatten the line.
+# If the limit is above the fullest buffer by more than this factor, it would flatten the line.
 _FAR = 3
-# Of these, `limit` is not what one port holds.
+# For these disciplines `limit` is not what one port holds.
 _LIMITS_OF_THEIR_OWN = ("shared-buffer", "custom")
 
 
 def draw(result: Result, blackout_of: str | None = None) -> Figure:
-    """Occupancy over the run; arrivals by ingress port with their fate; waits.
+    """Occupancy over the run; arrivals by ingress port with their fate; waiting times.
 
     `blackout_of` is the ingress port whose longest blackout is shown, by default that of the
     starved class.
@@ -76,7 +76,7 @@ def _without(result: Result) -> str:
 
 
 def _prepared(packets: pl.DataFrame) -> pl.DataFrame:
-    """With microseconds from the first packet, waits, and runs of equal fate."""
+    """The trace with microseconds from the first packet, waiting times, and runs of equal fate."""
     return packets.with_columns(
         us=(pl.col("time_s") - pl.col("time_s").first()) * 1e6,
         wait=(pl.col("depart_s") - pl.col("time_s")) * 1e6,
@@ -101,17 +101,18 @@ class BufferLimit:
     """What the buffer of the bottleneck port holds."""
 
     bytes: float
-    """In bytes; of a limit in packets, so many packets of the largest size that was dropped."""
+    """The limit in bytes; a limit in packets counts packets of the largest size that was
+    dropped."""
     text: str
-    """As the scenario says it."""
+    """The limit as the scenario writes it."""
 
 
 def buffer_limit(result: Result) -> BufferLimit | None:
-    """The limit of the bottleneck port, where the scenario gives all switch ports the same."""
+    """The limit of the bottleneck port, if the scenario gives all switch ports the same."""
     scenario = result.scenario
     own = scenario.topology.limits() or scenario.fabric.limit is not None
     if result.summary["backend"] == "captures":
-        return None  # the scenario is a guess there
+        return None  # the scenario of captures is a guess
     if own or scenario.queue.kind in _LIMITS_OF_THEIR_OWN or not result.summary["bottleneck"]:
         return None
     limit = scenario.sized_queue().limit

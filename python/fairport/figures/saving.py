@@ -1,8 +1,9 @@
 """Saves figures as PNG and as SVG, the PNGs in a process of their own if there are two processors.
 
-A picture's PNG takes as long as all else about it. So it goes to a worker process as soon as it is
-drawn, while this process writes its SVG, draws the next one, and writes the report. A worker that
-waits for work, as before the first picture, writes the SVG as well.
+Writing a picture's PNG takes as long as everything else about it. So a worker process writes it as
+soon as the picture is drawn, while this process writes the SVG, draws the next picture, and writes
+the report. If the worker has nothing else to do, as before the first picture, it writes the SVG as
+well.
 """
 
 from __future__ import annotations
@@ -35,17 +36,17 @@ class _Sent:
     paths: list[Path]
 
     def finish(self) -> None:
-        """Waits until the files are there. Raises what went wrong."""
+        """Waits until the files are written. Raises the error if that failed."""
         try:
             self.done.result()
         except (WorkerDiedError, OSError):
-            # There is no such process, or the disk is full, which this one then says. Not in
-            # that thread: matplotlib's settings are those of all threads.
+            # The worker has died, or the disk is full; this process then tries, and reports the
+            # error. It does so in its main thread, because all threads share matplotlib's settings.
             _save_content(None, self.content, self.paths)
 
 
 class Saver:
-    """Saves pictures; what it has been given is written when its `with` ends."""
+    """Saves pictures. All of them are written when its `with` ends."""
 
     def __init__(self, threads: ThreadPoolExecutor | None) -> None:
         self._threads = threads
@@ -59,7 +60,7 @@ class Saver:
         if self._threads is None:
             _save(picture, [png, svg])
             return [png, svg]
-        # pickled here: a thread would do so while the SVG is drawn from the same picture
+        # pickled here, because a thread would do so while the SVG is drawn from the same picture
         content = pickle.dumps(picture, protocol=pickle.HIGHEST_PROTOCOL)
         is_idle = all(one.done.done() for one in self._sent)
         # the worker may have been started in another working directory
@@ -71,20 +72,20 @@ class Saver:
         return [png, svg]
 
     def finish_svgs(self) -> None:
-        """Waits until every SVG is there, for a report that shows them."""
+        """Waits until every SVG is written, for a report that shows them."""
         for one in [one for one in self._sent if len(one.paths) > 1]:
             self._sent.remove(one)
             one.finish()
 
     def finish(self) -> None:
-        """Waits for what is under way. Raises what went wrong there."""
+        """Waits for the files under way. Raises the error if one failed."""
         for one in self._sent:
             one.finish()
 
 
 @contextmanager
 def saver() -> Iterator[Saver]:
-    """A Saver. Nothing writes any more when the `with` is left, also by an exception."""
+    """A Saver. When the `with` is left, even by an exception, nothing is being written any more."""
     if not _has_a_worker():
         yield Saver(None)
         return
@@ -135,7 +136,7 @@ def _save(picture: Figure, paths: list[Path]) -> None:
     from fairport.figures import style
 
     for path in paths:
-        # Complete or not there: the report may look for it meanwhile.
+        # The file is complete or not there, because the report may look for it meanwhile.
         partial = path.with_name(f".{path.name}")
         style.save(picture, partial)
         partial.replace(path)

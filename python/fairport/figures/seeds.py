@@ -1,4 +1,4 @@
-"""The runs of several seeds side by side: every seed a dot, the median, the middle half."""
+"""The runs of several seeds side by side: a dot per seed, the median, the middle half."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def draw(summary: Mapping[str, Any]) -> Figure:
                 place.set_axis_off()
             for (key, lanes), place in zip(row, places, strict=False):
                 _panel(place, key, lanes)
-        style.note(picture, "dot: a seed, diamond: median, bar: middle half")
+        bar = ", bar: middle half" if len(seeds) >= FEWEST_FOR_QUARTILES else ""
+        style.note(picture, f"dot: a seed, diamond: median{bar}")
     return picture
 
 
@@ -92,7 +93,8 @@ def _panels(summary: Mapping[str, Any]) -> list[tuple[str, list[Lane]]]:
             ]
             panels.append((key, lanes))
     total = [run["goodput_bps_total"] for run in runs]
-    panels.append(("goodput_bps_total", [_lane("all flows", total)]))
+    label = "all TCP flows" if summary.get("udp") else "all flows"
+    panels.append(("goodput_bps_total", [_lane(label, total)]))
     return [(key, kept) for key, lanes in panels if (kept := [one for one in lanes if one.values])]
 
 
@@ -105,7 +107,7 @@ def _panel(axes: Axes, key: str, lanes: Sequence[Lane]) -> None:
     quantity = QUANTITIES[key].at_size(max(max(lane.values) for lane in lanes))
     for place, lane in enumerate(lanes):
         values = np.array(lane.values) * quantity.factor
-        # a little apart, so that equal values are seen as several
+        # a little apart, so that equal values are visible
         heights = place + 0.16 * np.linspace(-1, 1, len(values)) * (len(values) > 1)
         axes.plot(values, heights, "o", color=lane.colour, alpha=0.6, ms=3, mew=0)
         if len(values) >= FEWEST_FOR_QUARTILES:
@@ -126,6 +128,9 @@ def _panel(axes: Axes, key: str, lanes: Sequence[Lane]) -> None:
     axes.set_yticks([])
     axes.grid(visible=True, axis="x")
     most = max(max(lane.values) for lane in lanes) * quantity.factor
-    axes.set_xlim(0, most * 1.08 or 1)
-    axes.xaxis.set_major_locator(MaxNLocator(5))
+    right = most * 1.08 or 1
+    axes.set_xlim(0, right)
+    # a label at the right end would run into the first one of the next panel
+    ticks = MaxNLocator(5).tick_values(0, right)
+    axes.set_xticks([one for one in ticks if 0 <= one < 0.94 * right])
     style.panel_title(axes, quantity.label)

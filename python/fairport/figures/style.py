@@ -1,8 +1,8 @@
 """How figures look: sizes, colours, fonts, and the frame that every kind of figure shares.
 
-Sizes are for print: at the width of a journal's column (3.4 in) the smallest letters are still
-6 pt. Colours are those of Okabe & Ito (2008), which colour-blind readers can distinguish; a hop
-class has the same colour in every figure.
+Sizes are for print: at the width of a journal's column (3.4 in) the smallest letters still have 6
+pt. Colours are those of Okabe & Ito (2008), which colour-blind readers can distinguish; a hop class
+has the same colour in every figure.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Look:
 
     @property
     def bar(self) -> dict[str, Any]:
-        """How its bars are filled; a hatch takes the colour of the edge."""
+        """The fill of its bars; a hatch has the colour of the edge."""
         return {"facecolor": self.colour, "hatch": self.hatch, "edgecolor": PAPER, "linewidth": 0}
 
 
@@ -107,7 +107,8 @@ _LOOKS = {
 }
 _OTHER_LOOK = Look("#8a6d00", "----", "P")
 
-# For ingress ports, which are not hop classes: the rest of the same set. A drop is a red cross.
+# Colours of ingress ports, which are not hop classes: the rest of the same set. A drop is a red
+# cross.
 PORT_COLOURS = (INK, "#cc79a7", "#e69f00", "#56b4e9")
 DROPPED = "#d55e00"
 BAND = "#56b4e9"
@@ -115,29 +116,29 @@ BAND = "#56b4e9"
 
 @dataclass(frozen=True, slots=True)
 class HopClass:
-    """A hop class as figures show it."""
+    """A hop class with its look in figures."""
 
     hops: int | None
-    """None where the backend cannot know it."""
+    """None if the backend cannot know it."""
     flows: list[int]
     look: Look
 
     @property
     def name(self) -> str:
-        """As in the summary, e.g. "6-hop"."""
+        """The name in the summary, e.g. "6-hop"."""
         from fairport import metrics
 
         return metrics.class_name(self.hops)
 
     def mark(self, artists: Iterable[Artist], place: str) -> None:
-        """Gives artists ids of their class, by which a page hides and shows them."""
+        """Gives artists the id of the class, by which a page hides and shows them."""
         name = self.name.replace("-", "")
         for number, artist in enumerate(artists):
             artist.set_gid(f"class-{name}-{place}-{number}")
 
     @property
     def label(self) -> str:
-        """What a legend says, e.g. "6-hop (12 flows)"."""
+        """The text in a legend, e.g. "6-hop (12 flows)"."""
         return f"{self.name} ({count(len(self.flows), 'flow')})"
 
 
@@ -147,7 +148,7 @@ def count(number: int, what: str) -> str:
 
 
 def three_digits(value: float) -> str:
-    """With three significant digits, and never a power of ten: "0.233", "1,360"."""
+    """The value with three significant digits, never with a power of ten: "0.233", "1,360"."""
     rounded = float(f"{value:.3g}")
     return f"{rounded:g}" if rounded < 1000 else f"{rounded:,.0f}"
 
@@ -167,23 +168,23 @@ def class_look(hops: int) -> Look:
 
 
 def compared_classes(result: Result) -> list[HopClass]:
-    """The hop classes of a run's summary: of the flows whose goodputs are compared."""
+    """The hop classes of a run's summary, which are those of the compared flows."""
     from fairport import metrics
 
     return hop_classes(metrics.compared(result.flows))
 
 
-# Of ingress ports whose flows are of one class, in turn.
+# Hatches of ingress ports whose flows are of one class, in turn.
 _HATCHES = ("", "....", "/////", "xxxx", "-----")
-# For ingress ports whose flows are of several classes, which have a colour each.
+# For ingress ports with flows of several classes, each of which has its own colour.
 _MIXED_PORTS = (INK, "#7d8790", "#b9c0c6")
 
 
 def ingress_looks(result: Result, ports: Sequence[str]) -> dict[str, Look]:
-    """How ingress ports are drawn: as the hop class of their flows, and in grey if it is not one.
+    """The look of ingress ports: that of their flows' hop class, or grey for several classes.
 
-    So a colour means one class on a whole page. Of several ports with one class, the later ones
-    are hatched.
+    So a colour means one class on the whole page. If several ports have the same class, the later
+    ones are hatched.
     """
     import polars as pl
 
@@ -240,10 +241,8 @@ def frame(
     gaps_in: Sequence[float] = (),
     columns: int = 1,
 ) -> tuple[Picture, list[list[Axes]]]:
-    """A picture of a run: as `panels`, with the run's name."""
-    return panels(
-        f"{result.scenario.name}, seed {result.seed}", title, heights_in, gaps_in, columns
-    )
+    """A picture of a run: `panels` with the run's name."""
+    return panels(result.title, title, heights_in, gaps_in, columns)
 
 
 def panels(
@@ -253,9 +252,10 @@ def panels(
     gaps_in: Sequence[float] = (),
     columns: int = 1,
 ) -> tuple[Picture, list[list[Axes]]]:
-    """A picture with rows of axes of the given heights and gaps, its title and what it is of.
+    """A picture with rows of axes of the given heights and gaps, a title and a subtitle.
 
-    All positions are computed here. A layout engine would draw each figure twice to find them.
+    All positions are computed here, because a layout engine would draw each figure twice to find
+    them.
     """
     height = _TOP + sum(heights_in) + sum(gaps_in) + _BOTTOM
     picture = Picture(figsize=(WIDTH_IN, height))
@@ -276,16 +276,34 @@ def panels(
         top -= tall + gap
     left, head = 0.1 / WIDTH_IN, 1 - 0.09 / height
     picture.text(left, head, title, va="top", ha="left", fontsize=10, fontweight="bold")
+    room_in = WIDTH_IN - _RIGHT - 0.3 - width_in(title, 10, "bold")
     picture.text(
         1 - _RIGHT / WIDTH_IN,
         head - 0.015 / height,
-        of,
+        fitting(of, room_in, 8),
         va="top",
         ha="right",
         color=MUTED,
         fontsize=8,
     )
     return picture, rows
+
+
+def width_in(text: str, points: float, weight: str = "normal") -> float:
+    """How wide a line of text is."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    font = FontProperties(family="sans-serif", weight=weight)
+    return float(TextPath((0, 0), text, size=points, prop=font).get_extents().width) / 72
+
+
+def fitting(text: str, room_in: float, points: float, weight: str = "normal") -> str:
+    """The text, or as much of its end as there is room for."""
+    if width_in(text, points, weight) <= room_in:
+        return text
+    ends = ("…" + text[start:] for start in range(1, len(text)))
+    return next((end for end in ends if width_in(end, points, weight) <= room_in), "")
 
 
 def panel_title(axes: Axes, text: str, colour: str = INK, detail: str = "") -> None:
@@ -304,7 +322,7 @@ def panel_title(axes: Axes, text: str, colour: str = INK, detail: str = "") -> N
 
 def note(picture: Picture, text: str) -> None:
     """Explains lines and marks, in small grey letters at the lower right."""
-    picture.text(
+    shown = picture.text(
         1 - _RIGHT / WIDTH_IN,
         0.06 / picture.get_figheight(),
         text,
@@ -312,16 +330,19 @@ def note(picture: Picture, text: str) -> None:
         color=MUTED,
         fontsize=7,
     )
+    extent = shown.get_window_extent()
+    if extent.x0 < 0:  # the names of a network of one's own may be long
+        shown.set_fontsize(7 * extent.x1 / extent.width)
 
 
 def left_note(picture: Picture, text: str) -> None:
-    """The same at the lower left."""
+    """Explains lines and marks at the lower left."""
     place = (0.1 / WIDTH_IN, 0.06 / picture.get_figheight())
     picture.text(*place, text, ha="left", color=MUTED, fontsize=7)
 
 
 def y_label(picture: Picture, panels: Sequence[Axes], text: str) -> None:
-    """Names the vertical axis of `panels`, once, in the middle of them."""
+    """Names the vertical axis of `panels` once, at their middle."""
     middle = (panels[0].get_position().y1 + panels[-1].get_position().y0) / 2
     picture.text(0.08 / WIDTH_IN, middle, text, rotation=90, va="center", ha="left")
 
@@ -347,12 +368,12 @@ def label_line(axes: Axes, text: str, height: float) -> None:
 
 
 def ink_on(colour: Any) -> str:
-    """The colour of letters that are read on this one."""
+    """The colour of letters that are readable on this colour."""
     red, green, blue = to_rgb(colour)
     return INK if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.4 else PAPER
 
 
 def say(axes: Axes, text: str) -> None:
-    """Writes in the middle of an empty panel why it is empty."""
+    """Writes into the middle of an empty panel why it is empty."""
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=MUTED)
     axes.set_axis_off()

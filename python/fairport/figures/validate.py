@@ -1,4 +1,4 @@
-"""A validation: a panel per measure, simulation beside Linux, and the drop runs of both."""
+"""A validation: one panel per measure, simulation and Linux side by side, and both's drop runs."""
 
 from __future__ import annotations
 

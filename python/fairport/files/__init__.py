@@ -1,11 +1,12 @@
-"""Files and folders that are complete or not there: the one place that writes atomically.
+"""Files and folders that are complete or not there: all atomic writing is in this package.
 
 Everything is first written beside its final place under a hidden name, `.NAME.TOKEN.partial`, and
-then renamed. The writer holds a lock on it, which the kernel releases when the process ends however
-it ends. So the next writer of the same name recognises what a killed one left, and removes it.
+then renamed. The writer holds a lock on it, which the kernel releases when the process ends,
+however it ends. So the next writer of the same name recognises what a killed one left, and removes
+it.
 
 - `atomic_file`: a file that a user names, with a clear error; devices, FIFOs and links are kept.
-- `replace_file`: a small file of Fairport's own, by its content.
+- `replace_file`: a small file of Fairport's own, given its content.
 - `atomic_folder`: a results folder, which carries a list of what Fairport wrote into it.
 """
 

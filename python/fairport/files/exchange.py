@@ -1,4 +1,4 @@
-"""Two paths exchange their names in one step, where the system and the file system can.
+"""Exchanges the names of two paths in one step, if the system and the file system can.
 
 Linux has `renameat2` with RENAME_EXCHANGE, macOS `renamex_np` with RENAME_SWAP. Network file
 systems and Windows have neither.
@@ -17,7 +17,7 @@ _RENAME_SWAP = 2
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Gives each path what is at the other; False, and nothing is done, where that cannot be."""
+    """Exchanges what is at the two paths; does nothing and returns False if that is impossible."""
     if sys.platform == "win32":
         return False
     names = os.fsencode(one), os.fsencode(other)

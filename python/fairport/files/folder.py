@@ -1,7 +1,7 @@
 """Results folders, complete or not there, with a list of what Fairport wrote into them.
 
-The list is the file `.fairport.json` of the folder. `--force` replaces a folder only when it has
-such a list and holds nothing else, so a folder with a file of the user's own is never removed.
+The list is the file `.fairport.json` in the folder. `--force` replaces a folder only if it has such
+a list and holds nothing else, so a folder with a file of the user's own is never removed.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from fairport.files.partial import (
 def atomic_folder(folder: Path, *, force: bool) -> Iterator[Path]:
     """A folder to fill, which takes the name `folder` when the block ends well.
 
-    When the block raises, nothing of it is left and what is at `folder` is untouched. Raises
-    OutputError at once when something is there (with `force`: something that is not a results
-    folder) or the folder cannot be made; later, when it cannot be filled.
+    If the block raises, nothing of it is left, and an existing `folder` is untouched. Raises
+    OutputError at once if `folder` exists (with `force`: and is not a results folder) or cannot be
+    made, and later if it cannot be filled.
     """
-    # not resolve(): a link that is there must be seen as a link
+    # not resolve(), because an existing link must be recognised as a link
     folder = Path.cwd() / folder
     refuse_what_is_there(folder, force=force)
     missing = [parent for parent in folder.parents if not parent.exists()]
@@ -51,7 +51,7 @@ def atomic_folder(folder: Path, *, force: bool) -> Iterator[Path]:
 
 
 def refuse_what_is_there(folder: Path, *, force: bool) -> None:
-    """Raises OutputError when something is there that must not be replaced."""
+    """Raises OutputError if something exists there that must not be replaced."""
     put_back(folder)
     if not os.path.lexists(folder):
         return
@@ -69,7 +69,7 @@ def refuse_what_is_there(folder: Path, *, force: bool) -> None:
 
 
 def unwritable(folder: Path, error: OSError) -> OutputError:
-    """What to say when a results folder cannot be written."""
+    """The error for a results folder that cannot be written."""
     return OutputError(
         f"cannot be written: {error.strerror or error}",
         file=_shown(folder),
@@ -88,7 +88,7 @@ def add_to_list(folder: Path, names: Iterable[str]) -> None:
 
 @contextmanager
 def _made(folder: Path) -> Iterator[Path]:
-    """The forerunner of a folder. If it cannot be made, the error has its own remedy."""
+    """A folder's temporary folder. If it cannot be made, the error has its own remedy."""
     with ExitStack() as stack:
         try:
             partial = stack.enter_context(partial_folder(folder))
@@ -102,7 +102,7 @@ def _made(folder: Path) -> Iterator[Path]:
 
 
 def _not_ours(folder: Path) -> str:
-    """Why a folder cannot be proved to be a result of Fairport; empty when it can."""
+    """Why a folder is not provably a result of Fairport; empty if it is."""
     if folder.is_symlink() or not folder.is_dir():
         return "is not a result of Fairport"
     known = listed(folder)
@@ -113,7 +113,7 @@ def _not_ours(folder: Path) -> str:
 
 
 def _files(folder: Path) -> set[str]:
-    """Every file and link below a folder, except forerunners and what is in them."""
+    """Every file and link below a folder, except temporary ones and what is in them."""
     found = set()
     for place, folders, names in os.walk(folder):
         here = Path(place)
@@ -141,7 +141,7 @@ def _take_place(partial: Path, folder: Path, force: bool) -> None:
 
 
 def _replace(folder: Path, new: Path) -> None:
-    """Two renames. Between them a kill leaves the earlier result where `put_back` finds it."""
+    """Replaces by two renames. After a kill between them, `put_back` finds the earlier result."""
     with moved_aside(folder) as earlier:
         try:
             new.rename(folder)
@@ -151,6 +151,6 @@ def _replace(folder: Path, new: Path) -> None:
 
 
 def _shown(folder: Path) -> str:
-    """Relative to the working directory, when that is shorter."""
+    """The path relative to the working directory, if that is shorter."""
     relative = os.path.relpath(folder)
     return relative if len(relative) < len(str(folder)) else str(folder)

@@ -1,9 +1,9 @@
 """Hidden temporary files and folders: unique, locked while written, removed when stale.
 
-A name is `.NAME.TOKEN.partial`, that of a file with its ending again. The token is random, so two
-processes with the same number (in two containers) have different names. A lock says whether a
-forerunner's writer is still alive. Where there are no such locks (Windows, some network file
-systems) no forerunner counts as stale.
+A name is `.NAME.TOKEN.partial`; a file's name has its ending again at the end. The token is random,
+so two processes with the same number (in two containers) have different names. The names of
+functions call such a file or folder a forerunner. A lock shows whether its writer is still alive.
+Without such locks (Windows, some network file systems) no forerunner counts as stale.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ _TOKEN_BYTES = 8
 _NAME = re.compile(r"\.(?P<name>.+)\.(?P<token>[0-9a-f]{16})\.partial(?P<ending>\.[^.]+)?")
 
 LIST = ".fairport.json"
-"""A folder's proof that Fairport made it: a file with the list of what Fairport wrote there."""
+"""A file that proves that Fairport made the folder: the list of what Fairport wrote there."""
 
 _PROGRAM = "fairport"
-# two renames that follow each other take no time
+# two successive renames take less time than this
 _ENDED_AFTER_S = 60.0
 
 
 def is_partial(path: Path) -> bool:
-    """Whether the path has the name of a forerunner."""
+    """Whether the path's name is that of a forerunner."""
     return _NAME.fullmatch(path.name) is not None
 
 
 @contextmanager
 def partial_file(final: Path) -> Iterator[Path]:
-    """An empty file to fill, beside `final` and with its ending, by which figures know formats.
+    """An empty file to fill, beside `final` and with its ending, by which figures know the format.
 
-    The caller renames it to its place; what is then still there is removed.
+    The caller renames it to its place; if it is still there at the end, it is removed.
     """
     remove_stale(final)
     while True:
         partial = _name(final, final.suffix)
         descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         if fcntl is None:
-            os.close(descriptor)  # an open file cannot be renamed there
+            os.close(descriptor)  # Windows cannot rename an open file
             break
         if _is_ours(descriptor, partial):
             break
@@ -68,8 +68,8 @@ def partial_file(final: Path) -> Iterator[Path]:
 def partial_folder(final: Path) -> Iterator[Path]:
     """An empty folder to fill, beside `final`.
 
-    The caller renames it to its place; what is then still there is removed. It begins with an
-    empty list of files, as the proof that it may be removed when its writer is killed.
+    The caller renames it to its place; if it is still there at the end, it is removed. It begins
+    with an empty list of files, which proves that it may be removed if its writer is killed.
     """
     remove_stale(final)
     while True:
@@ -90,12 +90,12 @@ def partial_folder(final: Path) -> Iterator[Path]:
 
 @contextmanager
 def moved_aside(folder: Path) -> Iterator[Path]:
-    """Moves a results folder away, into a hidden one; what is still there at the end is removed.
+    """Moves a results folder into a hidden one; if it is still there at the end, it is removed.
 
-    If the process is killed meanwhile, `put_back` brings it back.
+    If the process is killed meanwhile, `put_back` restores it.
     """
     with partial_folder(folder) as place:
-        # without its list nobody takes it for a forerunner that may be removed
+        # without its list nobody may remove it as a forerunner
         (place / LIST).unlink()
         folder.rename(place / folder.name)
         yield place / folder.name
@@ -104,9 +104,9 @@ def moved_aside(folder: Path) -> Iterator[Path]:
 
 
 def put_back(final: Path) -> None:
-    """Brings back the results folder that a killed process had moved aside to replace it.
+    """Restores the results folder that a killed process had moved aside to replace it.
 
-    If another result is there by now, that has replaced it, and the earlier one is removed.
+    If another result is there by now, the earlier one has been replaced and is removed.
     """
     for place in _forerunners(final):
         earlier = place / final.name
@@ -123,8 +123,19 @@ def put_back(final: Path) -> None:
                 _remove(place)
 
 
+@contextmanager
+def alone_in(folder: Path) -> Iterator[bool]:
+    """Whether no other process is alone in the folder. Where there are no locks, none is."""
+    lock = _locked(folder, wait=False)
+    try:
+        yield lock is not None or not _can_be_locked(folder)
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
 def listed(folder: Path) -> set[str] | None:
-    """The files that the folder's list names; None for a folder without a list of Fairport's."""
+    """The files in the folder's list; None for a folder without a list of Fairport's."""
     try:
         document = json.loads((folder / LIST).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -138,7 +149,7 @@ def listed(folder: Path) -> set[str] | None:
 
 
 def write_list(folder: Path, names: Iterable[str]) -> None:
-    """Writes the list of files into a folder; a process killed here leaves the old one."""
+    """Writes the list of files into a folder; if the process is killed here, the old list stays."""
     document = {"program": _PROGRAM, "files": sorted(names)}
     with partial_file(folder / LIST) as partial:
         partial.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
@@ -163,7 +174,7 @@ def remove_stale(final: Path) -> None:
 
 
 def _forerunners(final: Path) -> list[Path]:
-    """What lies beside `final` under a hidden name of it, whoever made it."""
+    """Everything beside `final` with a hidden name made from its name, whoever made it."""
     try:
         siblings = list(final.parent.iterdir())
     except OSError:
@@ -178,7 +189,7 @@ def _forerunners(final: Path) -> list[Path]:
 
 
 def _holds_only(place: Path, result: Path) -> bool:
-    """Whether all that a folder holds is this results folder, or an empty one."""
+    """Whether a folder holds nothing but this results folder, or is empty."""
     try:
         found = [path for path in place.iterdir() if not is_partial(path)]
         is_ours = listed(result) is not None or not any(result.iterdir())
@@ -189,7 +200,7 @@ def _holds_only(place: Path, result: Path) -> bool:
 
 @contextmanager
 def _unused(place: Path) -> Iterator[bool]:
-    """Whether the writer of a forerunner has ended. Where there are no locks, time says so."""
+    """Whether the writer of a forerunner has ended. Without locks its age decides."""
     lock = _locked(place, wait=False)
     if lock is not None:
         try:
@@ -201,7 +212,7 @@ def _unused(place: Path) -> Iterator[bool]:
 
 
 def _can_be_locked(path: Path) -> bool:
-    """Whether the file system has locks; a lock that another holds is one."""
+    """Whether the file system has locks; a lock held by another process shows that it has."""
     if fcntl is None:
         return False
     descriptor = os.open(path, os.O_RDONLY)
@@ -221,7 +232,7 @@ def _name(final: Path, ending: str = "") -> Path:
 
 
 def _remove(folder: Path) -> None:
-    """Removes a folder, its list last: what a kill leaves of it may be removed, too."""
+    """Removes a folder, its list last, so that the remains may be removed after a kill."""
     with suppress(OSError):
         for path in folder.iterdir():
             if path.is_dir() and not path.is_symlink():
@@ -233,12 +244,12 @@ def _remove(folder: Path) -> None:
 
 
 def _may_be_removed(partial: Path) -> bool:
-    """Whether a forerunner is of Fairport: by its list, or because there was no time for one."""
+    """Whether a forerunner is Fairport's: it has a list, or is too new to have one."""
     return listed(partial) is not None or all(map(is_partial, partial.iterdir()))
 
 
 def _locked(path: Path, *, wait: bool = True) -> int | None:
-    """An open descriptor that holds the lock; None where it cannot be had."""
+    """An open descriptor that holds the lock; None if the lock cannot be taken."""
     if fcntl is None:
         return None
     try:
@@ -254,7 +265,7 @@ def _locked(path: Path, *, wait: bool = True) -> int | None:
 
 
 def _is_ours(descriptor: int, path: Path) -> bool:
-    """Locks the open file; whether it is still at its path (another may have thought it stale)."""
+    """Locks the open file; whether it is still at its path (another may have removed it)."""
     if fcntl is not None:
         with suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_EX)

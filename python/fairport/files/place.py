@@ -1,8 +1,8 @@
-"""A folder of files that appear whole: on this machine, or anywhere that fsspec reaches.
+"""A folder of files that appear complete: on this machine, or anywhere that fsspec reaches.
 
-A path is local; a text with `://` (`s3://bucket/study`) is opened through fsspec. Both write a file
-so that a reader sees all of it or nothing: a local one takes its name when it is complete, and an
-object store publishes an object when its upload has ended.
+A path is local; a text with `://` (`s3://bucket/study`) is opened through fsspec. In both cases a
+reader sees all of a file or nothing: a local file gets its name when it is complete, and an object
+store publishes an object when its upload has ended.
 """
 
 from __future__ import annotations
@@ -16,35 +16,37 @@ from fairport.errors import InputError, OutputError
 from fairport.files.partial import is_partial, remove_stale
 from fairport.files.single import replace_file
 
+_HERE = "file://"
+
 
 class Folder(Protocol):
-    """A folder. Names may have one `/`; reading what is not there raises FileNotFoundError."""
+    """A folder. Names may have one `/`; reading a missing file raises FileNotFoundError."""
 
     @property
     def name(self) -> str:
-        """As messages call it."""
+        """Its name in messages."""
 
     def names(self, folder: str = "") -> list[str]:
-        """The files right below the folder, in order; none where there is no folder."""
+        """The files directly in the folder, in order; none if there is no folder."""
 
     def read(self, name: str) -> bytes:
         """A file's content."""
 
     def write(self, name: str, content: bytes) -> None:
-        """Puts a whole file in its place. Raises OutputError."""
+        """Writes a complete file. Raises OutputError."""
 
     def remove(self, name: str) -> None:
-        """Removes a file; one that is gone is no error."""
+        """Removes a file; a missing file is no error."""
 
     def local(self, name: str) -> Path | None:
-        """The file's path on this machine; None where it has none."""
+        """The file's path on this machine; None if it has none."""
 
 
 def place(where: str | Path) -> Folder:
     """The folder of that path or URL. Raises InputError for a URL that cannot be opened."""
-    if isinstance(where, str) and "://" in where:
+    if isinstance(where, str) and "://" in where and not where.startswith(_HERE):
         return _Remote(where)
-    return _Local(Path(where))
+    return _Local(Path(str(where).removeprefix(_HERE)))
 
 
 class _Local:
@@ -91,10 +93,10 @@ class _Remote:
             ) from None
 
     def names(self, folder: str = "") -> list[str]:
-        # what others write is not in this process's listing
+        # the cached listing lacks files that other processes write
         self._files.invalidate_cache()
         root = f"{self._root}/{folder}" if folder else self._root
-        with _said(self.name):
+        with _said(self.name, Exception):
             try:
                 found: list[dict[str, Any]] = self._files.ls(root, detail=True)
             except FileNotFoundError:
@@ -107,7 +109,7 @@ class _Remote:
         return content
 
     def write(self, name: str, content: bytes) -> None:
-        with _said(f"{self.name}/{name}"):
+        with _said(f"{self.name}/{name}", Exception):
             self._files.pipe_file(f"{self._root}/{name}", content)
 
     def remove(self, name: str) -> None:
@@ -121,15 +123,17 @@ class _Remote:
 
 
 @contextmanager
-def _said(what: str) -> Iterator[None]:
-    """What the system or the object store says, as one error."""
+def _said(what: str, kind: type[Exception] = OSError) -> Iterator[None]:
+    """Turns errors of the system, and of object stores by their `kind`, into one kind of error."""
     try:
         yield
     except FileNotFoundError:
         raise
-    except OSError as error:
+    except kind as error:
         raise OutputError(
-            f"cannot be written: {error.strerror or error}",
+            f"cannot be written: {getattr(error, 'strerror', None) or error}",
             file=what,
-            remedy="make space, or name a place that you may write to; the files there are whole",
+            remedy="make space, or name a place that you may write to; the files there are whole"
+            if isinstance(error, OSError)
+            else "check the address, and the credentials that its store asks for",
         ) from None

@@ -18,10 +18,10 @@ from fairport.files.partial import partial_file
 def atomic_file(path: Path, option: str) -> Iterator[Path]:
     """A file to fill, which takes the name `path` when the block ends well.
 
-    It has the ending of `path`. When the block raises, nothing of it is left and what is at `path`
-    is untouched. A symbolic link stays a link, and the file it leads to is written. A device or a
-    FIFO is written to and never replaced. Raises OutputError, which names `option`, when `path`
-    cannot be written.
+    It has the ending of `path`. If the block raises, nothing of it is left, and an existing file at
+    `path` is untouched. A symbolic link stays a link, and the file to which it leads is written. A
+    device or a FIFO is written to and never replaced. Raises OutputError, which names `option`,
+    when `path` cannot be written.
     """
     try:
         kind = _kind(path)
@@ -53,7 +53,7 @@ def atomic_file(path: Path, option: str) -> Iterator[Path]:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Writes a file of Fairport's own; folders on the way are made. Raises OSError."""
+    """Writes a file of Fairport's own, and makes its folders. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with partial_file(path) as partial:
         partial.write_bytes(content)
@@ -61,7 +61,7 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def _kind(path: Path) -> int | None:
-    """The mode of what is there, or where its link leads; None for nothing."""
+    """The mode of what is at the path or where its link leads; None if there is nothing."""
     with suppress(FileNotFoundError, NotADirectoryError):
         return path.stat().st_mode
     return None

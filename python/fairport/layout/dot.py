@@ -35,5 +35,5 @@ def dot(network: Network) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Quoted for DOT, which is as JSON does for texts without control characters."""
+    """The text quoted for DOT, which quotes like JSON if there are no control characters."""
     return json.dumps(text, ensure_ascii=False)

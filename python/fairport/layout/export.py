@@ -1,4 +1,4 @@
-"""The formats that a network is exported in, by name."""
+"""The formats in which a network can be exported, by name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORMATS: dict[str, Callable[[Network], str]] = {
 
 
 def exported(network: Network, name: str) -> str:
-    """The network as a text of this format. Raises InputError for one that is not known."""
+    """The network as text in this format. Raises InputError for an unknown format."""
     if name not in FORMATS:
         raise InputError(
             "is not a format", field="--format", value=name, remedy=did_you_mean(name, FORMATS)
@@ -30,6 +30,6 @@ def exported(network: Network, name: str) -> str:
 
 
 def write(text: str, path: Path) -> None:
-    """Writes an exported network, whole or not at all. Raises OutputError."""
+    """Writes an exported network, completely or not at all. Raises OutputError."""
     with atomic_file(path, "--out") as partial:
         partial.write_text(text, encoding="utf-8")

@@ -1,8 +1,8 @@
 """The network as a networkx graph: for GraphML and node-link JSON.
 
-A node has `kind` ("host" or "switch") and, for hosts that pass packets on, `forwards`. A link has
-`rate`, `delay` and, where it has one of its own, `limit`, as texts with units; `number`, its place
-in the order that numbers ports; and `ports`, the ports at its ends.
+A node has `kind` ("host" or "switch") and, for hosts that forward packets, `forwards`. A link has
+`rate`, `delay` and, if it has its own, `limit`, as texts with units; `number`, its place in the
+order in which ports are numbered; and `ports`, the ports at its ends.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def graph_of(network: Network) -> nx.MultiGraph[str]:
-    """As a multigraph, because two nodes may be joined by several links."""
+    """The network as a multigraph, because several links may join two nodes."""
     import networkx as nx
 
     graph: nx.MultiGraph[str] = nx.MultiGraph(name=network.scenario.name)

@@ -65,7 +65,7 @@ def _address(host: int) -> str:
 
 
 def _packets(network: Network, limit_bytes: int | None) -> int:
-    """A buffer in packets, which is what Mininet's links count in."""
+    """A buffer in packets, the unit of Mininet's links."""
     limit = network.scenario.queue.limit
     if limit_bytes is None and limit.in_packets:
         return int(limit)
@@ -74,7 +74,7 @@ def _packets(network: Network, limit_bytes: int | None) -> int:
 
 
 def _rules(network: Network, names: dict[str, str]) -> list[tuple[str, int, str, str, int]]:
-    """Switch, ingress port, sender, receiver, output port: of each pair's first path."""
+    """Switch, ingress port, sender, receiver, output port, for each pair's first path."""
     peers = network.entered_by()
     addresses = {host: _address(i) for i, host in enumerate(network.hosts)}
     rules: dict[tuple[str, int, str, str], int] = {}

@@ -37,7 +37,7 @@ class FairportTopo(Topo):  # type: ignore[misc]
     """Hosts, switches and links."""
 
     def build(self) -> None:
-        """As the tables above say."""
+        """Builds the network from the tables above."""
         for name, _, address in HOSTS:
             self.addHost(name, ip=f"{address}/8")
         for name, _, datapath in SWITCHES:

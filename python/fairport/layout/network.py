@@ -36,12 +36,12 @@ class LinkLayout:
     rate_bps: int
     delay_ps: int
     limit_bytes: int | None
-    """Buffer of the two ports, where it differs from the scenario's."""
+    """Buffer of the two ports, if it differs from the scenario's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A flow's paths; of several in one direction, each packet takes one."""
+    """A flow's paths. If there are several in one direction, each packet takes one of them."""
 
     src: str
     dst: str
@@ -52,7 +52,7 @@ class Flow:
 
     @property
     def ports(self) -> set[str]:
-        """All ports that its data may pass."""
+        """All ports through which its data may pass."""
         return {port for route in self.forward for port in route}
 
 
@@ -63,12 +63,12 @@ class Network:
     scenario: Scenario
     nodes: tuple[Node, ...]
     links: tuple[LinkLayout, ...]
-    """In the order in which they number their nodes' ports."""
+    """Links in the order in which they number their nodes' ports."""
     flows: tuple[Flow, ...]
-    """Those that are known before a run, by their numbers; then one for each pair of hosts between
-    which a workload may start some."""
+    """The flows known before a run, by their numbers; then one for each pair of hosts between which
+    a workload may start flows."""
     listed: int
-    """How many of them are known before a run."""
+    """How many of the flows are known before a run."""
 
     @property
     def hosts(self) -> list[str]:

@@ -12,28 +12,29 @@ from fairport.layout.network import Flow, Network
 
 @dataclass(frozen=True, slots=True)
 class SharedPort:
-    """A port that data of at least one flow passes."""
+    """A port through which data of at least one flow pass."""
 
     port: str
     rate_bps: int
     flows: int
     weight: float
-    """Number of flows, where a flow with several paths counts by the share of them through here."""
+    """Number of flows; a flow with several paths counts by the share of paths through this port."""
     by_ingress: dict[str, int]
     """Flows by the ingress port of this port's node, most flows first; empty at the senders. A
-    sprayed flow counts at every port that it comes through."""
+    sprayed flow counts at every ingress port by which it comes."""
 
     @property
     def share_bps(self) -> float:
-        """The largest rate of each flow if all flows had the same."""
+        """The rate of each flow if all flows had the same and filled the port."""
         return self.rate_bps / self.weight
 
 
 def shared_ports(network: Network) -> list[SharedPort]:
-    """The ports that data passes, the one with the smallest share first.
+    """The ports through which data pass, the one with the smallest share first.
 
-    Of equal shares, the one with more ingress ports first: behind it flows arrive on one link and
-    compete no longer. Senders' own ports are left out, unless they forward for others.
+    Of ports with equal shares, the one with more ingress ports comes first: behind it the flows
+    arrive on one link and no longer compete. Senders' own ports are left out, unless they forward
+    for others.
     """
     rates, peers = network.rates_bps(), network.entered_by()
     flows: Counter[str] = Counter()
@@ -55,7 +56,7 @@ def shared_ports(network: Network) -> list[SharedPort]:
 
 
 def expected_bottleneck(network: Network) -> SharedPort | None:
-    """The port where the flows' shares are smallest; None when no two flows share a port."""
+    """The port with the smallest share per flow; None if no two flows share a port."""
     shared = [port for port in shared_ports(network) if port.flows > 1]
     return shared[0] if shared else None
 
@@ -66,7 +67,7 @@ def _steps(flow: Flow) -> set[tuple[str, str]]:
 
 
 def document(network: Network) -> dict[str, Any]:
-    """All of it, for programs."""
+    """Everything, for programs."""
     bottleneck = expected_bottleneck(network)
     return {
         "scenario": network.scenario.name,
@@ -96,7 +97,7 @@ def document(network: Network) -> dict[str, Any]:
 
 
 def summary(network: Network) -> str:
-    """How many flows between how many hosts, how far, and the port that limits them."""
+    """A summary: the numbers of flows and hosts, their distances, and the port that limits them."""
     flows = network.flows
     ends = len({flow.src for flow in flows}), len({flow.dst for flow in flows})
     by_hops = sorted(Counter(flow.hops for flow in flows).items())
@@ -158,7 +159,7 @@ def port_rows(network: Network) -> list[dict[str, Any]]:
 
 
 def _inputs(by_ingress: dict[str, int]) -> str:
-    """As in "s0:2: 12, s0:1: 1"; many equal ones together: "12 ports: 1 each"."""
+    """Flows by ingress port, as "s0:2: 12, s0:1: 1", or "12 ports: 1 each" for many equal ones."""
     ports_with: dict[int, list[str]] = {}
     for port, count in by_ingress.items():
         ports_with.setdefault(count, []).append(port)

@@ -1,4 +1,4 @@
-"""The microscope: every packet at one output port, around a moment that is worth a look.
+"""The microscope: every packet at one output port, around an interesting moment.
 
 `focus` chooses the port and the moment; `look` gets the packets from the run's table `packets`, or
 runs the simulation again with that table. The figure is in `fairport.figures.microscope`, the page

@@ -1,4 +1,4 @@
-"""Where to look: an output port, and the time around a blackout, a moment, or a flow's loss."""
+"""Where to look: an output port, and a time around a blackout, a moment, or a flow's losses."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from fairport.scenario.units import Duration, UnitError
 
 WORST = "worst"
 
-# The view reaches so many lengths of a blackout to both sides of it, but not less than the shortest
-# one: some fifty full packets at 1 Gbit/s.
+# The view extends by this many lengths of the blackout to both sides of it, but is never shorter
+# than the shortest view: about fifty full packets at 1 Gbit/s.
 _LENGTHS_AROUND = 1.5
 _SHORTEST_S = 600e-6
-# The worst blackout is looked for after this share of the measurement: before, all flows are in
-# their first slow start, which overflows every buffer.
+# The worst blackout is searched for after this share of the measurement. Before it, all flows are
+# in their first slow start, which overflows every buffer.
 _START_SHARE = 0.1
-# It should last no longer than so many packets on the wire. A longer one is interrupted by
+# It should last no longer than this many packets on the line. A longer one is interrupted by
 # timeouts, and no picture of it can show single packets.
 _AT_ONCE_PACKETS = 200
 
@@ -35,13 +35,13 @@ class Focus:
     from_s: float
     to_s: float
     why: str
-    """What is to be seen there, as a clause."""
+    """What can be seen there, as a clause."""
     ingress_port: str | None = None
     """The ingress port whose packets were dropped in a row."""
     dark_s: tuple[float, float] | None = None
-    """When the first and the last of them were."""
+    """The times of the first and the last of these drops."""
     flow: int | None = None
-    """The flow that was asked for."""
+    """The flow that the user asked for."""
 
 
 def focus(
@@ -62,7 +62,7 @@ def focus(
         return _around_worst(result, drops, port, wide)
     if re.fullmatch(r"[0-9.]+\s*[a-zµ]+", around):
         middle = _time(around, "--around")
-        end = float(result.manifest["simulated_s"])
+        end = _end_s(result)
         if middle > end:
             raise InputError(
                 f"is after the end of the run at {end:g} s",
@@ -70,8 +70,8 @@ def focus(
                 value=around,
                 remedy="give an earlier time",
             )
-        half = (wide or 2 * _SHORTEST_S) / 2
-        return Focus(port, max(middle - half, 0.0), middle + half, f"around {around}")
+        from_s, to_s = _view(middle, wide or 2 * _SHORTEST_S, end)
+        return Focus(port, from_s, to_s, f"around {around}")
     return _around_flow(result, drops, port, _flow(result, around), wide)
 
 
@@ -97,9 +97,9 @@ def _port(result: Result, port: str | None) -> str:
 
 
 def _packet_s(result: Result, port: str) -> float:
-    """What a packet takes at the port, on average."""
+    """The average time of a packet at the port."""
     (row,) = result.ports.filter(port=port).iter_rows(named=True)
-    busy_s = float(result.manifest["simulated_s"] * row["busy_share"])
+    busy_s = _end_s(result) * float(row["busy_share"])
     return busy_s / max(int(row["packets"]), 1)
 
 
@@ -126,7 +126,7 @@ def _around_worst(result: Result, drops: pl.DataFrame, port: str, wide: float | 
     ingress, why = blackouts.of_the_starved(result.tables, result.summary, port, known.to_list())
     longest = found.filter(ingress_port=ingress).sort("length", descending=True).row(0, named=True)
     text = f"longest blackout of {ingress}, {longest['length']} packets in a row: {why}"
-    return _around_run(longest, port, ingress, text, wide)
+    return _around_run(longest, port, ingress, text, wide or _as_needed(longest), _end_s(result))
 
 
 def _around_flow(
@@ -143,7 +143,8 @@ def _around_flow(
     longest = runs.sort("length", descending=True).row(0, named=True)
     ingress = drops.filter(flow=flow, time_s=longest["first_s"])["ingress_port"][0]
     text = f"longest drop run of flow {flow}, {longest['length']} packets in a row"
-    return _around_run(longest, port, ingress, text, wide, flow)
+    wide = wide or _as_needed(longest)
+    return _around_run(longest, port, ingress, text, wide, _end_s(result), flow)
 
 
 def _around_run(
@@ -151,15 +152,29 @@ def _around_run(
     port: str,
     ingress: str,
     why: str,
-    wide: float | None,
+    wide: float,
+    end_s: float,
     flow: int | None = None,
 ) -> Focus:
     dark = (run["first_s"], run["last_s"])
-    length = dark[1] - dark[0]
-    around = max(_LENGTHS_AROUND * length, _SHORTEST_S / 2)
-    if wide is not None:
-        around = max(wide - length, 0.0) / 2
-    return Focus(port, max(dark[0] - around, 0.0), dark[1] + around, why, ingress, dark, flow)
+    from_s, to_s = _view(sum(dark) / 2, wide, end_s)
+    return Focus(port, from_s, to_s, why, ingress, dark, flow)
+
+
+def _as_needed(run: dict[str, float]) -> float:
+    """The width of a view that shows a blackout and what is around it."""
+    length = run["last_s"] - run["first_s"]
+    return length + max(2 * _LENGTHS_AROUND * length, _SHORTEST_S)
+
+
+def _view(middle_s: float, wide_s: float, end_s: float) -> tuple[float, float]:
+    """A view of this width around a moment, within the run."""
+    from_s = max(min(middle_s - wide_s / 2, end_s - wide_s), 0.0)
+    return from_s, min(from_s + wide_s, end_s)
+
+
+def _end_s(result: Result) -> float:
+    return float(result.manifest["simulated_s"])
 
 
 def _flow(result: Result, name: str) -> int:

@@ -1,4 +1,4 @@
-"""The packets of a span of time at a port, and the windows of the flows that pass it.
+"""The packets of a span of time at a port, and the windows of the flows through it.
 
 A run that was made with `--packets` has them in its tables. Otherwise the run is simulated again,
 which gives the same packets: its fingerprint proves it.
@@ -18,33 +18,32 @@ from fairport.errors import InputError, RunFolderError
 from fairport.microscope.focus import Focus
 from fairport.result import Result
 
-# Rows of windows over time that a run made again may have, over all flows.
+# Most rows of windows over time in a repeated run, over all flows.
 _MOST_ROWS = 1_000_000
-# Steps of the windows within the span.
+# Number of samples of the windows within the span.
 _STEPS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Slide:
-    """What is under the microscope."""
+    """The packets and windows under the microscope."""
 
     result: Result
     focus: Focus
     packets: pl.DataFrame
-    """Rows of the table `packets` of the port, in order of time: the span's, or the whole run's."""
+    """Rows of the table `packets` at the port, in order of time: those of the span or the whole
+    run."""
     windows: pl.DataFrame
-    """`time_s`, `flow`, `bytes` of the flows with packets there; no rows if not known."""
+    """`time_s`, `flow`, `bytes` of the windows of flows with packets there; no rows if unknown."""
     whole_run: bool
     """Whether the packets are those of the whole run."""
     windows_name: str = "window"
-    """What these bytes are: the congestion window, or, of captures, what is in flight."""
+    """What these bytes are: the congestion window or, for captures, the data in flight."""
 
     @property
     def title(self) -> str:
-        """Of what it is: a scenario with its seed, or captures."""
-        name = self.result.scenario.name
-        is_captured = self.result.manifest["backend"] == captures.NAME
-        return name if is_captured else f"{name}, seed {self.result.seed}"
+        """The subject: a scenario with its seed, or captures."""
+        return self.result.title
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -56,9 +55,9 @@ class Slide:
 
     @property
     def concerned(self) -> list[int]:
-        """The flow that was asked for, or those that lost packets: most drops first.
+        """The flow that was asked for, or those that lost packets, with most drops first.
 
-        Of a focus with an ingress port, those that came by it.
+        If the focus has an ingress port, only flows that came by it count.
         """
         focus = self.focus
         if focus.flow is not None:
@@ -78,7 +77,7 @@ def look(
 ) -> Slide:
     """The packets at the focus; with `whole_run`, all of its port.
 
-    Raises RunFolderError where they are not known and cannot be had by running again.
+    Raises RunFolderError if they are not known and a repeated run cannot give them.
     """
     there = result.packets.filter(pl.col("port") == focus.port)
     series = result.series
@@ -91,7 +90,7 @@ def look(
         raise InputError(
             f"shows no packet: none arrived at port {focus.port} then",
             field="--around",
-            remedy="give another time or another --port",
+            remedy="give another time, a longer --span or another --port",
         )
     there = there.sort("time_s", maintain_order=True)
     series = series.filter(pl.col("flow").is_in(there["flow"].unique().implode()))
@@ -110,7 +109,7 @@ def look(
 
 
 def _again(result: Result, focus: Focus, whole_run: bool, progress: Progress | None) -> Result:
-    """The run again, with the packets. Its fingerprint must be the same."""
+    """Repeats the run, now with packets. Its fingerprint must be the same."""
     if result.manifest["backend"] == captures.NAME:
         raise RunFolderError(
             "has no rows for single packets",

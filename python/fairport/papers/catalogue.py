@@ -25,7 +25,7 @@ S = TypeVar("S", bound=Section)
 
 
 class PaperError(InputError):
-    """A paper, experiment or claim that is not there, or whose file cannot be read."""
+    """A paper, experiment or claim that does not exist, or whose file cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -33,19 +33,19 @@ class Entry:
     """An experiment with its paper and its claims."""
 
     name: str
-    """Such as "prakash2012/fifteen-to-one"."""
+    """Its name, such as "prakash2012/fifteen-to-one"."""
     paper: Paper
     experiment: Experiment
     claims: Sequence[Claim]
 
     @cached_property
     def variants(self) -> list[Variant]:
-        """What is run or computed, in order."""
+        """The variants that are run or computed, in order."""
         return self.experiment.variants(self.paper.scheme)
 
     @property
     def platform(self) -> Platform | None:
-        """What it is run on; None without a network."""
+        """Its platform; None without a network."""
         known = self.paper.platform
         if self.experiment.model:
             return None
@@ -59,7 +59,7 @@ class Entry:
     def scenario(
         self, variant: Variant, *, quick: bool = False, on_linux: bool = False
     ) -> Scenario:
-        """What is run for a variant. Raises ScenarioError."""
+        """The scenario of a variant. Raises ScenarioError."""
         experiment, platform = self.experiment, self.platform
         assert platform is not None, "what has no network has no scenario"
         patch = platform.settings | experiment.scenario | variant.patch
@@ -67,7 +67,7 @@ class Entry:
             patch |= experiment.quick
         later: dict[str, Any] = {}
         if on_linux and experiment.linux is not None:
-            # the parts of a section that a variant gives as a whole
+            # parts that belong to a section which a variant gives as a whole
             later = experiment.linux.scenario
             if quick and experiment.linux.slowed == 1:
                 later = later | experiment.quick
@@ -78,12 +78,12 @@ class Entry:
         return scenario.patch(later) if later else scenario
 
     def variant(self, name: str) -> Variant:
-        """The variant of that name; without one, the only one there is."""
+        """The variant with that name; without a name, the only one."""
         return next(one for one in self.variants if name in ("", one.name))
 
 
 def entries() -> list[Entry]:
-    """Every experiment there is. Raises PaperError for a file that cannot be read."""
+    """Every experiment. Raises PaperError for a file that cannot be read."""
     return [entry(name) for name in published.experiment_names()]
 
 
@@ -128,7 +128,7 @@ def _base(name: str) -> Scenario:
 
 
 def check_platform(experiment: Experiment, paper: Paper, file: str) -> None:
-    """Runs are on a platform that there is, and say on which where there are several."""
+    """Checks that the experiment names one of the paper's platforms if there are several."""
     name, known = experiment.platform, list(paper.platform)
     if experiment.model:
         return
@@ -144,7 +144,7 @@ def check_platform(experiment: Experiment, paper: Paper, file: str) -> None:
 
 
 def check_variants(entry: Entry, file: str) -> None:
-    """There are variants, and their names differ."""
+    """Checks that there are variants, and that their names differ."""
     names = [one.name for one in entry.variants]
     if not names:
         raise PaperError(
@@ -165,7 +165,7 @@ def check_variants(entry: Entry, file: str) -> None:
 
 
 def _check(claims: Sequence[Claim], known: Sequence[Variant], file: str) -> None:
-    """Claims are of variants that there are, and say of which where there are several."""
+    """Checks that claims name existing variants, and name one if there are several."""
     variants = [one.name for one in known]
     for index, claim in enumerate(claims):
         if any(claim.id == other.id for other in claims[:index]):

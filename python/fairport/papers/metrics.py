@@ -1,4 +1,4 @@
-"""What claims are about: a number of one run, from its record."""
+"""The metrics of claims: numbers of one run, computed from its record."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ Value = Callable[["Record", "Of"], float | None]
 
 @dataclass(frozen=True, slots=True)
 class Of:
-    """Of which flows, and of which drop runs."""
+    """The flows and the drop runs that a metric is about."""
 
     hop_class: str = ""
     length: int = 1
     traffic: int | None = None
-    """Which `[[traffic]]` of the scenario; without it, all."""
+    """Index of the scenario's `[[traffic]]`; None: all."""
     sizes: Sequence[int] | None = None
-    """Transfers of more bytes than the first and at most the second; without it, all."""
+    """Transfers of more bytes than the first and at most the second; None: all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A number of a run, and how people are shown it."""
+    """A number of a run, and how it is shown to people."""
 
     quantity: Quantity
     value: Value
     of_class: bool = False
-    """Whether it is of a hop class."""
+    """Whether it is a number of a hop class."""
 
 
 def _of_class(key: str) -> Value:
@@ -62,7 +62,7 @@ def _spread(record: Record, of: Of) -> float | None:
 
 
 def _run_shares(record: Record, hop_class: pl.Expr) -> dict[int, float]:
-    """Of the drop runs of these classes' flows in the measurement, the share of each length."""
+    """The share of each length among the drop runs of these classes' flows in the measurement."""
     flows = record.flows.filter(hop_class)["flow"]
     runs = record.drop_runs.filter(pl.col("flow").is_in(flows.implode()))
     total = int(runs["measured"].sum())
@@ -113,12 +113,12 @@ def _goodput_per_sender_jain(record: Record, of: Of) -> float | None:
 
 
 def _number(found: Any) -> float | None:
-    """What Polars gives for one number, or for none."""
+    """A float from Polars' result, or None."""
     return None if found is None else float(found)
 
 
 def _measured_transfers(record: Record, of: Of) -> pl.DataFrame:
-    """Those that were started within the measurement, as the summary's `fct` counts them."""
+    """Transfers that started within the measurement, as the summary's `fct` counts them."""
     return _of_traffic(record, of).filter(
         pl.col("start_s") >= record.summary["measure"]["from_s"], pl.col("fct_s").is_not_null()
     )
@@ -138,7 +138,7 @@ def _fct_variation(record: Record, of: Of) -> float | None:
 
 
 def _jain_of_launches(record: Record, of: Of) -> float | None:
-    """The mean, over the launches of periodic transfers, of the index over their durations."""
+    """The mean over launches of periodic transfers of Jain's index of their durations."""
     launch = pl.col("start_s").rank("ordinal").over("src").alias("launch")
     by_launch = _of_traffic(record, of).with_columns(launch).group_by("launch", maintain_order=True)
     senders = _of_traffic(record, of)["src"].n_unique()
@@ -194,7 +194,7 @@ def _bottleneck_queue(record: Record, _: Of) -> float | None:
 
 
 def _bottleneck_signals(record: Record, _: Of) -> float | None:
-    """The share of what came to the bottleneck that it dropped or marked."""
+    """The share of the packets arriving at the bottleneck that it dropped or marked."""
     worst: dict[str, Any] | None = record.summary["bottleneck"]
     if not worst:
         return None
@@ -295,4 +295,4 @@ METRICS = {
     "enqueued_neither": Metric(Quantity("P(neither finds room)", form=".3f"), _of_model("neither")),
     "jain_index": Metric(QUANTITIES["jain_index"], _of_run("jain_index")),
 }
-"""By the names that claims use."""
+"""All metrics, by the names that claims use."""

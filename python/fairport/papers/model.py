@@ -1,10 +1,10 @@
 """A paper as data: its settings, its experiments, what it claims.
 
-One folder per paper, with `paper.toml`: what it ran on (one or more platforms), and the schemes
-that its experiments compare. In it one folder per experiment, with `experiment.toml` (its platform,
-the scenario and the variants to run) and `claims.toml` (what was published, and what counts as the
-same). Scenarios are patches: the platform's settings on a built-in scenario, the experiment's on
-these, the variant's on both.
+Each paper has a folder with `paper.toml`: the platforms on which it ran, and the schemes that its
+experiments compare. In it each experiment has a folder with `experiment.toml` (its platform, the
+scenario and the variants to run) and `claims.toml` (what was published, and what counts as the
+same). Scenarios are patches: the platform's settings patch a built-in scenario, the experiment's
+settings patch these, and the variant's patch both.
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ class Ours(Section):
     of: ClassVar[str] = "a paper"
 
     parameter: str
-    """What it is, in the scenario's words."""
+    """The parameter, in the scenario's words."""
     value: str
-    """What it is here."""
+    """Our value."""
     reason: str
-    """Why that."""
+    """The reason for this value."""
 
 
 class Platform(Section):
-    """What a paper's experiments ran on: the one set of settings for all that name it."""
+    """A platform on which a paper's experiments ran: one set of settings for all that name it."""
 
     of: ClassVar[str] = "a platform of a paper"
 
     title: str
-    """What it is, in the paper's words."""
+    """The platform, in the paper's words."""
     base: str
     """The built-in scenario that the settings start from."""
     settings: dict[str, Any] = Field(default={})
-    """Values by dotted paths, for every experiment on it."""
+    """Values by dotted paths, for every experiment on this platform."""
     ours: list[Ours] = Field(default=[])
-    """What the paper leaves out."""
+    """Parameters that the paper leaves out."""
 
 
 class Scheme(Section):
-    """What several experiments of a paper compare: a point of their axis `scheme`."""
+    """A TCP or queue that several experiments compare: a point of their axis `scheme`."""
 
     of: ClassVar[str] = "a scheme of a paper"
 
     label: str
-    """What figures and tables call it: the paper's name for it."""
+    """Its name in figures and tables: the paper's own."""
     patch: dict[str, Any]
     """Values by dotted paths."""
 
@@ -73,15 +73,15 @@ class Paper(Section):
     venue: str
     year: int
     doi: str = Field(default="", pattern=r"^(10\.\d{4,}/\S+)?$")
-    """Its digital object identifier; empty where the publisher gave none."""
+    """Its digital object identifier; empty if it has none."""
     place: int = Field(ge=1)
-    """Where it comes in lists and on pages: 1 is the paper that Fairport is about."""
+    """Its place in lists and on pages: 1 is the paper that Fairport is about."""
     platform: dict[Annotated[str, Field(pattern=NAME)], Platform] = Field(min_length=1)
-    """By name: a testbed, a simulator."""
+    """The platforms by name, such as a testbed or a simulator."""
     experiments: list[str] = Field(min_length=1)
     """The folders of its experiments, in the paper's order."""
     scheme: dict[Annotated[str, Field(pattern=NAME)], Scheme] = Field(default={})
-    """By name: the transports and queues that its experiments compare."""
+    """The transports and queues that its experiments compare, by name."""
 
     @property
     def citation(self) -> str:
@@ -90,7 +90,7 @@ class Paper(Section):
 
 
 class PublishedClass(Section):
-    """What was published of a hop class: of each flow, or of the class."""
+    """Published numbers of a hop class: of each flow, or of the class."""
 
     of: ClassVar[str] = "an experiment"
 
@@ -101,7 +101,7 @@ class PublishedClass(Section):
     rtt_mean_s: float | None = None
     rtt_max_s: float | None = None
     drop_runs: dict[str, float] = Field(default={})
-    """Drop runs of a flow by their length."""
+    """Number of drop runs of a flow, by length."""
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
@@ -111,15 +111,15 @@ class PublishedClass(Section):
 
 
 class Published(Section):
-    """What was published of a variant, to be drawn and printed beside what comes out here."""
+    """Published numbers of a variant, to be drawn and printed beside ours."""
 
     of: ClassVar[str] = "an experiment"
 
     read: str
-    """Where the numbers were read, and how exactly."""
+    """Where the numbers were read, and how precisely."""
     classes: dict[str, PublishedClass] = Field(default={})
     measures: dict[str, float] = Field(default={})
-    """Published values that no claim has, by the metric's name: for sweeps and for reports."""
+    """Published values that are in no claim, by the metric's name, for sweeps and reports."""
 
 
 class Variant(Section):
@@ -129,16 +129,16 @@ class Variant(Section):
 
     name: str = Field(pattern=NAME)
     label: str = ""
-    """What figures and tables call it; without it, the name."""
+    """Its text in figures and tables; default: its name."""
     series: str = ""
-    """Of which line of a sweep it is a point; its label says which point."""
+    """The line of a sweep to which it belongs; its label says which point of the line it is."""
     patch: dict[str, Any] = Field(default={})
-    """Values by dotted paths, on those of the experiment; of a model, its arguments."""
+    """Values by dotted paths, in addition to the experiment's; for a model, its arguments."""
     published: Published | None = None
 
     @property
     def title(self) -> str:
-        """For people."""
+        """Its name for people."""
         label = self.label or self.name
         return f"{label}, {self.series}" if self.series else label
 
@@ -149,23 +149,23 @@ class Drawing(Section):
     of: ClassVar[str] = "an experiment"
 
     kind: Literal["classes", "flows", "drop-runs", "sweep", "over-time"]
-    """Goodput by hop class and variant; of each flow; drop runs by their length; a measure over the
-    variants; a trend over time, one line per variant."""
+    """Goodput by hop class and variant; goodput of each flow; drop runs by length; a measure over
+    the variants; or a trend over time, one line per variant."""
     title: str
     measure: str = ""
-    """What a sweep draws: a metric's name; over time: a trend's."""
+    """For a sweep, the name of a metric; over time, the name of a trend."""
     variants: list[str] = Field(default=[], max_length=4)
-    """Over time: of these variants; without it, of all."""
+    """Over time, the variants to draw; default: all."""
     hop_class: str = ""
-    """Of which class, where the metric is of one."""
+    """The hop class, if the metric needs one."""
     traffic: int | None = Field(default=None, ge=0)
-    """Of which `[[traffic]]`, where the metric can be."""
+    """Index of the `[[traffic]]`, if the metric can be of one."""
     sizes: list[int] | None = Field(default=None, min_length=2, max_length=2)
-    """Of transfers of more bytes than the first and at most the second."""
+    """Only transfers of more bytes than the first and at most the second."""
     x_label: str = ""
-    """What a sweep's variants are."""
+    """The title of a sweep's axis of variants."""
     until_s: float | None = Field(default=None, gt=0)
-    """Over time: so far only; without it, to the end."""
+    """Over time, where the axis ends; default: the end of the run."""
 
     @model_validator(mode="after")
     def _measure_is_there(self) -> Self:
@@ -177,7 +177,7 @@ class Drawing(Section):
 
     @property
     def file_stem(self) -> str:
-        """What the experiment's files of this figure are called."""
+        """The name of this figure's files in the experiment."""
         parts = [self.kind, self.measure.replace("_", "-"), self.hop_class]
         numbers = [self.traffic, *(self.sizes or [])]
         parts += [str(number) for number in numbers if number is not None]
@@ -185,14 +185,14 @@ class Drawing(Section):
 
 
 class ExceptionAt(Section):
-    """What differs at some combinations of an experiment's axes."""
+    """Settings that differ at some combinations of an experiment's axes."""
 
     of: ClassVar[str] = "an exception of an experiment's axes"
 
     at: dict[str, str] = Field(min_length=1)
-    """Which: a point's name by the axis's. Every combination that has these points."""
+    """The combinations: all that have these points, named by axis."""
     patch: dict[str, Any] = Field(min_length=1)
-    """Values by dotted paths, on those of the points."""
+    """Values by dotted paths, in addition to those of the points."""
 
 
 class OnLinux(Section):
@@ -201,15 +201,15 @@ class OnLinux(Section):
     of: ClassVar[str] = "the Linux part of an experiment"
 
     says: str
-    """What it runs on, and what is scaled to what one machine carries."""
+    """What it runs on, and what is scaled so that one machine can carry it."""
     slowed: float = Field(default=1.0, ge=1)
-    """Its rates are so many times lower than the experiment's, and its times so many times longer.
-    What is measured is scaled back before it is compared with a claim."""
+    """By this factor its rates are lower than the experiment's, and its times longer. Measured
+    numbers are scaled back before they are compared with a claim."""
     seeds: int = Field(default=5, ge=1)
     scenario: dict[str, Any] = Field(default={})
-    """Values by dotted paths, on those of the variants."""
+    """Values by dotted paths, in addition to those of the variants."""
     variants: list[str] = Field(default=[])
-    """Those that are run; without it, all."""
+    """The variants to run; default: all."""
 
 
 class Experiment(Section):
@@ -218,30 +218,30 @@ class Experiment(Section):
     of: ClassVar[str] = "an experiment"
 
     model: str = ""
-    """What is computed in place of runs: a model of `fairport.papers.models`."""
+    """The model of `fairport.papers.models` that is computed instead of runs."""
     title: str
     shows: str
-    """What the paper takes from it."""
+    """The paper's conclusion from it."""
     platform: str = ""
-    """On which of the paper's, for runs; without it, the only one there is."""
+    """Which of the paper's platforms runs use; default: the only one."""
     seeds: int = Field(default=10, ge=1)
     quick_seeds: int = Field(default=2, ge=1)
     scenario: dict[str, Any] = Field(default={})
-    """Values by dotted paths, on the platform's settings."""
+    """Values by dotted paths, in addition to the platform's."""
     quick: dict[str, Any] = Field(default={})
-    """And on these for `--quick`."""
+    """Values by dotted paths in addition to these, for `--quick`."""
     linux: OnLinux | None = None
-    """If its authors ran it on real hosts."""
+    """The Linux part, if its authors ran it on real hosts."""
     variant: list[Variant] = Field(default=[])
     """Variants that no axis makes."""
     axes: dict[str, Points] = Field(default={})
     """Axes whose combinations are variants. The points of the axis `scheme` may be names of the
     paper's schemes."""
     along: str = ""
-    """The axis whose points are the steps of a sweep; without it, the last. The others' points are
-    its series."""
+    """The axis whose points are the steps of a sweep; default: the last. The points of the other
+    axes are its series."""
     exception: list[ExceptionAt] = Field(default=[])
-    """What differs at some combinations."""
+    """Settings that differ at some combinations."""
     figure: list[Drawing] = Field(default=[])
 
     @model_validator(mode="after")
@@ -259,7 +259,7 @@ class Experiment(Section):
         return self
 
     def variants(self, schemes: Mapping[str, Scheme]) -> list[Variant]:
-        """All variants: those that are listed, and every combination of the axes."""
+        """All variants: the listed ones, and every combination of the axes."""
         axes = {
             axis: [_scheme(point, schemes) for point in points] if axis == "scheme" else points
             for axis, points in self.axes.items()
@@ -281,7 +281,7 @@ class Experiment(Section):
 
 
 def _scheme(point: Point, schemes: Mapping[str, Scheme]) -> Point:
-    """The paper's scheme of that name, where the experiment only names it."""
+    """The paper's scheme of that name, if the experiment only names it."""
     named = None if point.patch else schemes.get(point.name)
     if named is None:
         return point
@@ -299,53 +299,54 @@ class Claim(Section):
     where: str
     """Its figure, table or section."""
     read: Literal["text", "figure", "computed", "inferred", "recalled"]
-    """How the number is known: printed, read off a figure, computed from others, inferred, or
+    """Where the number comes from: printed, read off a figure, computed from others, inferred, or
     recalled without a source at hand."""
     metric: str
     hop_class: str = ""
-    """Of which class, where the metric is of one."""
+    """The hop class, if the metric needs one."""
     length: int = Field(default=1, ge=1)
-    """Of drop runs of this many packets, where the metric is of them."""
+    """The length of drop runs in packets, if the metric needs one."""
     traffic: int | None = Field(default=None, ge=0)
-    """Of the flows of this `[[traffic]]`, where the metric can be; without it, of all."""
+    """Index of the `[[traffic]]` whose flows count, if the metric can be of one; default: all."""
     sizes: list[int] | None = Field(default=None, min_length=2, max_length=2)
-    """Of transfers of more bytes than the first and at most the second, where the metric can be."""
+    """Only transfers of more bytes than the first and at most the second, if the metric can be of
+    these."""
     variant: str = ""
-    """In which scenario; without it, the experiment's only one."""
+    """The variant that the claim is about; default: the experiment's only one."""
     over: str | list[str] = ""
-    """Divided by the metric in this variant; of a claim about an order, one for each of it."""
+    """The variant whose metric is the divisor; a claim about an order has one per variant."""
     published: float | list[float] | None = None
-    """The number, or a number a variant; without it, the claim is of a shape."""
+    """The published number, or one per variant; without it, the claim is about a shape."""
 
     within: float | None = Field(default=None, gt=0)
-    """Holds when ours is within this share of the published number."""
+    """The claim holds if our number is within this share of the published one."""
     between: list[float] | None = Field(default=None, min_length=2, max_length=2)
-    """Holds when ours is."""
+    """The claim holds if our number is between these two."""
     below: float | None = None
-    """Holds when ours is."""
+    """The claim holds if our number is below this one."""
     above: float | None = None
-    """Holds when ours is."""
+    """The claim holds if our number is above this one."""
     rising: list[str] | None = Field(default=None, min_length=2)
-    """Holds when the metric rises from each of these variants to the next."""
+    """The claim holds if the metric rises from each of these variants to the next."""
     falling: list[str] | None = Field(default=None, min_length=2)
-    """Holds when it falls."""
+    """The claim holds if the metric falls from each of these variants to the next."""
     why: str
-    """Why this tolerance."""
+    """The reason for this tolerance."""
     differs: str = ""
-    """Where it differs: what was tried to explain it."""
+    """If it differs: what was tried to explain it."""
     not_comparable: str = ""
-    """Why it cannot be compared with a run of ours."""
+    """Why it cannot be compared with our runs."""
 
     @property
     def expectation(self) -> str:
-        """Which of the fields says when the claim holds."""
+        """The field that says when the claim holds."""
         return next(name for name in _EXPECTATIONS if getattr(self, name) is not None)
 
     @property
     def number(self) -> float | None:
-        """The published number of one variant that ours is to be near.
+        """The published number of one variant to which ours must be near.
 
-        None where the paper has a shape or a limit ("0.9 or more"), and for a ratio of variants.
+        None if the paper has a shape or a limit ("0.9 or more"), and for a ratio of variants.
         """
         near = self.within is not None or self.between is not None
         if not near or self.over or not isinstance(self.published, float | int):

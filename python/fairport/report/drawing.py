@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from fairport.result import Result
 
 _WIDE, _LAYER, _MARGIN = 640, 64, 22
-# Of more links than this no drawing is readable.
+# With more links than this no drawing is readable.
 _MOST_LINKS = 3_000
 _LARGEST, _LEAST = 15.0, 2.5
 
 
 def draw(result: Result) -> str:
-    """The network as SVG; empty where it is not known or too large to be drawn.
+    """The network as SVG; empty if it is not known or too large to be drawn.
 
     Hosts that send have the colour of their flows' hop class, receivers are rings, and the link of
     the bottleneck port is thick.
@@ -79,7 +79,7 @@ def _nodes(
     places: dict[str, tuple[float, float]],
     switch: str,
 ) -> list[str]:
-    """Hosts as circles and switches as squares, with their names where there is room."""
+    """Hosts as circles and switches as squares, with their names if there is room."""
     colours: dict[str, str] = {}
     for one in style.hop_classes(result.flows):
         senders = result.flows.filter(result.flows["flow"].is_in(one.flows))["src"]

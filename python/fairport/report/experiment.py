@@ -1,4 +1,4 @@
-"""What the experiment was, for a reader of its page: network, hosts, traffic, commands, files."""
+"""Describes the experiment on its page: network, hosts, traffic, commands, files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _of_traffic(given: dict[str, Any], kind: str) -> str:
 
 
 def command(result: Result) -> str | None:
-    """The command that makes the run, if it is of a built-in scenario as it is."""
+    """The command that makes the run, if the run is of an unchanged built-in scenario."""
     scenario, backend = result.scenario, result.summary["backend"]
     if backend == "captures":
         return None
@@ -79,16 +79,16 @@ def command(result: Result) -> str | None:
 
 
 def source(result: Result) -> str:
-    """The scenario as a file that runs the same."""
+    """The scenario as a file that makes the same run."""
     return result.scenario.to_toml()
 
 
 def links(
     result: Result, run_folder: str, drawn: list[str]
 ) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Files beside the page by what they are: name and address, relative to the page.
+    """The files beside the page by kind: name, and address relative to the page.
 
-    `run_folder` is where the run's tables are, such as "seed-3/".
+    `run_folder` is the folder of the run's tables, such as "seed-3/".
     """
     found = [
         ("Run", [(name, run_folder + name) for name in ("manifest.json", "summary.json")]),

@@ -1,4 +1,4 @@
-"""Figures within a page: SVG as part of the document, or PNG where that is smaller."""
+"""Figures within a page: SVG as part of the document, or PNG if that is smaller."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ SVG_LIMIT_BYTES = 300_000
 
 
 def picture(result: Result, kind: str, folder: Path) -> str:
-    """The figure of that kind as HTML, from the files in `folder` or drawn now."""
+    """The figure of that kind as HTML, from the files in `folder`, or else drawn now."""
     svg = folder / f"{kind}.svg"
-    # a PNG may still be under way: figures.saving
+    # figures.saving may still be writing the PNG
     if svg.exists() and (svg.stat().st_size <= SVG_LIMIT_BYTES or svg.with_suffix(".png").exists()):
         return embed(svg, kind, _alternative(result, kind))
     from fairport.figures import style
@@ -66,7 +66,7 @@ def _as_element(document: str, kind: str, label: str) -> str:
     """An SVG document as an element: no prolog, ids of its own, the page's colours."""
     text = document[document.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
-    # Coordinates to a hundredth of a point: half the size, and no eye sees the difference.
+    # Coordinates are rounded to a hundredth of a point: half the size, and no visible difference.
     text = re.sub(r'\bd="[^"]*"', lambda path: re.sub(r"(?<=\.\d\d)\d+", "", path.group()), text)
     text = _without_styles(text)
     text = re.sub(r'\bid="', f'id="{kind}-', text)

@@ -1,7 +1,7 @@
-"""What is on the page of a run; how it looks is in page.html and page.css.
+"""The content of a run's page; its look is in page.html and page.css.
 
-Everything is on the page when it opens without scripts: tables, and figures that do not move. With
-scripts, `live` puts panels in place of the figures over time.
+Without scripts the page shows everything in tables and static figures. With scripts, `live`
+replaces the figures over time by interactive panels.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FILE = "report.html"
 
-# The figures that the live panels take the place of.
+# The figures that the live panels replace.
 _LIVE = ("goodput", "cwnd", "rtt", "queue")
 
 
@@ -39,12 +39,11 @@ def write(
 ) -> Path:
     """Writes `report.html` into `out_dir` and returns its path.
 
-    `over` is the summary over several seeds of which `result` is one: then the page begins with
-    what all of them show, from the figure `seeds.svg`. `others` are the other seeds that a reader
-    can choose.
-
-    `published` is what a paper found, as `published_figures` returns it; by default what the
-    scenario names. Figures in `out_dir/figures` are taken as they are; else they are drawn.
+    `over` is the summary over several seeds, if `result` is one of several; then the page begins
+    with all of them and the figure `seeds.svg`. `others` are the other seeds that a reader can
+    choose. `published` is a paper's result, as `published_figures` returns it; the default is the
+    one that the scenario names. Existing figures in `out_dir/figures` are used; missing ones are
+    drawn.
     """
     path = out_dir / FILE
     text = render(result, out_dir / "figures", published, over, others)
@@ -74,6 +73,7 @@ def render(
             for one in runs
         ],
         name=result.scenario.name,
+        title=result.title,
         description=result.scenario.description,
         summary=result.summary,
         over=_over_seeds(over, pictures) if over else None,
@@ -105,7 +105,7 @@ def render(
 
 
 def _cells(result: Result, paper: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What the page prints of one seed; the scripts show another seed's in its place."""
+    """The printed part of one seed, which the scripts replace by another seed's."""
     verdict = result.summary["verdict"]
     return {
         "verdict": verdict["sentence"],
@@ -120,7 +120,7 @@ def _cells(result: Result, paper: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _over_seeds(summary: Mapping[str, Any], pictures: Path) -> dict[str, Any]:
-    """What the page says of all seeds: the verdict, the figure, one row per seed."""
+    """The part about all seeds: the verdict, the figure, one row per seed."""
     from fairport.figures import seeds
 
     found = [

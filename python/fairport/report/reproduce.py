@@ -1,6 +1,6 @@
-"""The page of `reproduce`: paper by paper, ours beside the published numbers, and every claim.
+"""The page of `reproduce`: by paper, our numbers beside the published ones, and every claim.
 
-A script of a few lines filters the claims by state and by paper; without it all of them are shown.
+A short script filters the claims by state and by paper; without it all claims are shown.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fairport.papers.model import Platform
     from fairport.study.reproduce import Reproduced
 
-# What a run shows first: where we differ.
+# The order of the states: claims that differ come first.
 _ORDER = ("differs", "holds", "not comparable")
 
 
@@ -66,7 +66,7 @@ def _paper(
 
 
 def _summary(done: Sequence[Reproduced]) -> str:
-    """How a paper's claims came out, in a sentence or two."""
+    """The outcome of a paper's claims, in one or two sentences."""
     counts = totals(done)
     compared = counts["holds"] + counts["differs"]
     parts = [f"{counts['holds']} of {style.count(compared, 'claim')} that can be compared hold"]
@@ -93,7 +93,7 @@ def _platform(platform: Platform, done: Sequence[Reproduced]) -> dict[str, Any]:
 
 
 def words(value: Any) -> str:
-    """A setting's value for people: no braces or quotation marks of a program."""
+    """A setting's value for people, without braces or quotation marks."""
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {words(one)}" for key, one in value.items())
     if isinstance(value, list):
@@ -104,7 +104,7 @@ def words(value: Any) -> str:
 
 
 def _grouped(values: Sequence[Any]) -> Iterator[str]:
-    """Each value; of more than four in a row that differ in nothing but their names, the ends."""
+    """Each value; of more than four in a row that differ only by name, the first and last."""
 
     def but_names(one: Any) -> Any:
         is_table = isinstance(one, Mapping)
@@ -167,13 +167,13 @@ def _claim(one: Reproduced, checked: CheckedClaim) -> dict[str, Any]:
 
 
 def _note(one: Reproduced, checked: CheckedClaim) -> str:
-    """Why a claim differs or is not compared, with numbers of these runs alone."""
+    """Why a claim differs or is not compared, with numbers of these runs only."""
     if checked.claim.not_comparable:
         return checked.claim.not_comparable
     if checked.state != "differs":
         return ""
     if one.quick:
-        # what was written about the claim has numbers of full runs
+        # the text in the claim's file has numbers of full runs
         return (
             f"{style.count(len(one.seeds), 'seed')} of shorter runs gave {checked.ours_in_words};"
             f" the claim needs: {checked.tolerance}. The full run decides"

@@ -1,4 +1,4 @@
-"""The cells of a run's tables, as the page prints them; the scripts get the same for each seed."""
+"""The cells of a run's tables as the page prints them; the scripts get those of each seed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def heading(key: str) -> tuple[str, str]:
 def key_figures(
     summary: Mapping[str, Any], paper: Mapping[str, Any] | None
 ) -> list[tuple[str, str, str]]:
-    """The few numbers beside the verdict: name, value, what it is."""
+    """The few numbers beside the verdict: name, value, meaning."""
     found = []
     verdict = summary["verdict"]
     if verdict["ratio"] is not None:
@@ -63,7 +63,9 @@ def key_figures(
         note = "1 is fair" + _beside(paper, "jain_index")
         found.append(("Jain index", _shown("jain_index", summary["jain_index"]), note))
     total = _shown("goodput_bps_total", summary["goodput_bps_total"])
-    note = "all flows" + _beside(paper, "goodput_bps_total")
+    note = ("all TCP flows" if summary["udp"] else "all flows") + _beside(
+        paper, "goodput_bps_total"
+    )
     found.append(("Total goodput", total, note))
     if summary["utilisation"] is not None:
         note = f"of the line of {summary['bottleneck']['port']}"
@@ -83,7 +85,7 @@ def _beside(paper: Mapping[str, Any] | None, key: str) -> str:
 
 
 def classes(result: Result, paper: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """One row per hop class, and one below it with what the paper found."""
+    """One row per hop class, and below it a row with the paper's numbers."""
     colours = {one.name: one.look.colour for one in style.hop_classes(result.flows)}
     rows = []
     for name, ours in result.summary["classes"].items():
@@ -138,7 +140,7 @@ def capital(text: str) -> str:
 
 
 def ingress(result: Result) -> list[dict[str, Any]]:
-    """What each ingress port of the bottleneck port lost."""
+    """The drops of each ingress port at the bottleneck port."""
     worst = result.summary["bottleneck"]
     if worst is None:
         return []

@@ -263,7 +263,7 @@
       const cells = at ? [shown(at[MEDIAN]), `${shown(at[LOW])} to ${shown(at[HIGH])}`, at[LOWER] === null ? "" : `${shown(at[LOWER])} and ${shown(at[UPPER])}`] : ["", "", ""];
       return make("tr", {}, make("th", { scope: "row", textContent: named(of) }), ...cells.map((text) => make("td", { textContent: text })));
     });
-    const heads = ["number", "median", "95 % interval", "two states"].map((text) => make("th", { scope: "col", textContent: text }));
+    const heads = ["number", "median", doc.interval, "two states"].map((text) => make("th", { scope: "col", textContent: text }));
     const table = make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows));
     const quoted = (text) => (/^-?[\d.]+(e-?\d+)?$/.test(text) ? text : `'${text.replaceAll("'", "''")}'`);
     const conditions = doc.axes.map((axis, at) => `"${axis.name}" = ${quoted(axis.values[doc.points[point][at]])}`);
@@ -301,7 +301,7 @@
     });
     const at = of.at[point];
     if (at && at[LOWER] === null) picture.append(draw("line", { class: "band", x1: left + 6, x2: left + 6, y1: y(at[LOW]), y2: y(at[HIGH]) }));
-    picture.append(draw("text", { class: "small", x: left, y: high - 6 }, `${named(of)}, a dot per seed; the bar is the 95 % interval of the median`));
+    picture.append(draw("text", { class: "small", x: left, y: high - 6 }, `${named(of)}, a dot per seed; the bar is the ${doc.interval}`));
     return picture;
   }
 
@@ -342,7 +342,7 @@
     const of = number();
     const better = { even: "the nearest to 1", less: "the lowest", more: "the highest" }[of.goal];
     byId("says").textContent = isAxis(view.best)
-      ? `Which ${doc.axes[view.best].title} is best, by the median of ${named(of)}: ${better}. The strip at the right of a cell shows the values that are as good, by the 95 % intervals. A cut cell is bistable, and its worse state counts.`
+      ? `Which ${doc.axes[view.best].title} is best, by the median of ${named(of)}: ${better}. The strip at the right of a cell shows the values that are as good, by the ${doc.interval}s. A cut cell is bistable, and its worse state counts.`
       : `Median of ${named(of)} over the seeds. A cell cut in two is bistable: its seeds have two states, and both are shown.`;
   }
 

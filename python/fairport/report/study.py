@@ -1,7 +1,7 @@
-"""The page of a study: its map, in which the number, the axes and the panels are chosen.
+"""The page of a study: a map for which the reader chooses number, axes and panels.
 
-Every point's medians, intervals and states are in the page, and the value of every seed: the page
-needs no program and no network. `study.js` draws the map; without scripts there is the figure.
+The page contains every point's medians, intervals and states, and the value of every seed, so it
+needs no server and no network. `study.js` draws the map; without scripts the page shows the figure.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from fairport.report.inline import embed
 from fairport.report.live import block
 from fairport.report.template import fill_page, read
 from fairport.run_numbers import better
+from fairport.study.precision import interval_name
 
 if TYPE_CHECKING:
     from fairport.study.results import Study
@@ -40,7 +41,7 @@ def page(
     first = studies.choose(study, x, y, color, by)
     with TemporaryDirectory() as drawn:
         svg = Path(drawn) / "map.svg"
-        # refuses what cannot be drawn
+        # raises InputError for a map that cannot be drawn
         picture = studies.draw(study, x=x, y=y, color=color, by=by, where=where)
         style.save(picture, svg)
         style.save(picture, svg.with_suffix(".png"))
@@ -66,7 +67,7 @@ def page(
 
 
 def document(study: Study, runs: pl.DataFrame) -> dict[str, Any]:
-    """What the page holds: axes, numbers, and at each point what its seeds gave."""
+    """The page's data: axes, numbers, and the results of the seeds at each point."""
     views = list(_views(study, runs))
     values = runs.height * len(views)
     if values > _MOST_VALUES:
@@ -95,6 +96,7 @@ def document(study: Study, runs: pl.DataFrame) -> dict[str, Any]:
         "points": points,
         "seeds": grouped["seed"].to_list(),
         "numbers": [_number(view, grouped, axes) for view in views],
+        "interval": interval_name(min(min(view.points["runs"]) for view in views)),
         "choices": list(best.COLOURS),
         "many": best.MANY,
         "most_as_good": best.MOST_AS_GOOD,
@@ -135,7 +137,7 @@ def _number(view: View, grouped: pl.DataFrame, axes: list[str]) -> dict[str, Any
 
 
 def _short(value: float | None, factor: float) -> float | None:
-    """Four digits: more are not seen, and make the page large."""
+    """Four digits; more are not visible, and would enlarge the page."""
     if value is None or not np.isfinite(value):
         return None
     return float(f"{value * factor:.4g}")

@@ -1,7 +1,7 @@
 """The pages' templates: texts are escaped, and a name without a value is an error.
 
-Every page says by its content security policy that it runs no script and has no style but its own,
-whatever a scenario's texts hold, and that it asks nothing of any network.
+By its content security policy every page runs no script and has no style but its own, whatever a
+scenario's texts contain, and loads nothing from any network.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def compile_page(name: str = "page.html") -> None:
 
 @cache
 def _environment() -> jinja2.Environment:
-    """It keeps the templates: to compile those of a run's page takes 50 ms."""
+    """The compiled templates, which are kept: those of a run's page take 50 ms to compile."""
     return jinja2.Environment(
         loader=jinja2.FunctionLoader(read),
         autoescape=True,
@@ -53,7 +53,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _hash(text: str) -> str:
-    """What the policy says of an element with this text."""
+    """The policy's hash for an element with this text."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 

@@ -1,4 +1,4 @@
-"""The printed trace: what came in at a port, when, and what became of it."""
+"""The printed trace: the packets that arrived at a port, when, and their fate."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def trace_table(result: Result, blackout_of: str | None = None) -> pl.DataFrame:
     """The packets around one blackout in order of arrival, as the paper prints its trace.
 
     Columns: `ingress` port, `time_us` of arrival, `fate`, `egress` port, `depart_us`, `flow`. Times
-    are in microseconds from the first of these packets; a dropped packet has no egress. No rows
-    when no blackout was recorded. `blackout_of` is the ingress port whose longest blackout it is,
-    by default that of the starved class.
+    are in microseconds from the first of these packets; a dropped packet has no egress. It has no
+    rows if no blackout was recorded. `blackout_of` is the ingress port whose longest blackout is
+    shown, by default that of the starved class.
     """
     shown = blackouts.shown(result.tables, result.summary, blackout_of)
     packets = result.trace.clear() if shown is None else shown.packets

@@ -1,7 +1,7 @@
 """The words that a report uses and links to, as the documentation's glossary explains them.
 
-`words.json` is made from docs/reference/glossary.md (`make renew WHAT=docs`): a page explains its
-words where there is no network.
+`words.json` is made from docs/reference/glossary.md (`make renew WHAT=docs`), so that a page
+explains its words without a network.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WORDS = (
 
 
 def words() -> list[tuple[str, str, str]]:
-    """Anchor, word and meaning of each."""
+    """Anchor, word and meaning of each word."""
     file = resources.files(__package__) / "words.json"
     found = json.loads(file.read_text(encoding="utf-8"))
     return [(anchor, word[:1].upper() + word[1:], meaning) for anchor, word, meaning in found]

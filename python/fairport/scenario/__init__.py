@@ -1,8 +1,8 @@
-"""Scenarios: their models, units, loading, overrides and JSON Schema. The one validator.
+"""Scenarios: models, units, loading, overrides and JSON Schema, with the only validator.
 
 The package can be called: `fairport.scenario("outcast")` loads a scenario by name, path or
-dictionary. (A submodule's name is an attribute of its package, so a function beside it could not
-bear the same name.)
+dictionary. (A submodule is an attribute of its package, so a function with the same name could not
+exist beside it.)
 """
 
 from __future__ import annotations

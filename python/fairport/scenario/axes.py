@@ -1,4 +1,4 @@
-"""Axes: what the scenarios of a family differ in, and every combination of it.
+"""Axes: the settings in which the scenarios of a family differ, and all their combinations.
 
 An axis has points. A point sets one value at the axis's dotted path, or several values at paths of
 its own. Papers write axes in `experiment.toml`:
@@ -35,37 +35,37 @@ class Point(Section):
     of: ClassVar[str] = "a point of an axis"
 
     name: str = Field(pattern=NAME)
-    """Its part of the names of combinations."""
+    """Its part in the names of combinations."""
     label: str = ""
-    """What figures and tables call it; without it, the name."""
+    """Its text in figures and tables; default: its name."""
     value: Any = None
-    """What is set at the axis's path, where the axis is one."""
+    """The value at the axis's path, if the axis is a path."""
     patch: dict[str, Any] = Field(default={})
-    """What is set besides: values by dotted paths."""
+    """Further values by dotted paths."""
 
     @property
     def title(self) -> str:
-        """For people."""
+        """Its name for people."""
         return self.label or self.name
 
 
 class Steps(Section):
-    """Points as values with a common prefix to their names, or as a row between two values."""
+    """Points as values whose names have a common prefix, or as a row between two values."""
 
     of: ClassVar[str] = "an axis"
 
     prefix: str = ""
-    """What the points' names begin with; their values follow."""
+    """Start of the points' names; the values follow."""
     values: list[Any] = Field(default=[])
     """The values, in order."""
     first: int | float | str | None = Field(default=None, alias="from")
-    """Instead of values: the first of a row of numbers or of quantities."""
+    """Instead of values: the first value of a row of numbers or of quantities."""
     last: int | float | str | None = Field(default=None, alias="to")
-    """And the last of it."""
+    """The last value of the row."""
     steps: int | None = Field(default=None, ge=2)
-    """How many values the row has; default: every whole number."""
+    """Number of values in the row; default: every whole number."""
     scale: Literal["linear", "log"] = "linear"
-    """Whether neighbours have the same difference or the same ratio."""
+    """Whether neighbouring values have the same difference or the same ratio."""
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
@@ -75,7 +75,7 @@ class Steps(Section):
         return self
 
     def points(self) -> list[dict[str, Any]]:
-        """As a list of points is written."""
+        """The points as a list writes them."""
         values = self.values
         if self.first is not None and self.last is not None:
             values = row(self.first, self.last, self.steps, self.scale)
@@ -88,7 +88,7 @@ def _named(value: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def _points(written: Any) -> Any:
-    """A list of points, whichever way the axis is written."""
+    """The points as a list, in whichever way the axis is written."""
     if isinstance(written, dict):
         return Steps.model_validate(written).points()
     if isinstance(written, list):
@@ -105,7 +105,7 @@ class Combination:
     """One point of each axis."""
 
     at: Mapping[str, Point]
-    """By the axis's name."""
+    """The points by the names of their axes."""
 
     @property
     def name(self) -> str:
@@ -114,7 +114,7 @@ class Combination:
 
     @property
     def patch(self) -> dict[str, Any]:
-        """Values by dotted paths; a later axis goes before an earlier one."""
+        """Values by dotted paths; a later axis overrides an earlier one."""
         patch: dict[str, Any] = {}
         for axis, point in self.at.items():
             if point.value is not None:
@@ -123,7 +123,7 @@ class Combination:
         return patch
 
     def is_at(self, names: Mapping[str, str]) -> bool:
-        """Whether it has these points, by axis."""
+        """Whether it has these points, named by axis."""
         return all(axis in self.at and self.at[axis].name == name for axis, name in names.items())
 
 

@@ -1,4 +1,4 @@
-"""What every section of a scenario shares."""
+"""What all sections of a scenario share."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ Q = TypeVar("Q", bound=Quantity)
 
 
 class Section(BaseModel):
-    """A table of the scenario. Frozen; unknown fields are refused; numbers are never coerced."""
+    """A table of the scenario. It is frozen, refuses unknown fields and never coerces numbers."""
 
     of: ClassVar[str] = "a scenario"
-    """What kind of file it is a table of, for messages."""
+    """The kind of file that has this table, for messages."""
 
-    # The docstrings of fields are read by `field_texts`. A model is built when it is first used:
-    # the scenario's, which holds all others, and not each of them alone before it.
+    # `field_texts` reads the docstrings of fields. A model is built when it is first used, so that
+    # only the scenario's, which contains all others, is built, and not each of them before.
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
     @model_validator(mode="wrap")
     @classmethod
     def _known_fields(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Refuses unknown fields, together with whatever is wrong with the known ones."""
+        """Refuses unknown fields, together with all errors in the known ones."""
         if isinstance(data, cls):
             return handler(data)
         if not isinstance(data, dict):
@@ -52,7 +52,7 @@ class Section(BaseModel):
 
     @classmethod
     def field_names(cls) -> list[str]:
-        """The names as a file writes them."""
+        """The fields' names in a file."""
         return [field.alias or name for name, field in cls.model_fields.items()]
 
 
@@ -68,7 +68,7 @@ def _unknown(of: str, name: str, known: list[str]) -> InitErrorDetails:
 
 
 def _again(detail: ErrorDetails) -> InitErrorDetails:
-    """One of pydantic's errors, to be raised once more."""
+    """One of pydantic's errors, to be raised again."""
     context = detail.get("ctx", {}) | {"message": detail["msg"]}
     kind = PydanticCustomError(cast("Any", detail["type"]), "{message}", context)
     return InitErrorDetails(type=kind, loc=detail["loc"], input=detail["input"])
@@ -98,7 +98,7 @@ def _steppable(value: Duration) -> Duration:
 
 
 StepDuration = Annotated[Duration, AfterValidator(_steppable)]
-"""Between two steps that the engine does one by one, however little else happens."""
+"""An interval between steps that the engine does one by one, so it must not be too short."""
 PositiveDuration = Annotated[Duration, AfterValidator(_positive)]
 PositiveRate = Annotated[Rate, AfterValidator(_positive)]
 PositiveSize = Annotated[Size, AfterValidator(_positive)]

@@ -17,17 +17,18 @@ def _ratio(value: float) -> float:
 
 
 class Classifier(Section):
-    """What separates short flows from long ones where they enter the network (Guo & Matta 2001).
+    """Separates short flows from long ones where they enter the network (Guo & Matta 2001).
 
-    The switch counts each flow's packets: the first are of a short flow (class 1), the rest of a
-    long one (class 0). Each direction of a connection is a flow of its own.
+    The switch counts each flow's packets: the first ones count as a short flow's (class 1), the
+    rest as a long flow's (class 0). Each direction of a connection is a flow of its own.
     """
 
     threshold: PositivePacketCount = PacketCount("50 packets")
-    """L_t: the first packets of a flow, up to this number, are short. With `short_to_long` this is
-    the first threshold. The default is that of the authors' web script."""
+    """L_t: the first packets of a flow, up to this number, are those of a short flow. With
+    `short_to_long` this is the first threshold. The default is that of the authors' web script."""
     flow_timeout: PositiveDuration = Duration("1s")
-    """T_u: a flow that was silent for longer has ended; its next packet begins a new one."""
+    """T_u: a flow that was silent for longer than this has ended; its next packet begins a new
+    flow."""
     interval: PositiveDuration = Duration("10s")
     """T_c: how often the threshold is tuned."""
     short_to_long: Annotated[float, AfterValidator(_ratio)] | None = None

@@ -19,8 +19,8 @@ class CustomQueue(FifoQueue):
     kind: Literal["custom"]
     """A queue discipline of your own (docs/extending.md)."""
     name: str = Field(min_length=1)
-    """The name under which the run is given the discipline:
-    `fp.run(scenario, disciplines={"NAME": Class})`."""
+    """The name under which the run gets the discipline: `fp.run(scenario, disciplines={"NAME":
+    Class})`."""
     parameters: dict[str, Any] = Field(default={})
     """Its parameters: keyword arguments of the class."""
 

@@ -1,4 +1,4 @@
-"""A time that is drawn again and again: constant ("1ms"), uniform or exponential."""
+"""A time that is drawn anew each time: constant ("1ms"), uniform or exponential."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class ConstantTime(Section):
     """The time."""
 
     def __str__(self) -> str:
-        """As a person reads it."""
+        """The text that a person reads."""
         return str(self.value)
 
     def job(self) -> dict[str, Any]:
-        """As the engine takes it (`Processing`)."""
+        """The time as the engine reads it (`Processing`)."""
         return {"kind": self.kind, "value_ps": int(self.value)}
 
 
@@ -45,11 +45,11 @@ class UniformTime(Section):
         return self
 
     def __str__(self) -> str:
-        """As a person reads it."""
+        """The text that a person reads."""
         return f"U({self.min}, {self.max})"
 
     def job(self) -> dict[str, Any]:
-        """As the engine takes it (`Processing`)."""
+        """The time as the engine reads it (`Processing`)."""
         return {"kind": self.kind, "min_ps": int(self.min), "max_ps": int(self.max)}
 
 
@@ -62,16 +62,16 @@ class ExponentialTime(Section):
     """Its mean."""
 
     def __str__(self) -> str:
-        """As a person reads it."""
+        """The text that a person reads."""
         return f"Exp({self.mean})"
 
     def job(self) -> dict[str, Any]:
-        """As the engine takes it (`Processing`)."""
+        """The time as the engine reads it (`Processing`)."""
         return {"kind": self.kind, "mean_ps": int(self.mean)}
 
 
 def _constant(time: Any) -> Any:
-    """A time alone is the same every time."""
+    """A plain time is constant."""
     return {"kind": "constant", "value": time} if isinstance(time, str) else time
 
 

@@ -19,22 +19,22 @@ from fairport.scenario.units import Duration, Limit, Size
 
 
 class _AveragingQueue(FifoQueue):
-    """What RED and RIO share: an average of the queue, and what is done by it."""
+    """What RED and RIO share: an average of the queue, on which drops depend."""
 
     weight: Share = 0.002
-    """w_q: what a new sample counts in the average of the queue."""
+    """w_q: weight of a new sample in the average of the queue."""
     gentle: bool = True
     """Whether the probability rises on to 1 between `max` and twice `max` (Floyd 2000) instead of
     jumping there at `max`."""
     ecn: bool = True
     """Mark packets that can be marked instead of dropping them early."""
     mean_packet: PositiveSize = Size("500B")
-    """Typical size of a packet: how many could have been sent while the link was idle. Where the
-    thresholds are in bytes, a packet's probability is scaled by its size over this. The default is
-    ns-2's."""
+    """Typical size of a packet, from which follows how many packets could have been sent while the
+    link was idle. If the thresholds are in bytes, a packet's probability is scaled by its size over
+    this. The default is ns-2's."""
 
     def job(self) -> dict[str, Any]:
-        """The discipline as the engine reads it: here, what all of these have."""
+        """The fields that all these disciplines have, as the engine reads them."""
         return {
             **super().job(),
             "weight_ppb": parts_per_billion(self.weight),
@@ -47,16 +47,16 @@ class _AveragingQueue(FifoQueue):
 class Red(_AveragingQueue):
     """Random early detection (Floyd & Jacobson 1993).
 
-    The defaults are those of the outcast paper's ns-2 run (Prakash 2012), except `max_p`, which it
-    does not state: 0.1 is ns-2's, and our choice.
+    The defaults are those of the outcast paper's ns-2 run (Prakash 2012), except `max_p`, which the
+    paper does not state; 0.1 is ns-2's default.
     """
 
     kind: Literal["red"]
-    """Drop early and at random, the more likely the longer the average queue."""
+    """Drop early and at random, with a probability that grows with the average queue."""
     variant: Literal["floyd-jacobson", "ns2", "linux"] = "ns2"
     """"floyd-jacobson": as the paper prints it. "ns2": the same with `wait`, so that drops are
-    never close, and without a drop into a queue of one. "linux": integers with powers of two, as in
-    Linux up to 3.2; needs thresholds in bytes, and is never gentle."""
+    never close together, and without a drop into a queue of one. "linux": integers with powers of
+    two, as in Linux up to 3.2; needs thresholds in bytes, and is never gentle."""
     min: PositiveLimit = Limit("5 packets")
     """Average below which nothing is dropped early, in bytes or in packets."""
     max: PositiveLimit = Limit("15 packets")
@@ -83,7 +83,7 @@ class Red(_AveragingQueue):
         return self
 
     def job(self) -> dict[str, Any]:
-        """The discipline as the engine reads it; Linux' variant is one of its own there."""
+        """The discipline as the engine reads it; there Linux' variant is a separate one."""
         job = {**super().job(), "max_p_ppb": parts_per_billion(self.max_p)}
         if self.variant == "linux":
             del job["gentle"]
@@ -116,7 +116,7 @@ class Rio(_AveragingQueue):
     short_max_p: Share = 0.02
     """Probability of an early drop at `short_max`."""
     long_min: PositiveLimit = Limit("5 packets")
-    """Average of all packets below which none of a long flow is dropped early."""
+    """Average of all packets below which no packet of a long flow is dropped early."""
     long_max: PositiveLimit = Limit("15 packets")
     """Average of all packets at which those of long flows are dropped with `long_max_p`."""
     long_max_p: Share = 0.2
@@ -153,7 +153,7 @@ class RioPs(_AveragingQueue):
     kind: Literal["rio-ps"]
     """RIO that favours the packets of short flows, with Guo & Matta's thresholds."""
     weight: Share = 1 / 512
-    """w_q: what a new sample counts in the averages."""
+    """w_q: weight of a new sample in the averages."""
     short_min: Share = 0.15
     """Average of short flows' packets, as a share of `limit`, below which none is dropped early."""
     short_max: Share = 0.35
@@ -162,8 +162,8 @@ class RioPs(_AveragingQueue):
     short_max_p: Share = 0.05
     """Probability of an early drop at `short_max`."""
     long_min: Share = 0.15
-    """Average of all packets, as a share of `limit`, below which none of a long flow is dropped
-    early."""
+    """Average of all packets, as a share of `limit`, below which no packet of a long flow is
+    dropped early."""
     long_max: Share = 0.5
     """Average of all packets, as a share of `limit`, at which those of long flows are dropped with
     `long_max_p`."""
@@ -200,11 +200,11 @@ class Pie(FifoQueue):
     kind: Literal["pie"]
     """Drop early and at random, with a probability that a controller sets by the queueing delay."""
     target: PositiveDuration = Duration("15ms")
-    """QDELAY_REF: the queueing delay aimed at."""
+    """QDELAY_REF: the target of the queueing delay."""
     update: StepDuration = Duration("15ms")
-    """T_UPDATE: from one update of the probability to the next."""
+    """T_UPDATE: time between two updates of the probability."""
     max_burst: Duration = Duration("150ms")
-    """MAX_BURST: how long a queue that was short may grow unhindered."""
+    """MAX_BURST: how long a queue that was short may grow without drops."""
     ecn: bool = True
     """Mark packets that can be marked while the probability is at most 0.1."""
     mean_packet: PositiveSize = Size("1000B")
@@ -232,8 +232,8 @@ class WeightedTailDrop(FifoQueue):
     kind: Literal["weighted-tail-drop"]
     """Drop-tail with a threshold for each traffic class."""
     thresholds: list[Share] = Field(default=[0.5, 1.0], min_length=1, max_length=4)
-    """The share of `limit` that packets of class 0, 1, .. may fill; the last holds for all classes
-    above it."""
+    """The share of `limit` that packets of class 0, 1, .. may fill; the last also applies to all
+    classes above it."""
 
     def job(self) -> dict[str, Any]:
         """The discipline as the engine reads it."""
@@ -247,7 +247,7 @@ def _same_unit(field: str, one: Limit, other_name: str, other: Limit) -> None:
             f"{one} is not in the unit of `{other_name}` = {other}",
             "give all thresholds in bytes, or all in packets",
             field=field,
-            show_value=False,  # it may be a default
+            show_value=False,  # the lower threshold may be a default
         )
 
 

@@ -1,7 +1,7 @@
-"""What the fields of a scenario mean: the docstring below each, read from the sources on demand.
+"""The meanings of a scenario's fields: the docstring below each, read from the sources on demand.
 
-pydantic can do the same while it makes a model (`use_attribute_docstrings`), which took a third of
-the time that importing all models takes, for texts that few commands show.
+pydantic can read them while it makes a model (`use_attribute_docstrings`), but that took a third of
+the time for importing all models, and few commands show the texts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fairport.scenario.base import Section
 
 
 def field_texts(model: type[Section]) -> dict[str, str]:
-    """By field, inherited ones included, the text on one line."""
+    """The text of each field on one line, inherited fields included."""
     texts: dict[str, str] = {}
     for one in reversed(model.__mro__):
         if issubclass(one, Section):
@@ -24,13 +24,13 @@ def field_texts(model: type[Section]) -> dict[str, str]:
 
 
 def attribute_texts(one: type) -> dict[str, str]:
-    """By attribute that a class of its own file declares, the text on one line."""
+    """The text of each attribute on one line, of classes declared in one file."""
     return _of_module(one.__module__).get(one.__qualname__, {})
 
 
 @cache
 def _of_module(name: str) -> dict[str, dict[str, str]]:
-    """By class, the docstrings of its attributes."""
+    """The docstrings of attributes, by class."""
     source = inspect.getsource(sys.modules[name])
     return {
         node.name: _of_class(node)

@@ -20,13 +20,14 @@ class DropTail(FifoQueue):
 
 
 class StepMarking(FifoQueue):
-    """Drop-tail that marks a packet if K or more waits before it: the queue for DCTCP."""
+    """Drop-tail that marks a packet if at least K waits before it: the queue for DCTCP."""
 
     kind: Literal["step-marking"]
     """ECN marking at one threshold of the present queue (Alizadeh 2010, RFC 8257)."""
     mark_above: PositiveLimit = Limit("20 packets")
-    """K: a packet that can be marked is marked when this much waits before it, in bytes or in
-    packets. The default is the DCTCP paper's at 1 Gbit/s; it gives 65 packets at 10 Gbit/s."""
+    """K: a packet that can be marked is marked if at least this much waits before it, in bytes or
+    in packets. The default is the DCTCP paper's for 1 Gbit/s; the paper has 65 packets for 10
+    Gbit/s."""
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:

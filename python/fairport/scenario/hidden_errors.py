@@ -1,8 +1,9 @@
-"""What a wrong or missing `kind` hides: the other mistakes in its table.
+"""The mistakes that a wrong or missing `kind` hides: the other ones in its table.
 
-A table's fields depend on its kind. Where the kind is wrong, pydantic looks at none of them, and
-its user would find one mistake per run. So the table is checked once more with the kind that was
-probably meant. If no kind is like the one written, what every kind refuses is wrong.
+A table's fields depend on its kind. If the kind is wrong, pydantic checks none of them, and the
+user would find only one mistake per run. So the table is checked once more with the kind that was
+probably meant. If no kind is similar to the written one, only fields that every kind refuses are
+reported.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ Path = list[str | int]
 
 
 def hidden_errors(error: ValidationError, document: Any, check: Check) -> list[ErrorDetails]:
-    """What else is wrong in the tables whose kind the error refuses.
+    """Further errors in the tables whose kind the error refuses.
 
-    Of a missing kind it holds the error once more, with the kinds that there are.
+    For a missing kind the error is repeated here, with the list of kinds.
     """
     found: list[ErrorDetails] = []
     for detail in error.errors(include_url=False):
         path = path_of(detail, document)
         if detail["type"] == "union_tag_not_found" and path:
-            # any wrong kind, since only its refusal names the right ones
+            # any wrong kind will do, because only the refusal of a wrong kind names the right ones
             refusals = _with(document, path, "", check)
             of_any = next(one for one in refusals if one["type"] == "union_tag_invalid")
             found.append({**detail, "ctx": of_any["ctx"]})
@@ -48,7 +49,7 @@ def hidden_errors(error: ValidationError, document: Any, check: Check) -> list[E
 
 
 def _of_every_kind(detail: ErrorDetails) -> ErrorDetails:
-    """Without the hint of the first kind, which would name its own fields."""
+    """The error without the hint of the first kind, which would name that kind's fields."""
     if detail["type"] != "unknown_field":
         return detail
     context = detail["ctx"] | {"remedy": "leave it out: no kind of this table has such a field"}
@@ -56,7 +57,7 @@ def _of_every_kind(detail: ErrorDetails) -> ErrorDetails:
 
 
 def _with(document: Any, path: Path, kind: str, check: Check) -> list[ErrorDetails]:
-    """What is wrong in a table besides its kind, when it has this one."""
+    """The errors in a table with this kind, except in the kind itself."""
     changed = copy.deepcopy(document)
     *table, name = path
     look_up(changed, table)[name] = kind
@@ -69,10 +70,11 @@ def _with(document: Any, path: Path, kind: str, check: Check) -> list[ErrorDetai
 
 
 def _is_in(wanted: ErrorDetails, details: list[ErrorDetails]) -> bool:
-    """Whether the same is wrong with the same field."""
+    """Whether the two are the same error in the same field."""
 
     def what(one: ErrorDetails) -> tuple[Any, ...]:
-        # pydantic's location holds the kind that was tried, and ends at the table or at the field
+        # pydantic's location contains the kind that was tried, and ends at the table or at the
+        # field
         context = one.get("ctx", {})
         place = context.get("field") or one["loc"][-1]
         return one["type"], place, str(one["input"])

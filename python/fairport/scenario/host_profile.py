@@ -1,10 +1,10 @@
-"""How long real hosts take for their answers, as it was measured: a profile, one TOML file each.
+"""Profiles: how long real hosts were measured to take for their answers, one TOML file each.
 
     fairport doctor --measure-hosts --out my-host.toml
 
-writes one for the machine at hand. A scenario takes it with `host.profile = "my-host.toml"`, or
-one of those that come with Fairport by its name. Times are from a packet's delivery to the answer
-that it causes, as quantiles; the simulation draws from them.
+writes a profile of your machine. A scenario uses it with `host.profile = "my-host.toml"`, or uses a
+profile that comes with Fairport by its name. Times go from a packet's delivery to the answer that
+it causes, and are given as quantiles; the simulation draws from them.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ _FOLDER = "host_profiles"
 _MEASURE = "`fairport doctor --measure-hosts --out NAME.toml` writes one"
 _MILLION = 1_000_000
 NONE = "none"
-"""What a scenario says for hosts without a profile."""
+"""The value of `host.profile` for hosts without a profile."""
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Machine(Section):
-    """What the times were measured on."""
+    """The machine on which the times were measured."""
 
     of: ClassVar[str] = "a host profile"
 
     cpu: str
     """The processor's name."""
     processors: int = Field(ge=1)
-    """How many there are."""
+    """Number of processors."""
     virtual: bool
     """Whether it is a virtual machine."""
     kernel: str
     """Its kernel's release."""
     hz: int | None = None
-    """Ticks of the kernel's clock per second, where it says so."""
+    """Ticks of the kernel's clock per second, if the kernel says so."""
 
 
 class Provenance(Section):
@@ -60,18 +60,17 @@ class Provenance(Section):
     load: str
     """The traffic, and the program that sent and received it."""
     runs: int = Field(ge=1)
-    """Valid runs, of which all answers are taken together."""
+    """Number of valid runs, whose answers are combined."""
     switch_lag_p50: Duration
-    """How late the switch delivered what was due: half of all packets were later. It is no part of
-    the times."""
+    """Median of how late the switch delivered packets. It is not included in the times."""
     switch_lag_p99: Duration
-    """The same: one packet in a hundred was later."""
+    """The 99th percentile of how late the switch delivered packets."""
     delayed_ack_share: Share
-    """ACKs of one segment that waited for the timer of delayed ACKs, of all ACKs of new data. They
-    are left out: TCP models that timer."""
+    """Share of ACKs of one segment that waited for the timer of delayed ACKs, of all ACKs of new
+    data. They are left out, because the simulated TCP has that timer."""
     compressed_ack_share: Share
-    """Duplicate ACKs behind the second of a row, which the kernel may hold back, of all duplicates.
-    They are left out."""
+    """Share of duplicate ACKs after the second in a row, which the kernel may hold back, of all
+    duplicates. They are left out."""
 
 
 class LoadTimes(Section):
@@ -80,10 +79,10 @@ class LoadTimes(Section):
     of: ClassVar[str] = "a host profile"
 
     gap_min: Duration
-    """What reaches the host so long after the packet before it, or later, is answered after one of
-    these times."""
+    """Packets that reach the host at least this long after the previous packet are answered after
+    one of these times."""
     samples: int = Field(ge=1)
-    """Answers that were measured."""
+    """Number of measured answers."""
     times: list[Duration]
     """The quantiles: one per entry of `levels`."""
 
@@ -94,9 +93,9 @@ class AnswerTimes(Section):
     of: ClassVar[str] = "a host profile"
 
     correlation: Share
-    """Correlation of a host's time with the one before, by rank under the same load."""
+    """Correlation of a host's time with its previous one, by rank within the same load."""
     loads: list[LoadTimes] = Field(min_length=1)
-    """By load, the busiest first."""
+    """The times by load, the busiest first."""
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -111,7 +110,7 @@ class AnswerTimes(Section):
         return self
 
     def job(self) -> dict[str, Any]:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return {
             "correlation_ppm": round(_MILLION * self.correlation),
             "loads": [
@@ -132,19 +131,20 @@ class HostProfile(Section):
     format: Literal[1]
     """Version of this format."""
     description: str = ""
-    """What it is, for people."""
+    """Description for people."""
     machine: Machine
-    """What it was measured on."""
+    """The machine on which it was measured."""
     measurement: Provenance
     """How it was measured."""
     levels: list[Share] = Field(min_length=2)
-    """Shares of all answers that took no longer than the quantile of the same place, from 0 on."""
+    """Shares of the quantiles: this share of all answers took no longer than the quantile at the
+    same place. The first is 0."""
     ack: AnswerTimes
-    """From a segment to the ACK that it causes."""
+    """Time from a segment to the ACK that it causes."""
     duplicate_ack: AnswerTimes
-    """The same while segments are missing before it: the kernel answers at once."""
+    """Time from a segment after a hole to its duplicate ACK, which the kernel sends at once."""
     data: AnswerTimes
-    """From an ACK to the first segment that it lets out."""
+    """Time from an ACK to the first segment that it lets out."""
 
     @model_validator(mode="after")
     def _is_a_distribution(self) -> Self:
@@ -171,7 +171,7 @@ class HostProfile(Section):
         return self
 
     def job(self) -> dict[str, Any]:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return {
             "levels_ppm": [round(_MILLION * level) for level in self.levels],
             "ack": self.ack.job(),
@@ -225,7 +225,7 @@ def _parse(text: str, file: str) -> HostProfile:
 
 
 def _known(profile: Any, info: ValidationInfo) -> Any:
-    """A profile by its name stays a name; what a file holds takes the place of its path."""
+    """The profile for a scenario: a name stays a name, a file's path is replaced by its content."""
     if not isinstance(profile, str):
         return profile
     try:
@@ -241,9 +241,9 @@ def _known(profile: Any, info: ValidationInfo) -> Any:
 
 
 Profile = Annotated[str | HostProfile, BeforeValidator(_known)]
-"""The name of a profile, the path of a file, or what is in it."""
+"""The name of a profile, the path of a file, or the file's content."""
 
 
 def resolved(profile: str | HostProfile) -> HostProfile:
-    """The profile that a checked scenario means."""
+    """The profile of a checked scenario."""
     return find(profile) if isinstance(profile, str) else profile

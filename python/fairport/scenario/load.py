@@ -1,4 +1,4 @@
-"""Scenarios from files, from the built-in ones, from dictionaries: the one way in."""
+"""Loads scenarios from files, built-in ones and dictionaries; there is no other way."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from fairport.scenario.problems import refused
 from fairport.scenario.source import Source
 from fairport.toml_lines import not_toml
 
-# what a file has above its first section
+# fields that a file has above its first section
 _OWN_FIELDS = ("name", "description", "paper", "seed", "duration", "routing")
 
 
 def load(source: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
     """A scenario by the name of a built-in one, by the path of a TOML file, or from a dictionary.
 
-    A text is a path when it ends in `.toml` or holds a path separator, else a name.
-    Raises ScenarioError.
+    A text is a path if it ends in `.toml` or contains a path separator, otherwise a name. Raises
+    ScenarioError.
     """
     if isinstance(source, Scenario):
         return source
@@ -43,7 +43,7 @@ def source_text(source: str | Path) -> str:
 
 
 def parse(text: str, file: str) -> Scenario:
-    """A scenario from TOML text; `file` is what messages call it."""
+    """A scenario from TOML text; `file` is its name in messages."""
     try:
         document = loads(text)
     except TOMLDecodeError as error:
@@ -105,7 +105,7 @@ def _is_path(source: str | Path) -> bool:
 
 def _read(path: Path) -> str:
     try:
-        # some editors begin a file with a byte order mark, which TOML does not know
+        # some editors begin a file with a byte order mark, which TOML does not allow
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         problem, remedy = (

@@ -1,4 +1,4 @@
-"""[[loss]]: packets that are lost in front of a queue."""
+"""[[loss]]: packets that are lost before they reach a queue."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ class Loss(Section):
     """A place where packets are lost before they reach the queue; they take no time on the link."""
 
     at: Annotated[list[str], BeforeValidator(_ports)] = Field(default=["all"])
-    """Output ports, as in the table `ports`: "s0:0", a list of them, or "all" of switches."""
+    """Output ports, as in the table `ports`: "s0:0", a list of them, or "all" for those of
+    switches."""
 
     kind: str
     """Which packets are lost."""
 
     def job(self) -> dict[str, Any]:
-        """The losses as the engine reads them: here, what all of them have."""
+        """The fields that all losses have, as the engine reads them."""
         at = "all-of-switches" if self.at == ["all"] else {"named": self.at}
         return {"kind": self.kind, "at": at}
 
@@ -39,7 +40,7 @@ class RandomLoss(Loss):
     kind: Literal["random"]
     """Which packets are lost."""
     probability: Share
-    """Of each packet."""
+    """Probability that a packet is lost."""
 
     def job(self) -> dict[str, Any]:
         """The losses as the engine reads them."""
@@ -47,14 +48,14 @@ class RandomLoss(Loss):
 
 
 class OnOffLoss(Loss):
-    """Exactly so many losses in a row, then none for a while (Prakash 2012, the ON/OFF model)."""
+    """A given number of losses in a row, then none for a while (Prakash 2012, the ON/OFF model)."""
 
     kind: Literal["on-off"]
     """Which packets are lost."""
     drops: int = Field(ge=1, lt=2**32)
     """Packets lost in a row, of any flow."""
     off: Duration
-    """Shortest time from one row of losses to the next, and before the first."""
+    """Shortest time from one run of losses to the next, and before the first."""
 
     def job(self) -> dict[str, Any]:
         """The losses as the engine reads them."""

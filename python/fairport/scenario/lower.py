@@ -1,4 +1,4 @@
-"""From a scenario to the engine's job: JSON, integers in base units."""
+"""Lowers a scenario to the engine's job: JSON, with integers in base units."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Layer = tuple[str, TcpSettings]
 
 @dataclass
 class Job:
-    """What the engine runs, and where each part of it came from."""
+    """The engine's input, and the place in the scenario from which each part came."""
 
     document: dict[str, Any]
     """The job, ready for `json.dumps`."""
     stack_layers: list[list[Layer]] = field(default_factory=list)
-    """The settings that made each stack, the most general first."""
+    """The layers of settings that made each stack, the most general first."""
     flow_sources: list[str] = field(default_factory=list)
-    """The traffic that each flow is of: "traffic.0"."""
+    """The traffic of each flow, such as "traffic.0"."""
     workload_sources: list[tuple[str, tuple[str, str]]] = field(default_factory=list)
-    """The traffic that each workload is of, and what its senders and receivers are called there."""
+    """The traffic of each workload, and the names of its fields for senders and receivers."""
 
     @property
     def stacks(self) -> list[dict[str, Any]]:
@@ -47,7 +47,7 @@ class Job:
 
     @property
     def workloads(self) -> list[dict[str, Any]]:
-        """What starts flows during the run."""
+        """The workloads, which start flows during the run."""
         workloads: list[dict[str, Any]] = self.document["workloads"]
         return workloads
 
@@ -60,10 +60,11 @@ def lower(
     """The job of one run, with the scenario's seed.
 
     `hosts` are the topology's host names in the engine's order, `presets` the settings of every
-    stack preset in base units (`_core.preset`). Raises ScenarioError for a selector that selects
-    nothing that is there, and for a sender that is its receiver.
+    stack preset in base units (`_core.preset`). Raises ScenarioError for a selector that selects no
+    existing host, and for a sender that is its own receiver.
     """
-    measure, probes = scenario.measure, scenario.probes
+    probes, measure_to = scenario.probes, scenario.measure.end
+    measure_from = scenario.measured_from()
     job = Job(
         {
             "seed": scenario.seed,
@@ -98,8 +99,8 @@ def lower(
             "probes": {
                 "series_interval_ps": int(probes.series_interval),
                 "queue_interval_ps": int(probes.queue_interval),
-                "measure_from_ps": None if measure.start is None else int(measure.start),
-                "measure_to_ps": None if measure.end is None else int(measure.end),
+                "measure_from_ps": None if measure_from is None else int(measure_from),
+                "measure_to_ps": None if measure_to is None else int(measure_to),
                 "watched_flows": probes.flows,
                 "watched_ports": probes.ports,
             },
@@ -176,7 +177,7 @@ def _host_layers(scenario: Scenario, hosts: Sequence[str]) -> dict[str, list[Lay
 
 @contextmanager
 def _naming(scenario: Scenario, path: str, selector: Any) -> Iterator[None]:
-    """Says where in the scenario a selector is that names a host which is not there."""
+    """Adds to the error of a selector with an unknown host its place in the scenario."""
     try:
         yield
     except SelectorError as error:
@@ -188,7 +189,7 @@ def _naming(scenario: Scenario, path: str, selector: Any) -> Iterator[None]:
 def _stack(
     job: Job, scenario: Scenario, layers: list[Layer], presets: Mapping[str, Mapping[str, Any]]
 ) -> int:
-    """The index of the stack that these layers make, added to the job when new."""
+    """The index of the stack that these layers make; a new stack is added to the job."""
     name = next((layer.stack for _, layer in reversed(layers) if layer.stack), DEFAULT_STACK)
     overrides: dict[str, Any] = {}
     for _, layer in layers:
@@ -197,7 +198,7 @@ def _stack(
             if value is not None:
                 overrides[engine_name] = engine_value(value)
     if "mss_bytes" not in overrides and not _fixed_header(overrides, presets[name]):
-        # RFC 9293 3.7.1: what the interface's MTU leaves
+        # RFC 9293 3.7.1: what remains of the interface's MTU
         overrides["mss_bytes"] = int(scenario.link.mtu) - headers.IPV4_TCP
     stack = {"preset": name, "overrides": overrides}
     if stack not in job.stacks:

@@ -1,4 +1,4 @@
-"""[measure] and [probes]: what is counted, from when to when, how finely."""
+"""[measure] and [probes]: the span of the measurement, and what is sampled how often."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from fairport.scenario.units import Duration
 
 
 class Measure(Section):
-    """The span over which goodput, RTT and classes are taken."""
+    """The span over which goodput, RTT and classes are measured."""
 
     start: Duration | None = Field(default=None, alias="from")
     """Its start; default: when all flows that are known before the run are established (a lost SYN
-    costs seconds), or 0 if one never is or there are none."""
+    costs seconds), or 0 if some flow never is, if there are none, or if all bulk flows have a
+    size."""
     end: Duration | None = Field(default=None, alias="to")
-    """Its end; default: that of the run."""
+    """Its end; default: the end of the run."""
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -26,14 +27,15 @@ class Measure(Section):
 
 
 class Probes(Section):
-    """How often the time series are sampled, and of what. No sampling changes a run."""
+    """How often time series are sampled, and of what. Sampling does not change a run."""
 
     series_interval: PositiveDuration = Duration("10ms")
-    """Between the rows of a flow in the table `series`."""
+    """Time between the rows of a flow in the table `series`."""
     queue_interval: PositiveDuration = Duration("1ms")
-    """Between the rows of a port in the table `queue`."""
+    """Time between the rows of a port in the table `queue`."""
     flows: int = Field(default=1000, ge=0, lt=2**32)
-    """Flows with rows in the tables `series` and `rtt`: those of the lowest numbers. The others
-    have their row in `flows` alone."""
+    """Number of flows with rows in the tables `series` and `rtt`: those with the lowest numbers.
+    The others have a row in `flows` only."""
     ports: int = Field(default=100, ge=0, lt=2**32)
-    """Ports with rows in the table `queue`: those that the data of most flows may share."""
+    """Number of ports with rows in the table `queue`: those that the data of most flows may
+    share."""

@@ -1,4 +1,4 @@
-"""The scenario as a whole, and what must hold between its sections."""
+"""The whole scenario, and the rules between its sections."""
 
 from __future__ import annotations
 
@@ -50,21 +50,21 @@ class Scenario(Section):
     duration: PositiveDuration = Duration("10s")
     """Simulated time."""
     routing: Routing = DestinationSuffix(kind="destination-suffix")
-    """How paths are chosen: the name of a policy, or a table with its settings."""
+    """The routing policy, which chooses paths: its name, or a table with its settings."""
     topology: Topology
     """Hosts, switches and links."""
     link: Link = Link()
     """Every link."""
     fabric: Fabric = Fabric()
-    """Links between switches, where they differ."""
+    """Links between switches, if they differ."""
     switch: Switch = Switch()
     """Every switch."""
     queue: Queue = DropTail()
     """The queue of every switch port."""
     shaper: Shaper | None = None
-    """What holds packets back before the line, as `tc` does on Mininet's links."""
+    """A token bucket that holds packets back before the line, as `tc` does on Mininet's links."""
     classifier: Classifier | None = None
-    """What separates short flows from long ones where they enter the network."""
+    """Separates short flows from long ones where they enter the network."""
     host: Host = Host()
     """Every host."""
     tcp: TcpSettings = TcpSettings()
@@ -72,13 +72,13 @@ class Scenario(Section):
     host_tcp: list[HostTcp] = Field(default=[])
     """TCP at some hosts."""
     loss: list[AnyLoss] = Field(default=[])
-    """Where packets are lost without a queue's doing."""
+    """Where packets are lost outside queues."""
     traffic: list[Traffic] = Field(min_length=1)
     """Who sends what to whom."""
     measure: Measure = Measure()
-    """The span that is measured."""
+    """The span of the measurement."""
     probes: Probes = Probes()
-    """How finely time series are sampled."""
+    """How often time series are sampled."""
 
     _source: Source = PrivateAttr(default=Source())
     _user_code: UserCode = PrivateAttr(default=UserCode())
@@ -135,7 +135,7 @@ class Scenario(Section):
                     f"{burst} is smaller than one packet of {packet} B, which could never be sent",
                     f'give at least "{packet}B"',
                     field=f"shaper.{name}",
-                    show_value=False,  # it may be a default
+                    show_value=False,  # the limit may be a default
                 )
         return self
 
@@ -207,15 +207,25 @@ class Scenario(Section):
             )
         return self
 
+    def measured_from(self) -> Duration | None:
+        """When the measurement begins; None: when all flows are established.
+
+        It is about transfers that start within it: with no others it begins with the run.
+        """
+        bulk = [traffic for traffic in self.traffic if traffic.kind == "bulk"]
+        if self.measure.start is None and bulk and all(one.size is not None for one in bulk):
+            return Duration("0s")
+        return self.measure.start
+
     def sized_queue(self) -> Queue:
-        """The queue with the limit that it has at last: a shaper's `latency` may ask for one."""
+        """The queue with its final limit, which a shaper's `latency` may set."""
         held = self.shaper.limit_bytes if isinstance(self.shaper, TokenBucket) else None
         if held is None:
             return self.queue
         return self.queue.model_copy(update={"limit": Limit(f"{held}B")})
 
     def host_times(self) -> HostTimes:
-        """How long hosts take: what is not given is what hosts with the stack of [tcp] take."""
+        """How long hosts take; the defaults are those of hosts with the stack of [tcp]."""
         forwards = self.topology.has_forwarding_hosts
         return self.host.times(self.tcp.stack or DEFAULT_STACK, forwards=forwards)
 
@@ -230,13 +240,13 @@ class Scenario(Section):
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        """For notebooks: what it is about, and the file."""
+        """For notebooks: its description, and the file."""
         text = html.escape(self.to_toml())
         about = html.escape(f": {self.description}" if self.description else "")
         return f"<p><b>{html.escape(self.name)}</b>{about}</p><pre>{text}</pre>"
 
     def __eq__(self, other: object) -> bool:
-        """Equal in every field, wherever they were read from."""
+        """Whether two scenarios are equal in every field, wherever they were read from."""
         return (
             isinstance(other, Scenario)
             and self.__dict__ == other.__dict__
@@ -247,7 +257,7 @@ class Scenario(Section):
 
     @property
     def file(self) -> str:
-        """Where it was read from, for messages: a file, or the name of a built-in scenario."""
+        """The source for messages: a file, or the name of a built-in scenario."""
         return self._source.file or self.name
 
     @property
@@ -270,18 +280,18 @@ class Scenario(Section):
         disciplines: Mapping[str, Factory] | None = None,
         congestion_controls: Mapping[str, Factory] | None = None,
     ) -> Scenario:
-        """A copy whose runs know these classes, by the names that the scenario calls them."""
+        """A copy whose runs know these classes, by their names in the scenario."""
         copy = self.model_copy()
         added = UserCode(disciplines or {}, congestion_controls or {})
         copy._user_code = self._user_code | added
         return copy
 
     def document(self) -> dict[str, Any]:
-        """What its author wrote, as a TOML document: units as written, defaults left out."""
+        """The scenario as a TOML document, as its author wrote it: with units, no defaults."""
         return self.model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
 
     def resolved(self) -> dict[str, Any]:
-        """The same with every default filled in."""
+        """The document with every default filled in."""
         filled = self.model_dump(by_alias=True, exclude_none=True)
         apart = {name: filled["host"][name] for name in ("jitter", "queue")}
         filled["host"] = self.host_times().document() | apart
@@ -296,7 +306,7 @@ class Scenario(Section):
     def patch(self, overrides: dict[str, Any], *, by: str = "patch") -> Scenario:
         """A copy with values set by dotted paths, such as `{"traffic.0.start": "1ms"}`.
 
-        Messages about these values say `by`.
+        In messages about these values, `by` is their source.
         """
         from fairport.scenario.patch import patched
 

@@ -1,7 +1,7 @@
-"""[link], [switch], [host]: what a packet passes on its way.
+"""[link], [switch], [host]: the parts of a network through which a packet passes.
 
 The defaults are those of a data-centre LAN of 1 Gbit/s. Delays, their spread and every rule for
-ties are here in the open, because outcast is an effect of phase: exactly equal delays freeze it.
+ties are explicit fields, because outcast is an effect of phase: exactly equal delays freeze it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fairport.scenario.units import ClockError, Duration, PacketCount, Rate, Siz
 
 
 class Link(Section):
-    """Every link, unless a custom graph says otherwise for one."""
+    """Every link, except where a custom graph sets its own values."""
 
     rate: PositiveRate = Rate("1Gbps")
     """Rate on the wire."""
@@ -41,12 +41,14 @@ class Switch(Section):
     """Every switch."""
 
     processing_delay: Duration = Duration("1us")
-    """From the last bit in to the output queue. The default is that of a store-and-forward switch.
+    """Time from the arrival of the last bit to the output queue. The default is that of a
+    store-and-forward switch.
     """
     arbitration: Literal["round-robin", "fixed", "random"] = "round-robin"
-    """Order in which packets that arrive in the same picosecond for one output are taken."""
+    """Order in which packets are admitted that arrive in the same picosecond for one output."""
     departure_first: bool = True
-    """Whether a departure frees its buffer before an arrival of the same picosecond is admitted."""
+    """Whether a departure frees its place in the buffer before an arrival in the same picosecond is
+    admitted."""
 
 
 LINUX_PROFILE = "linux-6-vm"
@@ -57,29 +59,29 @@ virtual machine, joined by veth pairs."""
 class Host(Section):
     """Every host.
 
-    With a Linux stack a host takes measured times (`profile`), without adapter and cable: what
-    `delay` and `delay_spread` say comes on top. `processing` takes the place of the measured times.
+    With a Linux stack a host takes measured times (`profile`), which do not include adapter and
+    cable: `delay` and `delay_spread` are added to them. `processing` replaces the measured times.
     """
 
     delay: Duration = Duration("5us")
-    """Latency of the host's stack and adapter, each way. The default with a profile, whose times
-    have the stack's in them, is 0."""
+    """Latency of the host's stack and adapter, each way. With a profile, whose times include the
+    stack, the default is 0."""
     delay_spread: Duration = Duration("1us")
-    """Every host draws one constant extra delay, uniform between 0 and this. Without a profile
-    phases freeze with 0. The default with a profile is 0."""
+    """Every host draws one constant extra delay, uniform between 0 and this. With 0 and no profile,
+    phases freeze. With a profile the default is 0."""
     processing: DrawnTime = UniformTime(kind="uniform", min=Duration("50ns"), max=Duration("150ns"))
     """Time that the host's processor takes for each segment sent or received, one after the other,
-    so that no segment overtakes another. The default's mean lets a host handle 10 million
-    segments per second. Given beside a Linux stack, it takes the place of the measured times."""
+    so that no segment overtakes another. With the default's mean a host can handle 10 million
+    segments per second. If it is given with a Linux stack, it replaces the measured times."""
     profile: Profile | None = None
-    """Measured times of hosts in place of `processing`: the name of a profile that comes with
+    """Measured times of hosts, instead of `processing`: the name of a profile that comes with
     Fairport, the path of a file that `fairport doctor --measure-hosts` has written, or "none". The
-    default is "linux-6-vm" where `tcp.stack` is a Linux stack, no `processing` is given and hosts
-    forward nothing; else "none"."""
+    default is "linux-6-vm" if `tcp.stack` is a Linux stack, no `processing` is given and hosts
+    forward nothing; otherwise "none"."""
     jitter: Duration = Duration("0s")
     """Each packet reaches the host later by a time drawn uniformly between 0 and this, in order:
-    what adapter, interrupt and wake-up take. No other time of hosts holds it, so it comes on top,
-    also on the Linux backend, whose hosts have no adapters."""
+    the time of adapter, interrupt and wake-up. It is added to all other times of hosts, also on the
+    Linux backend, whose hosts have no adapters."""
     queue: PositivePacketCount = PacketCount("1000 packets")
     """Buffer of the host's own output port; the default is Linux's txqueuelen."""
 
@@ -96,7 +98,7 @@ class Host(Section):
         return self
 
     def times(self, stack: str, *, forwards: bool) -> HostTimes:
-        """What hosts with this stack take; `forwards`: they pass on the packets of others."""
+        """Times of hosts with this stack; `forwards`: they forward packets of others."""
         profile = self.profile
         if profile is None:
             drawn = forwards or "processing" in self.model_fields_set
@@ -109,9 +111,9 @@ class Host(Section):
         return HostTimes(delay, spread, self.processing, profile)
 
     def beside_measured(self) -> dict[str, str]:
-        """What comes on top of measured times, and of real ones: adapter, interrupt and cable.
+        """The delays that are added to measured and to real times: adapter, interrupt and cable.
 
-        As a scenario says it.
+        They are in the scenario's units.
         """
         given = self.model_fields_set
         delays = {
@@ -128,12 +130,12 @@ class HostTimes:
     delay: Duration
     delay_spread: Duration
     processing: DrawnTime
-    """What they take for a segment, without a profile."""
+    """Time per segment, without a profile."""
     profile: str | HostProfile | None
-    """What they were measured to take, and its name if it comes with Fairport."""
+    """Their measured times, and the profile's name if it comes with Fairport."""
 
     def document(self) -> dict[str, Any]:
-        """As a scenario says it, without defaults."""
+        """The fields as a scenario writes them, without defaults."""
         times: dict[str, Any] = {"delay": str(self.delay), "delay_spread": str(self.delay_spread)}
         if self.profile is None:
             return times | {"profile": NONE, "processing": self.processing.model_dump()}
@@ -142,7 +144,7 @@ class HostTimes:
         return times | {"profile": self.profile}
 
     def job(self) -> dict[str, Any]:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         measured = {} if self.profile is None else {"profile": resolved(self.profile).job()}
         return {
             "delay_ps": int(self.delay),

@@ -1,8 +1,10 @@
-"""The one override mechanism: dotted paths, as in `--set queue.limit=16KiB`."""
+"""Overrides by dotted paths, as in `--set queue.limit=16KiB`; there is no other way."""
 
 from __future__ import annotations
 
 import copy
+import json
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,11 +17,11 @@ from fairport.scenario.model import Scenario
 def patched(scenario: Scenario, overrides: Mapping[str, Any], by: str) -> Scenario:
     """The scenario with values set by dotted paths, checked as a file is. Raises ScenarioError.
 
-    `by` is who set them, for messages.
+    `by` is the source of the values in messages.
     """
     document = copy.deepcopy(scenario.document())
     for path, value in overrides.items():
-        # a later path may reach into this value, which is its caller's
+        # a copy, because a later path may change this value, which belongs to the caller
         _set(document, path, copy.deepcopy(value), by)
     result = validate(document, scenario.source.overridden(overrides, by))
     code = scenario.user_code
@@ -31,7 +33,7 @@ def patched(scenario: Scenario, overrides: Mapping[str, Any], by: str) -> Scenar
 def read_assignments(assignments: Iterable[str]) -> dict[str, Any]:
     """`["queue.limit=16KiB", "tcp.sack=false"]` as overrides.
 
-    A value is read as TOML (numbers, true, false, lists, inline tables), else taken as a text.
+    A value is read as TOML (numbers, true, false, lists, inline tables); otherwise it is a text.
     """
     overrides = {}
     for assignment in assignments:
@@ -47,6 +49,24 @@ def read_assignments(assignments: Iterable[str]) -> dict[str, Any]:
     return overrides
 
 
+def assignment(path: str, value: Any) -> str:
+    """What `read_assignments` reads as this value, quoted for a shell."""
+    is_plain = isinstance(value, str) and _value(value.strip()) == value
+    return shlex.quote(f"{path}={value if is_plain else _in_toml(value)}")
+
+
+def _in_toml(value: Any) -> str:
+    """A value in one line."""
+    if isinstance(value, dict):
+        entries = (f"{json.dumps(name)} = {_in_toml(one)}" for name, one in value.items())
+        return f"{{ {', '.join(entries)} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_in_toml, value))}]"
+    if isinstance(value, str | bool):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)
+
+
 def _value(text: str) -> Any:
     try:
         return loads(f"value = {text}")["value"]
@@ -55,7 +75,7 @@ def _value(text: str) -> Any:
 
 
 def _set(document: dict[str, Any], path: str, value: Any, by: str) -> None:
-    """Puts the value into the document; tables on the way are made, list entries must be there."""
+    """Puts the value into the document; missing tables are made, list entries must exist."""
     here: Any = document
     *way, last = path.split(".")
     for depth, part in enumerate(way):

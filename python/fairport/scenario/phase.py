@@ -1,4 +1,4 @@
-"""What decides phases: delays, their spread, clocks and ties, as a person reads them.
+"""The parameters that decide phases: delays, their spread, clocks and ties, as text.
 
 Outcast is an effect of phase, so these are printed with every result.
 """
@@ -41,7 +41,7 @@ def _host(host: HostTimes) -> str:
 
 
 def _jitter(jitter: Duration) -> str:
-    return f", what comes in later by U(0, {jitter})" if jitter else ""
+    return f", packets arrive later by U(0, {jitter})" if jitter else ""
 
 
 def _shaper(scenario: Scenario) -> dict[str, str]:

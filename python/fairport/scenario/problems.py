@@ -1,4 +1,4 @@
-"""From pydantic's errors to one clear InputError: field, value, problem, remedy."""
+"""Turns pydantic's errors into one clear InputError: field, value, problem, remedy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairport.scenario.source import Source, parts
 E = TypeVar("E", bound=InputError)
 
 ABSENT = object()
-"""What `look_up` finds where nothing is."""
+"""The value that `look_up` returns if there is none."""
 
 
 def refused(
@@ -25,13 +25,14 @@ def refused(
     own_fields: Collection[str] = (),
     hidden: Iterable[ErrorDetails] = (),
 ) -> E:
-    """All of pydantic's errors in the words of the file: the first, which holds the others.
+    """All of pydantic's errors in the words of the file: the first one, which holds the others.
 
     `own_fields` are the fields that the file has above its first section. If one is written below,
-    its hint says so. `hidden` are errors besides those that pydantic raised, or say more.
+    its hint says so. `hidden` are errors that pydantic did not raise, or that say more than its
+    own.
     """
     found: dict[str, E] = {}
-    written_otherwise = set()  # fields that are not missing: they are misplaced, or misspelt
+    written_otherwise = set()  # fields that seem to be missing but are misplaced or misspelt
     for detail in [*error.errors(include_url=False), *hidden]:
         one = _refused(detail, document, source, kind)
         table, _, name = one.field.rpartition(".")
@@ -41,13 +42,13 @@ def refused(
                 and name in own_fields
                 and not (isinstance(document, dict) and name in document)
             ):
-                one.remedy = f"put `{name}` above the first [section]: it is of the whole file"
+                one.remedy = f"put `{name}` above the first [section]: it belongs to the whole file"
                 written_otherwise.add(name)
             elif one.remedy.startswith("did you mean"):
                 meant = one.remedy.split("`")[1]
                 written_otherwise.add(f"{table}.{meant}" if table else meant)
         if detail["type"] == "union_tag_not_found":
-            found[one.field] = one  # the hidden one, which comes later, names the kinds
+            found[one.field] = one  # the hidden error, which comes later, names the kinds
         found.setdefault(one.field, one)
     fields = sorted(
         (field for field, one in found.items() if one.has_value or field not in written_otherwise),
@@ -170,6 +171,6 @@ def words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
 
 
 def _heading(path: list[str | int]) -> str:
-    """How TOML begins a table of that place: [host.processing], [[traffic]]."""
+    """The heading of a table at that place in TOML: [host.processing], [[traffic]]."""
     names = ".".join(part for part in path if isinstance(part, str))
     return f"[[{names}]]" if isinstance(path[-1], int) else f"[{names}]"

@@ -1,7 +1,7 @@
 """[queue]: the discipline of every switch port, and what all disciplines share.
 
-A discipline is one class in `fifo_queues`, `early_drop_queues` or `scheduled_queues`, and its name
-in the union at the end of that file. Its fields are what a scenario says, with units; its `job` is
+A discipline is one class in `fifo_queues`, `early_drop_queues` or `scheduled_queues`, with its name
+in the union at the end of that file. Its fields are those of a scenario, with units; its `job` is
 the configuration that the engine reads (`Config` in the discipline's file in crates/net).
 """
 
@@ -29,7 +29,7 @@ Share = Annotated[float, AfterValidator(_share)]
 
 
 class QueueDiscipline(Section):
-    """What every queue discipline has."""
+    """The fields of every queue discipline."""
 
     own_limits: ClassVar[bool] = True
     """Whether a link of a custom graph may give its ports a limit of their own, in bytes."""
@@ -50,7 +50,7 @@ class QueueDiscipline(Section):
 
     @property
     def phase(self) -> str:
-        """What of it decides phases, as a person reads it."""
+        """The parameters that decide phases, as a person reads them."""
         return f"{self.limit}"
 
 
@@ -58,10 +58,11 @@ class FifoQueue(QueueDiscipline):
     """A buffer that is served first in, first out."""
 
     count_in_service: bool = False
-    """Whether the packet that is being sent still takes its place (not so in ns-2, ns-3, Linux)."""
+    """Whether the packet that is being sent still takes its place in the buffer. In ns-2, ns-3 and
+    Linux it does not."""
 
     def job(self) -> dict[str, Any]:
-        """The discipline as the engine reads it: here, what all of these have."""
+        """The fields that all these disciplines have, as the engine reads them."""
         return {
             "kind": self.kind,
             "limit": length(self.limit),
@@ -70,7 +71,7 @@ class FifoQueue(QueueDiscipline):
 
     @property
     def phase(self) -> str:
-        """What of it decides phases, as a person reads it."""
+        """The parameters that decide phases, as a person reads them."""
         counts = "counts" if self.count_in_service else "does not count"
         return f"{self.limit}, the packet in service {counts}"
 
@@ -88,12 +89,12 @@ def parts_per_billion(share: float) -> int:
 def in_order(field: str, lower: Limit, upper_name: str, upper: Limit) -> None:
     """Refuses `field` unless its value `lower` is below `upper`.
 
-    Bytes and packets are not compared: how many bytes a packet has is the traffic's matter.
+    Bytes and packets are not compared, because the size of packets depends on the traffic.
     """
     if lower.in_packets == upper.in_packets and lower >= upper:
         raise refuse(
             f"{lower} is not below `{upper_name}` = {upper}",
             f"give less than {upper}, or a larger {upper_name}",
             field=field,
-            show_value=False,  # it may be a default
+            show_value=False,  # the lower value may be a default
         )

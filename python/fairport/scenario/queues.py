@@ -1,6 +1,6 @@
-"""Which queue disciplines there are; without a `kind` it is drop-tail.
+"""All queue disciplines; without a `kind` the discipline is drop-tail.
 
-A discipline is a class in one of three files, and its name in the union at the end of that file.
+A discipline is a class in one of three files, with its name in the union at the end of that file.
 """
 
 from __future__ import annotations

@@ -1,12 +1,15 @@
-"""What the engine refuses, in the words of the scenario's file.
+"""Turns the engine's refusals into the words of the scenario's file.
 
-The engine names a field of the job, in base units; its author wrote a field of the scenario, with
-units. `lower` keeps where each flow and each stack of the job came from.
+The engine names a field of the job, in base units; the author wrote a field of the scenario, with
+units. `lower` records the origin of each flow and each stack of the job.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
 
 from fairport.errors import ScenarioError, not_one_of
 from fairport.scenario.lower import Job, Layer
@@ -14,7 +17,7 @@ from fairport.scenario.model import Scenario
 from fairport.scenario.problems import ABSENT, dotted, look_up
 from fairport.scenario.source import parts
 from fairport.scenario.tcp import ENGINE_NAMES
-from fairport.scenario.units import Duration
+from fairport.scenario.units import Duration, Rate, UnitError
 
 _SCENARIO_NAMES = {engine: name for name, engine in ENGINE_NAMES.items()} | {"preset": "stack"}
 
@@ -23,8 +26,11 @@ def refusal(
     scenario: Scenario, job: Job | None, field: str, value: str, problem: str, remedy: str
 ) -> ScenarioError:
     """The engine's refusal of a field of the job as an error of the scenario."""
+    document = scenario.resolved()
     here = scenario_field(job, field)
-    written = look_up(scenario.resolved(), parts(here))
+    if field == "link.rate":
+        here = _field_with_rate(document, value) or here
+    written = look_up(document, parts(here))
     if written is ABSENT or isinstance(written, dict):
         written = str(Duration.of(int(value))) if _is_time(field, value) else value
     choice = re.search(r"it cannot be read: `([^`]*)` is none of (.*)", problem)
@@ -41,7 +47,7 @@ def refusal(
 
 
 def scenario_field(job: Job | None, job_field: str) -> str:
-    """The scenario's field behind one of the job: "tcp.sack" for "stacks.0.overrides.sack"."""
+    """The scenario's field for a field of the job: "tcp.sack" for "stacks.0.overrides.sack"."""
     match job_field.split("."):
         case ["flows", index, *rest] if job and index.isdigit():
             source = job.flow_sources[int(index)]
@@ -62,8 +68,29 @@ def scenario_field(job: Job | None, job_field: str) -> str:
             return dotted([_without_unit(part) for part in path])
 
 
+def _field_with_rate(document: Mapping[str, Any], value: str) -> str:
+    """The field that gives links this rate: of [link], [fabric] or the topology; "" for none."""
+    sections: dict[str, Any] = {name: document[name] for name in ("link", "fabric", "topology")}
+    for path, one in _texts(sections, []):
+        with suppress(UnitError):
+            if Rate(one) == Rate(value):
+                return dotted(path)
+    return ""
+
+
+def _texts(document: Any, path: list[str | int]) -> Iterator[tuple[list[str | int], str]]:
+    if isinstance(document, str):
+        yield path, document
+    elif isinstance(document, dict):
+        for name, one in document.items():
+            yield from _texts(one, [*path, name])
+    elif isinstance(document, list):
+        for number, one in enumerate(document):
+            yield from _texts(one, [*path, number])
+
+
 def _setting_field(layers: list[Layer], engine_name: str) -> str:
-    """The most particular layer that gives the setting, and the setting's name there."""
+    """The most specific layer that gives the setting, and the setting's name there."""
     name = _SCENARIO_NAMES.get(engine_name)
     if name is None:
         return "tcp"

@@ -1,4 +1,4 @@
-"""routing: how paths are chosen. A name, or a table where a policy has settings."""
+"""routing: how paths are chosen, by a policy's name or by a table with its settings."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from fairport.scenario.base import Section
 
 
 class DestinationSuffix(Section):
-    """Shortest paths; the last bits of the destination's address choose (Prakash 2012)."""
+    """Shortest paths; the last bits of the destination's address choose one (Prakash 2012)."""
 
     kind: Literal["destination-suffix"]
-    """Shortest paths; the destination chooses."""
+    """Shortest paths; the destination chooses one."""
 
     def job(self) -> Any:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return self.kind
 
 
 class Ecmp(Section):
-    """Among shortest paths by a hash of the flow's addresses, protocol and ports."""
+    """Shortest paths; a hash of the flow's addresses, protocol and ports chooses one."""
 
     kind: Literal["ecmp"]
-    """Shortest paths; a hash of the flow chooses."""
+    """Shortest paths; a hash of the flow chooses one."""
     hash: Literal["seeded", "ripl"] = "seeded"
     """"seeded": every switch has its own hash, drawn from the scenario's seed. "ripl": the CRC-32
     of RipL-POX, the controller of the Mininet reproductions, over whole paths."""
 
     def job(self) -> Any:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return "ripl-hash" if self.hash == "ripl" else self.kind
 
 
@@ -41,23 +41,23 @@ class SpanningTree(Section):
     """One tree for all traffic."""
 
     def job(self) -> Any:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return self.kind
 
 
 class EqualLength(Section):
-    """Every packet goes up to a core switch, also within a pod and a rack (Prakash 2012)."""
+    """Every packet goes up to a core switch, even within a pod or a rack (Prakash 2012)."""
 
     kind: Literal["equal-length"]
-    """Always by a core switch."""
+    """Paths that always pass a core switch."""
     core: int | None = Field(default=None, ge=0)
-    """The core of all packets, by its number; without it, `per` says what has its own core."""
+    """The number of the core for all packets; without it, a core is chosen as `per` says."""
     per: Literal["flow", "packet"] = "flow"
     """"flow": a hash of the flow chooses its core and its paths up and down. "packet": each packet
-    draws one of all paths by a core."""
+    draws one of all paths through a core."""
 
     def job(self) -> Any:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return {self.kind: {"core": self.core, "per": self.per}}
 
 
@@ -68,7 +68,7 @@ class Spray(Section):
     """Shortest paths; each packet draws one."""
 
     def job(self) -> Any:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return self.kind
 
 
@@ -79,7 +79,7 @@ class TwoLevel(Section):
     """Down by prefix, up by the host's part of the destination's address and the switch."""
 
     def job(self) -> Any:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return self.kind
 
 

@@ -1,4 +1,4 @@
-"""Rows of values from one to another: whole numbers, numbers, quantities with units."""
+"""Rows of values from a first to a last: whole numbers, numbers, quantities with units."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Scale = Literal["linear", "log"]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of quantity: how names end that hold it as a number, and its numbers as texts."""
+    """A kind of quantity: the suffix of names that hold it as a number, and its numbers."""
 
     quantity: type[Quantity]
     suffix: str
     factor: float
-    """From the quantity's base unit to that of the suffix."""
+    """Factor from the quantity's base unit to that of the suffix."""
     shown: Callable[[int], str]
 
     def __call__(self, text: str) -> Quantity:
@@ -37,7 +37,7 @@ _KINDS = (
 
 
 def kind_of(values: Sequence[Any]) -> Kind | None:
-    """The kind of which all the texts are quantities."""
+    """The kind of quantity that all the texts have."""
     if not values or not all(isinstance(value, str) for value in values):
         return None
     for kind in _KINDS:
@@ -51,7 +51,7 @@ def kind_of(values: Sequence[Any]) -> Kind | None:
 
 
 def in_base_units(values: Sequence[Any]) -> tuple[str, list[float]] | None:
-    """Texts that are quantities of one kind: the unit as names end in it, and the numbers."""
+    """For texts that are quantities of one kind: the suffix of their unit, and the numbers."""
     kind = kind_of(values)
     if kind is None:
         return None
@@ -59,7 +59,7 @@ def in_base_units(values: Sequence[Any]) -> tuple[str, list[float]] | None:
 
 
 def row(first: End, last: End, steps: int | None, scale: Scale) -> list[Any]:
-    """The values; whole numbers stay whole, so a row on a logarithmic scale may have fewer."""
+    """The values; whole numbers stay whole, so a logarithmic row may have fewer than `steps`."""
     if isinstance(first, str) and isinstance(last, str):
         return _quantities(first, last, steps, scale)
     if isinstance(first, str) or isinstance(last, str):
@@ -90,7 +90,7 @@ def _quantities(first: str, last: str, steps: int | None, scale: Scale) -> list[
 
 
 def _spaced(first: float, last: float, steps: int, scale: Scale) -> list[float]:
-    """So many values with both ends. Raises for a logarithm of zero."""
+    """This many values, including both ends. Raises for a logarithm of zero."""
     if scale == "log":
         if first <= 0 or last <= 0:
             raise refuse("has no logarithm", "begin above zero, or leave `scale` out")

@@ -1,6 +1,6 @@
-"""The queue disciplines that decide when a packet leaves: which goes next, and what is dropped.
+"""The queue disciplines that decide when a packet leaves: which is next, and which is dropped.
 
-The packet that is being sent never counts against their limits.
+The packet that is being sent never counts in their limits.
 """
 
 from __future__ import annotations
@@ -42,13 +42,14 @@ class Sfq(QueueDiscipline):
     limit: PositiveLimit = Limit("40 packets")
     """Buffer of all buckets together, in packets (ns-2's `maxqueue_`)."""
     buckets: Count = 4
-    """Buckets that pairs of addresses are hashed to. 4 is the outcast paper's; ns-2's own default
-    is 16."""
+    """Number of buckets to which pairs of addresses are hashed. 4 is the outcast paper's; ns-2's
+    own default is 16."""
     hash_seed: int | None = Field(default=None, ge=0, lt=2**63)
-    """Seed of the hash, the same at every switch: another seed, another occupancy of the buckets.
-    By default the run's, so that runs with several seeds see several occupancies."""
+    """Seed of the hash, the same at every switch; another seed distributes the flows over the
+    buckets differently. By default it is the run's, so that several seeds have several
+    distributions."""
     placed: list[list[str]] = Field(default=[])
-    """Names of hosts: what the hosts of the n-th list send goes into the n-th bucket, whatever the
+    """Names of hosts: packets from the hosts of the n-th list go into the n-th bucket, whatever the
     hash says."""
 
     @model_validator(mode="after")
@@ -75,7 +76,7 @@ class Sfq(QueueDiscipline):
 
 
 class LinuxSfq(QueueDiscipline):
-    """Stochastic fair queueing as in Linux: turns in bytes, the longest queue loses its tail."""
+    """Stochastic fair queueing as in Linux: turns in bytes, drops from the longest queue's tail."""
 
     own_limits: ClassVar[bool] = False
 
@@ -84,11 +85,11 @@ class LinuxSfq(QueueDiscipline):
     limit: PositiveLimit = Limit("127 packets")
     """Buffer of all queues together, in packets."""
     depth: Count = 127
-    """Packets of one queue."""
+    """Most packets of one queue."""
     divisor: Count = 1024
     """Size of the hash table."""
     flows: Count = 128
-    """Queues that may hold packets at the same time."""
+    """Most queues that may hold packets at the same time."""
     quantum: PositiveSize | None = None
     """Bytes of a queue's turn. The default is one packet of the MTU."""
     perturb: Duration = Duration("0s")
@@ -113,7 +114,7 @@ class LinuxSfq(QueueDiscipline):
 
 
 class Drr(QueueDiscipline):
-    """Deficit round robin: one queue per flow, equal bytes in turn."""
+    """Deficit round robin: one queue per flow, with turns of equal bytes."""
 
     kind: Literal["drr"]
     """Deficit round robin (Shreedhar & Varghese 1995) over flows."""
@@ -162,7 +163,7 @@ class _Controlled(QueueDiscipline):
         return self
 
     def codel(self) -> dict[str, Any]:
-        """What CoDel and FQ-CoDel have in common, as the engine reads it."""
+        """The fields that CoDel and FQ-CoDel share, as the engine reads them."""
         return {
             "kind": self.kind,
             "limit": length(self.limit),
@@ -172,7 +173,7 @@ class _Controlled(QueueDiscipline):
 
 
 class CoDel(_Controlled):
-    """CoDel: drops at the head while packets have waited too long for too long."""
+    """CoDel: drops at the head while packets have waited longer than a target for too long."""
 
     kind: Literal["codel"]
     """CoDel (RFC 8289)."""
@@ -187,14 +188,14 @@ class CoDel(_Controlled):
 
 
 class FqCoDel(_Controlled):
-    """FQ-CoDel: flows hashed to queues that take turns, each under CoDel."""
+    """FQ-CoDel: flows are hashed to queues that take turns, each under CoDel."""
 
     kind: Literal["fq-codel"]
     """FQ-CoDel (RFC 8290)."""
     limit: PositiveLimit = Limit("10240 packets")
     """Buffer of all queues together, in bytes or in packets; the default is RFC 8290's."""
     queues: Count = 1024
-    """Queues that flows are hashed to."""
+    """Number of queues to which flows are hashed."""
     quantum: PositiveSize | None = None
     """Bytes of a queue's turn. The default is one packet of the MTU."""
     ecn: bool = True
@@ -214,8 +215,8 @@ class StrictPriority(QueueDiscipline):
     """Two queues: packets of short flows always go first."""
 
     kind: Literal["strict-priority"]
-    """A pair of queues in strict priority; [classifier] says which packets go first:
-    those of short flows."""
+    """A pair of queues in strict priority: packets of short flows go first, as the [classifier]
+    counts them."""
     limit: PositiveLimit = Limit("64KiB")
     """Buffer of each of the two queues, in bytes or in packets."""
 
@@ -234,7 +235,7 @@ class SharedBuffer(QueueDiscipline):
     limit: PositiveLimit = Limit("512KiB")
     """Memory of a switch, in bytes."""
     alpha: float = Field(default=1.0, ge=0.001, le=1000)
-    """A packet gets in while its port's queue is shorter than alpha times the free memory."""
+    """A packet is admitted while its port's queue is shorter than alpha times the free memory."""
 
     @model_validator(mode="after")
     def _counts_bytes(self) -> Self:

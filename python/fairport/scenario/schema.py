@@ -1,4 +1,4 @@
-"""The JSON Schema of a scenario: for editors, and for reading."""
+"""The JSON Schema of a scenario, for editors and readers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _describe(schema: dict[str, Any]) -> None:
-    """Adds what the fields mean. Definitions have the names of their models."""
+    """Adds the meanings of the fields. Definitions have the names of their models."""
     models = _models(Section)
     for name, definition in {Scenario.__name__: schema, **schema["$defs"]}.items():
         if name in models:
@@ -38,7 +38,7 @@ def _models(base: type[Section]) -> dict[str, type[Section]]:
 
 
 def _on_one_line(schema: Any) -> Any:
-    """The schema with its descriptions as single lines: they are wrapped where they are shown."""
+    """The schema with its descriptions as single lines, which are wrapped when they are shown."""
     if isinstance(schema, dict):
         return {
             key: " ".join(value.split())

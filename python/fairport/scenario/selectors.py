@@ -16,7 +16,7 @@ _EXAMPLE = 'give a host ("h1"), a range ("h4..h15"), "all", or a list of these'
 def _check(value: Any) -> Any:
     parts = value if isinstance(value, list) else [value]
     if not parts:
-        raise refuse("names no host", _EXAMPLE)
+        raise refuse("selects no host", _EXAMPLE)
     if not all(isinstance(part, str) and part for part in parts):
         raise refuse("is not a host selector", _EXAMPLE)
     twice = next((part for part in parts if parts.count(part) > 1), None)
@@ -66,7 +66,7 @@ def select(selector: str | list[str], hosts: Sequence[str], *, but: str | None =
 
 
 def position(host: str, hosts: Sequence[str]) -> int:
-    """The host's place among all of them. Raises SelectorError."""
+    """The host's index among all hosts. Raises SelectorError."""
     if host not in hosts:
         shown = ", ".join(hosts) if len(hosts) <= 8 else f"{hosts[0]} .. {hosts[-1]}"
         remedy = (

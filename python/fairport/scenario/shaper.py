@@ -11,18 +11,19 @@ from fairport.scenario.units import Duration, Size
 
 
 class _Shaper(Section):
-    """What every shaper has."""
+    """The fields of every shaper."""
 
     rate: PositiveRate
-    """Long-run rate that it lets through. The line of `link.rate` behind it still serialises."""
+    """Long-term rate. Behind the shaper the line still sends at `link.rate`."""
     timer_lateness: Duration = Duration("0s")
-    """A wait for tokens ends late by a draw from U(0, this): a kernel's timers are never exact.
-    With 0 all shapers run at exactly the same rate, and phases are frozen."""
+    """A wait for tokens ends late by a time drawn from U(0, this), because a kernel's timers are
+    never exact. With 0 all shapers run at exactly the same rate, and phases are frozen."""
     hosts: bool = True
-    """Whether the hosts' own ports have it too, as Mininet's links do; else the switches' alone."""
+    """Whether the hosts' own ports have it, too, as Mininet's links do, or only the switches'
+    ports."""
 
     def job(self) -> dict[str, Any]:
-        """The shaper as the engine reads it: here, what every shaper has."""
+        """The fields that every shaper has, as the engine reads them."""
         return {
             "rate_bps": int(self.rate),
             "timer_lateness_ps": int(self.timer_lateness),
@@ -34,16 +35,16 @@ class TokenBucket(_Shaper):
     """Linux' `sch_tbf` without a peak rate."""
 
     kind: Literal["tbf"]
-    """A token bucket filter: a packet is sent when the bucket holds tokens for all of it."""
+    """A token bucket filter: a packet is sent when the bucket holds tokens for the whole packet."""
     burst: PositiveSize = Size("20KB")
     """Size of the bucket, and so the burst that is sent at once after a pause."""
     latency: PositiveDuration | None = None
-    """Sizes the switches' buffers as `tc` does: rate · latency + burst, in place of
+    """Sizes the switches' buffers as `tc` does: rate · latency + burst, instead of
     `queue.limit`."""
 
     @property
     def limit_bytes(self) -> int | None:
-        """The buffer that `latency` asks for; it may be larger than any buffer can be."""
+        """The buffer for this `latency`; it may be larger than any buffer can be."""
         if self.latency is None:
             return None
         return int(self.rate) * int(self.latency) // (8 * 10**12) + int(self.burst)
@@ -54,9 +55,9 @@ class TokenBucket(_Shaper):
 
 
 class Htb(_Shaper):
-    """One class of Linux' `sch_htb`, with nobody to borrow from and a ceiling equal to its rate.
+    """One class of Linux' `sch_htb`, with no class to borrow from and a ceiling equal to its rate.
 
-    Its child is the `[queue]`: a pfifo where the limit is in packets, a bfifo where in bytes.
+    Its child is the `[queue]`: a pfifo if the limit is in packets, a bfifo if it is in bytes.
     """
 
     kind: Literal["htb"]

@@ -1,4 +1,4 @@
-"""Where the values of a document come from, for messages: a line of a file, or `--set`."""
+"""The sources of a document's values, for messages: a line of a file, or `--set`."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from fairport.toml_lines import line_of
 
 @dataclass(frozen=True)
 class Source:
-    """A file, and what was set over it."""
+    """A file, and the overrides of its values."""
 
     file: str = ""
-    """What messages call it: a path, or the name of what is built in."""
+    """Its name in messages: a path, or the name of a built-in scenario."""
     text: str = ""
-    """The TOML, if it was read from some."""
+    """The TOML text, if there is one."""
     set_by: dict[str, str] = field(default_factory=dict)
-    """Dotted paths that were set later, and what set them: `--set`, `--duration`, a fix."""
+    """Dotted paths that were overridden, and by what: `--set`, `--duration`, a fix."""
 
     def where(self, path: str) -> str:
-        """Where the field of this dotted path was set, as messages begin: "my.toml:12"."""
+        """Where the field of this dotted path was set, for messages: "my.toml:12"."""
         for known in sorted(self.set_by, key=len, reverse=True):
             if path == known or path.startswith(f"{known}.") or known.startswith(f"{path}."):
                 return self.set_by[known]
@@ -33,7 +33,7 @@ class Source:
         return line or 0
 
     def overridden(self, paths: Iterable[str], by: str) -> Source:
-        """The same with these fields set by something else."""
+        """The same source, with these fields overridden by `by`."""
         return replace(self, set_by=self.set_by | dict.fromkeys(paths, by))
 
 

@@ -1,8 +1,8 @@
-"""[tcp], [[host_tcp]] and the `tcp` of a traffic: a stack preset, and what differs from it.
+"""[tcp], [[host_tcp]] and the `tcp` of a traffic: a stack preset, and settings that differ from it.
 
-More particular settings win, one by one: [tcp] for all hosts, then each [[host_tcp]] that names the
-host, in order, then the traffic's own `tcp`, which holds at both ends of its flows. Another `stack`
-in a more particular place changes the preset under the settings given so far.
+For each setting the most specific place wins: [tcp] is for all hosts, then comes each [[host_tcp]]
+that names the host, in order, then the traffic's own `tcp`, which holds at both ends of its flows.
+Another `stack` in a more specific place changes the preset under the settings given so far.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _one_octet(size: Size) -> Size:
 
 
 CONGESTION_CONTROLS = ("newreno", "bic", "cubic", "dctcp", "bbr")
-"""The engine's own (`crates/tcp/src/congestion/algorithm.rs`)."""
+"""The congestion controls of the engine (`crates/tcp/src/congestion/algorithm.rs`)."""
 
 
 def _congestion_control(name: str) -> str:
@@ -43,12 +43,12 @@ CongestionControl = Annotated[
 ]
 
 DEFAULT_STACK = "linux-2.6"
-"""The stack preset where a scenario names none."""
+"""The stack preset if a scenario names none."""
 TCPRAND_NAMES = ("default", "conservative", "aggressive")
 
 
 def _tcprand(given: Any) -> Any:
-    """A name, or [sigma^2, mu, nu_tau, nu_omega] where a nu may be "inf"."""
+    """A name, or [sigma^2, mu, nu_tau, nu_omega], in which a nu may be "inf"."""
     if isinstance(given, str) and given in TCPRAND_NAMES:
         return given
     if isinstance(given, list) and len(given) == 4 and all(map(_is_number, given)):
@@ -68,27 +68,27 @@ def _is_number(part: Any) -> bool:
 
 
 class TcpSettings(Section):
-    """Settings of TCP. An absent setting has the stack preset's value."""
+    """Settings of TCP. A missing setting has the stack preset's value."""
 
     stack: Literal["linux-2.6", "linux-3.0", "linux-6", "ns2", "ns3", "rfc"] | None = None
     """The preset that the settings start from: `linux-2.6` (what the papers ran, with the
     recovery of RFC 6675; the default), `linux-3.0` (the same with the kernel's own recovery),
     `linux-6` (today), `ns2`, `ns3`, `rfc`."""
     congestion_control: CongestionControl | None = None
-    """Window algorithm: `newreno`, `bic`, `cubic`, `dctcp`, which uses ECN whatever `ecn` says,
-    `bbr` (v1), which paces whatever `pacing` says; `custom:NAME` for one of your own."""
+    """Window algorithm: `newreno`, `bic`, `cubic`, `dctcp` (which uses ECN whatever `ecn` says),
+    `bbr` (version 1, which paces whatever `pacing` says), or `custom:NAME` for one of your own."""
     mss: PositiveSize | None = None
-    """Maximum segment size without options: timestamps take their 12 B out of it. Default: the MTU
-    less 40 B; in a preset with a fixed header (ns2), the preset's."""
+    """Maximum segment size without options: timestamps take 12 B of it. Default: the MTU minus 40
+    B; in a preset with a fixed header (ns2), the preset's."""
     fixed_header: Annotated[Size, AfterValidator(_one_octet)] | None = None
-    """IP and TCP header of every segment, whatever its options; "0B": real headers."""
+    """Size of IP and TCP header of every segment, whatever its options; "0B": real headers."""
     initial_window: int | None = Field(default=None, ge=1, le=1_000_000)
     """First congestion window, in segments (RFC 6928: 10)."""
     window_unit: Literal["segments", "bytes"] | None = None
-    """What the congestion window counts."""
+    """The unit of the congestion window."""
     sack: bool | None = None
-    """Selective acknowledgements (RFC 2018, recovery as in RFC 6675); without, NewReno recovery
-    (RFC 6582)."""
+    """Selective acknowledgements (RFC 2018, recovery as in RFC 6675); off: NewReno recovery (RFC
+    6582)."""
     timestamps: bool | None = None
     """TCP timestamps (RFC 7323)."""
     paws: bool | None = None
@@ -96,8 +96,8 @@ class TcpSettings(Section):
     answers_invalid_acks: bool | None = None
     """Answer segments that acknowledge data that was not sent (RFC 9293)."""
     ack_policy: Literal["every-segment", "delayed", "quick-ack"] | None = None
-    """When the receiver acknowledges: each segment; each second one or after a delay (RFC 1122);
-    delayed with Linux's quick-ACK mode."""
+    """When the receiver acknowledges: each segment; every second segment or after a delay (RFC
+    1122); or delayed with Linux's quick-ACK mode."""
     delayed_ack_min: Duration | None = None
     """Shortest wait of a delayed ACK."""
     delayed_ack_max: Duration | None = None
@@ -107,15 +107,15 @@ class TcpSettings(Section):
     quick_acks_after_gap: bool | None = None
     """Under `quick-ack`, data out of order makes the next ACKs quick, too (Linux up to 4.17)."""
     quick_acks_within_estimate: bool | None = None
-    """Under `quick-ack`, any gap in time longer than the receiver's timeout makes the next ACKs
-    quick; off: only one that is longer than the estimated gap, too (Linux)."""
+    """Under `quick-ack`, any gap longer than the receiver's timeout makes the next ACKs quick; off:
+    only a gap that is also longer than the estimated gap (Linux)."""
     quick_acks_for_data_only: bool | None = None
     """Under `quick-ack`, only a segment that acknowledges newly arrived data uses up a quick ACK
     (Linux since 6.6); off: every segment does."""
     sack_compression: int | None = Field(default=None, ge=0, le=255)
-    """Under SACK and without `quick_acks_after_gap`, most ACKs of data out of order that are held
-    back for a twentieth of the round-trip time and 0.1 ms, to be sent as one, behind three that are
-    not (`tcp_comp_sack_nr`, Linux since 4.18); 0: none is."""
+    """With SACK and without `quick_acks_after_gap`: most ACKs of data out of order that are held
+    back for a twentieth of the round-trip time and 0.1 ms, to be sent as one. The first three are
+    not held back (`tcp_comp_sack_nr`, Linux since 4.18). 0: none is held back."""
     rto_rule: Literal["rfc6298", "linux"] | None = None
     """`rfc6298`: max(rto_min, srtt + 4 rttvar); `linux`: srtt + max(var, rto_min)."""
     rto_min: PositiveDuration | None = None
@@ -130,16 +130,16 @@ class TcpSettings(Section):
     """A timeout doubled for the SYN lasts until the first RTT sample (ns-2); off: data starts with
     3 s (RFC 6298 5.7)."""
     syn_timeouts_to_one_segment: int | None = Field(default=None, ge=0, le=127)
-    """Timeouts of its SYN or SYN-ACK from which on an endpoint starts with one segment in place of
-    `initial_window` (RFC 5681 3.1: 1; Linux since 3.1: 2); 0: never."""
+    """From this number of timeouts of its SYN or SYN-ACK on, an endpoint starts with one segment
+    instead of `initial_window` (RFC 5681 3.1: 1; Linux since 3.1: 2); 0: never."""
     rto_restarts_on_retransmit: bool | None = None
-    """The retransmission timer restarts when the first unacknowledged segment is sent again
+    """The retransmission timer restarts when the first unacknowledged segment is retransmitted
     (Linux)."""
     ack_ends_backoff: bool | None = None
     """An ACK of new data ends the doubling of the timeout (ns-3); off: it lasts until the next RTT
     sample (RFC 6298)."""
     clock_granularity: Duration | None = None
-    """G of RFC 6298, and the tick of the timestamps."""
+    """The clock granularity G of RFC 6298, and the tick of the timestamps."""
     rtt_tick: Duration | None = None
     """Tick of the clock by which round-trip times are measured for the RTO, such as "4ms" for Linux
     before 3.15 at HZ 250; "0s": exactly."""
@@ -147,29 +147,30 @@ class TcpSettings(Section):
     """Tick of the timers, such as "4ms" for HZ 250: they fire at the next edge after whole ticks,
     as Linux's do since 4.8; "0s": exactly."""
     timer_slack: Duration | None = None
-    """What Linux adds to the timers of RACK and of tail loss probes."""
+    """Time that Linux adds to the timers of RACK and of tail loss probes."""
     rack: bool | None = None
     """Detect losses by time, not by three duplicates (RACK, RFC 8985)."""
     fack: bool | None = None
-    """Without `rack`: losses are found by distance to the highest SACKed segment (FACK, Linux up to
-    4.14)."""
+    """Without `rack`: a segment's distance from the highest SACKed segment shows that it is lost
+    (FACK, Linux up to 4.14)."""
     tail_loss_probe: bool | None = None
     """A probe after about two round trips without an ACK (TLP, RFC 8985)."""
     window_reduction: Literal["at-once", "rate-halving", "prr"] | None = None
     """How the window is reduced in fast recovery: at its beginning (RFC 6675); by a segment on
-    every second ACK (Linux up to 3.1); in proportion to what is delivered (PRR, RFC 6937). The
+    every second ACK (Linux up to 3.1); or in proportion to delivered data (PRR, RFC 6937). The
     latter two need SACK or `duplicate_acks_deliver`."""
     dsack: bool | None = None
     """The receiver reports data that arrived twice (RFC 2883)."""
     undo: bool | None = None
-    """A reduction that proves needless is taken back, by DSACK or timestamps (RFC 3708, 4015);
-    without SACK by timestamps alone."""
+    """A reduction of the window that proves needless is undone, by DSACK or timestamps (RFC 3708,
+    4015); without SACK, by timestamps alone."""
     frto: bool | None = None
-    """After a timeout new data show whether it was needless (F-RTO, RFC 5682)."""
+    """After a timeout, sending new data shows whether the timeout was needless (F-RTO, RFC
+    5682)."""
     early_retransmit: bool | None = None
-    """Fewer duplicates suffice when fewer segments are under way (RFC 5827)."""
+    """Fewer duplicate ACKs suffice if fewer segments are under way (RFC 5827)."""
     limited_transmit: bool | None = None
-    """New data on the first two duplicate ACKs (RFC 3042)."""
+    """The first two duplicate ACKs let out new data (RFC 3042)."""
     nagle: bool | None = None
     """Hold a partial segment while data are unacknowledged (RFC 896)."""
     minshall: bool | None = None
@@ -179,28 +180,29 @@ class TcpSettings(Section):
     abc_limit: int | None = Field(default=None, ge=0, le=1_000_000)
     """Segments that an ACK may add in slow start under `abc` (L of RFC 3465: 2); 0: no limit."""
     duplicate_acks_deliver: bool | None = None
-    """Without SACK, a duplicate ACK counts as a SACK of one segment, which does not count once
-    more when it is acknowledged (Linux): recovery, PRR and `abc` go by it."""
+    """Without SACK, a duplicate ACK counts as a SACK of one segment, which is not counted again
+    when it is acknowledged (Linux). Recovery, PRR and `abc` use these counts."""
     sack_rtt: bool | None = None
-    """Newly SACKed data gives an RTT sample as well, and restarts the retransmission timer
-    if the sample is longer than the first segment has been in flight (Linux since 3.12)."""
+    """Newly SACKed data give an RTT sample as well, and restart the retransmission timer if the
+    sample is longer than the first segment has been in flight (Linux since 3.12)."""
     window_use_by_round: bool | None = None
-    """Whether the window was used is decided over a whole window of data; in slow start half of it
-    is enough (Linux since 3.16). Off: only the moment when the sender last stopped counts."""
+    """Whether the window was used up is decided over a whole window of data; in slow start half of
+    it is enough (Linux since 3.16). Off: only the moment when the sender last stopped counts."""
     slow_start_after_idle: bool | None = None
-    """A window that was not used for a timeout's time is halved (RFC 2861, as Linux has it)."""
+    """A window that was not used up for the length of a timeout is halved (RFC 2861, as in
+    Linux)."""
     window_scale: int | None = Field(default=None, ge=0, le=14)
     """Shift of the receive window (RFC 7323)."""
     receive_buffer: PositiveSize | None = None
     """Receive buffer; the application reads at once."""
     hystart: bool | None = None
-    """HyStart of CUBIC."""
+    """CUBIC uses HyStart."""
     hystart_ack_delay: bool | None = None
     """HyStart allows for the bursts of segmentation offload (Linux since 5.6)."""
     cubic_idle_shift: bool | None = None
-    """CUBIC's clock stands still while the application is idle (RFC 9438)."""
+    """CUBIC's clock stops while the application is idle (RFC 9438)."""
     fast_convergence: bool | None = None
-    """Fast convergence of BIC and CUBIC."""
+    """BIC and CUBIC use fast convergence."""
     payload_sizing: Literal["full", "static", "adaptive"] | None = None
     """Payload of a new segment: `full`; or TCPRand, uniform from a minimum up to the MSS: `static`
     with `payload_min`, `adaptive` with a minimum that follows the congestion window."""
@@ -210,34 +212,35 @@ class TcpSettings(Section):
     """Parameters of `adaptive`: `default`, `conservative`, `aggressive`, or the list
     [sigma^2, mu, nu_tau, nu_omega], where a nu may be "inf"."""
     ecn: bool | None = None
-    """Explicit congestion notification (RFC 3168), where both ends have it on."""
+    """Explicit congestion notification (RFC 3168), used if both ends have it on."""
     ecn_fallback: bool | None = None
-    """A SYN that is sent again offers no ECN, in case its offer was what was dropped (RFC 3168
-    6.1.1.1; Linux since 4.2)."""
+    """A retransmitted SYN offers no ECN, in case the first one was dropped because of its offer
+    (RFC 3168 6.1.1.1; Linux since 4.2)."""
     dctcp_halves_on_loss: bool | None = None
-    """DCTCP halves its window on a loss, as Linux since 5.1; without, it falls by alpha/2."""
+    """DCTCP halves its window on a loss, as in Linux since 5.1; off: the window falls by
+    alpha/2."""
     pacing: Literal["off", "window", "linux"] | None = None
-    """Spacing of segments: none; the window over the round-trip time (Aggarwal 2000); 200 % of that
-    in the first half of slow start and 120 % later, as Linux. BBR sets a pace of its own: `off` and
-    `linux` are the same with it, and `window` is refused."""
+    """Spacing of segments: none; the window over the round-trip time (Aggarwal 2000); or 200 % of
+    that in the first half of slow start and 120 % later, as in Linux. BBR sets its own pace: with
+    it `off` and `linux` are the same, and `window` is refused."""
     pacing_granularity: Duration | None = None
-    """Tick of the timer that lets paced segments out, such as "1ms"; "0s": an exact one."""
+    """Tick of the timer that lets paced segments out, such as "1ms"; "0s": an exact timer."""
     send_gap_max: Duration | None = None
-    """A random gap, uniform up to this, after each data segment, on top of pacing."""
+    """A random gap, uniform up to this, after each data segment, in addition to pacing."""
     small_queue: bool | None = None
-    """No more of a flow waits in its own host than two segments or 1/1024 s of Linux's pacing rate
-    (TCP small queues)."""
+    """At most two segments of a flow, or 1/1024 s of Linux's pacing rate, wait in its own host (TCP
+    small queues)."""
     host_queue_pushback: bool | None = None
-    """A full queue of the host pushes back, as in Linux: what does not fit stays unsent and is no
-    loss, and the window is reduced, at most once per window of data. Off, as in ns-2 and ns-3: it
-    is sent, and dropped there."""
+    """A full queue of the host pushes back, as in Linux: segments that do not fit stay unsent and
+    are not lost, and the window is reduced, at most once per window of data. Off, as in ns-2 and
+    ns-3: they are sent, and dropped there."""
     segmentation_offload: bool | None = None
-    """The host sends bursts of up to 64 KB back to back (TSO), as Linux sizes them: two segments or
-    more, about a millisecond of the rate, 64 KB where the round trip is below half a millisecond.
-    A burst takes the host's processor as long as a segment."""
+    """The host sends bursts of up to 64 KB back to back (TSO), sized as in Linux: at least two
+    segments, about a millisecond at the current rate, and 64 KB if the round trip is below half a
+    millisecond. A burst takes the host's processor as long as a segment."""
     receive_offload: Duration | None = None
-    """Segments that arrive in order within this of the first are merged, up to 64 KB, and
-    acknowledged as one (GRO), such as "50us"; "0s": none are."""
+    """Segments that arrive in order within this time of the first are merged, up to 64 KB, and
+    acknowledged as one (GRO), such as "50us"; "0s": none are merged."""
 
 
 class HostTcp(TcpSettings):
@@ -319,7 +322,7 @@ ENGINE_NAMES: dict[str, str] = {
 
 
 def engine_value(value: Any) -> Any:
-    """A setting's value in the engine's units; real numbers become thousandths."""
+    """A setting's value in the engine's units; fractional numbers become thousandths."""
     if isinstance(value, list):
         return [None if part == "inf" or part == math.inf else round(1000 * part) for part in value]
     return value if type(value) in (str, bool) else int(value)

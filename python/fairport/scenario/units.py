@@ -1,8 +1,8 @@
 """Quantities with units, as scenario files write them: "1Gbps", "16KiB", "25us", "100ppm".
 
-A quantity is an exact integer of its base unit (picoseconds, bits per second, bytes, parts per
-billion: those of the engine) that remembers how it was written, so that a scenario is written
-back in its author's units.
+A quantity is an exact integer of its base unit (the engine's: picoseconds, bits per second, bytes,
+parts per billion). It remembers how it was written, so that a scenario is written back in its
+author's units.
 
 K, M, G are powers of 1000 everywhere; Ki, Mi, Gi are powers of 1024 (IEC 80000-13). So the
 papers' "16 KB" buffer of 16384 bytes is `16KiB`.
@@ -24,7 +24,7 @@ from fairport.errors import InputError
 _QUANTITY = re.compile(
     r"(?P<number>-?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?)\s*(?P<unit>\D*)"
 )
-# the engine holds times and rates in 64 bits, of which one is left for its sums, and buffers in 32
+# the engine has 64 bits for times and rates, one of them reserved for sums, and 32 for buffers
 _LARGEST = 2**63 - 1
 _LARGEST_BUFFER = 2**32 - 1
 
@@ -34,7 +34,7 @@ class UnitError(InputError, ValueError):
 
 
 class Quantity(int):
-    """An exact number of base units, and the text that it was read from."""
+    """An exact number of base units, and the text from which it was read."""
 
     what: ClassVar[str]
     example: ClassVar[str]
@@ -43,9 +43,9 @@ class Quantity(int):
     largest: ClassVar[int] = _LARGEST
 
     text: str
-    """As written."""
+    """The quantity as it was written."""
     unit: str
-    """The unit that was written."""
+    """The unit as it was written."""
 
     def __new__(cls, text: str) -> Self:
         """Reads the text. Raises UnitError."""
@@ -123,7 +123,7 @@ class Quantity(int):
 
 
 def _remedy_for(unit: str, units: dict[str, Fraction]) -> str:
-    """Case is what people miss in units, so only that is guessed."""
+    """A unit that differs only in case, which is the usual mistake; nothing else is guessed."""
     nearest = [known for known in units if known.lower() == unit.lower()]
     return f"did you mean `{nearest[0]}`?" if nearest else "units: " + ", ".join(units)
 
@@ -151,7 +151,7 @@ class Duration(Quantity):
 
     @classmethod
     def of(cls, picoseconds: int) -> Duration:
-        """The span of so many picoseconds, in the largest unit that is whole."""
+        """The span of this many picoseconds, in the largest unit that gives a whole number."""
         for unit in ("s", "ms", "us", "ns"):
             count, rest = divmod(picoseconds, int(cls.units[unit]))
             if count and not rest:
@@ -160,7 +160,7 @@ class Duration(Quantity):
 
     @property
     def seconds(self) -> float:
-        """The same in seconds."""
+        """The span in seconds."""
         return int(self) / 1e12
 
 
@@ -179,7 +179,7 @@ class Rate(Quantity):
 
     @classmethod
     def of(cls, bits_per_second: int) -> Rate:
-        """So many bits per second, in the largest unit that is whole."""
+        """This many bits per second, in the largest unit that gives a whole number."""
         for unit in ("Gbps", "Mbps", "kbps"):
             count, rest = divmod(bits_per_second, int(cls.units[unit]))
             if count and not rest:
@@ -211,7 +211,7 @@ class Size(Quantity):
 
     @classmethod
     def of(cls, count: int) -> Size:
-        """So many bytes, in the largest power of 1024 that is whole."""
+        """This many bytes, in the largest power of 1024 that gives a whole number."""
         for unit in ("GiB", "MiB", "KiB"):
             whole, rest = divmod(count, int(cls.units[unit]))
             if whole and not rest:
@@ -220,7 +220,7 @@ class Size(Quantity):
 
 
 class Limit(Quantity):
-    """A buffer's limit, in bytes or in packets: what its unit says."""
+    """A buffer's limit, in bytes or in packets, as its unit says."""
 
     what = "a buffer limit"
     example = "16KiB"

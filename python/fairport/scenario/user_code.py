@@ -1,8 +1,7 @@
-"""Queue disciplines and congestion controls of a user's own, as Python classes.
+"""The user's own queue disciplines and congestion controls, as Python classes.
 
 A scenario names them (`queue = { kind = "custom", name = "mine" }`, `congestion_control =
-"custom:mine"`); the classes travel with the `Scenario` object. A file of a scenario cannot hold
-them.
+"custom:mine"`); the `Scenario` object carries the classes. A scenario file cannot contain them.
 """
 
 from __future__ import annotations
@@ -12,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Factory = Callable[..., Any]
-"""A class, or a function that makes an object: of a port and the parameters of the scenario, or of
-a connection."""
+"""A class, or a function that makes an object, from a port and the scenario's parameters or from a
+connection."""
 
 
 @dataclass(frozen=True)
 class UserCode:
-    """Classes by the names that scenarios call them."""
+    """Classes by their names in scenarios."""
 
     disciplines: Mapping[str, Factory] = field(default_factory=dict)
     """Queue disciplines: one object per switch port."""
@@ -29,7 +28,7 @@ class UserCode:
         return bool(self.disciplines or self.congestion_controls)
 
     def __or__(self, other: UserCode) -> UserCode:
-        """Both; what `other` has takes the place of what is here."""
+        """Both together; the classes of `other` replace those with the same name."""
         return UserCode(
             {**self.disciplines, **other.disciplines},
             {**self.congestion_controls, **other.congestion_controls},

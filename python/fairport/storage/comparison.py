@@ -23,7 +23,7 @@ FIGURE = "compare"
 
 
 def save(comparison: Comparison, folder: Path, *, force: bool, figures: bool, csv: bool) -> Path:
-    """Writes the folder, whole or not at all, and returns its path. Raises OutputError."""
+    """Writes the folder, completely or not at all, and returns its path. Raises OutputError."""
     with atomic_folder(folder, force=force) as partial:
         _write(comparison, partial, figures, csv)
     return folder
@@ -55,7 +55,7 @@ def _draw(comparison: Comparison, folder: Path) -> None:
 
 
 def _manifest(comparison: Comparison) -> dict[str, Any]:
-    """What is needed to make the comparison again, and to see that it is the same."""
+    """The facts needed to repeat the comparison, and to check that it is the same."""
     return {
         "program": "fairport",
         "version": model_version(),

@@ -1,8 +1,8 @@
-"""Whether a run's folder holds what Fairport wrote: a digest (SHA-256) of each file read again.
+"""Checks that a run's folder holds what Fairport wrote, by a digest (SHA-256) of each file.
 
-The manifest has them. A file that a disk, a copy or a person has changed is refused before
-anything is made of it. The summary's list of files is left out: it grows when figures are drawn
-later.
+The manifest has the digests of all files that are read again. A file that a disk, a copy or a
+person has changed is refused before it is used. The summary's list of files is left out, because it
+grows when figures are drawn later.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OF_SUMMARY = "summary.json"
 def digests(
     manifest: Mapping[str, Any], summary: Mapping[str, Any], tables: Path
 ) -> dict[str, str]:
-    """The digest of each file: both documents, and the Parquet files of the folder of tables."""
+    """The digest of each file: the two documents, and the Parquet files in the folder of tables."""
     found = {
         _OF_MANIFEST: _of_document(manifest, KEY),
         _OF_SUMMARY: _of_document(summary, "files"),
@@ -33,7 +33,7 @@ def digests(
 
 
 def changed(manifest: Mapping[str, Any], summary: Mapping[str, Any], tables: Path) -> str | None:
-    """The first file that is not as it was written; None if all are. Raises OSError."""
+    """The first file that has changed since it was written; None if none has. Raises OSError."""
     written = manifest.get(KEY)
     if not isinstance(written, dict):
         return _OF_MANIFEST

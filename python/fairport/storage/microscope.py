@@ -32,7 +32,7 @@ def write(near: Slide, whole: Slide, partial: Path) -> None:
 
 
 def document(near: Slide, whole: Slide, written: Path) -> dict[str, Any]:
-    """What was found and written, for `--json`."""
+    """The findings and the written files, for `--json`."""
     focus = near.focus
     dropped = near.packets.filter(pl.col("fate") == "dropped").height
     return {
@@ -51,7 +51,7 @@ def document(near: Slide, whole: Slide, written: Path) -> dict[str, Any]:
 
 
 def text(found: dict[str, Any]) -> str:
-    """The same for people."""
+    """The same as text for people."""
     lines = [
         f"port {found['port']}, {found['from_s']:.6f} s to {found['to_s']:.6f} s: {found['why']}",
         f"{found['packets']} packets, {found['dropped']} of them dropped; the page holds all "

@@ -1,4 +1,4 @@
-"""The folder of several seeds: one folder per run, and one report and one set of figures of all."""
+"""The folder of several seeds: a folder per run, and one report and one set of figures for all."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 from fairport.storage.run import FIGURES, MANIFEST, load_run
 
 FIGURE = "seeds"
-# Of more seeds the report would be too large for a browser to open soon.
+# With more seeds the report would be too large for a browser to open quickly.
 MOST_SEEDS = 10
 
 
 def are_in(folder: Path) -> bool:
-    """Whether a folder is that of several seeds: it has no run of its own."""
+    """Whether a folder is that of several seeds: it has no run itself."""
     return not (folder / MANIFEST).exists() and any(folder.glob(f"seed-*/{MANIFEST}"))
 
 
 def draw(summary: Mapping[str, Any], runs: Path, folder: Path) -> None:
     """Draws the figures and the report of all seeds, whose runs are in `runs`, into `folder`.
 
-    Besides what all seeds have in common, the report has one of them in full: the one nearest to
-    the median, or another that its reader chooses.
+    Besides the summary over all seeds, the report has one of them in full: the one nearest to the
+    median, or another that the reader chooses.
     """
     from fairport import figures
     from fairport.figures import seeds
@@ -47,7 +47,7 @@ def _seeds(summary: Mapping[str, Any]) -> list[int]:
 
 
 def typical_seed(summary: Mapping[str, Any]) -> int:
-    """The seed whose run is nearest to the median: of the ratio, or else of the total goodput."""
+    """The seed whose run is nearest to the median ratio, or else to the median total goodput."""
     runs = summary["runs"]
     values = [run["verdict"]["ratio"] for run in runs]
     if None in values:

@@ -14,7 +14,7 @@ from fairport.study.reproduce import Reproduced, document
 from fairport.study.worker import Report
 from fairport.study.workers import shared
 
-# so many experiments have more figures than a process takes time to start
+# drawing the figures of this many experiments takes longer than starting a process
 _MANY = 8
 
 Pictures = list[tuple[str, Path]]
@@ -22,7 +22,7 @@ Pictures = list[tuple[str, Path]]
 
 
 def save(done: Sequence[Reproduced], folder: Path, *, force: bool) -> Path:
-    """Writes the folder, whole or not at all, and returns its path. Raises OutputError."""
+    """Writes the folder, completely or not at all, and returns its path. Raises OutputError."""
     from fairport.report import reproduce
 
     with atomic_folder(folder, force=force) as partial:
@@ -35,7 +35,7 @@ def save(done: Sequence[Reproduced], folder: Path, *, force: bool) -> Path:
 
 
 def _drawn(done: Sequence[Reproduced], folder: Path) -> Iterator[Pictures]:
-    """The figures of each experiment; those of many are drawn in worker processes."""
+    """The figures of each experiment; if there are many, worker processes draw them."""
     if len(done) < _MANY:
         yield from (_draw(None, one, folder) for one in done)
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
@@ -13,14 +13,7 @@ import polars as pl
 import polars.selectors as cs
 
 from fairport.errors import RunFolderError
-from fairport.files import (
-    add_to_list,
-    atomic_folder,
-    exchange,
-    partial_folder,
-    put_back,
-    unwritable,
-)
+from fairport.files import atomic_folder, put_back
 from fairport.result import Result
 from fairport.scenario import parse
 from fairport.storage import digests
@@ -34,7 +27,7 @@ REPORT = "report.html"
 TABLES = "tables"
 FIGURES = "figures"
 
-# What is looked for in these files when a run is read, and of what kind it is.
+# The keys that these files must have when a run is read, and the types of their values.
 _MANIFEST_KEYS = {
     **dict.fromkeys(("scenario", "run_id", "fingerprint", "version", "backend"), str),
     "seed": int,
@@ -50,7 +43,7 @@ _SUMMARY_KEYS = {
 def save(
     result: Result, folder: Path, *, force: bool = False, figures: bool = True, csv: bool = False
 ) -> Path:
-    """Writes a run's folder, whole or not at all, and returns its path. Raises OutputError."""
+    """Writes a run's folder, completely or not at all, and returns its path. Raises OutputError."""
     with atomic_folder(folder, force=force) as partial:
         write(result, partial, figures=figures, csv=csv)
     return folder
@@ -86,47 +79,13 @@ def draw(result: Result, folder: Path) -> None:
         page.write(result, folder)
 
 
-def redraw(folder: Path) -> Path:
-    """Draws the figures and the report of a written run again; returns the report's path.
-
-    So it does of a folder with the runs of several seeds.
-    """
-    draws = _drawing(folder)
-    try:
-        with partial_folder(folder / FIGURES) as drawing:
-            draws(drawing)
-            drawn = {REPORT, *(f"{FIGURES}/{path.name}" for path in (drawing / FIGURES).iterdir())}
-            if not exchange(drawing / FIGURES, folder / FIGURES):
-                if (folder / FIGURES).exists():
-                    (folder / FIGURES).rename(drawing / "old")
-                (drawing / FIGURES).rename(folder / FIGURES)
-            (drawing / REPORT).replace(folder / REPORT)
-        add_to_list(folder, drawn)
-    except OSError as error:
-        raise unwritable(folder, error) from error
-    return folder / REPORT
-
-
-def _drawing(folder: Path) -> Callable[[Path], None]:
-    """What draws a run, or the runs of several seeds, into a folder. Raises RunFolderError."""
-    from fairport.storage import repeats
-
-    if not folder.exists():
-        put_back(folder)
-    if not repeats.are_in(folder):
-        result = load_run(folder)
-        return lambda drawing: draw(result, drawing)
-    summary = _read_json(folder, SUMMARY, {"runs": list, "seeds": list, "verdict": dict})
-    return lambda drawing: repeats.draw(summary, folder, drawing)
-
-
 def load_run(folder: str | Path) -> Result:
     """A run from its folder. Raises RunFolderError."""
     folder = Path(folder)
     if not folder.exists():
         put_back(folder)
-    manifest = _read_json(folder, MANIFEST, _MANIFEST_KEYS)
-    summary = _read_json(folder, SUMMARY, _SUMMARY_KEYS)
+    manifest = read_json(folder, MANIFEST, _MANIFEST_KEYS)
+    summary = read_json(folder, SUMMARY, _SUMMARY_KEYS)
     _require_unchanged(folder, manifest, summary)
     return Result(
         scenario=parse(manifest["scenario"], file=str(folder / MANIFEST)),
@@ -138,7 +97,7 @@ def load_run(folder: str | Path) -> Result:
 
 
 def write_summary(folder: Path, summary: dict[str, Any]) -> None:
-    """Writes a summary of several runs; in a folder that is a run's own, in place of that run's."""
+    """Writes a summary of several runs; in a single run's folder, it replaces that run's."""
     if (folder / MANIFEST).exists():
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         written = digests.digests(manifest, summary, folder / TABLES)
@@ -154,10 +113,10 @@ def write_json(path: Path, document: Any) -> None:
 
 
 def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path, *, csv: bool) -> None:
-    """Writes tables into a new folder as Parquet, and as CSV too, where lists become words."""
+    """Writes tables into a new folder as Parquet, and as CSV, too, in which lists become text."""
     folder.mkdir()
     for name, table in tables.items():
-        # by way of memory: polars does not say when a disk is full, files do
+        # through memory, because polars does not report a full disk, but a file does
         content = BytesIO()
         table.write_parquet(content, compression="zstd")
         (folder / f"{name}.parquet").write_bytes(content.getvalue())
@@ -171,7 +130,7 @@ def _read_tables(folder: Path) -> dict[str, Any]:
 
     try:
         return {
-            # no pattern: a folder may be named `a[b]`
+            # not read as a pattern, because a folder may be named `a[b]`
             name: pl.read_parquet(folder / TABLES / f"{name}.parquet", glob=False)
             for name in tables.SCHEMA
         }
@@ -184,13 +143,13 @@ def _read_tables(folder: Path) -> dict[str, Any]:
 
 
 def files_below(folder: Path) -> Iterable[str]:
-    """Names of the files that a reader of the folder finds, relative to it."""
+    """Names of all visible files in the folder, relative to it."""
     files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     return (path.as_posix() for path in files if not path.name.startswith("."))
 
 
 def _require_unchanged(folder: Path, manifest: dict[str, Any], summary: dict[str, Any]) -> None:
-    """Everything that is read below is what Fairport wrote: no other check follows."""
+    """Checks that all files read later are as Fairport wrote them; there is no other check."""
     try:
         name = digests.changed(manifest, summary, folder / TABLES)
     except OSError as error:
@@ -205,7 +164,11 @@ def _require_unchanged(folder: Path, manifest: dict[str, Any], summary: dict[str
         )
 
 
-def _read_json(folder: Path, name: str, keys: Mapping[str, type]) -> dict[str, Any]:
+def read_json(folder: Path, name: str, keys: Mapping[str, type]) -> dict[str, Any]:
+    """Reads the JSON file `name` of a run's folder; checks its keys and the types of their values.
+
+    Raises RunFolderError.
+    """
     try:
         document = json.loads((folder / name).read_text(encoding="utf-8"))
     except OSError:

@@ -23,7 +23,7 @@ PROFILE = "host-profile.toml"
 
 
 def save(found: Validation, folder: Path, *, force: bool, figures: bool, csv: bool) -> Path:
-    """Writes the folder, whole or not at all, and returns its path. Raises OutputError."""
+    """Writes the folder, completely or not at all, and returns its path. Raises OutputError."""
     with atomic_folder(folder, force=force) as partial:
         tables = {name: getattr(found, name) for name in ("table", "runs", "drop_runs")}
         write_tables(tables, partial / TABLES, csv=csv)

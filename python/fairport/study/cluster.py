@@ -1,14 +1,17 @@
-"""Runs on a cluster: Dask's scheduler hands them to its workers, which need the wheel alone.
+"""Runs on a cluster: Dask's scheduler hands them to its workers, which need only the wheel.
 
-Workers get runs and send rows back; only this process writes the study, so nothing is shared but
-the scheduler. When a worker is lost, the scheduler gives what it had under way to another. When the
-connection to the scheduler is lost, what had not come back is handed out again as soon as there is
-a scheduler at the address. A row that comes twice is the same row.
+Workers get runs and send rows back; only this process writes the study, so only the scheduler is
+shared. If a worker is lost, the scheduler gives its runs to another. If the connection to the
+scheduler is lost, unfinished runs are handed out again as soon as there is a scheduler at the
+address. A row that comes twice is the same row.
 """
 
 from __future__ import annotations
 
+import shutil
 import socket
+import subprocess
+import tempfile
 import time
 from collections import deque
 from collections.abc import Generator, Iterator
@@ -38,35 +41,40 @@ _BATCHES_PER_THREAD = 3
 def connected(address: str) -> Iterator[Executor]:
     """`dask://HOST:PORT`, or `slurm://PARTITION?jobs=20&cores=16&memory=32GB&walltime=04:00:00`.
 
-    Raises InputError where there is no scheduler, within 10 s.
+    Raises InputError within 10 s if there is no scheduler.
     """
-    parts = urlsplit(address)
+    wrong = InputError(
+        "is not the address of a cluster",
+        file="--cluster",
+        value=address,
+        remedy="dask://HOST:PORT of a scheduler, or slurm://PARTITION?jobs=20&cores=16",
+    )
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        raise wrong from None
     _require_extra(address)
-    if parts.scheme == "dask" and parts.port:
-        yield Dask(f"tcp://{parts.hostname}:{parts.port}")
+    if parts.scheme == "dask" and port:
+        yield Dask(f"tcp://{parts.hostname}:{port}")
     elif parts.scheme == "slurm" and parts.netloc:
         with _slurm(parts.netloc, dict(parse_qsl(parts.query))) as scheduler:
             yield Dask(scheduler)
     else:
-        raise InputError(
-            "is not the address of a cluster",
-            file="--cluster",
-            value=address,
-            remedy="dask://HOST:PORT of a scheduler, or slurm://PARTITION?jobs=20&cores=16",
-        )
+        raise wrong
 
 
 class Dask:
     """A scheduler at an address, with the workers that it has or will have."""
 
     def __init__(self, address: str) -> None:
-        """Raises InputError where nothing answers, or something else does."""
+        """Raises InputError if nothing answers, or something that is no scheduler."""
         self._address = address
         self._require_scheduler()
         self._client = self._connected(_CONNECT_S)
 
     def ended(self, tasks: Iterator[Task]) -> Generator[Ended, None, None]:
-        """As `Executor` says."""
+        """Runs all tasks, as `Executor` describes."""
         waiting: deque[list[Task]] = deque()
         handed_out: dict[Future, list[Task]] = {}
         try:
@@ -77,7 +85,7 @@ class Dask:
                         return
                     yield from self._come_back(waiting, handed_out)
                 except (OSError, TimeoutError, CancelledError, AttributeError):
-                    # the last is what a client raises that has just lost its scheduler
+                    # a client that has just lost its scheduler raises the last one
                     waiting.extend(handed_out.values())
                     handed_out.clear()
                     self._again()
@@ -93,21 +101,21 @@ class Dask:
         waiting: deque[list[Task]],
         handed_out: dict[Future, list[Task]],
     ) -> None:
-        """Keeps every worker's threads busy, and little more with the scheduler."""
+        """Keeps every worker's threads busy, with few more runs at the scheduler."""
         self._require_connection()
         threads = sum(self._client.nthreads().values()) or 1
         while len(handed_out) < threads * _BATCHES_PER_THREAD:
             batch = waiting.popleft() if waiting else list(islice(tasks, _BATCH))
             if not batch:
                 return
-            # a lost worker is no fault of its runs: they are tried elsewhere
+            # a lost worker is not the fault of its runs: they are tried elsewhere
             future = self._client.submit(_outcomes, batch, pure=False, retries=3)
             handed_out[future] = batch
 
     def _come_back(
         self, waiting: deque[list[Task]], handed_out: dict[Future, list[Task]]
     ) -> Iterator[Ended]:
-        """What has ended meanwhile."""
+        """The runs that have ended meanwhile."""
         deadline = time.monotonic() + _POLL_S
         while not any(future.done() for future in handed_out):
             self._require_connection()
@@ -126,7 +134,7 @@ class Dask:
             future.release()
 
     def _require_scheduler(self) -> None:
-        """Dask would wait where it is refused at once, and take any answer for a scheduler's."""
+        """Checks the address: Dask would wait although it is refused, and trust any answer."""
         parts = urlsplit(self._address)
         until = time.monotonic() + _CONNECT_S
         try:
@@ -144,7 +152,7 @@ class Dask:
             raise OSError("the connection to the scheduler is lost")
 
     def _again(self) -> None:
-        """Connects to the scheduler that is at the address, or will be."""
+        """Connects to the scheduler at the address, or waits for one."""
         with suppress(Exception):
             self._client.close(timeout=1)
         self._client = self._connected(_RECONNECT_S)
@@ -167,16 +175,16 @@ class Dask:
 
 
 def _outcomes(batch: list[Task]) -> list[Ended]:
-    """What a worker does."""
+    """The function that a worker runs."""
     return [outcome(task, lambda _at_s, _hops: None) for task in batch]
 
 
 @contextmanager
 def _slurm(partition: str, options: dict[str, str]) -> Iterator[str]:
-    """A scheduler in this process, with workers in Slurm's jobs; its address."""
+    """Starts a scheduler in this process, with workers in Slurm's jobs; returns its address."""
     from dask_jobqueue import SLURMCluster
 
-    jobs = int(options.pop("jobs", "1"))
+    jobs = _number(options.pop("jobs", "1"), "jobs")
     known: dict[str, Any] = {"cores": 1, "memory": "2GB", "walltime": "01:00:00", "account": None}
     wrong = [name for name in options if name not in known]
     if wrong:
@@ -187,7 +195,14 @@ def _slurm(partition: str, options: dict[str, str]) -> Iterator[str]:
             remedy=f"jobs, {', '.join(known)}",
         )
     known |= options
-    cores = int(known["cores"])
+    cores = _number(known["cores"], "cores")
+    if shutil.which("sbatch") is None:
+        raise InputError(
+            "needs Slurm, and there is no `sbatch` here",
+            file="--cluster",
+            value=f"slurm://{partition}",
+            remedy="run the command on a login node, or use --cluster dask://HOST:PORT",
+        )
     try:
         cluster = SLURMCluster(
             queue=partition,
@@ -197,7 +212,7 @@ def _slurm(partition: str, options: dict[str, str]) -> Iterator[str]:
             memory=known["memory"],
             walltime=known["walltime"],
             account=known["account"],
-            # a worker may be slow to start, and a scheduler to be there again
+            # a worker may start slowly, and a scheduler may come back late
             death_timeout=_WORKER_WAITS_S,
         )
     except (OSError, RuntimeError, ValueError) as error:
@@ -205,9 +220,40 @@ def _slurm(partition: str, options: dict[str, str]) -> Iterator[str]:
             f"cannot be used: {error}", file="--cluster", value=f"slurm://{partition}"
         ) from None
     with cluster:
+        _require_acceptance(cluster.job_script(), partition)
         # a job that ends, by its walltime or by a fault, is replaced
         cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)
         yield cluster.scheduler_address
+
+
+def _require_acceptance(script: str, partition: str) -> None:
+    """Slurm's word on the job: Dask would submit one that is refused again and again."""
+    with tempfile.NamedTemporaryFile("w", suffix=".sh") as file:
+        file.write(script)
+        file.flush()
+        tried = subprocess.run(
+            ["sbatch", "--test-only", file.name], capture_output=True, text=True, check=False
+        )
+    if tried.returncode != 0:
+        said = tried.stderr.strip().splitlines() or [f"status {tried.returncode}"]
+        raise InputError(
+            f"is refused by Slurm: {said[-1]}",
+            file="--cluster",
+            value=f"slurm://{partition}",
+            remedy="`sinfo` lists partitions and their limits",
+        )
+
+
+def _number(value: str | int, option: str) -> int:
+    with suppress(ValueError):
+        if int(value) >= 1:
+            return int(value)
+    raise InputError(
+        f"is not a number of {option}",
+        file="--cluster",
+        value=value,
+        remedy=f"a whole number from 1 on, such as {option}=16",
+    )
 
 
 def _require_extra(address: str) -> None:

@@ -19,7 +19,7 @@ from fairport.study.comparison import Candidate, Comparison
 from fairport.study.fixes import BASELINE, Fix, FixError, available
 from fairport.study.fixes import load as load_fixes
 from fairport.study.measures import Groups, drop_run_lengths, measured
-from fairport.study.metric import ComparedLoad, compared_loads
+from fairport.study.metric import ComparedLoad, check, compared_loads
 from fairport.study.pool import Progress, run_all
 from fairport.study.store import Store
 
@@ -41,14 +41,17 @@ def compare(
 ) -> Comparison:
     """Runs a scenario without and with each fix, with `repeat` seeds from `seed` on.
 
-    `fixes` are names, paths of files, or Fix objects; None: all there are. `metric` is what they
-    are ranked by (`study.metric`); None: what the scenario's traffic suggests. `folder` holds fixes
-    of your own. Runs come from and go to `store` (None: the user's, see `study.store`). `progress`
-    and `jobs` are those of `study.pool.run_all`.
+    `fixes` are names, paths of files, or Fix objects; None: all fixes. `metric` ranks them
+    (`study.metric`); None: the one that the scenario's traffic suggests. `folder` holds fixes of
+    your own. Runs come from and go to `store` (None: the user's, see `study.store`). `progress` and
+    `jobs` are those of `study.pool.run_all`.
 
-    Raises FixError for a fix that does not exist or when none of the fixes applies, InputError for
-    a metric that the scenario does not have, and ScenarioError for a scenario that cannot be run.
+    Raises FixError for a fix that does not exist or if none of the fixes applies, InputError for a
+    metric that the scenario does not have, and ScenarioError for a scenario that cannot be run.
     """
+    check(metric)
+    if repeat < 1:
+        raise InputError("is too small", field="repeat", value=repeat, remedy="give 1 or more")
     scenario = load_scenario(scenario)
     first = scenario.seed if seed is None else seed
     seeds = range(first, first + repeat)
@@ -64,7 +67,7 @@ def compare(
         for (one, number), record in zip(
             ((one, seed) for one in applicable for seed in seeds), records, strict=True
         ):
-            # the first record is one of the scenario as it is
+            # the first record is of the scenario without a fix
             if groups is None:
                 groups = Groups.of(record)
                 loads = compared_loads(scenario, record, groups, metric)

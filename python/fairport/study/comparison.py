@@ -1,4 +1,4 @@
-"""What a comparison found: one row per fix, and a ranking."""
+"""The result of a comparison: one row per fix, and a ranking."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class Column:
     """Its name in the tables; the median over the seeds is `KEY_median`."""
     quantity: Quantity
     load: str
-    """Which load it is of, as people read it; empty: of the whole run."""
+    """The load that it belongs to, as text; empty: the whole run."""
     axis: Axis
     text: str
-    """What it is, exactly."""
+    """Its exact definition."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,13 @@ class Comparison:
     """The scenario as it is ("none") and each fix, in the given order."""
     groups: Groups
     loads: Sequence[ComparedLoad]
-    """What is compared, and what the fixes are ranked by."""
+    """The loads that are compared, with the metrics that rank the fixes."""
     caveats: Sequence[str]
-    """What a reader must know before the numbers: of the scenario as it is, over the seeds."""
+    """What a reader must know before the numbers, about the scenario without a fix."""
     runs: pl.DataFrame
-    """One row per run: `fix`, `seed`, what `study.measures` measures, and the loads' metrics."""
+    """One row per run: `fix`, `seed`, the numbers of `study.measures`, and the loads' metrics."""
     drop_runs: pl.DataFrame
-    """How many drop runs by flow of each length: `fix`, `seed`, `group` (lone, peers, others),
+    """Number of drop runs by flow of each length: `fix`, `seed`, `group` (lone, peers, others),
     `length` in packets, `runs`."""
 
     @cached_property
@@ -92,16 +92,17 @@ class Comparison:
             for name in load.shown
         ]
         known = {column.key for column in of_loads}
-        long_lived = any(load.kind == "bulk" for load in self.loads)
+        has = {"jain_index": any(load.is_long_lived for load in self.loads)}
+        has["throughput_ratio"] = has["jain_index"] and self.groups.lone != ""
         of_the_run = [
             self._column(key, QUANTITIES[key], "", axis, text)
             for key, (axis, text) in MEASURES.items()
-            if key not in known and (long_lived or key not in ("throughput_ratio", "jain_index"))
+            if key not in known and has.get(key, True)
         ]
         return of_loads + of_the_run
 
     def _column(self, key: str, quantity: Quantity, load: str, axis: Axis, text: str) -> Column:
-        """In a unit that suits the runs: Gbit/s where the largest has some thousand Mbit/s."""
+        """The quantity in a unit that suits the runs: Gbit/s for thousands of Mbit/s."""
         most: Any = self.runs[key].max()
         sized = quantity.at_size(most)
         if sized.unit != quantity.unit:
@@ -110,9 +111,9 @@ class Comparison:
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """One row per fix, "none" first: of each number its median and quartiles over the seeds.
+        """One row per fix, "none" first, with each number's median and quartiles over the seeds.
 
-        With fewer than four seeds, the least and the greatest take the place of the quartiles.
+        With fewer than four seeds, the least and the greatest values replace the quartiles.
         `not_applicable` says why a fix has no numbers.
         """
         keys = list(dict.fromkeys([*MEASURES, *(column.key for column in self.columns)]))
@@ -163,16 +164,16 @@ class Comparison:
 
     @property
     def ranked_by(self) -> str:
-        """What the ranking goes by, as a sentence."""
+        """The criterion of the ranking, as a sentence."""
         if self._by_share:
-            return ranking.RANKED_BY
+            return ranking.ranked_by(self.groups)
         return gains.ranked_by(self.ranked_loads)
 
     @property
     def ranking_note(self) -> str:
         """How the ranking is made, in full."""
         if self._by_share:
-            return ranking.NOTE
+            return ranking.note(self.groups)
         return f"{self.ranked_by} {gains.NOTE}"
 
     @cached_property
@@ -185,7 +186,7 @@ class Comparison:
 
     @cached_property
     def host_queue_drops(self) -> str:
-        """Which candidates lose packets in hosts' own queues, as a sentence; empty: none does."""
+        """The candidates that lose packets in hosts' own queues, as a sentence, or ""."""
         shares = self.runs.group_by("fix", maintain_order=True).agg(
             pl.col("host_queue_drop_share").median()
         )
@@ -194,7 +195,7 @@ class Comparison:
         return f"Share of the drops in hosts' own queues: {', '.join(lose)}." if lose else ""
 
     def document(self) -> dict[str, Any]:
-        """For programs: what `--json` prints."""
+        """The comparison for programs, as `--json` prints it."""
         rank = {one.fix: one for one in self.ranking}
         fixes = []
         for row in self.table.iter_rows(named=True):
@@ -224,7 +225,7 @@ class Comparison:
         }
 
     def _by_traffic(self, row: dict[str, Any]) -> list[dict[str, Any]]:
-        """Of each [[traffic]] every metric that is shown, the one that ranks first."""
+        """Every shown metric of each [[traffic]], the ranking one first."""
         found = []
         for load in self.loads:
             names = dict.fromkeys([load.metric, *load.shown] if load.metric else load.shown)
@@ -241,7 +242,7 @@ class Comparison:
         return found
 
     def _iqr(self, row: dict[str, Any], key: str) -> float | None:
-        """The middle half; None for too few seeds, and without numbers."""
+        """The middle half; None with too few seeds or without numbers."""
         q1, q3 = row[f"{key}_q1"], row[f"{key}_q3"]
         return None if q1 is None or not self.has_quartiles else q3 - q1
 
@@ -269,7 +270,7 @@ class Comparison:
 
 
 def _html_cell(row: dict[str, Any], column: Column) -> str:
-    """The median, and after it the quartiles in brackets, which read well without a line break."""
+    """The median, followed by the quartiles in brackets, without a line break."""
     median, q1, q3 = (
         column.quantity.shown(row[f"{column.key}_{part}"], "over_seeds")
         for part in ("median", "q1", "q3")

@@ -1,11 +1,10 @@
 """Rows of runs in a few Parquet files, which several processes may write at once.
 
-A writer gathers rows and puts them down as a file of its own, complete or not at all, so writers
-never wait for each other and a killed one loses what it had gathered since, a second at most. Many
-small files become one: the new one is complete before the old ones go, so a reader may find a row
-twice and never misses one; rows with the same key are the same run, and one of them is read.
-
-A file's name ends in its digest, since Parquet does not notice most damage. Files of earlier
+A writer collects rows and writes them as a separate file, completely or not at all. So writers
+never wait for each other, and a killed writer loses the rows of at most a second. Many small files
+are joined into one. The new one is complete before the old ones are removed, so a reader may find a
+row twice but never misses one; rows with the same key are the same run, and one of them is read. A
+file's name ends in its digest, because Parquet does not notice most damage. Files of earlier
 versions have a shorter name, and are read without that check.
 """
 
@@ -28,7 +27,7 @@ Types = Mapping[str, type[pl.DataType]]
 
 _ENDING = ".parquet"
 _DIGEST = re.compile(r"-([0-9a-f]{32})\.parquet")
-# so many files are made one while a study runs; at its end there is one anyway
+# this many files are joined into one while a study runs; at its end all are joined
 _MOST_FILES = 32
 _TRIES = 5
 
@@ -46,7 +45,7 @@ class Dataset:
     ) -> None:
         """`key` are the columns by which runs differ.
 
-        `types` are those of columns in which there may be no value at all. Rows are written every
+        `types` are the types of columns that may have no value at all. Rows are written every
         `flush_s`.
         """
         self._types = types or {}
@@ -60,7 +59,7 @@ class Dataset:
         self._written = 0
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Takes a row, and writes those that it has when it is time. Raises OutputError."""
+        """Adds a row, and writes the collected rows when it is time. Raises OutputError."""
         with self._lock:
             self._gathered.append(row)
             due = time.monotonic() - self._last_flush >= self._flush_s
@@ -88,11 +87,11 @@ class Dataset:
         return self._read(self.files())[0]
 
     def files(self) -> list[str]:
-        """The files, in order of their making."""
+        """The files, in the order in which they were made."""
         return [name for name in self.place.names(self.folder) if name.endswith(_ENDING)]
 
     def compact(self) -> None:
-        """Makes one file of all. Raises OutputError, InputError."""
+        """Joins all files into one. Raises OutputError, InputError."""
         names = self.files()
         if len(names) > 1:
             rows, names = self._read(names)
@@ -108,12 +107,12 @@ class Dataset:
         self.place.write(f"{self.folder}/{name}", content.getvalue())
 
     def _read(self, names: list[str]) -> tuple[pl.DataFrame, list[str]]:
-        """The rows of the files, and which files these were at last."""
+        """The rows of the files, and the list of files that were read."""
         for _ in range(_TRIES):
             try:
                 parts = [self._part(name) for name in names]
             except FileNotFoundError:
-                # another process has made one file of several
+                # another process has joined several files into one
                 names = self.files()
                 continue
             if not parts:
@@ -125,7 +124,7 @@ class Dataset:
         )
 
     def check(self, name: str) -> bytes:
-        """A file's content. Raises InputError where it is not as it was written."""
+        """A file's content. Raises InputError if it has changed since it was written."""
         content = self.place.read(f"{self.folder}/{name}")
         written = _DIGEST.search(name)
         if written and written[1] != _digest(content):

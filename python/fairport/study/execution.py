@@ -1,4 +1,4 @@
-"""Where the runs of a study are run: in worker processes here, one for each run at a time.
+"""Runs the runs of a study in worker processes of this machine, one run at a time in each.
 
 Runs come back in the order in which they end. None waits for another, so few of them are in memory.
 """
@@ -26,7 +26,7 @@ _STOP_S = 0.5
 
 
 Run = LeanRun | tuple[str, Scenario] | InputError
-"""A simulation; a backend and a scenario for it; or why there can be no run."""
+"""A simulation; a backend and a scenario for it; or the reason why there can be no run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A run that ended: with its row, or with an error."""
+    """A run that has ended, with its row or with an error."""
 
     task: Task
     row: Row | None
@@ -49,14 +49,14 @@ class Ended:
 
 
 class Executor(Protocol):
-    """What runs tasks."""
+    """An object that runs tasks."""
 
     def ended(self, tasks: Iterator[Task]) -> Generator[Ended, None, None]:
         """Runs all tasks. Close the generator to stop the runs under way."""
 
 
 def outcome(task: Task, report: Report) -> Ended:
-    """The run, in this process. What it raises is its outcome, not that of the study."""
+    """Makes the run in this process. An error is the outcome of the run, not of the study."""
     try:
         match task.run:
             case LeanRun() as run:
@@ -73,7 +73,7 @@ def outcome(task: Task, report: Report) -> Ended:
 class Local:
     """Worker processes of this machine.
 
-    `in_process`: threads instead, for code of the user's own and for backends in real time.
+    With `in_process`, threads instead, for the user's own code and for backends in real time.
     """
 
     def __init__(self, jobs: int, *, in_process: bool = False) -> None:
@@ -81,7 +81,7 @@ class Local:
         self._in_process = in_process
 
     def ended(self, tasks: Iterator[Task]) -> Generator[Ended, None, None]:
-        """As `Executor` says."""
+        """Runs all tasks, as `Executor` describes."""
         stop, workers, taking = Stop(), shared(), Lock()
         found: queue.SimpleQueue[Ended | BaseException | None] = queue.SimpleQueue()
 
@@ -105,7 +105,7 @@ class Local:
         try:
             while left:
                 try:
-                    # in short steps: polars' signal handler resumes one long wait
+                    # in short steps, because polars' signal handler would resume one long wait
                     one = found.get(timeout=_WAIT_S)
                 except queue.Empty:
                     continue
@@ -121,7 +121,7 @@ class Local:
             for thread in threads:
                 thread.join(max(0.0, until - time.monotonic()))
             if any(thread.is_alive() for thread in threads):
-                workers.close()  # one that is only starting, or builds a large network
+                workers.close()  # a run that is just starting, or builds a large network
 
     def _one(self, task: Task, workers: Workers, stop: Stop) -> Ended:
         def report(_at_s: float, _hops: int) -> None:
@@ -130,7 +130,7 @@ class Local:
         if self._in_process or isinstance(task.run, InputError):
             return outcome(task, report)
         error: Any = None
-        for _ in range(2):  # a worker that was killed is no fault of the run, at first
+        for _ in range(2):  # the first time, a killed worker is not the run's fault
             try:
                 return workers.call(_in_worker, task, report=report)
             except WorkerDiedError as died:
@@ -144,6 +144,6 @@ def _in_worker(report: Report, task: Task) -> Ended:
 
 
 def in_words(error: Exception) -> str:
-    """An error as a column holds it."""
+    """An error as text for the column `error`."""
     kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
     return f"{kind}{error}"

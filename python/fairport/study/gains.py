@@ -1,10 +1,10 @@
-"""The ranking of fixes by how much better they make the loads of a scenario.
+"""The ranking of fixes by how much they improve the loads of a scenario.
 
 A fix's *gain* with one seed is the factor by which the ranking metric of a load becomes better
-(`study.metric`), against the same seed without the fix. Over several loads it is the geometric mean
-of their gains. A fix is better, or worse, when the whole middle half of its gains is
-(`study.spread`). Those that are better come first, those that are worse last, each group in the
-order of the median gain over the seeds.
+(`study.metric`), compared with the same seed without the fix. Over several loads it is the
+geometric mean of their gains. A fix is better, or worse, if the whole middle half of its gains is
+(`study.spread`). Better fixes come first and worse ones last; each group is in the order of the
+median gain over the seeds.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ NOTE = (
 )
 """How the ranking is made, for a page."""
 
-# A gain of less is no difference that anybody would notice.
+# Nobody would notice a smaller gain.
 _NOTICEABLE = math.log(1.02)
-# Of what never finishes the gain is infinite. This is the largest with a factor that is not.
+# If something never finishes, the gain is infinite. This is the largest gain with a finite factor.
 _MOST = math.log(sys.float_info.max)
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """How much better a fix makes a scenario: the logarithm of the factor, over the seeds."""
+    """How much a fix improves a scenario: the logarithm of the factor, over the seeds."""
 
     fix: str
     whole: Spread
     loads: list[Spread]
-    """Of each ranked load."""
+    """The gain of each ranked load."""
 
     @property
     def direction(self) -> int:
@@ -74,7 +74,7 @@ def gain(fix: str, runs: pl.DataFrame, ranked: Sequence[ComparedLoad]) -> Gain:
 
 
 def _spread(gains: Sequence[float]) -> Spread:
-    """Over the seeds; between infinite gains there are no quartiles."""
+    """The spread over the seeds; infinite gains have no quartiles between them."""
     return Spread.of([min(max(gain, -_MOST), _MOST) for gain in gains])
 
 
@@ -95,7 +95,7 @@ def ranking(
 
 
 def ranked_by(ranked: Sequence[ComparedLoad]) -> str:
-    """What the ranking goes by, as a sentence."""
+    """The criterion of the ranking, as a sentence."""
     each = " and ".join(
         f"{QUANTITIES[load.metric].title} of {load.label}" for load in ranked if load.metric
     )
@@ -126,7 +126,9 @@ def _word(gain: Gain) -> str:
 
 
 def _factor(value: float) -> str:
-    return f"{value:.2g}" if value < 10 else f"{value:,.0f}" if value < 1e4 else "more than 10,000"
+    if value < 10:
+        return f"{value:.{3 if value < 2 else 2}g}"  # never 1, which is no factor
+    return f"{value:,.0f}" if value < 1e4 else "more than 10,000"
 
 
 def _sentence(row: Row, none: Row, ranked: Sequence[ComparedLoad]) -> str:
@@ -138,7 +140,7 @@ def _sentence(row: Row, none: Row, ranked: Sequence[ComparedLoad]) -> str:
 
 
 def _effect(row: Row, none: Row, load: ComparedLoad, metric: str) -> str:
-    """What became of the metric of a load: "rounds done 3 to 5 (4 to 6)"."""
+    """How the metric of a load changed: "rounds done 3 to 5 (4 to 6)"."""
     quantity, key = QUANTITIES[metric], load.key(metric)
     before, now, q1, q3 = (
         quantity.shown(value, "over_seeds") or "none"

@@ -1,4 +1,4 @@
-"""Making the runs of a study: points become tasks, tasks become rows of the study and the store."""
+"""Makes the runs of a study: points become tasks, tasks become rows of the study and the store."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ _PROBES = 3
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a sweep is going to take, from a few of its runs."""
+    """An estimate of what a sweep will need, from a few of its runs."""
 
     points: int
     runs: int
     """Runs still to be made."""
     reused: int
-    """Runs that the study has."""
+    """Runs that the study already has."""
     wall_s: float | None
-    """None where nothing is left to run."""
+    """None if nothing is left to run."""
     size_bytes: int
     jobs: int
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How far a sweep is."""
+    """The progress of a sweep."""
 
     done: int
     """Runs made now, failed ones included."""
@@ -58,19 +58,19 @@ class Status:
 
 @dataclass(frozen=True)
 class Listeners:
-    """Who hears what, while a sweep runs."""
+    """Callbacks that are called while a sweep runs."""
 
     estimate: Callable[[Estimate], None] = lambda _: None
     status: Callable[[Status], None] = lambda _: None
 
 
 class Runs:
-    """The points as something that can be run."""
+    """The points of a study, in a form that can be run."""
 
     def __init__(
         self, base: Scenario, every: Sequence[StudyPoint], backend: str, file: str, table: str
     ) -> None:
-        """`table` is that of the file in which the points are written, for messages."""
+        """`table` is the table of the file that defines the points, for messages."""
         self.base, self.every = base, list(every)
         self._file, self._table = file, table
         self._backend = backends.get(backend)
@@ -80,17 +80,17 @@ class Runs:
         self.ids = [one.id for one in every]
 
     def add(self, point: StudyPoint) -> int:
-        """Takes one more; its number."""
+        """Adds a point; returns its number."""
         self.every.append(point)
         self.ids.append(point.id)
         return len(self.every) - 1
 
     def run_id(self, number: int, seed: int) -> str:
-        """What the study calls the run of a point with a seed."""
+        """The study's name for the run of a point with a seed."""
         return f"{self.ids[number]}-{seed}"
 
     def check(self) -> None:
-        """Prepares points that between them have every value. Raises InputError."""
+        """Prepares some points that together have every value. Raises InputError."""
         seen: set[tuple[str, str]] = set()
         for number, point in enumerate(self.every):
             new = {(axis, at.name) for axis, at in point.at.at.items()} - seen
@@ -105,7 +105,7 @@ class Runs:
             self._needed_bytes = max(self._needed_bytes, estimate.memory_bytes)
 
     def _placed(self, error: InputError, point: StudyPoint) -> InputError:
-        """The error of a scenario, at the axis that it comes from."""
+        """The error of a scenario, attributed to the axis from which it comes."""
         about = FIX if isinstance(error, FixError) else error.field
         axis = next((axis for axis in point.at.at if _is_about(about, axis)), "")
         where = f'{self._table}."{axis}"' if axis else f"at {point.name}: {error.field}"
@@ -116,7 +116,7 @@ class Runs:
         return InputError(problem, file=self._file, field=where, remedy=error.remedy, **given)
 
     def jobs(self, wanted: int | None) -> int:
-        """How many at a time: as many as asked for and as memory holds; one in real time."""
+        """Runs at a time: as many as requested and as memory allows; one in real time."""
         if self._backend.name != backends.DEFAULT:
             return 1
         jobs = wanted or os.cpu_count() or 1
@@ -130,7 +130,7 @@ class Runs:
         return Task(number, seed, known.run)
 
     def _prepared(self, number: int) -> Run:
-        # what was checked is not prepared a second time
+        # a checked point is not prepared a second time
         checked = self._checked.pop(number, None)
         if checked is not None:
             return checked
@@ -140,14 +140,14 @@ class Runs:
             return error
 
     def _planned(self, point: StudyPoint) -> tuple[RunEstimate, Run]:
-        """What the run of a point takes, and the run. Raises InputError."""
+        """The estimate of a point's run, and the run. Raises InputError."""
         scenario = point.applied(self.base)
         prepared = self._backend.prepare(scenario, scenario.seed)
         run = LeanRun.of(prepared) or (self._backend.name, scenario)
         return prepared.estimate, run
 
     def at_points(self, more: Iterable[tuple[Mapping[str, Any], int]]) -> list[tuple[int, int]]:
-        """Points by the values of their axes, with seeds, as numbers of points."""
+        """Pairs of point and seed by the values of the axes, with points as numbers."""
         numbers = {_identity(one.values): number for number, one in enumerate(self.every)}
         found = ((numbers.get(_identity(values)), seed) for values, seed in more)
         return [(number, seed) for number, seed in found if number is not None]
@@ -160,7 +160,7 @@ class _Last:
 
 
 class Making:
-    """Runs tasks, keeps their rows in the study and in the store, and says how far it is."""
+    """Runs tasks, keeps their rows in the study and in the store, and reports the progress."""
 
     def __init__(
         self,
@@ -183,13 +183,13 @@ class Making:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Whatever ends the sweep, the rows that there are go to their places."""
+        """Writes the existing rows, whatever ends the sweep."""
         self._study.runs.flush()
         self._study.runs.compact()
         self._store.flush()
 
     def run(self, wanted: Sequence[tuple[int, int]], executor: Executor) -> None:
-        """Makes the runs that the study does not have: a few first, from which it says how long."""
+        """Makes the missing runs of the study: a few first, to estimate how long it will take."""
         new = self._new(wanted)
         probes = [new[at * (len(new) - 1) // (_PROBES - 1)] for at in range(_PROBES)] if new else []
         probes = list(dict.fromkeys(probes))
@@ -210,18 +210,18 @@ class Making:
         self._made(rest, executor)
 
     def so_far(self) -> pl.DataFrame:
-        """The study's runs, those just made included."""
+        """The study's runs, including those just made."""
         self._study.runs.flush()
         return self._study.to_polars()
 
     def rows(self, run_ids: Sequence[str]) -> list[dict[str, Any]]:
-        """The study's rows of these runs, in this order; one that failed has no numbers."""
+        """The study's rows of these runs, in this order; a failed run has no numbers."""
         self._study.runs.flush()
         found = {row["run_id"]: row for row in self._study.runs.read().iter_rows(named=True)}
         return [found[one] for one in run_ids]
 
     def run_at_once(self, wanted: Sequence[tuple[int, int]], executor: Executor) -> None:
-        """The same without an estimate."""
+        """Makes the missing runs without an estimate."""
         self._made(self._new(wanted), executor)
 
     def _new(self, wanted: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -244,7 +244,7 @@ class Making:
         return few
 
     def _tasks(self, wanted: Sequence[tuple[int, int]]) -> Iterator[Task]:
-        """Those that the store does not have; what it has is added at once."""
+        """The runs that the store does not have; those that it has are added at once."""
         last = _Last()
         for number, seed in wanted:
             task = self._runs.task(number, seed, last)
@@ -289,18 +289,18 @@ def _by_key(rows: pl.DataFrame) -> dict[tuple[str, int], dict[str, Any]]:
 
 
 def _per_run_s(probes: Sequence[Ended], elapsed_s: float) -> float:
-    """Of the runs alone, where they say so: the first ones wait for the start of their workers."""
+    """Time of the runs alone, if known: the first runs also wait for the start of their workers."""
     walls = [one.row["wall_s"] for one in probes if one.row]
     return sum(walls) / len(walls) if walls else elapsed_s / max(len(probes), 1)
 
 
 def _row_bytes(keep: Sequence[str]) -> int:
-    """Of a row in a compressed file, about; numbers of runs do not compress well."""
+    """Approximate bytes of a row in a compressed file; numbers of runs do not compress well."""
     return 60 + 6 * len(keep)
 
 
 def _is_about(field: str, axis: str) -> bool:
-    """Whether an error at the field comes from what the axis sets."""
+    """Whether an error at the field comes from a value that the axis sets."""
     return field == axis or field.startswith(f"{axis}.") or axis.startswith(f"{field}.")
 
 

@@ -1,7 +1,7 @@
 """The numbers by which runs are compared, each from a run's record and a choice of flows.
 
-Flows are chosen once, in the scenario as it is: a fix that lengthens paths (equal-length routing)
-changes hop counts, and the lone flow is still the lone flow.
+Flows are chosen once, in the scenario without a fix: a fix that lengthens paths (equal-length
+routing) changes hop counts, but the lone flow is still the lone flow.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MEASURES: dict[str, tuple[Axis, str]] = {
         "mean goodput of the lone class over that of its peers; 1 is an equal share",
     ),
     "jain_index": ("plain", "over all flows; 1 is fair"),
-    "goodput_bps_total": ("plain", "of all flows"),
+    "goodput_bps_total": ("plain", "of all TCP flows"),
     "timeouts": ("zero", "of all flows"),
     "timeout_period_s": (
         "zero",
@@ -36,7 +36,7 @@ MEASURES: dict[str, tuple[Axis, str]] = {
     "rtt_p99_s": ("zero", "99th percentile of all flows' samples"),
     "queue_mean_bytes": ("zero", "at the bottleneck port"),
 }
-"""By the names of `fairport.quantities`: how a figure draws it, and what it is exactly."""
+"""By the names of `fairport.quantities`: how a figure draws the measure, and its definition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Groups:
     """Which flows are compared with which, and at which port."""
 
     lone: str
-    """Hop class with fewest flows, such as "2-hop"; "" when there is none."""
+    """Hop class with fewest flows, such as "2-hop"; "" if there is none."""
     peers: str
     lone_flows: Sequence[int]
     peer_flows: Sequence[int]
@@ -53,11 +53,12 @@ class Groups:
 
     @staticmethod
     def of(record: Record) -> Groups:
-        """The groups of a run of the scenario as it is."""
+        """The groups of a run of the scenario without a fix."""
         lone, peers = lone_and_peers(record.summary["classes"])
-        if not metrics.is_endless(metrics.compared(record.flows)):
-            lone = ""  # transfers are compared by how long they take
-        hop_class = record.flows.select("flow", metrics.hop_class())
+        compared = metrics.compared(record.flows)
+        if not metrics.is_endless(compared):
+            lone = ""  # transfers are compared by their completion times
+        hop_class = compared.select("flow", metrics.hop_class())
         members = {
             name: hop_class.filter(pl.col("hop_class") == name)["flow"].to_list()
             for name in filter(None, (lone, peers))
@@ -102,7 +103,7 @@ def measured(record: Record, groups: Groups) -> dict[str, Any]:
 
 
 def drop_run_lengths(record: Record, groups: Groups) -> pl.DataFrame:
-    """How many drop runs by flow of each length there were: `group`, `length`, `runs`."""
+    """Number of drop runs by flow of each length: `group`, `length`, `runs`."""
     group = (
         pl.when(pl.col("flow").is_in(groups.lone_flows))
         .then(pl.lit("lone"))

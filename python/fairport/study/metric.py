@@ -2,8 +2,8 @@
 
 Long-lived flows are compared by the share that each gets, an incast by its rounds, transfers by
 their completion times, requests by their response times, datagrams by loss and delay. A *load* is
-one [[traffic]] of the scenario; all of its long-lived flows together are one load, because they
-share the line with one another.
+one [[traffic]] of the scenario. All long-lived flows of the scenario together are one load, because
+they share the line.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ class Metric:
 
     better: Better
     path: tuple[str, ...]
-    """Where it is in an entry of the summary's `traffic`; empty: a measure of the run."""
+    """Its place in an entry of the summary's `traffic`; empty: a measure of the run."""
     text: str
-    """What it is, exactly."""
+    """Its exact definition."""
     axis: Axis = "zero"
     floor: float = 0.0
-    """Values below it count as it, where factors are computed: none of a thing has no logarithm."""
+    """Smaller values count as this one when factors are computed, because zero has no logarithm."""
 
     def of(self, entry: Mapping[str, Any]) -> float | None:
-        """The number in this entry; None where it is not there."""
+        """The number in this entry; None if it is missing."""
         found: Any = entry
         for part in self.path:
             found = found.get(part) if found else None
         return None if found is None else float(found)
 
     def gain(self, before: float | None, now: float | None) -> float:
-        """The logarithm of the factor by which it became better; 0 where neither is known."""
+        """The logarithm of the factor by which it became better; 0 if neither value is known."""
         costs = [self._cost(value) for value in (before, now)]
         return 0.0 if costs[0] == costs[1] else costs[0] - costs[1]
 
@@ -95,7 +95,7 @@ METRICS: dict[str, Metric] = {
 
 _OF_THE_RUN = ("goodput_bps_total", "timeouts", "rtt_p99_s", "queue_mean_bytes")
 
-# of each sort of load; the first that it has is what it is ranked by
+# metrics of each kind of load; the first one that the load has ranks it
 _SHOWN: dict[str, tuple[str, ...]] = {
     "bulk": ("throughput_ratio", "jain_index", "goodput_bps_min"),
     "incast": ("rounds_done", "round_time_median_s", "round_time_p99_s"),
@@ -114,23 +114,28 @@ _SHOWN: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class ComparedLoad:
-    """One load of a comparison, or the run as a whole, and what it is compared by."""
+    """One load of a comparison, or the whole run, and the metrics by which it is compared."""
 
     indices: tuple[int, ...]
-    """Which of the scenario's [[traffic]]; none: the run as a whole."""
+    """Indices of the scenario's [[traffic]]; empty: the whole run."""
     kind: str
     metric: str | None
-    """What the fixes are ranked by; None: this load does not decide the ranking."""
+    """The metric that ranks the fixes; None: this load does not decide the ranking."""
     shown: tuple[str, ...]
     """The metrics that are shown."""
 
     @property
     def label(self) -> str:
-        """As people read it, such as "traffic 0 (incast)"."""
+        """Its name for people, such as "traffic 0 (incast)"."""
         if not self.indices:
             return "the run"
         numbers = ", ".join(map(str, self.indices))
         return f"traffic {numbers} ({self.kind})"
+
+    @property
+    def is_long_lived(self) -> bool:
+        """Whether its flows have no end, so that they are compared by their shares."""
+        return "jain_index" in self.shown
 
     def key(self, metric: str) -> str:
         """The name of the metric's column in a comparison's tables."""
@@ -148,14 +153,8 @@ class ComparedLoad:
         return found
 
 
-def compared_loads(
-    scenario: Scenario, record: Record, groups: Groups, metric: str | None
-) -> list[ComparedLoad]:
-    """The loads of a scenario, from a run of it as it is; `metric` replaces the usual choice.
-
-    Datagrams decide the ranking only where nothing else is sent. Raises InputError for a metric
-    that does not exist or that no load of the scenario has.
-    """
+def check(metric: str | None) -> None:
+    """Raises InputError for a metric that does not exist."""
     if metric is not None and metric not in METRICS:
         raise InputError(
             "is not a metric",
@@ -163,6 +162,17 @@ def compared_loads(
             value=metric,
             remedy=did_you_mean(metric, METRICS),
         )
+
+
+def compared_loads(
+    scenario: Scenario, record: Record, groups: Groups, metric: str | None
+) -> list[ComparedLoad]:
+    """The loads of a scenario, from a run without a fix; `metric` replaces the usual choice.
+
+    Datagrams decide the ranking only if nothing else is sent. Raises InputError for a metric that
+    does not exist or that no load of the scenario has.
+    """
+    check(metric)
     entries = record.summary["traffic"]
     bulk = tuple(one["index"] for one in entries if _sort(one) == "bulk")
     loads = [_load(bulk, "bulk", entries, groups)] if bulk else []
@@ -204,11 +214,11 @@ def _load(
 
 
 def _is_there(name: str, entry: Mapping[str, Any], groups: Groups) -> bool:
-    """Whether the load has the metric in the scenario as it is."""
+    """Whether the load has the metric in the scenario without a fix."""
     if name == "throughput_ratio":
         return bool(groups.lone)
     if name.startswith("round_time"):
-        return True  # a fix may complete rounds where none was without it
+        return True  # a fix may complete rounds although none was completed without it
     metric = METRICS[name]
     return not metric.path or metric.of(entry) is not None
 

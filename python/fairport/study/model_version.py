@@ -1,8 +1,9 @@
-"""What decides a run's result besides its job and seed: the version of the model.
+"""The version of the model, which decides a run's result together with its job and seed.
 
-It is the release and a hash of the table of fingerprints, which a change of the model moves, so
-that machines with the same release share what they have run. In a checkout, where the table may lag
-behind the sources, the built engine and the sources between it and a result count as well.
+It consists of the release and a hash of the table of fingerprints, which a change of the model
+changes. So machines with the same release share their runs. In a checkout the table may lag behind
+the sources, so the version also depends on the built engine and on the Python sources that make
+results.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _BEYOND_RECORDS = {"cli", "figures", "papers", "report", "storage", "study"}
 
 @cache
 def model_version() -> str:
-    """Such as `0.1.0-4f0c2a9d11ee`."""
+    """The version, such as `0.1.0-4f0c2a9d11ee`."""
     table = json.loads(_core.FINGERPRINTS)
     fingerprints = {name: case["fingerprint"] for name, case in table.items()}
     digest = hashlib.blake2b(json.dumps(fingerprints, sort_keys=True).encode(), digest_size=6)
@@ -32,7 +33,7 @@ def model_version() -> str:
 
 
 def _sources() -> list[Path]:
-    """Of a checkout, what a result depends on; nothing of an installed release."""
+    """In a checkout, the sources on which a result depends; nothing in an installed release."""
     if not (_PACKAGE.parents[1] / "crates" / "python" / "Cargo.toml").is_file():
         return []
     parts = [part for part in _PACKAGE.glob("*") if part.name not in _BEYOND_RECORDS]

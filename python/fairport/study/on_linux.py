@@ -1,7 +1,7 @@
 """An experiment over real TCP: its variants on the Linux backend, one run at a time.
 
-A run for which the machine was too slow is made again; a seed without a valid run has no value. Two
-runs of real hosts differ, so nothing is kept for the next time.
+A run for which the machine was too slow is repeated; a seed without a valid run has no value. Two
+runs of real hosts differ, so no run is kept for later.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ BACKEND = "linux"
 
 @dataclass(frozen=True)
 class LinuxRuns:
-    """What came out on the Linux backend."""
+    """The results on the Linux backend."""
 
     says: str
-    """What it ran on, and what was scaled."""
+    """The hosts on which it ran, and what was scaled."""
     records: dict[str, list[Record | None]]
-    """By variant, in order of the seeds; None where no run was valid."""
+    """Records by variant, in order of the seeds; None if no run of the seed was valid."""
     invalid_runs: int
     slowed: float = 1.0
-    """How many times lower its rates were, and longer its times."""
+    """Factor by which its rates were lower, and its times longer."""
 
 
 def require(entries: Sequence[Entry]) -> None:
-    """Raises InputError for an experiment that is not of real hosts."""
+    """Raises InputError for an experiment that was not run on real hosts."""
     for entry in entries:
         if entry.experiment.linux is None:
             raise InputError(
@@ -48,7 +48,7 @@ def require(entries: Sequence[Entry]) -> None:
 def run(
     entries: Sequence[Entry], *, quick: bool, progress: Callable[[Done], None] | None
 ) -> dict[str, LinuxRuns]:
-    """Runs experiments, each variant with its seeds; the result is by the experiment's name."""
+    """Runs experiments, each variant with its seeds; returns results by the experiment's name."""
     require(entries)
     plans = {entry.name: (_variants(entry), _seeds(entry, quick)) for entry in entries}
     total = sum(len(variants) * len(seeds) for variants, seeds in plans.values())

@@ -1,4 +1,4 @@
-"""One run of a study, as a worker does it: what goes in, what comes out."""
+"""One run of a study, as a worker makes it: its input and its output."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from fairport.scenario import Scenario
 from fairport.study.worker import Report
 
 Row = dict[str, Any]
-"""A run's numbers, by `run_numbers.NUMBERS`, and what it was: `key`, `seed`, `backend`, `valid`,
+"""A run's numbers, by `run_numbers.NUMBERS`, and facts about it: `key`, `seed`, `backend`, `valid`,
 `fingerprint`, `packet_hops`, `simulated_s`, `wall_s`."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeanRun:
-    """A simulation of long-lived flows of which only the numbers are wanted: the engine's job."""
+    """The job of a simulation of long-lived flows of which only the numbers are needed."""
 
     key: str
     job: str
-    """JSON without the seed. No series are sampled, which changes no number."""
+    """The job as JSON without the seed. No series are sampled, which changes no number."""
     workloads: tuple[str, ...]
 
     @staticmethod
     def of(prepared: Prepared) -> LeanRun | None:
-        """The run of any seed of what was prepared; None for one that needs its tables.
+        """The run of any seed of a prepared scenario; None for a run whose tables are needed.
 
-        Those are runs with other traffic and with code of the user's own.
+        Those are runs with transfers or other traffic, and with the user's own code.
         """
         if not isinstance(prepared, PreparedSimulation) or not prepared.is_kept:
             return None
-        if any(traffic.kind != "bulk" for traffic in prepared.scenario.traffic):
+        if not all(one.kind == "bulk" and one.size is None for one in prepared.scenario.traffic):
             return None
         document = {name: part for name, part in prepared.job.document.items() if name != "seed"}
         longest = {"series_interval_ps": document["duration_ps"]}
@@ -85,7 +85,7 @@ def recorded(report: Report, backend: str, scenario: Scenario, seed: int) -> tup
 
 
 def row_of(result: Result) -> Row:
-    """The row of a run whose tables are at hand."""
+    """The row of a run whose tables are available."""
     summary = result.summary
     span = summary["measure"]["from_s"], summary["measure"]["to_s"]
     return {

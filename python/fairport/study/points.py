@@ -1,4 +1,4 @@
-"""The points of a sweep: every combination of its axes, zipped ones together, some left out."""
+"""The points of a sweep: all combinations of its axes, with zipped axes together."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairport.study.fixes import load as load_fixes
 from fairport.study.sql import matching
 
 FIX = "fix"
-"""An axis of this name has names of fixes, and "none"."""
+"""The axis of this name has names of fixes, and "none"."""
 
 Axes = Mapping[str, Sequence[Point]]
 
@@ -31,12 +31,12 @@ class StudyPoint:
 
     @property
     def values(self) -> dict[str, Any]:
-        """What the columns of the axes hold: the values; of a point without one, its name."""
+        """The contents of the axes' columns: the value, or the name of a point without a value."""
         return {axis: value_of(point) for axis, point in self.at.at.items()}
 
     @property
     def id(self) -> str:
-        """Hash of what is set."""
+        """Hash of the settings."""
         content = json.dumps([self.values, self.at.patch], sort_keys=True, default=str)
         return hashlib.blake2b(content.encode(), digest_size=6).hexdigest()
 
@@ -52,24 +52,24 @@ class StudyPoint:
 
     @property
     def name(self) -> str:
-        """For messages: `queue.limit = 16KiB, topology.peers = 12`."""
+        """The point in messages: `queue.limit = 16KiB, topology.peers = 12`."""
         return ", ".join(f"{axis} = {point.title}" for axis, point in self.at.at.items())
 
 
 def value_of(point: Point) -> Any:
-    """What a column of the axis holds at the point."""
+    """The content of the axis's column at the point."""
     if point.value is None or isinstance(point.value, list | dict):
         return point.title
     return point.value
 
 
 def count(axes: Axes, zips: Sequence[Sequence[str]], file: str) -> int:
-    """How many points there are before any is left out."""
+    """Number of points before any is left out."""
     return prod(len(steps) for steps in _steps(axes, zips, file))
 
 
 def points(axes: Axes, zips: Sequence[Sequence[str]], where: str, file: str) -> list[StudyPoint]:
-    """Every point, the first axis slowest. Raises InputError where none is left."""
+    """Every point, the first axis slowest. Raises InputError if none is left."""
     every = [
         StudyPoint(Combination({axis: at[axis] for axis in axes}))
         for at in _product(axes, zips, file)
@@ -94,7 +94,7 @@ def _product(axes: Axes, zips: Sequence[Sequence[str]], file: str) -> Iterator[d
 
 
 def _steps(axes: Axes, zips: Sequence[Sequence[str]], file: str) -> list[list[dict[str, Point]]]:
-    """What is varied: an axis, or several that go together; in order of their first axis."""
+    """The axes in groups that are varied together, in order of their first axis."""
     for name in (name for group in zips for name in group):
         if name not in axes:
             raise InputError(

@@ -1,7 +1,7 @@
-"""The pool: any list of (scenario, seed), run side by side, each run once and then kept.
+"""The pool: runs any list of (scenario, seed) in parallel; each run is made once and then kept.
 
-Many runs are in worker processes, few in threads of this one, which starts at once. What comes back
-of a run is its record, some kilobytes.
+Many runs are made in worker processes, a few in threads of this process, which start at once. The
+result of a run is its record, some kilobytes.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from fairport.study.store import Store
 from fairport.study.worker import Report
 
 Task = tuple[Scenario, int]
-"""A scenario and the seed that takes the place of its own."""
+"""A scenario and the seed that replaces its own."""
 
-# So many finished records may wait for an earlier one, for each run under way: a record is about
+# For each run under way, this many finished records may wait for an earlier one. A record has about
 # 20 kB, and a run of many seconds must not keep the other processors waiting.
 _AHEAD = 64
 
-# so many runs for each at a time pay for the start of a process
+# from this many runs per worker on, starting processes pays
 _WORTH_A_PROCESS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How far the pool is."""
+    """The progress of the pool."""
 
     runs: float
-    """Runs done; one under way counts as the part of its time that is simulated."""
+    """Runs done; a run under way counts with the simulated share of its time."""
     of: int
-    """Runs in all, without those that the store had."""
+    """Runs in all, except those that the store had."""
     reused: int
     """Runs that the store had."""
     packet_hops: int
@@ -65,12 +65,11 @@ def run_all(
 ) -> Generator[Record, None, None]:
     """Runs all tasks, `jobs` at a time (None: one per processor); yields their records in order.
 
-    A backend in real time runs one at a time: its runs would take the processor from each other.
-
-    What `store` has is not run; what is run is put there at once (None: nothing is kept). Fewer
-    than `jobs` run at a time when the machine cannot hold so many. Every scenario is checked before
-    the first run: raises ScenarioError and ResourceError. Close the generator to stop the runs
-    under way; what is done stays in the store.
+    A backend in real time runs one at a time, because its runs would take the processor from each
+    other. Runs in `store` are not repeated, and new ones are put there at once (None: nothing is
+    kept). If memory does not allow `jobs` runs at a time, fewer run. Every scenario is checked
+    before the first run: raises ScenarioError and ResourceError. Close the generator to stop the
+    runs under way; finished runs stay in the store.
     """
     chosen = backends.get(backend)
     keys, needed_bytes = _check(chosen, tasks)
@@ -82,17 +81,17 @@ def run_all(
 
 
 class Key(NamedTuple):
-    """What decides a run's result, besides the version of the program."""
+    """What decides a run's result, apart from the version of the program."""
 
     run: str
     """`Prepared.key`."""
     seed: int
     is_kept: bool
-    """`Prepared.is_kept`: whether the store may have the record."""
+    """`Prepared.is_kept`: whether the store may keep the record."""
 
 
 def _check(backend: Backend, tasks: Sequence[Task]) -> tuple[list[Key], int]:
-    """The key of each task, and what the largest of the runs needs, in bytes."""
+    """The key of each task, and the memory of the largest run, in bytes."""
     known: dict[int, Key] = {}
     needed_bytes = 1
     keys = []
@@ -166,7 +165,8 @@ def _run_in_threads(
 def _is_for_processes(backend: Backend, tasks: Sequence[Task], jobs: int) -> bool:
     """Whether the runs go to worker processes.
 
-    Not a few, not in real time, and not with the user's own classes, which only this process has.
+    They do not if they are few, in real time, or with the user's own classes, which only this
+    process has.
     """
     return (
         backend.name == backends.DEFAULT
@@ -177,7 +177,7 @@ def _is_for_processes(backend: Backend, tasks: Sequence[Task], jobs: int) -> boo
 
 
 class _Tally:
-    """Adds up what the runs report, and stops them."""
+    """Adds up the reports of the runs, and stops them."""
 
     def __init__(self, keys: Sequence[Key], store: Store | None, progress: Progress | None) -> None:
         self._progress = progress
@@ -205,7 +205,7 @@ class _Tally:
         return report
 
     def add(self, index: int, share: float, packet_hops: int) -> None:
-        """So much of this run is done."""
+        """Reports how much of this run is done."""
         with self._lock:
             self._share[index], self._hops[index] = share, packet_hops
             if self._progress is not None:

@@ -1,8 +1,8 @@
 """Statistics over the seeds of a point: medians, intervals, and whether there are two states.
 
-An outcome may be bistable: most seeds in one state, the others in another, none between. A mean or
-a median of such a point is no state that the network has, so the point is flagged, and figures mark
-it.
+An outcome may be bistable: most seeds are in one state, the others in another, none between. The
+mean or median of such a point is not a state of the network, so the point is flagged, and figures
+mark it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ CONFIDENCE = 0.95
 _RESAMPLES = 1999
 _BATCH = 200
 
-# Two groups of seeds are two states when their means are so many standard deviations apart. Of
-# samples of 20 from a normal distribution 1 % are, from a uniform one 4 %.
+# Two groups of seeds are two states if their means are at least this many standard deviations
+# apart. This is so for 1 % of samples of 20 from a normal distribution, and for 4 % from a uniform
+# one.
 APART = 5.0
-# .. and differ by this share of the larger mean: two states that are nearly the same are one
+# .. and differ by at least this share of the larger mean, because two nearly equal states are one
 _DIFFERENT = 0.2
 _FEWEST = 8
-_FEWEST_OF_AN_INTERVAL = 6
+FEWEST_OF_AN_INTERVAL = 6
 _FEWEST_OF_A_STATE = 3
 _SHARE_OF_A_STATE = 0.1
 
@@ -35,17 +36,17 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """When a point has seeds enough."""
+    """When a point has enough seeds."""
 
     metric: str
     share: float
     """Half the interval's width over the median."""
     most_seeds: int = 200
-    """No point has more."""
+    """Most seeds of a point."""
 
 
 def summary(runs: pl.DataFrame, axes: Sequence[str], metric: str) -> pl.DataFrame:
-    """A row per point: what its runs say together.
+    """One row per point, with statistics over its runs.
 
     Columns: the axes, `runs`, `median`, `low` and `high` (the interval of the median), `q1`, `q3`,
     `p10`, `p90`, and `is_bimodal` with its states' means `lower` and `upper`.
@@ -69,7 +70,7 @@ def summary(runs: pl.DataFrame, axes: Sequence[str], metric: str) -> pl.DataFram
 
 
 def states(values: Values) -> tuple[float, float] | None:
-    """The means of the two states that the values have; None where they have one."""
+    """The means of the two states of the values; None if they have only one."""
     if len(values) < _FEWEST:
         return None
     ordered = np.sort(values)
@@ -84,18 +85,23 @@ def states(values: Values) -> tuple[float, float] | None:
     return means if is_apart else None
 
 
+def interval_name(fewest: int) -> str:
+    """What `low` and `high` are where no point has fewer runs: of few values, their range."""
+    return "95 % interval" if fewest >= FEWEST_OF_AN_INTERVAL else "range"
+
+
 def more_seeds(
     runs: pl.DataFrame, axes: Sequence[str], precision: Precision
 ) -> list[tuple[Mapping[str, Any], int]]:
-    """Points whose interval is still too wide, with new seeds: half as many as each has had.
+    """Points whose interval is still too wide, with new seeds: half as many as each already has.
 
-    Of fewer than six seeds not even the range is a 95 % interval of the median.
+    With fewer than six seeds not even the range is a 95 % interval of the median.
     """
     found = summary(runs, axes, precision.metric)
     had = runs.group_by(axes).agg(pl.col("seed").max().alias("last"), pl.len().alias("had"))
     more: list[tuple[Mapping[str, Any], int]] = []
     for row in found.join(had, on=list(axes), maintain_order="left").iter_rows(named=True):
-        missing = _FEWEST_OF_AN_INTERVAL - row["runs"]
+        missing = FEWEST_OF_AN_INTERVAL - row["runs"]
         is_narrow = (row["high"] - row["low"]) / 2 <= precision.share * abs(row["median"])
         if is_narrow and missing <= 0:
             continue
@@ -124,9 +130,10 @@ def _of_point(values: Values, interval: tuple[float, float]) -> dict[str, Any]:
 
 
 def _intervals(samples: Sequence[Values]) -> list[tuple[float, float]]:
-    """Of each sample the interval of its median, by the bootstrap's percentiles.
+    """The interval of each sample's median, by the percentiles of the bootstrap.
 
-    Of one value or of equal ones it is that value. The same samples have the same intervals.
+    For a single value, or for equal values, it is that value. The same samples have the same
+    intervals.
     """
     from scipy.stats import bootstrap
 
@@ -154,7 +161,7 @@ def _intervals(samples: Sequence[Values]) -> list[tuple[float, float]]:
 
 
 def _split(ordered: Values) -> int:
-    """Where the values fall into two groups with the least squares about their means."""
+    """The split of the values into two groups with the least squares around their means."""
     count = len(ordered)
     sizes = np.arange(1, count)
     sums = np.cumsum(ordered)

@@ -1,12 +1,14 @@
 """Which fix comes first for long-lived flows, and why, in computed words.
 
-A fix is **fair** when the median throughput ratio of the lone class lies within `verdict.PARITY`
-of an equal share, either way. Fair fixes come first; among them those that leave the other flows as
-even as they were, by Jain's index; then those that keep the goodput. Then the order is that of the
-*distance* from an equal share: the larger of |ln q1| and |ln q3| of the ratio's quartiles, so that
-a fix which works with some seeds only comes after one that works with all, and a ratio of 2 is as
-far off as one of 1/2. Without a lone class Jain's index takes the ratio's place. Where nobody has
-delivered anything, there is no ratio and no index, and nothing is compared.
+A fix is **fair** if the median throughput ratio of the lone class is within `verdict.PARITY` of an
+equal share, in either direction. Fair fixes come first; among them, those under which the flows
+stay as even as they were, by Jain's index; then those that keep the goodput. Then the order is that
+of the *distance* from an equal share: the larger of |ln q1| and |ln q3| of the ratio's quartiles.
+So a fix that works only with some seeds comes after one that works with all, and a ratio of 2 is as
+far off as one of 1/2.
+
+Without a lone class Jain's index replaces the ratio. If no flow has delivered anything, there is no
+ratio and no index, and nothing is compared.
 """
 
 from __future__ import annotations
@@ -19,28 +21,14 @@ from typing import Any
 from fairport.study.measures import Groups
 from fairport.verdict import PARITY, ratio_in_words
 
-# A fix costs goodput when all flows together lose more than this share.
+# A fix costs goodput if all flows together lose more than this share.
 COSTLY = 0.05
-# Flows without a lone class share fairly from this Jain index on.
+# Without a lone class, flows share fairly from this Jain index on.
 FAIR_JAIN = 0.95
-# The flows share less evenly when Jain's index falls by more than this.
+# The flows share less evenly if Jain's index falls by more than this.
 UNEVEN = 0.02
 
-RANKED_BY = (
-    "Ranked by the share of the lone class: fair fixes first, then by the distance from an equal"
-    " share."
-)
-"""What the ranking goes by; of flows without a lone class by Jain's index."""
-
-NOTE = (
-    f"Fair fixes come first: those with a median ratio from {PARITY} to {1 / PARITY}. Among them,"
-    " fixes that leave all flows as even as before (Jain's index falls by at most"
-    f" {UNEVEN}) and cost less than {100 * COSTLY:.0f} % of the goodput come first. The rest is"
-    " ordered by how far the quartiles are from an equal share, in either direction."
-)
-"""How the ranking is made, for a page."""
-
-# A fix that is fair with some seeds and not with others.
+# The word for a fix that is fair with some seeds but not with others.
 _IN_PART = "fair at the median"
 
 Row = Mapping[str, Any]
@@ -54,12 +42,12 @@ class Ranked:
     rank: int
     fix: str
     effect: str
-    """Such as "fair" or "helps, but not enough"."""
+    """Its effect, such as "fair" or "helps, but not enough"."""
     sentence: str
 
 
 def ranking(rows: Sequence[Row], none: Row, groups: Groups) -> list[Ranked]:
-    """The fixes, best first; `none` is the row of the scenario as it is."""
+    """The fixes, best first; `none` is the row of the scenario without a fix."""
     key = "throughput_ratio" if groups.lone else "jain_index"
 
     def place(row: Row) -> tuple[bool, bool, bool, float, int]:
@@ -75,6 +63,26 @@ def ranking(rows: Sequence[Row], none: Row, groups: Groups) -> list[Ranked]:
         Ranked(rank, row["fix"], _effect(row, none, key), _sentence(row, none, key, groups))
         for rank, row in enumerate(sorted(rows, key=place), 1)
     ]
+
+
+def ranked_by(groups: Groups) -> str:
+    """What the ranking goes by, as a sentence."""
+    what = "the share of the lone class" if groups.lone else "Jain's index"
+    return f"Ranked by {what}: fair fixes first, then by the distance from an equal share."
+
+
+def note(groups: Groups) -> str:
+    """How the ranking is made, for a page."""
+    fair = f"ratio from {PARITY} to {1 / PARITY}"
+    if not groups.lone:
+        fair = f"of Jain's index of {FAIR_JAIN} and more"
+    return (
+        f"Fair fixes come first: those with a median {fair}. Among them,"
+        " fixes that leave all flows as even as before (Jain's index falls by at most"
+        f" {UNEVEN}) and cost less than {100 * COSTLY:.0f} % of the goodput come first. The rest is"
+        " ordered by how far the quartiles are from an equal share"
+        f"{', in either direction' if groups.lone else ''}."
+    )
 
 
 def conclusion(ranked: Sequence[Ranked], none: Row, groups: Groups) -> str:
@@ -126,7 +134,7 @@ def _sentence(row: Row, none: Row, key: str, groups: Groups) -> str:
         return "no flow delivered data within the measurement, so there is nothing to compare."
     found = [
         _share(row, none, key, groups),
-        _jain(row, none),
+        _jain(row, none) if groups.lone else "",
         change("total goodput", _gain(row, none), 0.01),
         change("the 99th percentile of the RTT", _relative(row, none, "rtt_p99_s"), 0.1),
         _count("timeouts", row["timeouts_median"], none["timeouts_median"]),
@@ -138,7 +146,7 @@ def _sentence(row: Row, none: Row, key: str, groups: Groups) -> str:
 
 
 def needed(row: Row) -> str:
-    """What a fix asks of a network, as a list in words."""
+    """What a fix needs from a network, as a list in words."""
     return ", ".join(row["needs"]) or "nothing"
 
 
@@ -201,7 +209,7 @@ def _spread(row: Row, key: str) -> str:
 
 
 def change(what: str, relative: float | None, least: float) -> str:
-    """How something changed, in words; empty when it changed by less than `least`."""
+    """How something changed, in words; empty if it changed by less than `least`."""
     if relative is None or abs(relative) < least:
         return ""
     return f"{what} {100 * abs(relative):.0f} % {'higher' if relative > 0 else 'lower'}"

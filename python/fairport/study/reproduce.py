@@ -1,4 +1,4 @@
-"""`reproduce`: what papers published, run again and compared with their claims."""
+"""`reproduce`: runs published experiments again and compares the results with the claims."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ STATES: tuple[State, ...] = ("holds", "differs", "not comparable")
 
 @dataclass(frozen=True, slots=True)
 class CheckedClaim:
-    """A claim, what came out here, and whether it holds."""
+    """A claim, our result, and whether the claim holds."""
 
     experiment: str
     claim: Claim
     ours: list[Spread]
-    """One, or one for each variant of a claim about an order."""
+    """One result, or one for each variant of a claim about an order."""
     order: Order | None
-    """Of a claim about an order."""
+    """The order's steps, for a claim about an order."""
     state: State
     linux: CheckedClaim | None = None
-    """The same over real TCP, where that was run."""
+    """The same claim over real TCP, if that was run."""
 
     @property
     def id(self) -> str:
@@ -46,7 +46,7 @@ class CheckedClaim:
 
     @property
     def metric(self) -> Metric:
-        """What it is about."""
+        """What the claim is about."""
         return METRICS[self.claim.metric]
 
     @property
@@ -68,7 +68,7 @@ class CheckedClaim:
 
     @property
     def ours_in_words(self) -> str:
-        """Median and quartiles; of an order the medians, the way from end to end, steps back."""
+        """Median and quartiles; for an order the medians, the total change, and steps back."""
         if self.order is None:
             return self._with_quartiles(self.ours[0])
         names = self.claim.rising or self.claim.falling or []
@@ -87,7 +87,7 @@ class CheckedClaim:
 
     @property
     def published_in_words(self) -> str:
-        """The published number, or that it is a shape."""
+        """The published number, or the word for a shape."""
         known = self.claim.published
         if known is None:
             return "a shape"
@@ -104,7 +104,7 @@ class CheckedClaim:
         return self.metric.quantity.with_unit(value)
 
     def document(self) -> dict[str, Any]:
-        """For programs: what `--json` prints."""
+        """The claim for programs, as `--json` prints it."""
         medians = [one.median for one in self.ours]
         return {
             "id": self.id,
@@ -131,17 +131,17 @@ class Reproduced:
     seeds: Sequence[int]
     quick: bool
     records: dict[str, list[Record]]
-    """By variant, in order of the seeds."""
+    """Records by variant, in order of the seeds."""
     linux: LinuxRuns | None = None
-    """The same over real TCP, if that was asked for."""
+    """The same experiment over real TCP, if that was requested."""
 
     @cached_property
     def checked_claims(self) -> list[CheckedClaim]:
-        """One a claim, in their order."""
+        """One per claim, in their order."""
         return [self._with_linux(claim) for claim in self.entry.claims]
 
     def over_seeds(self, metric: str, variant: str, of: Of, over: str = "") -> Spread:
-        """A metric in a variant, or its ratio to that in another, seed by seed."""
+        """A metric in a variant, or its ratio to the metric in another variant, seed by seed."""
         return Spread.of(_values(self.records, metric, variant, of, over))
 
     def _with_linux(self, claim: Claim) -> CheckedClaim:
@@ -158,7 +158,7 @@ class Reproduced:
     def _checked(
         self, claim: Claim, records: Mapping[str, Sequence[Record | None]], slowed: float = 1.0
     ) -> CheckedClaim:
-        """`slowed`: the runs were so many times slower than what the claim is about."""
+        """`slowed` is the factor by which the runs were slower than the published ones."""
         of = Of(claim.hop_class, claim.length, claim.traffic, claim.sizes)
         names = claim.rising or claim.falling or [self.entry.variant(claim.variant).name]
         overs = claim.over if isinstance(claim.over, list) else [claim.over] * len(names)
@@ -180,7 +180,7 @@ class Reproduced:
 
 
 def _scale_back(metric: str, slowed: float) -> float:
-    """What a run that was so many times slower is multiplied with; numbers without a time: 1."""
+    """The factor that scales a slowed run's number back; 1 for numbers without a time."""
     return {"Mbit/s": slowed, "s": 1 / slowed, "ms": 1 / slowed}.get(
         METRICS[metric].quantity.unit, 1.0
     )
@@ -193,7 +193,7 @@ def _values(
     of: Of,
     over: str = "",
 ) -> Values:
-    """A metric in a variant by seed, or its ratio to that in another; None without a valid run."""
+    """A metric in a variant by seed, or its ratio to another's; None without a valid run."""
     values = [
         None if record is None else METRICS[metric].value(record, of) for record in records[variant]
     ]
@@ -216,9 +216,10 @@ def reproduce(
 ) -> list[Reproduced]:
     """Runs experiments and checks their claims.
 
-    All runs of all experiments are one list for the pool: what its `store` has (None: the user's)
-    is not run again, so what was interrupted goes on where it stopped. With the backend `linux`
-    each is run over real TCP besides. Raises InputError for one that was not run on real hosts.
+    All runs of all experiments are one list for the pool. Runs in its `store` (None: the user's)
+    are not made again, so an interrupted reproduction continues where it stopped. With the backend
+    `linux` each experiment also runs over real TCP. Raises InputError for one that was not run on
+    real hosts.
     """
     if backend not in (backends.DEFAULT, on_linux.BACKEND):
         raise InputError("reproduces nothing", file="--backend", value=backend)
@@ -237,7 +238,7 @@ def reproduce(
     with closing(run_all(tasks, jobs=jobs, store=store, progress=progress)) as records:
         for entry in entries:
             done.append(_gathered(entry, quick, records))
-            totals_kept.keep(done[-1], store)
+            totals_kept.keep(entry, totals(done[-1:]), store, quick=quick)
     if backend == on_linux.BACKEND:
         runs = on_linux.run(entries, quick=quick, progress=progress)
         done = [replace(one, linux=runs[one.entry.name]) for one in done]
@@ -245,13 +246,13 @@ def reproduce(
 
 
 def totals(done: Sequence[Reproduced]) -> dict[State, int]:
-    """How many claims are in each state."""
+    """Number of claims in each state."""
     states = [checked.state for one in done for checked in one.checked_claims]
     return {state: states.count(state) for state in STATES}
 
 
 def document(done: Sequence[Reproduced]) -> dict[str, Any]:
-    """For programs: what `fairport reproduce --json` prints."""
+    """The outcome for programs, as `fairport reproduce --json` prints it."""
     return {
         "totals": {state.replace(" ", "_"): n for state, n in totals(done).items()},
         "claims": [checked.document() for one in done for checked in one.checked_claims],
@@ -272,7 +273,7 @@ def _gathered(entry: Entry, quick: bool, records: Iterator[Record]) -> Reproduce
 
 
 def _holds(claim: Claim, ours: float | None, order: Order | None) -> bool:
-    """By the order where it is about one, else by the median."""
+    """Whether the claim holds, by the order if it is about one, otherwise by the median."""
     if order is not None:
         return order.rises if claim.rising else order.falls
     if ours is None:

@@ -1,7 +1,7 @@
 """A study: a folder with its definition and its runs, here or anywhere that fsspec reaches.
 
-`study.json` says what is studied; `runs/*.parquet` hold a row per run. The view `runs` has a column
-for each axis, then `seed`, `run_id`, `backend`, `fingerprint`, the numbers that are kept, and
+`study.json` describes the study; `runs/*.parquet` hold one row per run. The view `runs` has a
+column for each axis, then `seed`, `run_id`, `backend`, `fingerprint`, the kept numbers, and
 `error`, which is null for a run that did not fail.
 """
 
@@ -25,7 +25,7 @@ from fairport.study import sql as duck
 from fairport.study.dataset import Dataset
 
 FORMAT = 1
-# what a search keeps beside it, and what SQLite does
+# the files of a search beside the study, and those of SQLite
 BESIDE = ("search.db", "search.db-journal", "search.db-wal", "search.db-shm")
 DEFINITION = "study.json"
 RUNS = "runs"
@@ -44,28 +44,28 @@ BESIDES = ("valid", "packet_hops", "simulated_s", "wall_s", "error")
 
 @dataclass(frozen=True)
 class Definition:
-    """What is studied."""
+    """The definition of a study."""
 
     name: str
     scenario: str
     """The scenario without the axes, as TOML."""
     axes: dict[str, list[Any]]
-    """The values of each axis in their order, as the columns hold them."""
+    """The values of each axis in their order, as in the columns."""
     labels: dict[str, list[str]]
-    """What figures call them."""
+    """Their names in figures."""
     titles: dict[str, str]
-    """What figures call the axes, where it is not their names."""
+    """Names of the axes in figures, if they differ."""
     keep: list[str]
     """Names of `run_numbers.NUMBERS`."""
     backend: str
     model: str
-    """`model_version`, of all of its runs."""
+    """The `model_version` of all its runs."""
     seeds: list[int] = field(default_factory=list)
     format: int = FORMAT
     program: str = "fairport"
 
     def is_continued_by(self, other: Definition) -> str:
-        """Why the runs of another definition cannot be added; empty when they can."""
+        """Why the runs of another definition cannot be added; empty if they can."""
         for what in ("scenario", "backend", "model"):
             if getattr(self, what) != getattr(other, what):
                 return f"its runs have another {what}"
@@ -76,7 +76,7 @@ class Definition:
         return ""
 
     def with_values_of(self, other: Definition) -> Definition:
-        """The same, with the values that only the other has."""
+        """This definition, with the values that only the other has added."""
         merged: dict[str, dict[Any, str]] = {}
         for one in (self, other):
             for axis, values in one.axes.items():
@@ -95,10 +95,10 @@ class Definition:
 
 
 class Study:
-    """What a sweep made, or makes; opened by its path or URL."""
+    """The study that a sweep made or makes, opened by its path or URL."""
 
     def __init__(self, where: str | Path) -> None:
-        """Opens a study. Raises InputError where there is none."""
+        """Opens a study. Raises InputError if there is none."""
         self.place: Folder = place(where)
         self.runs = Dataset(self.place, RUNS, KEY, _TYPES)
         self.definition = read_definition(self.place)
@@ -120,6 +120,12 @@ class Study:
         rows = rows.sort([*order.values(), pl.col("seed")], nulls_last=True)
         return rows.select(name for name in self.columns if name in rows.columns)
 
+    def first_number(self) -> str:
+        """The first number that some run has; where no run has one, the first that is kept."""
+        runs, kept = self.to_polars(), self.definition.keep
+        there = (name for name in kept if name in runs.columns and runs[name].count())
+        return next(there, kept[0])
+
     @property
     def columns(self) -> list[str]:
         """The columns of the view `runs`."""
@@ -127,7 +133,7 @@ class Study:
         return [*self.axes, *OF_A_RUN, *kept, *BESIDES]
 
     def sql(self, query: str) -> pl.DataFrame:
-        """What an SQL query finds; the table is `runs`. Raises InputError for one that is wrong."""
+        """The result of an SQL query on the table `runs`. Raises InputError for a wrong query."""
         names = self.runs.files()
         if not names:
             raise InputError("has no runs yet", file=self.place.name, remedy="`fairport sweep` it")
@@ -136,7 +142,7 @@ class Study:
         files = [path for path in local if path is not None]
         with tempfile.TemporaryDirectory(prefix="fairport-") as folder:
             if len(files) < len(names) or len(names) > 1:
-                # elsewhere, or being written: one copy, in which every run is once
+                # if it is elsewhere, or being written: one copy, with every run once
                 files = [Path(folder) / "runs.parquet"]
                 files[0].write_bytes(duck.parquet(self.runs.read()))
             else:
@@ -180,9 +186,9 @@ def read_definition(there: Folder) -> Definition:
 
 
 def define(there: Folder, definition: Definition, *, force: bool) -> Study:
-    """The study of that definition at a place: a new one, or the one that is there continued.
+    """The study of that definition at a place: a new one, or a continued one.
 
-    Raises OutputError where another study is there, unless it is to be replaced.
+    Raises OutputError if another study is there, unless it may be replaced.
     """
     if DEFINITION in there.names():
         if force:
@@ -200,7 +206,7 @@ def define(there: Folder, definition: Definition, *, force: bool) -> Study:
             definition = known.with_values_of(definition)
     elif set(there.names()) - {*BESIDE}:
         raise OutputError(
-            "holds files that are no study",
+            "holds files that are not a study",
             file=there.name,
             remedy="give an --out of its own",
         )
@@ -211,7 +217,7 @@ def define(there: Folder, definition: Definition, *, force: bool) -> Study:
 
 
 def _in_order(labels: dict[Any, str]) -> dict[Any, str]:
-    """Values that were added between others go to their place, where values have an order."""
+    """Puts added values between the others, if values have an order."""
     values = list(labels)
     if all(isinstance(value, str) for value in values):
         found = in_base_units(values)

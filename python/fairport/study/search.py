@@ -1,20 +1,22 @@
-"""`tune` and `hunt`: settings that serve best, and scenarios that treat a flow worst.
+"""`tune` and `hunt`: find the best settings, and the scenarios that treat a flow worst.
 
-Optuna suggests points (the tree-structured Parzen estimator) and keeps what it was given in SQLite,
-in the folder of the study. A point's runs are rows of the study like those of a sweep, so a search
-that was interrupted goes on, and its points can be queried and drawn.
+Optuna suggests points (with the tree-structured Parzen estimator) and keeps its trials in SQLite,
+in the folder of the study. A point's runs are rows of the study, like those of a sweep. So an
+interrupted search continues, and its points can be queried and drawn.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fairport import backends
-from fairport.errors import InputError
+from fairport.errors import InputError, OutputError
+from fairport.files.partial import alone_in
 from fairport.files.place import place
 from fairport.run_numbers import NUMBERS
 from fairport.scenario.axes import Combination
@@ -47,12 +49,12 @@ class Found:
     numbers: Mapping[str, float | None]
     """Medians over the seeds."""
     gain: float
-    """Over the scenario without the search's values; 1 is as good."""
+    """Gain over the scenario without the search's values; 1: no gain."""
 
 
 @dataclass(frozen=True)
 class Searched:
-    """A search that was made."""
+    """The result of a search."""
 
     study: Study
     goal: Goal
@@ -62,10 +64,10 @@ class Searched:
     found: Sequence[Found]
     """Best first: for `hunt`, worst."""
     trials: int
-    """How many points were tried, those without a result included."""
+    """Number of points tried, including those without a result."""
 
     def document(self) -> dict[str, Any]:
-        """For programs: what `--json` prints."""
+        """The search for programs, as `--json` prints it."""
         return {
             "study": self.study.definition.name,
             "place": self.study.place.name,
@@ -94,34 +96,37 @@ def search(
 ) -> Searched:
     """Tries points until the study in `folder` has `trials` of them.
 
-    Raises InputError for bad input, before the first run.
+    Raises InputError for bad input, before the first run, and OutputError where another process
+    searches in that folder.
     """
     base, space = file.base(), file.searched()
     weights = file.objective or _DEFAULTS[goal]
     runs = Runs(base, space.corners(), backends.DEFAULT, file.file, "space")
     runs.check()
     jobs = runs.jobs(jobs)
-    study = define(place(folder), _definition(file, {}), force=force)
-    database = Path(folder) / DATABASE
-    if force:
-        database.unlink(missing_ok=True)
-    making = Making(study, runs, store or Store(), list(NUMBERS), jobs, listeners or Listeners())
-    trier = _Trier(file, making, runs, executor or Local(jobs), weights)
-    with making:
-        before = trier.medians([runs.add(StudyPoint(Combination({})))])[0]
-        asked = _asked(database, goal, weights)
-        # so many at a time keep all processors busy
-        at_a_time = max(2, -(-2 * jobs // file.seeds))
-        while (left := trials - len(asked.get_trials(deepcopy=False))) > 0:
-            batch = [asked.ask() for _ in range(min(left, at_a_time))]
-            points = [space.point(trial) for trial in batch]
-            numbers = trier.medians([runs.add(point) for point in points])
-            for trial, point, one in zip(batch, points, numbers, strict=True):
-                trial.set_user_attr("values", point.values)
-                trial.set_user_attr("numbers", one)
-                value = gain(one, before, weights, for_lone_flow=goal == "hunt")
-                failed = optuna_state("FAIL") if value is None else None
-                asked.tell(trial, value, state=failed)
+    with _alone(Path(folder)):
+        study = define(place(folder), _definition(file, {}), force=force)
+        database = Path(folder) / DATABASE
+        if force:
+            database.unlink(missing_ok=True)
+        listeners = listeners or Listeners()
+        making = Making(study, runs, store or Store(), list(NUMBERS), jobs, listeners)
+        trier = _Trier(file, making, runs, executor or Local(jobs), weights)
+        with making:
+            before = trier.medians([runs.add(StudyPoint(Combination({})))])[0]
+            asked = _asked(database, goal, weights)
+            # this many at a time keep all processors busy
+            at_a_time = max(2, -(-2 * jobs // file.seeds))
+            while (left := trials - len(asked.get_trials(deepcopy=False))) > 0:
+                batch = [asked.ask() for _ in range(min(left, at_a_time))]
+                points = [space.point(trial) for trial in batch]
+                numbers = trier.medians([runs.add(point) for point in points])
+                for trial, point, one in zip(batch, points, numbers, strict=True):
+                    trial.set_user_attr("values", point.values)
+                    trial.set_user_attr("numbers", one)
+                    value = gain(one, before, weights, for_lone_flow=goal == "hunt")
+                    failed = optuna_state("FAIL") if value is None else None
+                    asked.tell(trial, value, state=failed)
     done = asked.get_trials(deepcopy=False)
     found = [
         Found(one.user_attrs["values"], one.user_attrs["numbers"], one.value)
@@ -132,6 +137,21 @@ def search(
     study = define(place(folder), _definition(file, values), force=False)
     found.sort(key=lambda one: one.gain, reverse=goal == "tune")
     return Searched(study, goal, weights, before, found, len(done))
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keeps other searches out: each would take the points under way for interrupted ones."""
+    with suppress(OSError):  # `define` says what is wrong with the folder
+        folder.mkdir(parents=True, exist_ok=True)
+    with alone_in(folder) as is_alone:
+        if not is_alone:
+            raise OutputError(
+                "another search is under way there",
+                file=str(folder),
+                remedy="wait until it has ended, or give another --out",
+            )
+        yield
 
 
 @dataclass(frozen=True)
@@ -145,7 +165,7 @@ class _Trier:
     weights: Mapping[str, float]
 
     def medians(self, points: Sequence[int]) -> list[dict[str, float | None]]:
-        """The numbers of points, by their numbers; made where the study does not have them."""
+        """The results of points, by the points' numbers; missing runs are made."""
         seeds = range(1, self.file.seeds + 1)
         wanted = [(point, seed) for point in points for seed in seeds]
         self.making.run_at_once(wanted, self.executor)
@@ -162,9 +182,9 @@ def optuna_state(name: str) -> Any:
 
 
 def _asked(database: Path, goal: Goal, weights: Mapping[str, float]) -> optuna.Study:
-    """Optuna's study; what was under way when it was interrupted is asked for again.
+    """Optuna's study; trials that were under way when it was interrupted are suggested again.
 
-    Raises InputError where its trials are of another objective.
+    Raises InputError if its trials have another objective.
     """
     import optuna
 

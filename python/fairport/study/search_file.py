@@ -1,4 +1,4 @@
-"""Search files: a scenario, a fix, what is searched, and what counts, in TOML.
+"""Search files in TOML: a scenario, a fix, a search space, and an objective.
 
     scenario = "outcast"
     fix = "red"
@@ -13,8 +13,8 @@
     "queue.min" = { from = "1500B", to = "8KiB" }
     "tcp.congestion_control" = ["bic", "cubic"]
 
-The objective weighs numbers. Each counts as its gain over the scenario without the search's values,
-so weights need no units.
+The objective weights numbers. Each number counts as its gain over the scenario without the search's
+values, so weights need no units.
 """
 
 from __future__ import annotations
@@ -54,20 +54,20 @@ class SearchFile(Section):
     scenario: str
     """Name of a built-in scenario, or the path of a file, from the folder of the search file."""
     name: str = Field(default="search", pattern=_NAME, max_length=100)
-    """Of the study; results go to `results/NAME`. Default: the file's name."""
+    """Name of the study; results go to `results/NAME`. Default: the file's name."""
     description: str = ""
-    """What it is for."""
+    """The purpose of the search."""
     fix: str = ""
     """A fix that is applied first."""
     seeds: int = Field(default=5, ge=1)
     """Seeds per trial, from 1 on."""
     settings: dict[str, Any] = Field(default={}, alias="set")
-    """What is set at every point: values by dotted paths."""
+    """Settings at every point: values by dotted paths."""
     objective: dict[str, float] = Field(default={})
     """Weights by the names of numbers. Default: for `tune` the Jain index, for `hunt` the
     throughput ratio."""
     space: dict[str, Dimension] = Field(min_length=1)
-    """What is searched: bounds or values by dotted paths."""
+    """The search space: bounds or values by dotted paths."""
 
     _file: str = PrivateAttr(default="")
 
@@ -83,11 +83,11 @@ class SearchFile(Section):
 
     @property
     def file(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return self._file or "search"
 
     def base(self) -> Scenario:
-        """The scenario with the fix and what is set. Raises ScenarioError, FixError."""
+        """The scenario with the fix and the settings. Raises ScenarioError, FixError."""
         is_beside = self.scenario.endswith(".toml") and self._file
         source = Path(self._file).parent / self.scenario if is_beside else self.scenario
         scenario = load_scenario(source).patch(self.settings)
@@ -101,7 +101,7 @@ class SearchFile(Section):
 
 
 def medians(rows: Sequence[Mapping[str, Any]], numbers: Sequence[str]) -> dict[str, float | None]:
-    """Of each number, over the runs that have it."""
+    """The median of each number, over the runs that have it."""
     found: dict[str, float | None] = {}
     for name in numbers:
         values = [float(row[name]) for row in rows if row.get(name) is not None]
@@ -118,8 +118,8 @@ def gain(
 ) -> float | None:
     """The weighted geometric mean of the numbers' gains; above 1 is better than before.
 
-    A throughput ratio is better nearer to 1; `for_lone_flow`: the greater, the better. None where a
-    number is missing: no run of the trial had it.
+    A throughput ratio is better nearer to 1; with `for_lone_flow`, greater is better. None if a
+    number is missing because no run of the trial had it.
     """
     logs = []
     for name, weight in weights.items():

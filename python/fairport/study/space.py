@@ -29,7 +29,7 @@ class Bounds(Section):
     last: int | float | str = Field(alias="to")
     """The greatest."""
     scale: Literal["linear", "log"] = "linear"
-    """Whether equal differences or equal ratios are as likely."""
+    """Whether equal differences or equal ratios are equally likely."""
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -41,7 +41,7 @@ class Bounds(Section):
         return self
 
     def range(self) -> tuple[float, float, Callable[[float], Any]]:
-        """The ends as numbers, and what makes a value of a number."""
+        """The ends as numbers, and a function that makes a value of a number."""
         if isinstance(self.first, str) and isinstance(self.last, str):
             kind = kind_of([self.first, self.last])
             if kind is None:
@@ -51,7 +51,7 @@ class Bounds(Section):
                     show_value=False,
                 )
             low, high = int(kind(self.first)), int(kind(self.last))
-            # three digits, as people write them
+            # three digits, as people would write
             return (
                 low,
                 high,
@@ -70,12 +70,12 @@ Dimension = Bounds | Annotated[list[Any], Field(min_length=2)]
 
 @dataclass(frozen=True)
 class Space:
-    """Fields by dotted paths, with what they may be."""
+    """Fields by dotted paths, with their possible values."""
 
     dimensions: Mapping[str, Dimension]
 
     def point(self, trial: optuna.trial.Trial) -> StudyPoint:
-        """What the trial suggests."""
+        """The values that the trial suggests."""
         return self.at({path: self._suggested(trial, path) for path in self.dimensions})
 
     def at(self, values: Mapping[str, Any]) -> StudyPoint:
@@ -90,7 +90,7 @@ class Space:
         )
 
     def corners(self) -> list[StudyPoint]:
-        """The point with every least value and that with every greatest, to be checked."""
+        """The points with all least and with all greatest values, to be checked."""
         return [
             self.at({path: _end(of, is_last) for path, of in self.dimensions.items()})
             for is_last in (False, True)

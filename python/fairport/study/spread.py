@@ -1,15 +1,15 @@
-"""A number over the seeds: its median and quartiles, and what they say of an order of variants.
+"""A number over the seeds: its median and quartiles, and what they say about an order of variants.
 
-With fewer than four seeds there are no quartiles; the least and the greatest take their place.
+With fewer than four seeds there are no quartiles; the least and the greatest values replace them.
 
 Every variant of an experiment runs with the same seeds, and a seed draws the same starts, delays
-and clocks in each. So variants are compared seed by seed, and the difference decides.
-An order holds by the middle half of these differences, which says the same as a sign test of three
-seeds in four, asks for no distribution (ratios of a starved flow have none with a variance), and
-is what the page shows anyway:
+and clocks in each. So variants are compared seed by seed, and the difference decides. Whether an
+order holds depends on the middle half of these differences. This is equivalent to a sign test of
+three seeds in four, assumes no distribution (ratios of a starved flow have none with a variance),
+and is what the page shows anyway:
 
-- the last variant is beyond the first in the whole middle half, so in three seeds of four, and its
-  median is beyond that of the first;
+- the last variant is beyond the first in the whole middle half, which means in three seeds of four,
+  and its median is beyond that of the first;
 - no step from one variant to the next goes back in the whole middle half.
 
 Between two variants that do not differ, an order would hold by chance once in 18 times with ten
@@ -27,25 +27,25 @@ import numpy as np
 from fairport.repeats import FEWEST_FOR_QUARTILES
 
 Values = Sequence[float | None]
-"""One per seed, in their order; None where a run has none."""
+"""One number per seed, in the order of seeds; None for a run without it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A number over the seeds: median and quartiles; None where no run had it.
+    """A number over the seeds: median and quartiles; None if no run had it.
 
-    Of fewer than four values, `q1` and `q3` are the least and the greatest.
+    With fewer than four values, `q1` and `q3` are the least and the greatest value.
     """
 
     median: float | None
     q1: float | None
     q3: float | None
     count: int = field(default=0, compare=False)
-    """How many runs had it."""
+    """Number of runs that had it."""
 
     @staticmethod
     def of(values: Values) -> Spread:
-        """Of one value per run."""
+        """The spread of one value per run."""
         known = [value for value in values if value is not None]
         if not known:
             return Spread(None, None, None)
@@ -71,18 +71,18 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """How a metric goes from variant to variant: differences, seed by seed."""
+    """How a metric changes from variant to variant: differences, seed by seed."""
 
     steps: list[Spread]
-    """From each variant to the next."""
+    """Differences from each variant to the next."""
     whole: Spread
-    """From the first variant to the last."""
+    """Differences from the first variant to the last."""
     medians_apart: float
-    """From the median of the first variant to that of the last; 0 where one has none."""
+    """Difference of the medians of the first and the last variant; 0 if one has none."""
 
     @staticmethod
     def of(variants: Sequence[Values]) -> Order:
-        """Of each variant's values."""
+        """The steps between the variants' values."""
         steps = [_difference(one, following) for one, following in pairwise(variants)]
         first, last = (Spread.of(variants[at]).median for at in (0, -1))
         apart = 0.0 if first is None or last is None else last - first

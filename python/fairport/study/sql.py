@@ -1,8 +1,8 @@
 """SQL over runs and points, with DuckDB.
 
-An axis of texts sorts in its own order: `4KiB` before `16KiB`. One of quantities has a column of
-numbers beside it, named by its unit, since a comparison with a text compares letters:
-`"queue.limit_bytes" > 8000`.
+An axis of texts sorts in its own order: `4KiB` before `16KiB`. An axis of quantities also has a
+column of numbers, named by its unit, because comparing texts compares letters: `"queue.limit_bytes"
+> 8000`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Orders = Mapping[str, Sequence[str]]
 def query(
     files: Sequence[Path], columns: Sequence[str], orders: Orders, sql: str, file: str
 ) -> pl.DataFrame:
-    """What the query finds in the view `runs` over Parquet files. Raises InputError."""
+    """The result of a query on the view `runs` over Parquet files. Raises InputError."""
     with _connection() as connection:
         source = _source(connection, files, file)
-        # what a process that was killed left may be there twice
+        # after a process was killed, a run may be there twice
         distinct = "" if len(files) == 1 else 'distinct on ("run_id")'
         shown = [column for column in columns if column in source.columns]
         ordered = {
@@ -126,7 +126,7 @@ _NESTED = ("list", "array", "struct", "map")
 
 
 def _in_known_types(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
-    """Its rows in numbers, texts, and lists and structures of them; all else is a text."""
+    """Its rows as numbers, texts, lists and structures; every other type becomes text."""
     names = relation.columns
     others = [not _is_known(kind) for kind in relation.types]
     if any(others):
@@ -141,7 +141,7 @@ def _in_known_types(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
 def _is_known(kind: Any) -> bool:
     if kind.id not in _NESTED:
         return kind.id in _KNOWN
-    # of an array its size is listed with what it holds
+    # an array's type lists its size with the type of its elements
     return all(_is_known(inner) for name, inner in kind.children if name != "size")
 
 
@@ -157,7 +157,7 @@ def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def _column(connection: duckdb.DuckDBPyConnection, name: str, orders: Orders) -> str:
-    """The column, of a type with the axis's order where it is one of text, and its numbers."""
+    """The column, with the axis's order if it has texts, and its column of numbers."""
     quoted = _quoted(name)
     if name not in orders:
         return quoted

@@ -1,15 +1,13 @@
-"""The store: what was run, on disk, so that it is not run again. There is one, for all commands.
+"""The store: finished runs on disk, so that they are not made again. All commands share one.
 
-A run is found by what decides it: the version of the model, the run's key (the backend and the job
-that it is given, so neither the name of a scenario nor the way in which its units are written), and
-the seed. Below the folder of the version are
+The key of a run is what decides it: the version of the model, the run's own key (the backend and
+its job, so neither the name of a scenario nor the way in which its units are written), and the
+seed. Below the folder of the version are
 
 - `runs/*.parquet`: the numbers of every run, a row each (`fairport.study.dataset`);
 - `KEY/SEED.record`: the tables of those runs that were compared or reproduced. A damaged record
-  counts as none.
-
-The store's folder has a mark, and only files with names as above are counted and removed: the
-variable FAIRPORT_STORE may name a folder with other things in it.
+  counts as missing. The store's folder has a mark, and only files with names as above are counted
+  and removed, because the variable FAIRPORT_STORE may name a folder that also has other files.
 """
 
 from __future__ import annotations
@@ -39,10 +37,10 @@ KEY = ("key", "seed")
 
 _MARK = "fairport-store"
 _MARK_TEXT = "Fairport keeps records of runs here. `fairport store --clear` removes them.\n"
-# a later format says its number in a second line of the mark
+# a later format has its number in a second line of the mark
 _LATER = re.compile(re.escape(_MARK_TEXT) + r"format (\d+)\n")
 _RUNS = "runs"
-# a study has its own rows every second; what is lost here is in it, or is run again
+# a study writes its own rows every second; rows lost here are there, or are made again
 _FLUSH_S = 5.0
 _VERSION = re.compile(r"\d+\.\d+\.\d+\S*-[0-9a-f]{12}")
 _OWN_FILE = re.compile(
@@ -55,10 +53,10 @@ class StoreWarning(UserWarning):
 
 
 class Store:
-    """Records below one folder, which is made when the first of them is written."""
+    """Records below one folder, which is made when the first record is written."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """A store in `folder`; None: where FAIRPORT_STORE says, or in the user's cache folder."""
+        """A store in `folder`; None: FAIRPORT_STORE, or a folder in the user's cache."""
         self.folder = folder or default_folder()
         self._writable = True
         self._has_mark = False
@@ -72,13 +70,13 @@ class Store:
         self._runs = Dataset(place(self.folder / model_version()), _RUNS, KEY, TYPES, _FLUSH_S)
 
     def has(self, key: str, seed: int) -> bool:
-        """Whether there is a record, sound or not, of this run (`Prepared.key`) and seed."""
+        """Whether there is a record of this run (`Prepared.key`) and seed, even a damaged one."""
         return self._path(key, seed).exists()
 
     def get(self, key: str, seed: int) -> Record | None:
-        """The record of this run and seed, when there is a sound one.
+        """The record of this run and seed; None if there is no undamaged one.
 
-        Warns (StoreWarning) of a damaged one.
+        Warns (StoreWarning) about a damaged one.
         """
         path = self._path(key, seed)
         try:
@@ -94,14 +92,14 @@ class Store:
             return None
 
     def put(self, key: str, seed: int, written: Record) -> None:
-        """Writes a record. Warns once (StoreWarning) when the folder takes none."""
+        """Writes a record. Warns once (StoreWarning) if the folder cannot be written."""
         content = written.to_bytes()
         self._try_to(lambda: self._write(self._path(key, seed), content))
 
     def numbers(self) -> pl.DataFrame:
-        """The numbers of all runs of this version: a row each, with `key` and `seed`.
+        """The numbers of all runs of this version: one row per run, with `key` and `seed`.
 
-        Warns (StoreWarning) of a damaged file, and has no row then.
+        Warns (StoreWarning) about a damaged file, and then has no rows.
         """
         try:
             return self._runs.read()
@@ -110,21 +108,21 @@ class Store:
             return pl.DataFrame()
 
     def add_numbers(self, row: Mapping[str, Any]) -> None:
-        """Takes a run's row; it is on disk within seconds, or after `flush`. Warns as `put`."""
+        """Adds a run's row; it is on disk within seconds, or after `flush`. Warns like `put`."""
         self._try_to(lambda: self._runs.add(row))
 
     def flush(self) -> None:
-        """Writes the rows that are not yet written, and makes few files of many."""
+        """Writes the rows that are not yet written, and joins files."""
         self._try_to(self._runs.flush)
         self._try_to(self._runs.compact)
 
     def size(self) -> tuple[int, int]:
-        """How many records there are, of every version, and the bytes of all that is kept."""
+        """The number of records of every version, and the bytes of everything that is kept."""
         sizes = {path: path.stat().st_size for path in self._own_files()}
         return sum(path.suffix == ".record" for path in sizes), sum(sizes.values())
 
     def clear(self) -> None:
-        """Removes every record, of every version, and no other file.
+        """Removes all records of all versions, and no other file.
 
         Raises InputError for a folder that is not empty and has no mark of a store.
         """
@@ -141,7 +139,7 @@ class Store:
         for path in list(self._own_files()):
             path.unlink(missing_ok=True)
             for folder in (path.parent, path.parent.parent):
-                with suppress(OSError):  # others' files are in it
+                with suppress(OSError):  # it contains other files
                     folder.rmdir()
 
     def note(self, name: str, content: bytes) -> None:
@@ -152,11 +150,11 @@ class Store:
         self._write(self.note_path(name), content)
 
     def note_path(self, name: str) -> Path:
-        """Where `note` writes."""
+        """The path of a note that `note` writes."""
         return self.folder / model_version() / "reproduced" / f"{name}.json"
 
     def _try_to(self, write: Callable[[], None]) -> None:
-        """Writes; a folder that takes nothing costs one warning and no result."""
+        """Writes; if the folder cannot be written, there is one warning, and no result is lost."""
         if not self._writable:
             return
         try:
@@ -177,7 +175,7 @@ class Store:
         replace_file(path, content)
 
     def _set_mark(self) -> None:
-        # asked once: a study adds a row every few milliseconds
+        # checked once, because a study adds a row every few milliseconds
         if not self._has_mark and not self._is_marked():
             replace_file(self.folder / _MARK, _MARK_TEXT.encode())
         self._has_mark = True
@@ -191,7 +189,7 @@ class Store:
         return ""
 
     def _own_files(self) -> Iterator[Path]:
-        """Records and notes of every version, and what killed writers left of them."""
+        """Records and notes of every version, and the remains of killed writers."""
         if not self._is_marked():
             return
         for path in self.folder.glob("*/*/*"):
@@ -207,7 +205,7 @@ class Store:
 
 
 def default_folder() -> Path:
-    """Where FAIRPORT_STORE says, or `fairport/runs` in the user's cache folder."""
+    """The folder in FAIRPORT_STORE, or `fairport/runs` in the user's cache folder."""
     named = os.environ.get(FOLDER_VARIABLE)
     if named:
         return Path(named)

@@ -1,7 +1,7 @@
 """`sweep`: every point of a family of scenarios with several seeds, as a study.
 
-A run is made once: what the study has, or the store of this machine, is not run again, so the same
-call continues what was interrupted and a larger one adds to it.
+A run is made only once: runs in the study or in this machine's store are not made again. So the
+same call continues an interrupted sweep, and a larger one adds to it.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def sweep(
 
     An axis is a dotted path with its values: `{"queue.limit": ["8KiB", "16KiB"]}`, or a table as in
     a sweep file. `where` is a condition in SQL on the axes. `keep` names the numbers to keep (None:
-    all, `fairport.run_numbers.NUMBERS`). The study goes to `folder`, a path or a URL
-    (None: `results/NAME`); what is there of the same study is continued.
+    all, `fairport.run_numbers.NUMBERS`). The study goes to `folder`, a path or a URL (None:
+    `results/NAME`); the same study there is continued.
 
     Raises InputError for bad input, before the first run.
     """
@@ -93,7 +93,7 @@ def run(
     executor: Executor | None = None,
     listeners: Listeners | None = None,
 ) -> Study:
-    """The same for a sweep file whose scenario is `base`."""
+    """Runs a sweep file whose scenario is `base`."""
     every = points(file.axes, file.zip, file.where, file.file)
     keep = _kept(file, until_precise)
     runs = Runs(base, every, backend, file.file, "axes")
@@ -118,7 +118,15 @@ def run(
         wanted = [(number, seed) for number in range(len(every)) for seed in file.seed_numbers]
         making.run(wanted, executor)
         while until_precise is not None:
-            more = more_seeds(making.so_far(), list(file.axes), until_precise)
+            so_far = making.so_far()
+            if not so_far[until_precise.metric].count():
+                raise InputError(
+                    "is a number that no run has",
+                    file="--until-precise",
+                    value=until_precise.metric,
+                    remedy="put another one first in `keep`; the runs are kept",
+                )
+            more = more_seeds(so_far, list(file.axes), until_precise)
             wanted = runs.at_points(more)
             if not wanted:
                 break
@@ -127,7 +135,7 @@ def run(
 
 
 def check_size(file: SweepFile, *, allowed: bool) -> None:
-    """Raises InputError for more than a million points, unless that is allowed."""
+    """Raises InputError for more than a million points, unless they are allowed."""
     found = count(file.axes, file.zip, file.file)
     if found > MANY_POINTS and not allowed:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Sweep files: a scenario, axes, seeds, and what to keep, in TOML.
+"""Sweep files in TOML: a scenario, axes, seeds, and the numbers to keep.
 
     scenario = "two-switch"
     seeds = 20
@@ -15,7 +15,7 @@
     stack = [{ name = "cubic", patch = { "tcp.congestion_control" = "cubic" } }]
     fix = ["none", "red", "dctcp"]
 
-An axis is a field's dotted path, a name of the author's own whose points have patches, or `fix`.
+An axis is a field's dotted path, the author's own name with points that have patches, or `fix`.
 """
 
 from __future__ import annotations
@@ -51,23 +51,23 @@ class SweepFile(Section):
     scenario: str
     """Name of a built-in scenario, or the path of a file, from the folder of the sweep file."""
     name: str = Field(default="sweep", pattern=_NAME, max_length=100)
-    """Of the study; results go to `results/NAME`. Default: the file's name."""
+    """Name of the study; results go to `results/NAME`. Default: the file's name."""
     description: str = ""
-    """What it is for."""
+    """The purpose of the sweep."""
     seeds: int | list[int] = 20
-    """How many seeds per point, from 1 on, or which ones."""
+    """Number of seeds per point, from 1 on, or a list of seeds."""
     keep: list[str] | None = None
     """The numbers to keep of each run; default: all."""
     settings: dict[str, Any] = Field(default={}, alias="set")
-    """What is set at every point: values by dotted paths."""
+    """Settings at every point: values by dotted paths."""
     axes: dict[str, Points] = Field(default={}, validate_default=True)
-    """What is varied: values by dotted paths, or points with patches under a name."""
+    """The axes: values by dotted paths, or points with patches under a name."""
     titles: dict[str, str] = Field(default={})
-    """What figures call an axis, where it is not its name."""
+    """Names of axes in figures, if they differ."""
     zip: list[list[str]] = Field(default=[])
     """Axes that go together, value by value."""
     quick: dict[str, Any] = Field(default={})
-    """What takes the place of the fields above for a quick look (`--quick`)."""
+    """Fields that replace those above for a quick look (`--quick`)."""
     where: str = ""
     """A condition in SQL on the axes; points for which it does not hold are left out."""
 
@@ -108,7 +108,7 @@ class SweepFile(Section):
 
     @property
     def file(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return self._file or "sweep"
 
     @property
@@ -117,7 +117,7 @@ class SweepFile(Section):
         return range(1, self.seeds + 1) if isinstance(self.seeds, int) else self.seeds
 
     def base(self) -> Scenario:
-        """The scenario with what is set at every point. Raises ScenarioError."""
+        """The scenario with the settings of every point. Raises ScenarioError."""
         is_beside = self.scenario.endswith(".toml") and self._file
         source = Path(self._file).parent / self.scenario if is_beside else self.scenario
         return load_scenario(source).patch(self.settings)
@@ -160,7 +160,7 @@ def load(source: str | Path, *, quick: bool = False) -> SweepFile:
 
 
 def _quick(file: SweepFile, is_asked_for: bool) -> SweepFile:
-    """The same with what `quick` replaces, as a study of its own."""
+    """The sweep with the fields that `quick` replaces, as a separate study."""
     if not is_asked_for:
         return file
     if not file.quick:
@@ -191,5 +191,5 @@ def _load(path: Path) -> SweepFile:
 
 
 def _plain(value: Any) -> Any:
-    """A value as TOML knows it: numpy's numbers become Python's."""
+    """A value that TOML can hold: numpy's numbers become Python's."""
     return value.item() if hasattr(value, "item") else value

@@ -1,7 +1,7 @@
 """The result of the last run of an experiment, kept with the records so that listing is fast.
 
-How many of its claims are in each state, as a note of the store. It counts only as long as the
-experiment, its claims and its platform are the same.
+The result is the number of claims in each state, as a note of the store. It is valid only as long
+as the experiment, its claims and its platform are the same.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fairport.scenario import load as load_scenario
@@ -16,20 +17,17 @@ from fairport.study.store import Store
 
 if TYPE_CHECKING:
     from fairport.papers.catalogue import Entry
-    from fairport.study.reproduce import Reproduced
 
 
-def keep(done: Reproduced, store: Store) -> None:
-    """Writes down how many claims are in each state; a store that takes nothing is no error."""
-    from fairport.study.reproduce import totals
-
-    found = {"of": _digest(done.entry), "quick": done.quick, "totals": totals([done])}
+def keep(entry: Entry, totals: Mapping[Any, int], store: Store, *, quick: bool) -> None:
+    """Writes the number of claims in each state; a store that cannot be written is no error."""
+    found = {"of": _digest(entry), "quick": quick, "totals": totals}
     with contextlib.suppress(OSError):
-        store.note(_name(done.entry), json.dumps(found).encode())
+        store.note(_name(entry), json.dumps(found).encode())
 
 
 def last(entry: Entry, store: Store) -> dict[str, Any] | None:
-    """The `totals` of the last run, and whether it was `quick`; None when there is none."""
+    """The `totals` of the last run, and whether it was `quick`; None if there is none."""
     try:
         text = store.note_path(_name(entry)).read_text(encoding="utf-8")
         found: dict[str, Any] = json.loads(text)
@@ -43,7 +41,7 @@ def _name(entry: Entry) -> str:
 
 
 def _digest(entry: Entry) -> str:
-    """Of everything that decides the claims' states, but for the engine."""
+    """Hash of everything that decides the claims' states, except the engine."""
     parts = [entry.experiment, *entry.claims]
     document = [part.model_dump() for part in parts]
     if entry.platform:

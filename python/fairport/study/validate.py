@@ -1,9 +1,9 @@
 """`validate`: one scenario over real Linux and in the simulation, with the same seeds.
 
-The simulation gets what the machine does that no scenario says: the times that its hosts took
-in these very runs, the switch's lag included, the ticks of its kernel's clock, and adapters that
-take every frame at once. Nothing else is fitted. Linux runs for which the machine was too slow are
-made again, and never count.
+The simulation gets the properties of the machine that no scenario can state: the times that its
+hosts took in these very runs, including the switch's lag, the ticks of its kernel's clock, and
+adapters that take every frame at once. Nothing else is fitted. Linux runs for which the machine was
+too slow are repeated, and never count.
 """
 
 from __future__ import annotations
@@ -41,12 +41,13 @@ MEASURES = (
     "drop_runs_ge2",
     "queue_mean_bytes",
 )
-"""What is set side by side, of `study.measures`."""
-# the two sides agree if the lone flow's ratio is within one of these, and the peers within the last
+"""The numbers of `study.measures` that are compared."""
+# the two sides agree if the lone flow's ratio is within one of the first two, the peers within the
+# last
 _RATIO_FACTOR, _RATIO_APART, _PEERS_SHARE = 2.0, 0.05, 0.15
 
 
-# of a minimum RTO, whatever the route asks for (measured at HZ = 250: 8 ms)
+# ticks of a minimum RTO, whatever the route has (measured at HZ = 250: 8 ms)
 _FEWEST_TICKS = 2
 
 
@@ -56,21 +57,21 @@ class Validation:
 
     scenario: Scenario
     simulated: Scenario
-    """What the simulation ran: with the machine's host times, ticks and adapters."""
+    """The scenario of the simulation, with the machine's host times, ticks and adapters."""
     profile: HostProfile
-    """The times of hosts in the Linux runs, from when a packet was due to the answer."""
+    """The times of hosts in the Linux runs, from the time when a packet was due to the answer."""
     seeds: Sequence[int]
     invalid: Sequence[Mapping[str, Any]]
     """Linux runs that do not count: `seed`, `faults`."""
     groups: Groups
     runs: pl.DataFrame
-    """One row per valid run: `side`, `seed`, and what `study.measures` measures."""
+    """One row per valid run: `side`, `seed`, and the numbers of `study.measures`."""
     drop_runs: pl.DataFrame
-    """How many drop runs by flow of each length: `side`, `seed`, `group`, `length`, `runs`."""
+    """Number of drop runs by flow of each length: `side`, `seed`, `group`, `length`, `runs`."""
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """One row per side: of each measure its median and quartiles over the runs."""
+        """One row per side, with each measure's median and quartiles over the runs."""
         return (
             self.runs.group_by("side")
             .agg(
@@ -96,7 +97,7 @@ class Validation:
     def agree(self) -> bool:
         """Whether the medians are near each other.
 
-        The lone flow's ratio within a factor of 2 or 0.05, and the peers' mean within 15 %.
+        The lone flow's ratio must be within a factor of 2 or 0.05, and the peers' mean within 15 %.
         """
         ours, theirs = self.side(SIMULATION), self.side(LINUX)
         ratio, peers = "throughput_ratio_median", "peers_goodput_bps_mean_median"
@@ -104,7 +105,7 @@ class Validation:
 
     @property
     def conclusion(self) -> str:
-        """In one sentence."""
+        """The result in one sentence."""
         ours, theirs = self.side(SIMULATION), self.side(LINUX)
         peers = [1e-6 * one["peers_goodput_bps_mean_median"] for one in (ours, theirs)]
         ratios = [one["throughput_ratio_median"] for one in (ours, theirs)]
@@ -122,7 +123,7 @@ class Validation:
         )
 
     def document(self) -> dict[str, Any]:
-        """For programs: what `--json` prints."""
+        """The validation for programs, as `--json` prints it."""
         sides = {name: _document(self.side(name)) for name in SIDES}
         return (
             {"scenario": self.scenario.name, "repeat": len(self.seeds), "seeds": list(self.seeds)}
@@ -145,8 +146,8 @@ def validate(
 ) -> Validation:
     """Runs a scenario on Linux and in the simulation, with `repeat` seeds from `seed` on.
 
-    A Linux run that is not valid is made again, up to `repeat` times over all seeds. `progress` is
-    called with the runs that are done on both sides. Raises ScenarioError for a scenario that one
+    A Linux run that is not valid is repeated, up to `repeat` times over all seeds. `progress` is
+    called with the number of runs done on both sides. Raises ScenarioError for a scenario that one
     side cannot run, and BackendError without the privileges, or if no Linux run was valid.
     """
     if sys.platform != "linux":
@@ -196,7 +197,7 @@ def validate(
 
 
 class _SoFar:
-    """How many runs are done on both sides; a run that is made again begins anew."""
+    """Number of runs done on both sides; a repeated run counts from its start again."""
 
     def __init__(self, scenario: Scenario, seeds: int, progress: Progress | None) -> None:
         self._duration_s = scenario.duration.seconds
@@ -207,7 +208,7 @@ class _SoFar:
         self._lock = Lock()
 
     def on(self, side: str) -> RunProgress:
-        """What a side's backend reports to."""
+        """The callback for a side's backend."""
 
         def report(seed: int, simulated_s: float, packet_hops: int) -> None:
             self._report(side, seed, min(1.0, simulated_s / self._duration_s), packet_hops)
@@ -249,11 +250,11 @@ def agrees(
 
 
 class NoValidRunError(BackendError):
-    """The machine kept its times in no run."""
+    """Error if no run was valid."""
 
     def __init__(self, invalid: Sequence[Mapping[str, Any]]) -> None:
         super().__init__(
-            f"had no valid run of {len(invalid)}: {invalid[-1]['faults'][0]}",
+            f"had no valid run among {len(invalid)}: {invalid[-1]['faults'][0]}",
             file="validate",
             remedy="stop other programs, or give a lower link.rate; `fairport doctor` checks this"
             " machine",
@@ -279,7 +280,7 @@ def _add(
 def _profile(
     answers: pl.DataFrame, healths: Sequence[Mapping[str, float]], scenario: Scenario
 ) -> HostProfile:
-    """What the network saw of the hosts: from when a packet was due to the host's answer."""
+    """The hosts' times as the network saw them: from a packet's due time to the host's answer."""
     from fairport.backends.linux.host_times import profile
 
     with_lag = answers.with_columns(delay_s=pl.col("delay_s") + pl.col("late_s"))
@@ -297,7 +298,8 @@ def simulated(scenario: Scenario, profile: HostProfile) -> Scenario:
     }
     host |= scenario.host.beside_measured()
     # A veth pair hands each frame to the switch at once and frees it, so no socket ever has frames
-    # in its host: tcp_small_queue_check finds nothing, however long the modelled adapter's queue.
+    # in its host. tcp_small_queue_check finds none, however long the queue of the modelled adapter
+    # is.
     overrides: dict[str, Any] = {"host": host, "tcp.small_queue": False}
     if profile.machine.hz is not None:
         tick_ps = 10**12 // profile.machine.hz

@@ -1,9 +1,9 @@
 """A worker process: takes calls from its standard input, answers them on its standard output.
 
-A call and an answer are a length of 8 bytes and a pickle. A call is (function, arguments); what the
-function is given first is a callback for its progress. Answers are ("progress", values) as often as
-the parent can follow, then ("done", value) or ("failed", error). The process ends when its input
-does, so it does not outlive its parent.
+Calls and answers are a length of 8 bytes and a pickle. A call is (function, arguments); the
+function's first argument is a callback for its progress. Answers are ("progress", values) as often
+as the parent can follow, then ("done", value) or ("failed", error). The process ends when its input
+ends, so it does not outlive its parent.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from importlib import import_module
 from typing import Any, BinaryIO
 
 Report = Callable[[float, int], None]
-"""Called now and then with the simulated seconds and the packet-hops so far."""
+"""Called from time to time with the simulated seconds and the packet-hops so far."""
 
 _LENGTH = struct.Struct("<Q")
 _REPORT_EVERY_S = 0.1
-# as the command line: most objects of a worker stay
+# as on the command line, most objects of a worker stay in use
 _COLLECT_EVERY = 300_000
 
 
@@ -51,11 +51,11 @@ def receive(stream: BinaryIO) -> Any:
 def main(modules: Sequence[str]) -> None:
     """Imports the modules, then answers calls until there are no more."""
     gc.set_threshold(_COLLECT_EVERY)
-    # Ctrl-C is the parent's, which ends its workers
+    # the parent handles Ctrl-C, and ends its workers
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     calls = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
-    # what a library prints must not come between the frames
+    # output of a library must not come between the frames
     os.dup2(2, 1)
     for name in modules:
         with suppress(Exception):  # the call that needs it says why
@@ -90,7 +90,7 @@ def _answer(
 
 
 def _portable(error: BaseException) -> Exception:
-    """The error itself where it survives the way to another process, else its words."""
+    """The error itself if it can be sent to another process, otherwise its text."""
     try:
         back = pickle.loads(pickle.dumps(error))
     except Exception:

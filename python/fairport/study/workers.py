@@ -1,7 +1,7 @@
 """Worker processes that are started once and kept: a call runs in one of them.
 
-A run's tables and numbers are made by the interpreter, which runs one thread at a time; so runs
-that are to use all processors each need an interpreter. A worker is a program of its own
+The interpreter makes a run's tables and numbers, and it runs one thread at a time. So to use all
+processors, each run needs its own interpreter. A worker is a separate program
 (`fairport.study.worker`), not a fork and not an import of the caller's script, so a study may be
 started from a script's first line, from a notebook and from a thread.
 """
@@ -23,7 +23,7 @@ from fairport.study.worker import Report, receive, send
 
 Value = TypeVar("Value")
 
-# one run takes one processor; libraries would else start threads for each of them
+# a run takes one processor; otherwise libraries would start a thread for each processor
 _ONE_THREAD = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 
 
@@ -32,7 +32,7 @@ class WorkerDiedError(RuntimeError):
 
 
 class Workers:
-    """As many processes as calls are made at a time."""
+    """A pool of as many processes as there are calls at a time."""
 
     def __init__(self) -> None:
         self._idle: list[subprocess.Popen[bytes]] = []
@@ -47,10 +47,10 @@ class Workers:
     def call(
         self, function: Callable[..., Value], *arguments: Any, report: Report | None = None
     ) -> Value:
-        """What `function(report, *arguments)` returns or raises in a worker.
+        """Returns or raises what `function(report, *arguments)` does in a worker.
 
-        The function is found there by its name. `report` may raise: then the worker is ended.
-        Raises WorkerDiedError.
+        The worker finds the function by its name. If `report` raises, the worker is ended. Raises
+        WorkerDiedError.
         """
         process = self._taken()
         try:
@@ -99,7 +99,7 @@ class Workers:
 
 @cache
 def shared() -> Workers:
-    """The workers of this process; they are ended with it."""
+    """The workers of this process, which end with it."""
     workers = Workers()
     atexit.register(workers.close)
     return workers

@@ -1,4 +1,4 @@
-"""Distributions of flow sizes: those of the literature as files, and any file like them."""
+"""Distributions of flow sizes: those of the literature, and the user's own files."""
 
 from fairport.workloads.cdf import Cdf, read_cdf
 

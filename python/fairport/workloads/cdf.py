@@ -1,8 +1,8 @@
 """A distribution of sizes by its cumulative distribution function (CDF), from a file.
 
-A line is a size and the share of flows of at most that size, separated by blanks or a comma.
-Between two lines sizes are uniform (linear interpolation); the share of the first line has its
-size. `#` begins a comment. A line `unit 1460` says that sizes count packets of 1460 bytes.
+A line has a size and the share of flows of at most that size, separated by blanks or a comma.
+Between two lines sizes are uniform (linear interpolation); the share of the first line has exactly
+that size. `#` begins a comment. A line `unit 1460` says that sizes count packets of 1460 bytes.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Cdf:
     """Points of a CDF, and the bytes that a size counts."""
 
     points: tuple[tuple[int, int], ...]
-    """Size in units, and the share of it and less in parts of 10^9."""
+    """Sizes in units, and the share of flows up to each size in parts of 10^9."""
     unit_bytes: int
 
     @classmethod
     def uniform(cls, least_bytes: int, most_bytes: int) -> Cdf:
-        """Whole numbers of bytes between the two; or always the one, where they are alike."""
+        """A uniform distribution of whole bytes between the two, which may be equal."""
         if least_bytes == most_bytes:
             return cls(((most_bytes, _BILLION),), 1)
         return cls(((least_bytes, 0), (most_bytes, _BILLION)), 1)
@@ -60,7 +60,7 @@ def names() -> list[str]:
 
 
 def read_cdf(source: str) -> Cdf:
-    """The distribution of that name, or of a file; a name with a dot or a slash is a file's.
+    """The distribution of that name, or in a file; a name with a dot or a slash is a file's.
 
     Raises CdfError.
     """
@@ -86,7 +86,7 @@ def _read(path: Path) -> str:
 
 @cache
 def parse(text: str) -> Cdf:
-    """The distribution that a file holds. Raises CdfError."""
+    """The distribution in a file. Raises CdfError."""
     points: list[tuple[int, int]] = []
     unit_bytes = 1
     for number, line in enumerate(text.splitlines(), start=1):

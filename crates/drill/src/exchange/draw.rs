@@ -1,4 +1,4 @@
-//! What one random exchange is: its stack, what its application writes, and its path.
+//! The random properties of an exchange: its stack, what its application writes, and its path.
 
 use fairport_tcp::{AckPolicy, Settings};
 use fairport_units::Duration;
@@ -6,28 +6,28 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Map, Value, json};
 
-/// Payload that the peer takes; timestamps take their 12 bytes out of it.
+/// The MSS that the peer announces. Timestamps take their 12 bytes out of it.
 const MSS_BYTES: u16 = 1000;
 const STAMPS_BYTES: u16 = 12;
-/// `tcp_comp_sack_nr` of a kernel that nobody has changed.
+/// Linux's default of `tcp_comp_sack_nr`.
 const COMPRESSED: u8 = 44;
 
-/// A source of the numbers that an exchange is drawn with.
+/// The random numbers from which an exchange is drawn.
 pub(super) struct Dice(Xoshiro256PlusPlus);
 
 impl Dice {
-    /// The sequence of one attempt for one seed.
+    /// The random numbers of one attempt with one seed.
     pub(super) fn new(seed: u64, attempt: u64) -> Self {
         let mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ attempt.wrapping_mul(0xd1b5_4a33);
         Self(Xoshiro256PlusPlus::seed_from_u64(mixed))
     }
 
-    /// Uniform over `from..=to`.
+    /// A uniform number in `from..=to`.
     pub(super) fn between(&mut self, from: u64, to: u64) -> u64 {
         from + ((u128::from(self.0.next_u64()) * u128::from(to - from + 1)) >> 64) as u64
     }
 
-    /// True in `percent` of 100 cases.
+    /// True with a probability of `percent` per cent.
     pub(super) fn chance(&mut self, percent: u64) -> bool {
         self.between(0, 99) < percent
     }
@@ -37,24 +37,24 @@ impl Dice {
     }
 }
 
-/// Which end of the connection the stack under comparison is.
+/// The side of the connection that the stack under comparison takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Its application writes: its windows, timers and retransmissions.
+    /// The stack's application writes. This compares its windows, timers and retransmissions.
     Sender,
-    /// Its peer's application writes: its acknowledgements and their SACK blocks.
+    /// The peer's application writes. This compares the stack's acknowledgements and their SACK blocks.
     Receiver,
 }
 
 /// One call of `write`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Write {
-    /// After the handshake.
+    /// Time after the handshake.
     pub(super) at: Duration,
     pub(super) segments: u64,
 }
 
-/// Everything about an exchange but which segments its path loses.
+/// All properties of an exchange except which segments its path loses.
 #[derive(Clone, Debug)]
 pub(super) struct Draw {
     pub(super) side: Side,
@@ -64,19 +64,19 @@ pub(super) struct Draw {
     pub(super) writes: Vec<Write>,
     pub(super) ack_policy: AckPolicy,
     pub(super) round_trip: Duration,
-    /// The path lets one segment through per this time.
+    /// The path lets one segment of data through per this time.
     pub(super) spacing: Duration,
-    /// The path hands over to the stack at multiples of this time only.
+    /// The path delivers segments to the stack only at multiples of this time, or shortly after.
     pub(super) clump: Duration,
-    /// What it hands over at one of them comes so far apart: what the stack sends for one arrival is older than
-    /// what it sends for the next, which loss detection by time (RACK) depends on.
+    /// The distance of segments that are delivered at the same multiple. It makes what the stack sends for one arrival
+    /// older than what it sends for the next, which loss detection by time (RACK) depends on.
     pub(super) apart: Duration,
-    /// And is so much at most.
+    /// The largest number of segments that are delivered at one multiple.
     pub(super) clump_most: u64,
-    /// ACKs of data out of order that the stack may hold back (`tcp_comp_sack_nr`).
+    /// The number of ACKs of out-of-order data that the stack may hold back (`tcp_comp_sack_nr`).
     pub(super) sack_compression: u8,
     pub(super) loss_percent: u64,
-    /// After a loss, the next segment is lost as well.
+    /// The probability that the segment after a lost one is lost as well, in per cent.
     pub(super) burst_percent: u64,
     pub(super) reorder_percent: u64,
     pub(super) ack_loss_percent: u64,
@@ -126,9 +126,10 @@ impl Draw {
         draw
     }
 
-    /// What only a receiver's exchange has: SACK compression waits for about 1 ms. So arrivals are well within that
-    /// time and long after it, or only long after it, or nothing is held back. Without timestamps a kernel does not
-    /// wait at all as long as it has no estimate of the round trip of its own, which takes a window of data.
+    /// Draws what only a receiver's exchange has. SACK compression waits for about 1 ms. So the arrivals either come
+    /// well within that time and long after it, or only long after it, or nothing is held back. Where ACKs may be held
+    /// back, timestamps are on: without them a kernel does not wait until it has its own estimate of the round-trip
+    /// time, which takes a window of data.
     fn receives(&mut self, dice: &mut Dice) {
         match dice.between(0, 2) {
             0 => self.sack_compression = 0,
@@ -141,13 +142,13 @@ impl Draw {
         }
     }
 
-    /// Payload of a full segment.
+    /// The payload of a full segment, in bytes.
     pub(super) fn payload(&self) -> u64 {
         let options = if self.timestamps { STAMPS_BYTES } else { 0 };
         u64::from(MSS_BYTES - options)
     }
 
-    /// The stack that is compared, on a kernel that ticks at `hz`.
+    /// The settings of the stack under comparison, on a kernel with `hz` ticks per second.
     pub(super) fn stack(&self, hz: u32) -> Settings {
         let algorithm = match self.congestion_control {
             "reno" => "newreno",
@@ -161,7 +162,7 @@ impl Draw {
         ])
     }
 
-    /// The peer, which acknowledges what reaches it, or sends.
+    /// The settings of the peer.
     pub(super) fn peer(&self) -> Settings {
         self.settings(&[
             ("mss_bytes", json!(MSS_BYTES)),
@@ -183,7 +184,7 @@ impl Draw {
         stack.with(&all).expect("every draw is valid")
     }
 
-    /// The conditions, for a comment.
+    /// The drawn conditions, for a comment in the script.
     pub(super) fn about(&self) -> String {
         let on = |it| if it { "on" } else { "off" };
         let (does, arrivals) = match self.side {

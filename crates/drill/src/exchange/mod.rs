@@ -1,9 +1,9 @@
-//! Random lossy exchanges, written as packetdrill scripts: what a Linux stack of `crates/tcp` sends to a
-//! peer behind a path that loses, reorders and delays, so that a kernel can be compared with it. The stack is
-//! the sender or the receiver.
+//! Random lossy exchanges, written as packetdrill scripts. A script holds what a Linux stack of `crates/tcp` sends to a
+//! peer behind a path that loses, reorders and delays, so that a kernel can be compared with it. The stack is the
+//! sender or the receiver.
 //!
-//! Some exchanges say nothing about a kernel: those in which a timer and a segment come so close together
-//! that the kernel's clock decides which is first. They are drawn again; [`exchange`] says how often.
+//! Some exchanges are useless for the comparison: a timer and a segment are so close together that the kernel's clock
+//! decides which comes first. They are drawn again; [`exchange`] returns how often.
 
 mod draw;
 mod path;
@@ -19,40 +19,43 @@ use self::path::{Item, Path};
 use crate::runner::wire::Numbering;
 use crate::text;
 
-/// When the peer's SYN comes: a while after the calls, which wait for the commands.
+/// The time of the peer's SYN. It leaves time for the calls before it, which wait for the commands.
 const BEGIN: Instant = Instant::from_ps(300_000_000_000);
-/// An exchange that is not over by then ends here.
+/// The longest time that an exchange is recorded, from the peer's SYN.
 const END: Duration = Duration::from_secs(5);
-/// A kernel's timer may fire a tick early, seen from a clock whose ticks lie elsewhere.
+/// How much earlier than here a kernel's timer may fire: a tick, since the kernel's ticks lie elsewhere.
 const EARLY: Duration = Duration::from_ms(6);
-/// A timer of so short a wait has a clock of its own (`hrtimer`),
+/// A timer that waits for a shorter time than this runs on a precise clock in Linux (`hrtimer`).
 const PRECISE: Duration = Duration::from_ms(2);
-/// and is early or late by no more than this.
+/// How much earlier than here a timer on the precise clock may fire.
 const PRECISE_EARLY: Duration = Duration::from_us(300);
-/// By how much another may be late: ticks, and a loaded machine.
+/// How much later than here a kernel's timer may fire, because of ticks and a loaded machine.
 const LATE: Duration = Duration::from_ms(10);
-/// Linux's timer wheel rounds up to 8 ticks from 63 ticks on, at 250 Hz by 32 ms.
+/// How much later a timer may fire that waited longer than [`LONG`]. From 63 ticks on, Linux's timer wheel rounds up to
+/// a multiple of 8 ticks, which is 32 ms at 250 Hz.
 const LATE_IF_LONG: Duration = Duration::from_ms(45);
 const LONG: Duration = Duration::from_ms(190);
-/// From 512 ticks on it rounds up to 64 ticks, which is more than any tolerance.
+/// The longest wait for a timer: an exchange ends before a longer one. From 512 ticks on, the timer wheel rounds up to
+/// a multiple of 64 ticks, which is more than any tolerance.
 const TOO_LONG: Duration = Duration::from_ms(1_900);
-/// `PSH`, which Linux sets where a write ends.
+/// The flag `PSH`, which Linux sets at the end of a write.
 const PSH: u8 = 0x08;
 
-/// What there is to know of the machine that an exchange is for.
+/// The properties of the machine that an exchange is made for.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
-    /// Ticks of the kernel's clock per second.
+    /// The number of ticks of the kernel's clock per second.
     pub hz: u32,
-    /// A kernel copies a write and sends it segment by segment, so that each segment is sent a little later
-    /// than the one before; zero: all at once, as in a simulation.
+    /// The time from one segment of a write to the next. A kernel copies a write and sends it segment by segment, so
+    /// each segment is sent a little later than the one before. With zero, all are sent at once, as in a simulation.
     pub within_write: Duration,
 }
 
-/// Draws an exchange by `seed` and writes what the stack `linux-6` does in it, as one of its sides, on such a machine. The second value is how many draws a kernel's clock would have decided.
+/// Draws an exchange from `seed` and writes a script of what the stack `linux-6` does in it on `side`, for a kernel on
+/// `machine`. Also returns the number of draws that were discarded because a kernel's clock would have decided them.
 ///
 /// # Panics
-/// Never, unless a preset is broken.
+/// Never, unless the preset `linux-6` is broken.
 pub fn exchange(side: Side, seed: u64, machine: Machine) -> (String, u64) {
     let mut attempt = 0;
     loop {
@@ -65,19 +68,19 @@ pub fn exchange(side: Side, seed: u64, machine: Machine) -> (String, u64) {
     }
 }
 
-/// The stack at work, and what it and its peer do, line by line.
+/// Runs the stack and its peer, and writes the script line by line.
 struct Scribe {
     side: Side,
     stack: Connection,
     peer: Connection,
     numbering: Numbering,
     lines: String,
-    /// ends of the application's writes, as sequence numbers
+    /// sequence numbers at which the writes of the stack's application end
     pushed: Vec<u32>,
-    /// bytes that the stack's application has read
+    /// number of bytes that the stack's application has read
     read: u64,
     within_write: Duration,
-    /// until when a timer of the stack's may be late
+    /// time until which the last timer of the stack may still fire late in a kernel
     late_until: Instant,
     last_event: Instant,
 }
@@ -98,7 +101,8 @@ impl Scribe {
         }
     }
 
-    /// The exchange, or none if a kernel's clock would decide it.
+    /// The events of the exchange as lines of a script, or None if a kernel's clock would decide the order of its
+    /// events.
     fn record(mut self, draw: &Draw, dice: &mut Dice) -> Option<String> {
         let established = self.handshake(draw);
         let mut path = Path::new(draw);
@@ -169,7 +173,7 @@ impl Scribe {
         }
     }
 
-    /// Whether the kernel may do what a timer has to do before or after this event, unlike the stack here.
+    /// Whether a kernel may order this event and a timer of the stack differently from the stack here.
     fn is_doubtful(&mut self, now: Instant, timer: Instant) -> bool {
         let early = if timer < self.last_event + PRECISE {
             PRECISE_EARLY
@@ -180,7 +184,7 @@ impl Scribe {
         now < self.late_until || timer < now + early
     }
 
-    /// Nothing is lost here; the time at which the application has the connection.
+    /// Runs the handshake, in which nothing is lost. Returns the time from which the application can write.
     fn handshake(&mut self, draw: &Draw) -> Instant {
         let syn = self.peer.poll_transmit(BEGIN).expect("a SYN");
         self.line(BEGIN, &format!("< {}", self.written(&syn)));
@@ -196,7 +200,7 @@ impl Scribe {
         now + Duration::from_us(20_500)
     }
 
-    /// The stack's application takes at once what has come in order.
+    /// The stack's application reads all data that has arrived in order, as soon as it arrives.
     fn reads(&mut self, now: Instant) {
         let bytes = self.stack.delivered_bytes() - self.read;
         if bytes > 0 {
@@ -205,8 +209,8 @@ impl Scribe {
         }
     }
 
-    /// What the stack has to send goes onto the path and into the script, with a gap after each segment;
-    /// whether there was any.
+    /// Sends what the stack has to send: each segment goes onto the path and into the script, with `gap` after it.
+    /// Returns whether there was any.
     fn sends(&mut self, mut now: Instant, gap: Duration, path: &mut Path, dice: &mut Dice) -> bool {
         let mut any = false;
         while let Some(segment) = self.stack.poll_transmit(now) {
@@ -224,12 +228,12 @@ impl Scribe {
         }
     }
 
-    /// A segment of the peer's.
+    /// A segment from the peer, as a script writes it.
     fn written(&self, segment: &Segment) -> String {
         text::segment(&self.numbering.outbound(segment))
     }
 
-    /// A segment of the stack's, without its window.
+    /// A segment from the stack, as a script expects it, without its window.
     fn expected(&self, segment: &Segment) -> String {
         let mut packet = self.numbering.outbound(segment);
         packet.window = None;
@@ -250,7 +254,7 @@ impl Scribe {
         );
     }
 
-    /// The sender's state, for those who look for the reason of a difference.
+    /// Writes the sender's state as a comment, for finding the reason of a difference.
     fn state(&mut self) {
         if self.side == Side::Receiver {
             return;
@@ -275,7 +279,7 @@ impl Scribe {
     }
 }
 
-/// The whole script. The device gets one segment at a time, as from a stack without offload.
+/// The whole script. It makes the device take one segment at a time, as from a stack without offload.
 fn script(seed: u64, attempt: u64, draw: &Draw, events: &str) -> String {
     let flag = u8::from;
     format!(
@@ -299,7 +303,7 @@ fn script(seed: u64, attempt: u64, draw: &Draw, events: &str) -> String {
             Side::Sender => String::new(),
             Side::Receiver => format!(" net.ipv4.tcp_comp_sack_nr={}", draw.sack_compression),
         },
-        // a kernel counts what each segment takes in its memory, which is more than twice its data
+        // the kernel counts the memory that segments take against its buffer, which is more than twice their data
         match draw.side {
             Side::Sender => 131_072,
             Side::Receiver => 6_291_456,

@@ -1,5 +1,5 @@
-//! The path of a random exchange: it loses, reorders and delays segments, and hands over what comes back at
-//! multiples of a time only, so that few arrivals are close to a timer.
+//! The path of a random exchange. It loses, reorders and delays segments, and delivers segments to the stack only
+//! around multiples of a time, so that few arrivals are close to a timer.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -9,25 +9,25 @@ use fairport_units::{Duration, Instant};
 
 use super::draw::{Dice, Draw, Side};
 
-/// What happens at a time.
+/// An event on the path.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Item {
     ToPeer(Segment),
     ToStack(Segment),
-    /// The sender's application writes so many bytes.
+    /// The sender's application writes this number of bytes.
     Write(u64),
 }
 
-/// What is under way.
+/// The path, with the events to come.
 pub(super) struct Path {
     draw: Draw,
-    /// due times, and places in `items`
+    /// time of each event, and its index in `items`
     order: BinaryHeap<Reverse<(Instant, usize)>>,
     items: Vec<Item>,
-    /// when the last segment will have gone through
+    /// time at which the last segment of data has passed the bottleneck
     free_at: Instant,
     lost_before: bool,
-    /// when something reaches the stack
+    /// times at which segments reach the stack
     arrivals: BTreeSet<Instant>,
 }
 
@@ -48,27 +48,27 @@ impl Path {
         self.items.push(item);
     }
 
-    /// When something is due next.
+    /// The time of the next event, or [`Instant::NEVER`].
     pub(super) fn next_time(&self) -> Instant {
         self.order
             .peek()
             .map_or(Instant::NEVER, |Reverse((at, _))| *at)
     }
 
-    /// What is due next; at one time in the order in which it was sent.
+    /// Takes the next event. Events at the same time come in the order in which they were scheduled.
     pub(super) fn pop(&mut self) -> Item {
         let Reverse((_, place)) = self.order.pop().expect("something is due");
         self.items[place]
     }
 
-    /// The stack sends a segment.
+    /// The stack sends a segment to the peer.
     pub(super) fn forward(&mut self, now: Instant, segment: Segment, dice: &mut Dice) {
         if let Some(at) = self.passes(now, Side::Sender, dice) {
             self.schedule(at, Item::ToPeer(segment));
         }
     }
 
-    /// The peer sends a segment.
+    /// The peer sends a segment to the stack.
     pub(super) fn back(&mut self, now: Instant, segment: Segment, dice: &mut Dice) {
         if let Some(at) = self.passes(now, Side::Receiver, dice) {
             let at = self.slot(at);
@@ -77,7 +77,8 @@ impl Path {
         }
     }
 
-    /// When a segment reaches the other end, if it does. It is one of data if the stack is on this `side`.
+    /// The time at which a segment reaches the other end, or None if it is lost. `side` is the side that the stack has
+    /// if the segment is one of data.
     fn passes(&mut self, now: Instant, side: Side, dice: &mut Dice) -> Option<Instant> {
         let mut leaves = now;
         if self.draw.side == side {
@@ -94,7 +95,7 @@ impl Path {
         Some(leaves + self.draw.round_trip / 2 + self.detour(dice))
     }
 
-    /// When something that comes at `at` is handed over.
+    /// The time at which a segment that arrives at `at` is delivered to the stack.
     fn slot(&self, at: Instant) -> Instant {
         let (clump, apart) = (self.draw.clump.as_ps(), self.draw.apart.as_ps());
         let slots = (clump / apart).min(self.draw.clump_most);
@@ -108,7 +109,7 @@ impl Path {
         }
     }
 
-    /// What a reordered segment needs longer.
+    /// The extra delay of a segment, which is zero unless it is reordered.
     fn detour(&self, dice: &mut Dice) -> Duration {
         if dice.chance(self.draw.reorder_percent) {
             Duration::from_ms(dice.between(2, 30))

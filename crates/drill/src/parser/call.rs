@@ -1,4 +1,4 @@
-//! `+.1...0.2 write(4, ..., 1000) = 1000`, after the time.
+//! Reads a socket call after the time of its event, as in `+.1...0.2 write(4, ..., 1000) = 1000`.
 
 use super::{Cursor, DEPTH_MAX};
 use crate::ast::{Call, Expr};
@@ -40,7 +40,7 @@ impl Cursor<'_> {
         })
     }
 
-    /// `(Operation now in progress)`: for readers.
+    /// Skips a note for readers, as in `(Operation now in progress)`.
     fn note(&mut self) -> Result<(), ScriptError> {
         loop {
             if self.take(')') {
@@ -53,7 +53,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Up to `close`, separated by commas.
+    /// Reads expressions up to `close`, separated by commas.
     fn expressions(&mut self, close: char, depth: u32) -> Result<Vec<Expr>, ScriptError> {
         let mut list = Vec::new();
         if self.take(close) {

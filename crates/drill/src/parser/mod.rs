@@ -1,4 +1,4 @@
-//! Tokens to a script. One file for each kind of thing that a script consists of.
+//! Reads tokens into a script. Each submodule reads one kind of element.
 
 mod call;
 mod code;
@@ -13,7 +13,7 @@ use crate::lexer::{self, Token};
 /// Reads a script.
 ///
 /// # Errors
-/// The first thing that is not of the language, with its place and what could be there.
+/// [`ScriptError`] for the first text that is not valid, with its place and what is allowed there.
 pub fn parse(text: &str) -> Result<Script, ScriptError> {
     let tokens = lexer::tokens(text)?;
     let mut cursor = Cursor {
@@ -25,7 +25,7 @@ pub fn parse(text: &str) -> Result<Script, ScriptError> {
     let mut events = Vec::new();
     while *cursor.peek() != Token::End {
         if matches!(cursor.peek(), Token::BackQuoted(_)) {
-            // a script ends with what tidies up
+            // commands at the end of a script clean up
             commands.extend(cursor.bare_commands());
             if *cursor.peek() != Token::End {
                 return Err(cursor.expected("the end of the script after the last command"));
@@ -45,10 +45,10 @@ pub fn parse(text: &str) -> Result<Script, ScriptError> {
     })
 }
 
-/// How deep groups, lists and parentheses may be nested.
+/// The deepest nesting of groups, lists and parentheses.
 const DEPTH_MAX: u32 = 32;
 
-/// The place in the tokens up to which they are read.
+/// A position in the tokens.
 struct Cursor<'a> {
     tokens: &'a [(Position, Token)],
     index: usize,
@@ -63,12 +63,12 @@ impl Cursor<'_> {
         self.tokens[self.index].0
     }
 
-    /// Goes on; the end stays where it is.
+    /// Moves to the next token. At the end it stays where it is.
     fn skip(&mut self) {
         self.index = (self.index + 1).min(self.tokens.len() - 1);
     }
 
-    /// Goes on if `sign` is next.
+    /// Moves on if the next token is `sign`. Returns whether it was.
     fn take(&mut self, sign: char) -> bool {
         let is_next = *self.peek() == Token::Sign(sign);
         if is_next {
@@ -77,7 +77,7 @@ impl Cursor<'_> {
         is_next
     }
 
-    /// Goes on if the word is next.
+    /// Moves on if the next token is `word`. Returns whether it was.
     fn take_word(&mut self, word: &str) -> bool {
         let is_next = matches!(self.peek(), Token::Word(next) if next == word);
         if is_next {
@@ -97,7 +97,7 @@ impl Cursor<'_> {
         ScriptError::new(self.at(), what, &self.peek().shown())
     }
 
-    /// A whole number that `T` can hold.
+    /// Reads a whole number that `T` can hold.
     fn number<T: TryFrom<i64>>(&mut self, what: &str) -> Result<T, ScriptError> {
         if let Token::Number(number) = *self.peek()
             && let Ok(number) = T::try_from(number)

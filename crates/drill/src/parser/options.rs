@@ -1,4 +1,4 @@
-//! `<mss 1000,sackOK,nop,nop,nop,wscale 7>` and `<...>`.
+//! Reads TCP options, as in `<mss 1000,sackOK,nop,nop,nop,wscale 7>` and `<...>`.
 
 use super::Cursor;
 use crate::ast::TcpOption;
@@ -6,7 +6,7 @@ use crate::error::ScriptError;
 use crate::lexer::Token;
 
 impl Cursor<'_> {
-    /// No list at all is an empty one; `<...>` is none: any.
+    /// Reads a list of options. Without a list there are no options; `<...>` gives None, which allows any options.
     pub(super) fn tcp_options(&mut self) -> Result<Option<Vec<TcpOption>>, ScriptError> {
         let mut options = Vec::new();
         if !self.take('<') {

@@ -1,4 +1,4 @@
-//! `[ect0] P. 1:1001(1000) ack 1 win 257 <..>`, after `<` or `>`.
+//! Reads a segment after `<` or `>`, as in `[ect0] P. 1:1001(1000) ack 1 win 257 <..>`.
 
 use super::Cursor;
 use crate::ast::{Ecn, Packet};
@@ -44,7 +44,7 @@ impl Cursor<'_> {
         })
     }
 
-    /// `[ect0]`, `(tos 0x1)`, `[ttl 64]`: of these the ECN codepoint counts.
+    /// Reads fields of the IP header, as in `[ect0]`, `(tos 0x1)` or `[ttl 64]`. Only the ECN codepoint is kept.
     fn ip_info(&mut self) -> Result<Option<Ecn>, ScriptError> {
         let close = if self.take('[') {
             ']'
@@ -85,7 +85,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// `S`, `S.`, `.`, `P.`, `SEW`, `-`.
+    /// Reads the flags, as in `S`, `S.`, `.`, `P.`, `SEW` or `-`.
     fn flags(&mut self) -> Result<u8, ScriptError> {
         const WHAT: &str = "the TCP flags: `.` or some of F, S, R, P, U, E, W, or `-` for none \
                             (segments of other protocols are not of this subset)";

@@ -1,4 +1,4 @@
-//! `1.5`, `+.5`, `*`, `1~2`, `+1~+2`; all in seconds.
+//! Reads times in seconds, as in `1.5`, `+.5`, `*`, `1~2` and `+1~+2`.
 
 use fairport_units::Duration;
 
@@ -7,7 +7,7 @@ use crate::ast::EventTime;
 use crate::error::ScriptError;
 use crate::lexer::Token;
 
-/// Ten days: longer times are certainly a mistake.
+/// The longest time, ten days. Longer times are certainly a mistake.
 const SECONDS_MAX: u64 = 864_000;
 
 impl Cursor<'_> {
@@ -45,7 +45,7 @@ impl Cursor<'_> {
         })
     }
 
-    /// Seconds, exact to the picosecond.
+    /// Reads a time in seconds, exact to the picosecond.
     pub(super) fn time(&mut self, what: &str) -> Result<Duration, ScriptError> {
         let time = match self.peek() {
             Token::Number(seconds) => u64::try_from(*seconds)

@@ -1,8 +1,8 @@
-//! What the arguments of a socket call say.
+//! Reads the arguments of socket calls.
 
 use crate::ast::{Call, Expr};
 
-/// Whether a symbol is among the arguments, alone or joined to others by `|`.
+/// Whether the arguments contain `symbol`, alone or joined to others by `|`.
 pub(super) fn mentions(arguments: &[Expr], symbol: &str) -> bool {
     arguments.iter().any(|argument| match argument {
         Expr::Word(word) => word == symbol,
@@ -14,7 +14,7 @@ pub(super) fn mentions(arguments: &[Expr], symbol: &str) -> bool {
     })
 }
 
-/// The bytes that a call writes: its third argument, or the sum of its vectors.
+/// The number of bytes that a call writes: its third argument, or the sum of the lengths of its vectors.
 pub(super) fn sent_bytes(call: &Call) -> Option<u64> {
     let vectors = |expr: &Expr| match expr {
         Expr::List(list) => list

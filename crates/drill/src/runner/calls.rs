@@ -1,7 +1,7 @@
-//! The application's socket calls, as far as one connection goes.
+//! The application's socket calls for one connection.
 //!
-//! The receiver reads at once, so its window never closes; and the send buffer takes everything, so
-//! a write never blocks and never returns less than it was given.
+//! The receive buffer never fills up, so the connection's window never closes. The send buffer takes everything, so a
+//! write never blocks and never returns less than it was given.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,8 @@ use super::{Due, Runner};
 use crate::ast::{Call, Expr};
 use crate::outcome::{Failure, FailureKind, Note, shown};
 
-/// The calls that take a socket first. Any other is refused with that reason, whatever its arguments.
+/// The supported calls whose first argument is a socket. Any other call except `socket` is refused as not modelled,
+/// whatever its arguments.
 const CALLS: &[&str] = &[
     "bind",
     "listen",
@@ -40,7 +41,7 @@ const CALLS: &[&str] = &[
 const O_RDWR: i64 = 2;
 const O_NONBLOCK: i64 = 0x800;
 
-/// A socket.
+/// An open socket.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Socket {
     listening: bool,
@@ -48,7 +49,7 @@ pub(super) struct Socket {
     pub(super) send_buffer: Option<i64>,
 }
 
-/// The sockets of a script, and what their options ask of the connection.
+/// The sockets of a script, and the settings of the connection that their options ask for.
 #[derive(Debug, Default)]
 pub(super) struct Sockets {
     open: BTreeMap<i64, Socket>,
@@ -58,7 +59,7 @@ pub(super) struct Sockets {
     pub(super) no_delay: bool,
     pub(super) cork: bool,
     pub(super) congestion_control: Option<String>,
-    /// a call that blocks: its line, when it is to return, what it is
+    /// the call that blocks now: its line, the time at which it is to return, and the call
     blocked: Option<(u32, Instant, Call)>,
 }
 
@@ -75,7 +76,7 @@ impl Sockets {
         self.mss
     }
 
-    /// The settings of a connection that the options so far ask for.
+    /// The settings that the socket options so far change for a new connection.
     pub(super) fn overrides(&self) -> Map<String, Value> {
         let mut all = Map::new();
         if let Some(mss) = self.mss {
@@ -88,7 +89,7 @@ impl Sockets {
     }
 }
 
-/// What a call returned: the value, and the error's name where there is one.
+/// The result of a call: the value, and the name of the error if there was one.
 pub(super) type Returned = (i64, Option<&'static str>);
 
 pub(super) const fn ok(value: i64) -> Returned {
@@ -111,7 +112,7 @@ impl Runner {
         self.compare(line, call, returned)
     }
 
-    /// A call that blocks begins: a connection or data goes on its way at once.
+    /// Starts a call that blocks. A connect or a write takes effect at once.
     fn start_blocking(&mut self, line: u32, call: &Call) -> Result<(), Failure> {
         if matches!(
             call.name.as_str(),
@@ -122,7 +123,7 @@ impl Runner {
         Ok(())
     }
 
-    /// A call that blocks must have returned by the next call, or by the end of the script.
+    /// Checks the call that blocks, if there is one. It must have returned by the next call or the end of the script.
     pub(super) fn finish_blocked(&mut self, now: Instant) -> Result<(), Failure> {
         let Some((line, until, call)) = self.sockets.blocked.take() else {
             return Ok(());
@@ -214,7 +215,7 @@ impl Runner {
                 nonblocking: mentions(&call.arguments, "SOCK_NONBLOCK"),
                 ..Socket::default()
             };
-            // the number is the script's choice
+            // the script chooses the number of the socket
             self.sockets.open.insert(expected, socket);
             return Ok(ok(expected));
         }
@@ -305,7 +306,7 @@ impl Runner {
             return Ok(error("EPIPE"));
         };
         if endpoint.connection.is_reset() {
-            // the socket's error is reported once
+            // the socket reports its error once
             let reported = std::mem::replace(&mut endpoint.reset_reported, true);
             return Ok(error(if reported { "EPIPE" } else { "ECONNRESET" }));
         }
@@ -356,7 +357,7 @@ impl Runner {
         let now = self.now;
         if let Some(endpoint) = &mut self.endpoint {
             if endpoint.established.is_none() && !endpoint.connection.is_reset() {
-                // RFC 9293 3.10.4, SYN-SENT: there is no connection, and nothing to say to the peer
+                // RFC 9293 3.10.4, SYN-SENT: without a connection there is nothing to send to the peer
                 endpoint.abort(now);
                 return;
             }
@@ -370,7 +371,7 @@ impl Runner {
         if self.sockets.connected == Some(fd) {
             let now = self.now;
             match &mut self.endpoint {
-                // RFC 2525 2.17: the peer must not take for delivered what nobody read
+                // RFC 2525 2.17: the peer must not believe that the application read data that it did not read
                 Some(it) if it.connection.delivered_bytes() > it.read => it.abort(now),
                 _ => self.end_of_data(),
             }

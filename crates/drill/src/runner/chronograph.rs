@@ -1,10 +1,10 @@
-//! For how long the sender had something to send, and for how long of that the peer's window held it
-//! back: Linux's `tcp_chrono`, `tcpi_busy_time` and `tcpi_rwnd_limited`.
+//! Measures how long the sender had data to send, and how long the peer's window held that data back. Linux:
+//! `tcp_chrono`, `tcpi_busy_time` and `tcpi_rwnd_limited`.
 
 use fairport_tcp::{Flags, Segment};
 use fairport_units::{Duration, Instant};
 
-/// A sum of times, the last of which may go on still.
+/// A sum of time intervals, the last of which may still be running.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stopwatch {
     total: Duration,
@@ -27,16 +27,16 @@ impl Stopwatch {
     }
 }
 
-/// Both times, and what they follow from.
+/// Both times, and the state that they follow from.
 #[derive(Debug)]
 pub(super) struct Chronograph {
     busy: Stopwatch,
     window: Stopwatch,
-    /// the first byte of data on the wire
+    /// sequence number of the first byte of data
     first: u32,
-    /// bits by which the peer's windows are shifted; none in a SYN
+    /// bits by which the peer's windows are shifted, except in a SYN
     shift: u8,
-    /// bytes up to the right edge of the peer's window
+    /// offset of the right edge of the peer's window from the first byte of data
     edge: u64,
 }
 
@@ -51,7 +51,7 @@ impl Chronograph {
         }
     }
 
-    /// The peer's segment: what it allows.
+    /// Takes the window from a segment of the peer.
     pub(super) fn on_segment(&mut self, segment: &Segment) {
         let mut shift = self.shift;
         if segment.flags.contains(Flags::SYN) {
@@ -65,20 +65,20 @@ impl Chronograph {
         }
     }
 
-    /// `sent` bytes were sent in all, `acked` says whether all of them are acknowledged, and
-    /// `waiting` bytes are not sent; the next segment has `next` of them.
+    /// Updates both times. `sent` is the number of bytes sent so far, and `acked` says whether all of them are
+    /// acknowledged. `waiting` bytes are not sent yet, and the next segment would carry `next` of them.
     pub(super) fn watch(&mut self, now: Instant, sent: u64, acked: bool, waiting: u64, next: u64) {
         self.busy.set(now, !acked || waiting > 0);
         let held = waiting > 0 && sent + next > self.edge;
         self.window.set(now, held);
     }
 
-    /// With something to send or unacknowledged.
+    /// The time during which data was waiting or unacknowledged.
     pub(super) fn busy(&self, now: Instant) -> Duration {
         self.busy.value(now)
     }
 
-    /// Held back by the peer's window.
+    /// The time during which the peer's window held data back.
     pub(super) fn window_limited(&self, now: Instant) -> Duration {
         self.window.value(now)
     }

@@ -1,4 +1,4 @@
-//! The connection with its clock, what it has sent, and what its application has yet to say.
+//! The connection, the segments that it has sent, and the data that its application still has to hand over.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use fairport_units::Instant;
 use super::chronograph::Chronograph;
 use super::outbox::Outbox;
 
-/// Events at which a stack without end is recognised.
+/// The number of steps after which a stack counts as running without end.
 pub(super) const STEPS_MAX: u32 = 1_000_000;
 
 /// A segment that the stack sent.
@@ -17,36 +17,36 @@ pub(super) struct Sent {
     pub(super) at: Instant,
     pub(super) segment: Segment,
     pub(super) ecn: Ecn,
-    /// what is left of a segment of which the script expected a part, in that line
+    /// if the segment is the rest of one of which the script expected only a part: the script's line
     pub(super) rest_of: Option<u32>,
 }
 
-/// One end of the connection of a script.
+/// The stack's end of the connection.
 #[derive(Debug)]
 pub(super) struct Endpoint {
     pub(super) connection: Connection,
     pub(super) outbox: Outbox,
     pub(super) chronograph: Chronograph,
-    /// sent and not compared yet
+    /// segments that were sent and are not yet compared with the script
     pub(super) sent: VecDeque<Sent>,
-    /// when the handshake was complete
+    /// time at which the handshake was complete
     pub(super) established: Option<Instant>,
-    /// when data, or the peer's SYN, last came
+    /// time of the last new data in order, or of the handshake's completion if none has come yet
     pub(super) last_data: Instant,
-    /// bytes that the application read
+    /// number of bytes that the application has read
     pub(super) read: u64,
-    /// the peer's FIN was reached
+    /// the application has seen the peer's FIN
     pub(super) peer_closed: bool,
-    /// the application knows of the peer's RST
+    /// the peer's RST was reported to the application
     pub(super) reset_reported: bool,
-    /// the host's queue below the connection has no room
+    /// the host's queue below the connection is full
     pub(super) host_queue_full: bool,
     fin_seq: Option<u32>,
 }
 
 impl Endpoint {
     pub(super) fn new(mut connection: Connection, isn: u32, nagle: bool) -> Self {
-        // scripts say themselves when they close
+        // a script says when the application closes
         connection.set_closes_with_peer(false);
         Self {
             connection,
@@ -63,7 +63,7 @@ impl Endpoint {
         }
     }
 
-    /// When something happens without a segment or a call.
+    /// The time of the next timer, of the connection or of the outbox.
     pub(super) fn next_timer(&self) -> Option<Instant> {
         let of_connection = self.connection.poll_timer();
         match (of_connection, self.outbox.deadline()) {
@@ -72,7 +72,8 @@ impl Endpoint {
         }
     }
 
-    /// Does what is due before `until`, or up to it. False if that has no end.
+    /// Runs the timers that are due before `until`, and those due at `until` if `inclusive`. Returns false if they do
+    /// not end.
     pub(super) fn advance(&mut self, now: &mut Instant, until: Instant, inclusive: bool) -> bool {
         for _ in 0..STEPS_MAX {
             let Some(due) = self.next_timer() else {
@@ -87,14 +88,14 @@ impl Endpoint {
         false
     }
 
-    /// Does what is due now.
+    /// Runs the timers that are due at `now`.
     pub(super) fn tick(&mut self, now: Instant) {
         self.connection.on_timer(now, &mut ());
         self.outbox.on_timer(now);
         self.pump(now);
     }
 
-    /// A segment of the peer's arrives.
+    /// Processes a segment from the peer.
     pub(super) fn arrive(&mut self, now: Instant, segment: &Segment, ecn: Ecn) {
         let delivered = self.connection.delivered_bytes();
         self.connection.on_packet(now, segment, ecn, &mut ());
@@ -113,7 +114,7 @@ impl Endpoint {
         self.pump(now);
     }
 
-    /// Hands over what the application has to say and takes what goes on the wire.
+    /// Hands the application's data to TCP and takes the segments that TCP sends.
     pub(super) fn pump(&mut self, now: Instant) {
         loop {
             self.connection.set_nagle(self.outbox.nagle_now());
@@ -127,7 +128,7 @@ impl Endpoint {
                 self.note_peer_fin(&segment);
                 self.outbox.on_sent(&segment);
                 if self.host_queue_full {
-                    // a stack that does not learn of it: the queue drops the packet
+                    // the stack does not notice the full queue, which drops the packet
                     continue;
                 }
                 self.sent.push_back(Sent {
@@ -149,7 +150,7 @@ impl Endpoint {
             .watch(now, sent, info.unacked == 0, waiting, next);
     }
 
-    /// The application goes away and leaves the connection to a RST.
+    /// The application leaves without closing the connection, and TCP sends a RST.
     pub(super) fn abort(&mut self, now: Instant) {
         let rst = self.connection.abort(now);
         self.sent.extend(rst.map(|segment| Sent {
@@ -160,7 +161,7 @@ impl Endpoint {
         }));
     }
 
-    /// Once an acknowledgement covers the peer's FIN, the application has seen its end.
+    /// The application has seen the peer's FIN once an acknowledgement covers it.
     fn note_peer_fin(&mut self, segment: &Segment) {
         if let Some(fin) = self.fin_seq {
             self.peer_closed |= segment.ack == fin.wrapping_add(1);

@@ -1,8 +1,8 @@
-//! Holds what the stack sends against what the script expects.
+//! Compares the segments that the stack sends with those that the script expects.
 //!
-//! Segments that went out back to back, at one instant and of one size but for the last, count as
-//! one larger segment, as a host with segmentation offload sends it; and a larger one counts for
-//! its parts. PSH and URG are not compared: the state machines send neither.
+//! Segments that were sent back to back count as one larger segment, as a host with segmentation offload sends it: they
+//! have the same time, and the same size except for the last. A larger segment also counts as its parts. PSH and URG
+//! are not compared, because the state machines send neither.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use crate::text;
 
 const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
-/// FIN, SYN, RST, ACK, ECE, CWR
+/// The flags that are compared: FIN, SYN, RST, ACK, ECE, CWR.
 const COMPARED: u8 = 0xd7;
 
 impl Runner {
@@ -52,7 +52,8 @@ impl Runner {
         Ok(())
     }
 
-    /// Before anything else happens, segments of which a part was expected must be used up.
+    /// Fails if the script expected only a part of a segment and not the rest. Called before every event other than an
+    /// expected segment, and at the end.
     pub(super) fn no_rest(&self) -> Result<(), Failure> {
         let sent = self.endpoint.as_ref().and_then(|it| it.sent.front());
         let Some((sent, line)) = sent.and_then(|sent| Some((sent, sent.rest_of?))) else {
@@ -64,7 +65,7 @@ impl Runner {
         Err(self.failure(FailureKind::Segment, line, expected, actual))
     }
 
-    /// Lets time pass until something was sent, but not beyond `latest`.
+    /// Lets time pass until the stack has sent a segment, but not beyond `latest`.
     fn await_segment(
         &mut self,
         line: u32,
@@ -88,7 +89,7 @@ impl Runner {
         Err(self.failure(FailureKind::Silence, line, quoted(packet), actual))
     }
 
-    /// Takes as many of the segments that were sent as `packet` may represent.
+    /// Takes as many of the sent segments as `packet` may represent.
     fn take(&mut self, line: u32, packet: &Packet) -> Vec<Sent> {
         let mut taken: Vec<Sent> = Vec::new();
         let Some(endpoint) = &mut self.endpoint else {
@@ -101,7 +102,7 @@ impl Runner {
                 let (before, size) = (last.segment, taken[0].segment.payload);
                 let follows =
                     before.seq.wrapping_add(u32::from(before.payload)) == next.segment.seq;
-                // what comes after a short one is a burst of its own
+                // a shorter segment ends a burst
                 if !follows || next.at != last.at || before.payload != size || payload == 0 {
                     break;
                 }
@@ -120,7 +121,7 @@ impl Runner {
         taken
     }
 
-    /// What of the segments is not as expected, if anything.
+    /// The first difference between the segments and `packet`, or None.
     fn difference(&self, packet: &Packet, taken: &[Sent]) -> Option<String> {
         let all: Vec<Packet> = taken
             .iter()
@@ -166,7 +167,7 @@ impl Runner {
                     if ecr != our_ecr {
                         return Some("another timestamp is echoed".to_owned());
                     }
-                    // the first timestamp of a script only sets its count going
+                    // the first timestamp that the script names only fixes its offset from ours
                     let Some(tick) = self.setup.timestamp_tick else {
                         continue;
                     };
@@ -183,7 +184,7 @@ impl Runner {
         None
     }
 
-    /// Remembers which timestamp of ours the script calls what.
+    /// Notes which of our timestamps the script's timestamp represents.
     fn note_stamps(&mut self, packet: &Packet, first: &Sent) {
         let Some(stamps) = first.segment.options.timestamps() else {
             return;
@@ -195,7 +196,7 @@ impl Runner {
         }
     }
 
-    /// The segments as one where they count as one.
+    /// Describes the segments as the one segment that they count as.
     fn sent_text(&self, taken: &[Sent]) -> String {
         let Some((first, rest)) = taken.split_first() else {
             return String::new();
@@ -214,7 +215,7 @@ impl Runner {
     }
 }
 
-/// The first `bytes` of a segment; the rest goes back to where it was.
+/// Takes the first `bytes` of a segment. The rest goes back to the front of the queue.
 fn split(sent: Sent, bytes: u32, line: u32, queue: &mut VecDeque<Sent>) -> Sent {
     let (mut head, mut tail) = (sent, sent);
     head.segment.payload = bytes as u16;
@@ -235,7 +236,7 @@ fn until(latest: Instant) -> String {
     }
 }
 
-/// A segment as a line of the script expects it.
+/// A segment as the script writes it after `>`, in backquotes.
 fn quoted(packet: &Packet) -> String {
     format!("`> {}`", text::segment(packet))
 }

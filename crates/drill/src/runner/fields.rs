@@ -1,4 +1,4 @@
-//! The fields of Linux's `struct tcp_info`, by name, as far as the state machines have them.
+//! The fields of Linux's `struct tcp_info` that the state machines can supply, by name.
 
 use fairport_units::{Duration, Instant};
 
@@ -7,17 +7,18 @@ use super::endpoint::Endpoint;
 /// `TCP_INFINITE_SSTHRESH`
 const SSTHRESH_INFINITE: u64 = 0x7fff_ffff;
 
-/// Where the values of the fields come from.
+/// The sources of the fields' values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields<'a> {
     pub(super) endpoint: Option<&'a Endpoint>,
     pub(super) now: Instant,
-    /// largest payload that our SYN announced
+    /// MSS that the stack's SYN announced, in bytes
     pub(super) mss: u16,
 }
 
 impl Fields<'_> {
-    /// The value of a field: counts in segments, times in microseconds, as Linux has them.
+    /// The value of a field, or None if it is not supported. Counts are in segments and times in microseconds, as in
+    /// Linux.
     pub(super) fn value(&self, name: &str) -> Option<f64> {
         let endpoint = self.endpoint?;
         let info = endpoint.connection.info();
@@ -43,7 +44,7 @@ impl Fields<'_> {
             "tcpi_rtt" => us(info.rtt.unwrap_or(Duration::ZERO)),
             "tcpi_busy_time" => us(endpoint.chronograph.busy(self.now)),
             "tcpi_rwnd_limited" => us(endpoint.chronograph.window_limited(self.now)),
-            // in milliseconds
+            // this field is in milliseconds
             "tcpi_last_data_recv" => us(self.now.saturating_sub(endpoint.last_data)) / 1000,
             _ => return None,
         };

@@ -1,5 +1,5 @@
-//! Runs a script against a connection, in virtual time: timers and segments happen exactly when
-//! they are due, and no time passes in between.
+//! Runs a script against a connection in virtual time: timers and segments happen exactly when they are due, and
+//! processing takes no time.
 
 mod arguments;
 mod calls;
@@ -26,24 +26,24 @@ use crate::sysctl::HostQueue;
 
 pub use self::setup::SetupError;
 
-/// How scripts are run.
+/// How a script is run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The stack; none: the one that the script names, or else [`DEFAULT_STACK`].
+    /// The stack, or None for the one that the script names, or else [`DEFAULT_STACK`].
     pub stack: Option<String>,
-    /// The stack's initial sequence number. Scripts do not see it: their numbers are relative.
+    /// The initial sequence number of the stack. Scripts do not see it, because their numbers are relative.
     pub isn: u32,
-    /// How far times may be off, whatever the script says; none: what it says, or else packetdrill's 4 ms.
+    /// The tolerance of times, whatever the script says. With None, that of the script, or else packetdrill's 4 ms.
     pub tolerance: Option<Duration>,
 }
 
-/// The stack of a script, unless the script or the caller says otherwise: today's Linux.
+/// The stack of a script if neither the script nor the caller names one: today's Linux.
 pub const DEFAULT_STACK: &str = "linux-6";
 
 /// Runs a script.
 ///
 /// # Errors
-/// A stack that does not exist, or an option of the script that cannot be.
+/// [`SetupError`] if the stack does not exist, or an option of the script has an invalid value.
 pub fn run(script: &Script, options: &Options) -> Result<Outcome, SetupError> {
     let setup = Setup::of(script, options)?;
     let stack = setup.stack.clone();
@@ -75,20 +75,20 @@ pub fn run(script: &Script, options: &Options) -> Result<Outcome, SetupError> {
     })
 }
 
-/// When an event is due, once the event before has happened.
+/// The times at which an event is due, given when the previous event happened.
 #[derive(Clone, Copy, Debug)]
 struct Due {
-    /// what relative times count from; zero for absolute ones
+    /// the time from which a relative time counts; zero for absolute times
     origin: Instant,
     from: Instant,
-    /// [`Instant::NEVER`]: whenever
+    /// latest time; [`Instant::NEVER`] if the event may happen at any time
     to: Instant,
 }
 
 struct Runner {
     setup: Setup,
     now: Instant,
-    /// the time of the event before as the script has it; none where that is a range
+    /// time of the previous event according to the script; None if the script gives a range
     anchor: Option<Instant>,
     sockets: Sockets,
     endpoint: Option<Endpoint>,
@@ -127,8 +127,8 @@ impl Runner {
         Ok(())
     }
 
-    /// What a command says of the stack holds for connections that begin after it; the queue below the stack
-    /// opens and closes at any time.
+    /// Applies a command. Settings of the stack apply only to connections that begin later, while the queue below the
+    /// stack can open and close at any time.
     fn command(&mut self, line: u32, command: &str) {
         let before = self.setup.host_queue;
         let notes = self.setup.command(line, command);
@@ -141,13 +141,13 @@ impl Runner {
             let text = "a command after the connection began is not executed".to_owned();
             self.notes.push(Note { line, text });
         } else {
-            // TCP does not learn that there is room again: it sends at its next ACK or timer
+            // TCP does not notice that there is room again, and sends at its next ACK or timer
             endpoint.host_queue_full = queue == HostQueue::Closed;
         }
     }
 
-    /// packetdrill counts relative times from what the script says of the event before, and from
-    /// when that happened where the script leaves it open.
+    /// The times at which an event is due. As in packetdrill, relative times count from the time that the script gives
+    /// for the previous event, or from when that event happened if the script leaves it open.
     fn due(&mut self, time: EventTime) -> Due {
         let due = |origin, from, to| Due {
             origin,
@@ -167,8 +167,8 @@ impl Runner {
         due
     }
 
-    /// Lets time pass up to `until`; what is due at that very moment happens after the script's
-    /// event, as kernels' timers are late rather than early, unless `inclusive`.
+    /// Lets time pass up to `until`. Timers that are due at `until` itself run after the script's event unless
+    /// `inclusive` is set, because a kernel's timers are late rather than early.
     fn advance(&mut self, line: u32, until: Instant, inclusive: bool) -> Result<(), Failure> {
         if let Some(endpoint) = &mut self.endpoint {
             let quiet = endpoint.advance(&mut self.now, until, inclusive);
@@ -205,7 +205,7 @@ impl Runner {
         Ok(())
     }
 
-    /// The settings of a connection that begins now, by our own SYN (`active`) or the peer's.
+    /// The settings of a connection that begins now, by the stack's own SYN (`active`) or the peer's.
     fn settings(&self, line: u32, active: bool) -> Result<Settings, Failure> {
         self.setup
             .settings(self.sockets.overrides(), active)
@@ -233,7 +233,7 @@ impl Runner {
         })
     }
 
-    /// After the last event: nothing is left half done.
+    /// Checks, after the last event, that nothing is left half done.
     fn finish(&mut self) -> Result<(), Failure> {
         self.no_rest()?;
         self.finish_blocked(Instant::NEVER)

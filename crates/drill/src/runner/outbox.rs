@@ -1,32 +1,32 @@
-//! The socket's side of sending, above TCP: what is held back by `TCP_CORK` and `MSG_MORE`, and the
-//! ends of records (`MSG_EOR`) across which no segment reaches. As Linux's `tcp.c` has it.
+//! The socket's side of sending, above TCP, as in Linux's `tcp.c`: data that `TCP_CORK` and `MSG_MORE` hold back, and
+//! the ends of records (`MSG_EOR`), which no segment crosses.
 
 use std::collections::VecDeque;
 
 use fairport_tcp::{Connection, Segment};
 use fairport_units::Instant;
 
-/// What the application has written and TCP does not have yet.
+/// The data that the application has written and TCP does not have yet.
 #[derive(Debug)]
 pub(super) struct Outbox {
-    /// bytes up to each end of a record; the last is open
+    /// length of each record in bytes; the last one may still grow
     records: VecDeque<u64>,
-    /// the last of `records` is closed: the next byte begins another
+    /// the last record is complete, and the next byte begins another
     closed: bool,
-    /// bytes that TCP has
+    /// number of bytes handed to TCP
     handed: u64,
-    /// bytes that TCP has sent
+    /// number of bytes that TCP has sent
     sent: u64,
-    /// TCP has a whole record, whose end it must reach before it gets more
+    /// TCP has a whole record and gets more data only after it has sent that record's end
     at_boundary: bool,
     first: u32,
     pub(super) nagle: bool,
     pub(super) cork: bool,
-    /// the last call said that more follows
+    /// the last call announced more data
     more: bool,
-    /// what is held is to go out as soon as it can
+    /// data that is held back may be sent as soon as TCP allows it
     push: bool,
-    /// when what is held goes out anyhow
+    /// time at which data that is held back is sent anyway
     deadline: Option<Instant>,
     pub(super) closing: bool,
     closed_at_tcp: bool,
@@ -64,36 +64,37 @@ impl Outbox {
         self.push = false;
     }
 
-    /// What is held back goes out (`TCP_NODELAY`, the end of `TCP_CORK`).
+    /// Releases the data that is held back (`TCP_NODELAY`, the end of `TCP_CORK`).
     pub(super) fn push(&mut self) {
         self.push = true;
         self.more = false;
     }
 
-    /// The application is done.
+    /// The application has written its last data.
     pub(super) fn close(&mut self) {
         self.closing = true;
         self.push();
     }
 
-    /// The end of a record with more behind it is sent whatever its size: Nagle's rule is for the
-    /// last segment only.
+    /// Whether Nagle's rule applies now. It applies only to the last segment: the end of a record is sent whatever its
+    /// size if more records follow.
     pub(super) fn nagle_now(&self) -> bool {
         self.nagle && (!self.at_boundary || self.records.is_empty())
     }
 
-    /// Bytes that were sent, and bytes that are not.
+    /// The number of bytes that were sent, and of those that were not sent yet.
     pub(super) fn progress(&self) -> (u64, u64) {
         let held: u64 = self.records.iter().sum();
         (self.sent, self.handed.saturating_sub(self.sent) + held)
     }
 
-    /// When what is held goes out anyhow.
+    /// The time at which data that is held back is sent anyway.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// With nothing on the way, Linux's probe timer sends what `MSG_MORE` or `TCP_CORK` holds.
+    /// Sets the deadline: if nothing is in flight, Linux's probe timer sends the data that `MSG_MORE` or `TCP_CORK`
+    /// holds back.
     pub(super) fn watch(&mut self, now: Instant, connection: &Connection) {
         let info = connection.info();
         if self.records.is_empty() || info.unacked > 0 || !connection.is_established() {
@@ -110,12 +111,12 @@ impl Outbox {
         }
     }
 
-    /// A segment of the peer's makes TCP look for something to send: `MSG_MORE` holds no longer.
+    /// A segment from the peer makes TCP look for data to send, which ends the effect of `MSG_MORE`.
     pub(super) fn on_segment(&mut self) {
         self.more = false;
     }
 
-    /// TCP sent this.
+    /// Notes a segment that TCP sent.
     pub(super) fn on_sent(&mut self, segment: &Segment) {
         if segment.payload > 0 {
             let end = segment.seq.wrapping_sub(self.first);
@@ -124,7 +125,7 @@ impl Outbox {
         }
     }
 
-    /// Hands over what may go; true if there was any.
+    /// Hands to TCP what may be sent now. Returns whether there was any.
     pub(super) fn feed(&mut self, connection: &mut Connection) -> bool {
         if self.at_boundary && self.sent < self.handed {
             return false;
@@ -141,7 +142,7 @@ impl Outbox {
         let held = is_last && !self.closed && (self.cork || self.more) && !self.push;
         let payload = u64::from(connection.info().snd_mss.max(1));
         let bytes = if held {
-            // full segments go: those only, with what TCP still has
+            // only full segments are sent, counted with the data that TCP has not sent yet
             let unsent = self.handed.saturating_sub(self.sent);
             let part = (unsent + record) % payload;
             record.saturating_sub(part)

@@ -1,4 +1,4 @@
-//! What a script and its caller say of the stack before anything happens.
+//! The setup of a run, from the script and its caller.
 
 use fairport_tcp::{Connection, SettingError, Settings};
 use fairport_units::Duration;
@@ -9,44 +9,44 @@ use crate::ast::{Script, ScriptOption};
 use crate::outcome::Note;
 use crate::sysctl::{HostQueue, Sysctls};
 
-/// packetdrill's default of `--tolerance_usecs`.
+/// packetdrill's default for `--tolerance_usecs`.
 const TOLERANCE: Duration = Duration::from_us(4000);
 
-/// A run that cannot begin.
+/// Why a run cannot begin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SetupError {
-    /// There is no such stack.
+    /// There is no stack of this name.
     #[error("there is no stack `{name}`; use one of {known}")]
     Stack {
-        /// What was asked for.
+        /// The name.
         name: String,
-        /// What there is.
+        /// The names of all stacks.
         known: String,
     },
-    /// An option of the script has a value that cannot be.
+    /// An option of the script has an invalid value.
     #[error("line {line}: `--{name}` is `{value}`; use a whole number")]
     Option {
-        /// Where it is.
+        /// The line of the option in the script.
         line: u32,
-        /// Its name.
+        /// The name of the option.
         name: String,
-        /// Its value.
+        /// The value of the option.
         value: String,
     },
 }
 
-/// The stack as a script wants it.
+/// The stack with the changes that the script asks for.
 #[derive(Clone, Debug)]
 pub(super) struct Setup {
     pub(super) stack: String,
     base: Settings,
     overrides: Map<String, Value>,
-    /// `tcp_ecn` = 2: ECN is accepted and not offered
+    /// `tcp_ecn` = 2: ECN is accepted but not offered
     ecn_only_accepted: bool,
     pub(super) host_queue: HostQueue,
     pub(super) isn: u32,
     pub(super) tolerance: Duration,
-    /// `--tcp_ts_tick_usecs`: timestamps are compared, in this unit
+    /// unit of timestamps from `--tcp_ts_tick_usecs`; timestamps are compared only with it
     pub(super) timestamp_tick: Option<Duration>,
     pub(super) notes: Vec<Note>,
 }
@@ -83,7 +83,7 @@ impl Setup {
         Ok(setup)
     }
 
-    /// Takes in a back-quoted command and returns what is to be said of it.
+    /// Applies a back-quoted command. Returns notes about what was not applied.
     pub(super) fn command(&mut self, line: u32, command: &str) -> Vec<Note> {
         let mut sysctls = Sysctls::default();
         sysctls.command(line, command, &self.base);
@@ -123,7 +123,7 @@ impl Setup {
         Ok(())
     }
 
-    /// The settings of a connection, with what the options of its socket ask for.
+    /// The settings of a new connection. `socket` holds the settings that its socket options ask for.
     pub(super) fn settings(
         &self,
         socket: Map<String, Value>,
@@ -131,7 +131,7 @@ impl Setup {
     ) -> Result<Settings, SettingError> {
         let mut all = self.overrides.clone();
         if self.host_queue == HostQueue::Paced {
-            // packetdrill's device takes bursts, and fq spaces these
+            // the device of packetdrill takes whole bursts, which fq spaces out
             all.insert("pacing".to_owned(), json!("linux"));
             all.insert("segmentation_offload".to_owned(), json!(true));
         }
@@ -142,12 +142,12 @@ impl Setup {
         self.base.with(&all)
     }
 
-    /// Largest payload that a SYN announces.
+    /// The MSS that a SYN announces, in bytes.
     pub(super) fn mss(&self) -> u16 {
         self.base.mss_bytes
     }
 
-    /// An endpoint with the script's initial sequence number.
+    /// Gives a connection the initial sequence number of the run.
     pub(super) fn numbered(&self, connection: Connection) -> Connection {
         connection.with_isn(self.isn)
     }

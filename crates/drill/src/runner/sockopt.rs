@@ -5,10 +5,10 @@ use super::calls::{Returned, error, ok};
 use crate::ast::{Call, Expr};
 use crate::outcome::{Failure, FailureKind};
 
-/// What Linux gives a send buffer of n bytes: twice as much, for its own records.
+/// Linux doubles the requested size of a send buffer, because it counts its own records too.
 const BUFFER_FACTOR: i64 = 2;
 
-/// `TCP_MIN_MSS`
+/// The smallest value that `TCP_MAXSEG` accepts (`TCP_MIN_MSS`).
 const MSS_MIN: u16 = 88;
 
 impl Runner {

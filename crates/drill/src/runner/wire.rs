@@ -1,14 +1,14 @@
-//! Between what scripts write and what is on the wire: relative sequence numbers, timestamps, the
-//! order of options.
+//! Converts between segments as scripts write them and as they are on the wire: relative sequence numbers, timestamps,
+//! the order of options.
 
 use fairport_tcp::{Ecn, Flags, SackBlock, Segment, SynOptions, Timestamps};
 
 use crate::ast::{self, Packet, TcpOption};
 
-/// Largest segment of a peer that does not say (RFC 9293 3.7.1).
+/// The MSS of a peer that does not announce one (RFC 9293 3.7.1).
 const MSS_DEFAULT: u16 = 536;
 
-/// The codepoint with which the peer's segment arrives.
+/// The ECN codepoint of a segment that the script sends to the stack.
 pub(super) fn codepoint(packet: &Packet) -> Ecn {
     match packet.ecn {
         None | Some(ast::Ecn::NotEct) => Ecn::NotEct,
@@ -18,7 +18,7 @@ pub(super) fn codepoint(packet: &Packet) -> Ecn {
     }
 }
 
-/// Whether the codepoint of what was sent is as expected; a script that names none does not ask.
+/// Whether the ECN codepoint of a sent segment is as expected. A script that names no codepoint accepts any.
 pub(super) fn is_codepoint(expected: Option<ast::Ecn>, sent: Ecn) -> bool {
     match expected {
         None => true,
@@ -30,14 +30,14 @@ pub(super) fn is_codepoint(expected: Option<ast::Ecn>, sent: Ecn) -> bool {
     }
 }
 
-/// How a script's numbers map to those on the wire. The peer's are the same on both sides.
+/// Converts a script's numbers to those on the wire and back. The peer's sequence numbers are the same in both.
 #[derive(Debug)]
 pub(crate) struct Numbering {
-    /// the number of our SYN on the wire
+    /// sequence number of the stack's SYN on the wire
     isn: u32,
-    /// and in the script
+    /// sequence number of the stack's SYN in the script
     script_isn: u32,
-    /// our timestamps: in the script, on the wire
+    /// known timestamps of the stack: in the script, and on the wire
     stamps: Vec<(u32, u32)>,
 }
 
@@ -50,7 +50,7 @@ impl Numbering {
         }
     }
 
-    /// The script expects our SYN with this number.
+    /// Sets the sequence number that the stack's SYN has in the script.
     pub(super) fn synchronise(&mut self, script_isn: u32) {
         self.script_isn = script_isn;
     }
@@ -63,17 +63,17 @@ impl Numbering {
         number.wrapping_sub(self.isn).wrapping_add(self.script_isn)
     }
 
-    /// Notes that what the script calls `script` is `wire`.
+    /// Notes that the script's timestamp `script` is `wire` on the wire.
     pub(super) fn note_stamp(&mut self, script: u32, wire: u32) {
         self.stamps.push((script, wire));
     }
 
-    /// Whether the script's count of our timestamps is known.
+    /// Whether any timestamp of the stack is known, so that the others can be converted.
     pub(super) fn counts_stamps(&self) -> bool {
         !self.stamps.is_empty()
     }
 
-    /// Our timestamp in the script's count, as soon as one was seen.
+    /// Converts a timestamp of the stack to the script's count. Before one is known, it stays as it is.
     pub(super) fn stamp_to_script(&self, wire: u32) -> u32 {
         match self.stamps.first() {
             Some((script, first)) => script.wrapping_add(wire.wrapping_sub(*first)),
@@ -81,7 +81,7 @@ impl Numbering {
         }
     }
 
-    /// What the script calls by a value that it has seen, or else by the distance from the first.
+    /// Converts a timestamp from the script's count: a known one exactly, another one by its distance from the first.
     fn stamp_to_wire(&self, script: u32) -> u32 {
         let seen = self.stamps.iter().rev().find(|(known, _)| *known == script);
         match (seen, self.stamps.first()) {
@@ -93,7 +93,7 @@ impl Numbering {
         }
     }
 
-    /// The peer's segment as it arrives.
+    /// Converts a segment of the peer for the stack.
     pub(super) fn inbound(&self, packet: &Packet) -> Result<Segment, String> {
         let payload = u16::try_from(packet.payload)
             .map_err(|_| format!("{} bytes are more than a segment holds", packet.payload))?;
@@ -141,7 +141,7 @@ impl Numbering {
         Ok(segment)
     }
 
-    /// What the stack sent, as a script would write it.
+    /// Converts a segment of the stack to the form in which a script would write it.
     pub(crate) fn outbound(&self, segment: &Segment) -> Packet {
         let has_ack = segment.flags.contains(Flags::ACK);
         Packet {
@@ -155,7 +155,7 @@ impl Numbering {
         }
     }
 
-    /// In the order in which Linux writes them (`tcp_options_write`).
+    /// The options of a segment, in the order in which Linux writes them (`tcp_options_write`).
     fn options(&self, segment: &Segment) -> Vec<TcpOption> {
         let mut list = Vec::new();
         let syn = segment.options.syn();

@@ -1,36 +1,36 @@
-//! The average queue that RED and RIO decide by.
+//! The average queue length on which RED and RIO decide.
 //!
 //! Floyd & Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993, section 4.
 
 use fairport_units::Duration;
 
-/// An exponentially weighted moving average of a queue, in whatever unit its samples have.
+/// An exponentially weighted moving average of a queue, in the unit of its samples.
 ///
-/// Most packets find an empty queue, and at a short average they may pass whatever it is exactly.
-/// So samples of an empty queue are counted when they come, and taken, all at once, when a packet
-/// finds others waiting or somebody asks.
+/// Most packets find an empty queue, and while the average is short they are accepted without its exact value. So
+/// samples of an empty queue are only counted. They are applied together when a packet finds others waiting, or when
+/// the value is read.
 #[derive(Clone, Debug)]
 #[repr(C)] // what every packet needs comes first
 pub(super) struct Average {
-    /// without the samples in `missed`
+    /// the average without the samples in `missed`
     value: f64,
-    /// samples of an empty queue
+    /// samples of an empty queue that are not applied yet
     missed: u64,
     packet_time: PacketTime,
     weight: f64,
-    /// what is left after 2^i samples of an empty queue
+    /// the factor by which 2^i samples of an empty queue reduce the average
     decay: Box<[f64; LONGEST_LOG]>,
 }
 
-/// An average that so many packets (2^32) found an empty queue after is zero, for any weight.
+/// After 2^32 samples of an empty queue the average is zero, with any weight.
 const LONGEST_LOG: usize = 32;
 
-/// An average of no more packets or bytes than this is taken for none.
+/// An average of at most this many packets or bytes counts as zero.
 const NOTHING: f64 = 1e-9;
 
 impl Average {
-    /// The average of an empty queue; a new sample counts with `weight`. A packet of typical size
-    /// takes `packet_time` on the link, which is not zero.
+    /// The average of an empty queue. Each new sample counts with `weight`. A packet of typical size takes
+    /// `packet_time` on the link, which is not zero.
     pub(super) fn new(weight: f64, packet_time: Duration) -> Self {
         let mut decay = Box::new([1.0 - weight; LONGEST_LOG]);
         for i in 1..LONGEST_LOG {
@@ -45,9 +45,9 @@ impl Average {
         }
     }
 
-    /// Takes the queue that an arriving packet finds. If that is empty, the link may have stood idle
-    /// for `idle`: as if so many packets of typical size had met an empty queue meanwhile. Returns
-    /// a number that [`Average::value`] is not above.
+    /// Adds the queue that an arriving packet finds as a sample. If it is empty, the link has been idle for `idle`,
+    /// which counts as further samples of an empty queue, one per packet of typical size. Returns an upper limit of
+    /// [`Average::value`].
     #[inline]
     pub(super) fn update(&mut self, queue: f64, idle: Duration) -> f64 {
         if queue > 0.0 {
@@ -58,7 +58,7 @@ impl Average {
         self.value
     }
 
-    /// The average of all samples.
+    /// The average over all samples.
     #[inline]
     pub(super) fn value(&mut self) -> f64 {
         if self.missed > 0 {
@@ -67,8 +67,8 @@ impl Average {
         self.value
     }
 
-    /// The power by squaring: products of a few doubles, the same on every machine.
-    #[inline(never)] // a queue that holds packets seldom has any to take
+    /// Applies the counted samples. The power is computed by squaring, which gives the same result on every machine.
+    #[inline(never)] // rarely called while the queue holds packets
     fn take_missed(&mut self) {
         let mut missed = std::mem::take(&mut self.missed);
         if missed >> LONGEST_LOG > 0 {
@@ -79,15 +79,15 @@ impl Average {
             self.value *= self.decay[missed.trailing_zeros() as usize];
             missed &= missed - 1;
         }
-        // what is left of a queue long gone would cost its powers again and again
+        // otherwise the rest of an old queue would cost these products again and again
         if self.value <= NOTHING {
             self.value = 0.0;
         }
     }
 }
 
-/// The time that a packet takes on a link, to divide by: every packet asks, so it is multiplied by
-/// the reciprocal.
+/// The time that a packet takes on a link, as a divisor. Every packet divides by it, so the division is a
+/// multiplication by the reciprocal.
 #[derive(Clone, Copy, Debug)]
 struct PacketTime {
     ps: u64,
@@ -103,10 +103,10 @@ impl PacketTime {
         }
     }
 
-    /// How many whole packets `span` is long.
+    /// The number of whole packets that fit into `span`.
     #[inline]
     fn packets_in(self, span: Duration) -> u64 {
-        // The reciprocal is too small by 1 at most, so the quotient is right or one too small.
+        // The reciprocal is too small by at most 1, so the quotient is exact or one too small.
         let product = u128::from(span.as_ps()) * u128::from(self.reciprocal);
         let packets = (product >> 64) as u64;
         packets + u64::from(span.as_ps() - packets * self.ps >= self.ps)
@@ -134,7 +134,7 @@ mod tests {
         for _ in 0..3 {
             busy.update(0.0, Duration::ZERO);
         }
-        // 47 us are three packets of 12 us and a rest, and then comes the packet itself
+        // 47 us are three packets of 12 us and a rest; the packet itself is one more sample
         idle.update(0.0, Duration::from_us(47));
         busy.update(0.0, Duration::ZERO);
         assert!((idle.value() - busy.value()).abs() < 1e-12);
@@ -162,7 +162,7 @@ mod tests {
     fn of_a_queue_that_was_empty_for_five_billion_packets_nothing_is_left() {
         let mut average = Average::new(1e-12, Duration::from_ns(1));
         average.update(1e12, Duration::ZERO);
-        // one part in 10^12 a packet: 0.5 % are gone after 5 billion, but so long a queue is forgotten
+        // one part in 10^12 per packet: 5 billion packets take 0.5 %, but so long an idle time clears the average
         average.update(0.0, Duration::from_secs(5));
         assert_eq!(average.value().to_bits(), 0);
     }

@@ -1,4 +1,4 @@
-//! Which packets are dropped early: the random part that RED and RIO share.
+//! Decides at random which packets are dropped early; shared by RED and RIO.
 //!
 //! Floyd & Jacobson 1993, sections 4 and 7; Floyd, "Recommendation on using the gentle variant of
 //! RED", 2000; ns-2's `red.cc` for the variant `ns2`.
@@ -12,34 +12,34 @@ use crate::limit::Limit;
 use crate::queue::context::positive_share;
 use crate::stream::Stream;
 
-/// Which of the known forms of RED decides.
+/// The known variants of RED.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
-    /// the algorithm as the paper prints it
+    /// the algorithm as printed in the paper
     FloydJacobson,
-    /// ns-2's `red.cc`: `wait_` true, no early drop of the first packet above the threshold nor
-    /// into a queue of at most one
+    /// ns-2's `red.cc`: `wait_` is true, and neither the first packet above the threshold nor one that finds a queue of
+    /// at most one is dropped early
     Ns2,
 }
 
-/// How the probability of an early drop follows the average queue.
+/// How the probability of an early drop depends on the average queue.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)] // `min` is what every packet is compared with
 pub struct Ramp {
     /// below this average nothing is dropped early
     pub min: f64,
-    /// at this average the probability is `max_p`; twice this, where it is gentle, drops all
+    /// at this average the probability is `max_p`; if `gentle`, everything is dropped at twice this
     pub max: f64,
     /// probability at `max`, over 0 up to 1
     pub max_p: f64,
-    /// whether the probability climbs from `max_p` to 1 between `max` and twice `max` (Floyd
-    /// 2000) instead of jumping to 1 at `max`
+    /// whether the probability rises from `max_p` to 1 between `max` and twice `max` (Floyd 2000) instead of jumping to
+    /// 1 at `max`
     pub gentle: bool,
 }
 
 impl Ramp {
-    /// From `min` to `max`, which are in one unit. The names of the fields begin with `prefix`.
+    /// A ramp from `min` to `max`, which must have the same unit. `prefix` begins the names of the fields in errors.
     pub(super) fn new(
         prefix: &str,
         [min, max]: [Limit; 2],
@@ -72,7 +72,7 @@ impl Ramp {
         })
     }
 
-    /// From which average on everything is dropped.
+    /// The average from which on every packet is dropped.
     #[inline]
     pub(super) fn end(&self) -> f64 {
         if self.gentle {
@@ -93,18 +93,18 @@ impl Ramp {
     }
 }
 
-/// In which unit the queue is measured.
+/// The unit in which the queue is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueueUnit {
     /// packets
     Packets,
-    /// bytes; a packet's probability grows with its size over this typical one, and so it is in
-    /// ns-2 (`bytes_`, `queue_in_bytes_`)
+    /// bytes; the probability is scaled by the packet's size over this typical size, as in ns-2 (`bytes_`,
+    /// `queue_in_bytes_`)
     Bytes(u32),
 }
 
 impl QueueUnit {
-    /// The unit of a threshold; a typical packet has `mean_packet_bytes`.
+    /// The unit of a threshold. `mean_packet_bytes` is the size of a typical packet.
     pub(super) fn new(threshold: Limit, mean_packet_bytes: u32) -> Self {
         match threshold {
             Limit::Packets(_) => Self::Packets,
@@ -121,10 +121,10 @@ impl QueueUnit {
     }
 }
 
-/// What RED and RIO have in common.
+/// The settings that RED and RIO share.
 #[derive(Clone, Debug)]
 pub struct EarlyDrop {
-    /// weight of a new sample in an average (`w_q`), over 0 up to 1
+    /// weight of a new sample in an average (`w_q`), above 0 and at most 1
     pub weight: f64,
     /// unit of the queue, the averages and the thresholds
     pub unit: QueueUnit,
@@ -132,35 +132,35 @@ pub struct EarlyDrop {
     pub variant: Variant,
     /// mark ECN-capable packets instead of dropping them early
     pub ecn: bool,
-    /// what the buffer holds
+    /// the buffer and its limit
     pub buffer: DropTail,
-    /// time that a packet of typical size takes on the link: how fast an average falls while the
-    /// link is idle
+    /// time that a packet of typical size takes on the link; it determines how fast an average falls while the link is
+    /// idle
     pub packet_time: Duration,
 }
 
-/// Whether a packet is dropped early: ns-2's drop types.
+/// Whether a packet is dropped early, in the terms of ns-2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DropType {
-    /// it is not
+    /// the packet is not dropped early
     None,
-    /// drawn at random: it is marked or dropped
+    /// drawn at random: the packet is marked or dropped
     Unforced,
-    /// the average is so long that every packet is dropped
+    /// the average is so high that every packet is dropped
     Forced,
 }
 
-/// Draws packets such that the gaps between them are uniform rather than geometric (F&J 1993
-/// section 7): the chance of each grows with the count of packets since the last one drawn.
+/// Draws packets so that the gaps between them are uniform rather than geometric (F&J 1993 section 7): the chance of
+/// each packet grows with the number of packets since the last one drawn.
 #[derive(Clone, Debug)]
 #[repr(C)] // what a packet reads that is not drawn comes first
 pub(super) struct DropProbability {
-    /// the average was above `min` already when the last packet arrived (ns-2's `old`)
+    /// the average was already above `min` when the last packet arrived (ns-2's `old`)
     above: bool,
     variant: Variant,
     unit: QueueUnit,
     ramp: Ramp,
-    /// packets since the last one drawn, or since the average has been above `min`
+    /// packets since the last one drawn, or since the average rose above `min`
     count: f64,
     count_bytes: u64,
 }
@@ -177,7 +177,7 @@ impl DropProbability {
         }
     }
 
-    /// `queue` is what waits, of the packets that `average` is of.
+    /// Decides about a packet. `queue` is the present queue of those packets over which `average` is taken.
     #[inline]
     pub(super) fn draw(
         &mut self,
@@ -192,7 +192,7 @@ impl DropProbability {
         self.draw_above(average, frame_bytes, stream)
     }
 
-    /// Whether nothing is drawn at such an average and queue.
+    /// Whether no packet is drawn at this average and queue.
     #[inline]
     pub(super) fn passes(&mut self, average: f64, queue: f64) -> bool {
         let passes = average < self.ramp.min || (self.variant == Variant::Ns2 && queue <= 1.0);
@@ -200,8 +200,8 @@ impl DropProbability {
         passes
     }
 
-    /// The same where the average is above `min`.
-    #[inline(never)] // so that a port whose queue is short pays for a comparison alone
+    /// [`Self::draw`] for an average above `min`.
+    #[inline(never)] // while the queue is short, a port pays only for a comparison
     fn draw_above(&mut self, average: f64, frame_bytes: u32, stream: &mut Stream) -> DropType {
         if average >= self.ramp.end() {
             self.restart();
@@ -227,7 +227,7 @@ impl DropProbability {
         DropType::None
     }
 
-    /// A packet was lost: the count begins again.
+    /// Restarts the count, because a packet was lost.
     pub(super) fn restart(&mut self) {
         self.count = 0.0;
         self.count_bytes = 0;
@@ -252,7 +252,7 @@ impl DropProbability {
     }
 }
 
-/// Gaps uniform over 1 to 1/`base` - 1 packets.
+/// The chance that makes gaps uniform from 1 to 1/`base` - 1 packets.
 fn spread(base: f64, count: f64) -> f64 {
     if count * base < 1.0 {
         (base / (1.0 - count * base)).min(1.0)
@@ -261,7 +261,7 @@ fn spread(base: f64, count: f64) -> f64 {
     }
 }
 
-/// Gaps uniform over 1/`base` to 2/`base` - 1 packets: none before 1/`base` have passed.
+/// The chance that makes gaps uniform from 1/`base` to 2/`base` - 1 packets: none is drawn before 1/`base` packets.
 fn wait(base: f64, count: f64) -> f64 {
     let passed = count * base;
     if passed < 1.0 {
@@ -284,7 +284,7 @@ mod tests {
         gentle: true,
     };
 
-    /// Packets from one draw to the next while the queue and its average stay at `packets`.
+    /// Numbers of packets between two draws while the queue and its average are constant at `packets`.
     fn gaps(variant: Variant, packets: f64) -> Vec<u32> {
         let mut drop_probability = DropProbability::new(RAMP, variant, QueueUnit::Packets);
         let mut stream = Stream::new(1, "test", 0);
@@ -297,7 +297,7 @@ mod tests {
                 DropType::Forced => panic!("the average is below the end"),
             }
         }
-        gaps.split_off(1) // the first gap has its own start
+        gaps.split_off(1) // the first gap starts differently
     }
 
     fn mean(gaps: &[u32]) -> f64 {
@@ -318,8 +318,8 @@ mod tests {
 
     #[test]
     fn gaps_between_drops_are_uniform_not_geometric() {
-        // p = 0.05 at an average of 10: the n-th packet is drawn with 1 / (20 - n), which makes
-        // the gaps uniform over 1..=19
+        // p = 0.05 at an average of 10: the n-th packet is drawn with probability 1 / (20 - n), so the gaps are uniform
+        // over 1..=19
         let gaps = gaps(Variant::FloydJacobson, 10.0);
         assert_eq!(
             (gaps.iter().min(), gaps.iter().max()),
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn with_wait_no_two_drops_are_close() {
-        // ns-2's wait_: the n-th with 1 / (40 - n) from the 20th on, uniform over 20..=39
+        // ns-2's wait_: the n-th packet is drawn with probability 1 / (40 - n) from the 20th on, uniform over 20..=39
         let gaps = gaps(Variant::Ns2, 10.0);
         assert_eq!(
             (gaps.iter().min(), gaps.iter().max()),
@@ -349,7 +349,7 @@ mod tests {
             drop_probability.draw(40.0, 1.0, 1518, &mut stream),
             DropType::None
         );
-        drop_probability.count = 100.0; // as good as certain, were it not the first above
+        drop_probability.count = 100.0; // almost certain, except that it is the first above
         assert_eq!(
             drop_probability.draw(10.0, 2.0, 1518, &mut stream),
             DropType::None
@@ -366,7 +366,7 @@ mod tests {
         };
         let mut paper = DropProbability::new(ramp, Variant::FloydJacobson, QueueUnit::Bytes(1000));
         paper.count = 4.0;
-        // p = 0.05 at 10 000 bytes, a tenth of it for 100 bytes: p / (1 - 4 p)
+        // p = 0.05 at 10 000 bytes, and a tenth of that for 100 bytes: p / (1 - 4 p)
         assert!((paper.chance(10_000.0, 1000) - 0.0625).abs() < 1e-12);
         assert!((paper.chance(10_000.0, 100) - 0.005 / 0.98).abs() < 1e-12);
         let mut ns2 = DropProbability::new(ramp, Variant::Ns2, QueueUnit::Bytes(1000));
@@ -376,7 +376,7 @@ mod tests {
         assert!((ns2.chance(10_000.0, 100) - 0.01).abs() < 1e-12);
     }
 
-    /// F&J 1993, figure 2: packets are counted where `min` <= average, and from the first one on.
+    /// F&J 1993, figure 2: packets are counted if `min` <= average, starting with the first one.
     #[test]
     fn packets_count_from_the_lower_threshold_on() {
         let mut drops = DropProbability::new(RAMP, Variant::FloydJacobson, QueueUnit::Packets);
@@ -387,7 +387,7 @@ mod tests {
         };
         // at `min` itself the probability is 0
         assert_eq!([5.0, 5.0, 5.0].map(&mut count), [0, 1, 2]);
-        // below it nothing counts, and then the count begins again
+        // below it packets do not count, and then the count starts again
         assert_eq!([4.9; 5].map(&mut count), [2; 5]);
         assert_eq!([5.0, 5.0].map(&mut count), [0, 1]);
     }

@@ -1,4 +1,4 @@
-//! Drop-tail: a packet that does not fit is lost.
+//! Drop-tail: a packet that does not fit into the buffer is dropped.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,11 +7,11 @@ use crate::BuildError;
 use crate::limit::Limit;
 use crate::queue::PortContext;
 
-/// A drop-tail queue as the plan of a run gives it.
+/// A drop-tail queue, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// what the buffer holds
+    /// the buffer's limit
     pub limit: Limit,
     /// whether the packet in service counts against the limit
     pub count_in_service: bool,
@@ -23,11 +23,10 @@ impl Config {
     }
 }
 
-/// A buffer limited in bytes or in packets; what arrives when it is full is dropped.
+/// A buffer limited in bytes or in packets. A packet that arrives when it is full is dropped.
 ///
-/// A limit in bytes admits a packet as long as the sum stays within the limit, so a short packet
-/// may still fit where a full-sized one does not (ns-3's `DropTailQueue` and Linux' `bfifo` do
-/// the same).
+/// With a limit in bytes, a packet is admitted if the sum stays within the limit. A short packet may therefore still
+/// fit when a full-sized one does not (as in ns-3's `DropTailQueue` and Linux's `bfifo`).
 #[derive(Clone, Debug)]
 pub struct DropTail {
     limit_bytes: u32,
@@ -35,7 +34,7 @@ pub struct DropTail {
 }
 
 impl DropTail {
-    /// A buffer of this limit.
+    /// A buffer with this limit.
     pub fn new(limit: Limit) -> Self {
         match limit {
             Limit::Bytes(bytes) => Self::bytes(bytes),
@@ -59,7 +58,7 @@ impl DropTail {
         }
     }
 
-    /// Whether its limit is a number of packets, not of bytes.
+    /// Whether the limit is in packets, not in bytes.
     pub(crate) fn counts_packets(&self) -> bool {
         self.limit_packets < u32::MAX
     }
@@ -77,7 +76,7 @@ impl DropTail {
         self.admission_or(Reason::Full, backlog, frame_bytes)
     }
 
-    /// The same; a packet without room is dropped for this reason.
+    /// [`Self::admission`], but a packet without room is dropped for this `reason`.
     #[inline]
     pub fn admission_or(&self, reason: Reason, backlog: Backlog, frame_bytes: u32) -> Admission {
         if self.fits(backlog, frame_bytes) {

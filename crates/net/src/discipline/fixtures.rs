@@ -1,4 +1,4 @@
-//! What the disciplines' tests put before them.
+//! Packets and queues for the tests of disciplines.
 
 use fairport_units::Instant;
 

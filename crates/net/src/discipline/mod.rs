@@ -1,8 +1,7 @@
-//! Queue disciplines that decide when a packet arrives, and serve first in, first out.
+//! Queue disciplines that decide when a packet arrives, and send first in, first out.
 //!
-//! Because they never change their mind, a port knows every departure at once and needs no event
-//! for it. A discipline is one file here, which implements [`QueueDiscipline`], and one line in
-//! [`queue`](crate::queue).
+//! They never revise a decision, so a port knows every departure in advance and needs no event for it. A discipline is
+//! one file here, which implements [`QueueDiscipline`], and one line in [`queue`](crate::queue).
 
 mod average;
 mod drop_probability;
@@ -33,14 +32,14 @@ pub use rio::Rio;
 pub use step_marking::StepMarking;
 pub use weighted_tail_drop::{WTD_CLASSES, WeightedTailDrop};
 
-/// A port's queue as an arriving packet finds it.
+/// A port's queue, as an arriving packet finds it.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueView {
-    /// the present
+    /// the present time
     pub now: Instant,
-    /// what waits, without the arriving packet
+    /// the packets that wait, without the arriving one
     pub backlog: Backlog,
-    /// when the link has sent all that it holds, and is idle unless something is accepted before
+    /// when the link will have sent all accepted packets, and become idle unless more are accepted
     pub idle_at: Instant,
 }
 
@@ -52,7 +51,7 @@ impl QueueView {
     }
 }
 
-/// What becomes of an arriving packet.
+/// What happens to an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)] // a tag of its own: it is looked at several times per packet-hop
 pub enum Admission {
@@ -84,7 +83,7 @@ pub enum Reason {
     Share = 2,
     /// the buffer was full, and another packet took its place
     PushedOut = 3,
-    /// it was lost in front of the queue
+    /// it was lost before it reached the queue
     Loss = 4,
 }
 
@@ -93,16 +92,15 @@ impl Reason {
     pub const NAMES: [&'static str; 5] = ["full", "early", "share", "pushed-out", "loss"];
 }
 
-/// A discipline that decides when a packet arrives. The packets that it accepts are served first
-/// in, first out.
+/// A discipline that decides when a packet arrives. Accepted packets are sent first in, first out.
 ///
-/// It does not hold the packets, and need not count them: each arrival comes with the backlog.
+/// The discipline does not hold the packets and need not count them, because each call is given the backlog.
 pub trait QueueDiscipline: fmt::Debug + Send + Sync {
-    /// Whether a packet that arrives now is admitted. Calls are in order of time.
+    /// Decides whether a packet that arrives now is admitted. Calls are in order of time.
     fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission;
 
-    /// The packet that was accepted by the last [`QueueDiscipline::admit`] leaves the buffer at
-    /// `leaves`. For disciplines that keep counts of their own.
+    /// The packet that the last [`QueueDiscipline::admit`] accepted will leave the buffer at `leaves`. For disciplines
+    /// with counts of their own.
     #[inline]
     fn on_accepted(&mut self, leaves: Instant) {
         let _ = leaves;

@@ -1,9 +1,8 @@
-//! PIE: drop with a probability that a controller sets by the queueing delay, and its trend.
+//! PIE: drops with a probability that a controller derives from the queueing delay and its trend.
 //!
-//! RFC 8033. The delay is the one that a FIFO port knows exactly: until the link has sent what it
-//! holds. So neither timestamps nor the estimate of the departure rate (5.2) are needed, as 5.3
-//! allows. With the cap of the adjustment (5.5) and de-randomization (5.4); without the optional
-//! switching off (5.3 of the same).
+//! RFC 8033. A FIFO port knows the exact delay: the time until the link has sent what it holds. So neither timestamps
+//! nor an estimate of the departure rate (5.2) are needed, as 5.3 allows. The cap of the adjustment (5.5) and
+//! de-randomization (5.4) are implemented; turning PIE off while the queue is short (5.3) is not.
 
 use fairport_units::{Duration, Instant};
 
@@ -16,21 +15,21 @@ use crate::queue::PortContext;
 use crate::queue::context::positive_time;
 use crate::stream::Stream;
 
-/// A PIE queue as the plan of a run gives it; in brackets the name and the value of RFC 8033.
+/// A PIE queue, in the plan of a run. Names and values of RFC 8033 are in brackets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// what the buffer holds
+    /// the buffer's limit
     pub limit: Limit,
     /// whether the packet in service counts against the limit
     pub count_in_service: bool,
-    /// the queueing delay aimed at (`QDELAY_REF`, 15 ms)
+    /// the target of the queueing delay (`QDELAY_REF`, 15 ms)
     pub target_ps: Duration,
-    /// from one update of the probability to the next (`T_UPDATE`, 15 ms)
+    /// time between two updates of the probability (`T_UPDATE`, 15 ms)
     pub update_ps: Duration,
-    /// how long a queue that was short may grow unhindered (`MAX_BURST`, 150 ms)
+    /// how long a queue that was short may grow without drops (`MAX_BURST`, 150 ms)
     pub max_burst_ps: Duration,
-    /// a queue of at most two packets of this size is left alone (`MEAN_PKTSIZE`)
+    /// nothing is dropped while at most two packets of this size wait (`MEAN_PKTSIZE`)
     pub mean_packet_bytes: u32,
     /// mark ECN-capable packets while the probability is at most 0.1
     pub ecn: bool,
@@ -44,7 +43,7 @@ impl Config {
     }
 }
 
-/// Marks while the probability is at most this (`MAX_ECNTH`, RFC 8033 5.1).
+/// Largest probability at which packets are marked (`MAX_ECNTH`, RFC 8033 5.1).
 const MARKS_UP_TO: f64 = 0.1;
 
 /// A PIE queue.
@@ -57,7 +56,7 @@ pub struct Pie {
     ecn: bool,
     mean_packet_bytes: u32,
     controller: Controller,
-    /// the probabilities since the last drop, added up
+    /// sum of the probabilities since the last drop
     accumulated: f64,
     burst_left: Duration,
     next_update: Instant,
@@ -82,8 +81,8 @@ impl Pie {
         }
     }
 
-    /// Random early dropping (4.1), de-randomized (5.4).
-    #[inline(never)] // so that the path of a short queue stays short
+    /// Random early dropping (4.1), with de-randomization (5.4).
+    #[inline(never)] // keeps the path of a short queue short
     fn is_drawn(&mut self, backlog_bytes: u32) -> bool {
         let probability = self.controller.probability;
         let is_light = self.controller.delay < self.target / 2 && probability < 0.2;
@@ -104,8 +103,8 @@ impl Pie {
         false
     }
 
-    /// Does the updates that have come due since the last packet. Nothing was accepted meanwhile, so
-    /// the delay at each of those moments is known.
+    /// Makes the updates that have become due since the last packet. Nothing was accepted in between, so the delay at
+    /// each of those instants is known.
     #[cold]
     fn catch_up(&mut self, queue: &QueueView) {
         while self.next_update <= queue.now {
@@ -126,7 +125,7 @@ impl Pie {
 }
 
 impl QueueDiscipline for Pie {
-    #[inline(never)] // so that the dispatcher is a jump
+    #[inline(never)] // makes the dispatcher a jump
     fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission {
         if self.next_update <= queue.now {
             self.catch_up(queue);
@@ -150,7 +149,7 @@ impl QueueDiscipline for Pie {
 #[derive(Clone, Debug)]
 struct Controller {
     target: Duration,
-    /// at the last update
+    /// delay at the last update
     delay: Duration,
     probability: f64,
 }
@@ -183,7 +182,7 @@ impl Controller {
         self.delay = delay;
     }
 
-    /// By what a step is divided: a small probability moves in small steps.
+    /// Divisor of a step: a small probability changes in small steps.
     fn caution(&self) -> f64 {
         const LADDER: [(f64, f64); 6] = [
             (0.000_001, 2048.0),
@@ -198,7 +197,7 @@ impl Controller {
     }
 }
 
-/// Picoseconds as seconds: one division, which rounds alike on every machine.
+/// Picoseconds as seconds. A single division rounds in the same way on every machine.
 fn seconds(time: Duration) -> f64 {
     time.as_ps() as f64 / 1e12
 }
@@ -222,7 +221,7 @@ mod tests {
         Pie::new(&config, buffer, Stream::new(1, "test", 0))
     }
 
-    /// A queue whose allowance for bursts is used up, with this delay and probability since the last update.
+    /// A queue whose burst allowance is used up, with this delay and probability at the last update.
     fn settled(delay_ms: u64, probability: f64) -> Pie {
         let mut pie = pie(false);
         pie.burst_left = Duration::ZERO;
@@ -231,7 +230,7 @@ mod tests {
         pie
     }
 
-    /// What becomes at `now` of a packet that finds `delay` of queue before it.
+    /// The admission, at `now`, of a packet that finds a queueing delay of `delay`.
     fn admit(pie: &mut Pie, now: Instant, delay: Duration) -> Admission {
         let packet = PacketView {
             ecn: ECT0,
@@ -251,7 +250,7 @@ mod tests {
         // from 0 to 35 ms: (0.125 · 0.020 + 1.25 · 0.035) / 2048 = 0.04625 / 2048
         controller.update(Duration::from_ms(35));
         assert!((controller.probability - 0.046_25 / 2048.0).abs() < 1e-12);
-        // it is between 10^-5 and 10^-4 now, and the delay is constant: 0.0025 / 128 more
+        // now it is between 10^-5 and 10^-4 and the delay is constant, which adds 0.0025 / 128
         controller.update(Duration::from_ms(35));
         assert!((controller.probability - 0.046_25 / 2048.0 - 0.002_5 / 128.0).abs() < 1e-12);
     }
@@ -296,13 +295,13 @@ mod tests {
                 gaps.push(std::mem::take(&mut gap));
             }
         }
-        // 0.85 / 0.05 = 17 packets at least, 8.5 / 0.05 = 170 at most; from the 17th on, each is drawn with 0.05
+        // at least 0.85 / 0.05 = 17 packets, at most 8.5 / 0.05 = 170; from the 17th on each is drawn with 0.05
         assert!(gaps.iter().all(|gap| (17..=170).contains(gap)), "{gaps:?}");
         let mean = 10_000.0 / gaps.len() as f64;
         assert!((mean - (16.0 + 1.0 / 0.05)).abs() < 5.0, "{mean}");
     }
 
-    /// RFC 8033 5.4: no drop as long as the probabilities add up to less than 0.85.
+    /// RFC 8033 5.4: there is no drop while the probabilities add up to less than 0.85.
     #[test]
     fn a_packet_may_be_dropped_when_the_probabilities_add_up_to_85_percent() {
         for (probability, least) in [(0.849, 0), (0.85, 70)] {
@@ -317,7 +316,7 @@ mod tests {
         }
     }
 
-    /// RFC 8033 5.1; marking ends where the probability passes a tenth.
+    /// RFC 8033 5.1: marking ends when the probability exceeds a tenth.
     #[test]
     fn only_what_can_be_marked_is_marked_and_only_where_that_is_asked_for() {
         let drop = Admission::Dropped(Reason::Early);
@@ -341,7 +340,7 @@ mod tests {
 
     #[test]
     fn of_a_light_queue_nothing_is_dropped_early() {
-        // RFC 8033 4.1: the delay was below half the target of 15 ms, and the probability is below 0.2
+        // RFC 8033 4.1: the delay was below half of the target of 15 ms, and the probability is below 0.2
         for (delay_ms, probability, is_light) in [
             (7, 0.19, true),
             (8, 0.19, false),
@@ -362,7 +361,7 @@ mod tests {
 
     #[test]
     fn two_packets_of_the_mean_size_may_always_wait() {
-        // RFC 8033 4.1; the mean size is 1000 bytes here, and at this probability all others are dropped
+        // RFC 8033 4.1: the mean size is 1000 bytes here; at this probability every other packet is dropped
         for (waiting_bytes, is_dropped) in [(2000, false), (2001, true)] {
             let mut pie = settled(30, 1.0);
             let mut queue = full_frames(2);
@@ -378,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_burst_is_allowed_anew_after_two_updates_that_find_short_delays_and_nothing_to_drop() {
-        // RFC 8033 4.4; half the target is 7.5 ms. With these delays the probability stays 0.
+        // RFC 8033 4.4: half of the target is 7.5 ms. With these delays the probability stays 0.
         for (previous_us, delay_us, is_allowed) in [
             (7000, 7000, true),
             (7400, 7499, true),

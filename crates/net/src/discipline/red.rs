@@ -1,7 +1,7 @@
-//! RED: drop early and at random, the more likely the longer the average queue.
+//! RED: drops early and at random, more often the longer the average queue is.
 //!
-//! Floyd & Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993, as they
-//! print it or as ns-2 has it ([`Variant`]). Linux' integer version is in `red_linux.rs`.
+//! Floyd & Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993, as printed there or as in ns-2
+//! ([`Variant`]). Linux's integer version is in `red_linux.rs`.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,11 +14,11 @@ use crate::queue::PortContext;
 use crate::queue::context::positive_share;
 use crate::stream::Stream;
 
-/// A RED queue as the plan of a run gives it.
+/// A RED queue, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// what the buffer holds
+    /// the buffer's limit
     pub limit: Limit,
     /// whether the packet in service counts against the limit
     pub count_in_service: bool,
@@ -32,11 +32,11 @@ pub struct Config {
     pub max_p_ppb: u32,
     /// weight of a new sample in the average, in parts of 10^9
     pub weight_ppb: u32,
-    /// whether the probability climbs to 1 between `max` and twice `max` instead of jumping there
+    /// whether the probability rises to 1 between `max` and twice `max` instead of jumping there
     pub gentle: bool,
     /// mark ECN-capable packets instead of dropping them early
     pub ecn: bool,
-    /// typical size of a packet: how fast the average of an idle queue falls
+    /// typical size of a packet; it determines how fast the average of an idle queue falls
     pub mean_packet_bytes: u32,
 }
 
@@ -55,7 +55,7 @@ impl Config {
     }
 }
 
-/// A RED queue. A packet that finds it empty reads two cache lines, and draws no random number.
+/// A RED queue. A packet that finds it empty reads two cache lines and draws no random number.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Red {
@@ -68,7 +68,7 @@ pub struct Red {
 }
 
 impl Red {
-    /// An empty queue that draws from `stream`; `ramp` says how the probability follows the average.
+    /// An empty queue that draws from `stream`. `ramp` gives the probability as a function of the average.
     pub fn new(ramp: Ramp, config: &EarlyDrop, stream: Stream) -> Self {
         Self {
             average: Average::new(config.weight, config.packet_time),
@@ -80,7 +80,7 @@ impl Red {
         }
     }
 
-    /// What becomes of a packet where the average is above `min`, or the buffer full.
+    /// The admission of a packet if the average is above `min`, or the buffer is full.
     #[inline(never)] // so that the path of a short queue stays short
     fn admit_above_min(
         &mut self,
@@ -145,7 +145,7 @@ mod tests {
         Red::new(ramp, &config, Stream::new(1, "test", 0))
     }
 
-    /// What becomes of `arrivals` packets that all find `packets` waiting.
+    /// The admissions of `arrivals` packets that each find `packets` waiting.
     fn admissions(
         red: &mut Red,
         packets: u32,
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_queue_that_stays_at_10_is_cut_once_in_29_packets() {
-        // the average has climbed to 10 long before the last 10 000 packets: p = 0.05, with wait
+        // the average has reached 10 long before the last 10 000 packets: p = 0.05, with wait
         let mut red = red(false);
         admissions(&mut red, 10, false, 10_000);
         let drops = admissions(&mut red, 10, false, 10_000)
@@ -179,8 +179,8 @@ mod tests {
     #[test]
     fn a_short_average_lets_a_burst_in_and_a_full_buffer_does_not() {
         let mut red = red(false);
-        // a queue that grows by a packet each arrival: the average is near 0.002 · n² / 2, and
-        // the 70th packet is the first to see 5
+        // the queue grows by one packet per arrival: the average is about 0.002 · n² / 2, and the 70th packet is the
+        // first to find 5
         for waiting in 0..70 {
             let accepted = [Admission::Accepted];
             assert_eq!(
@@ -201,7 +201,7 @@ mod tests {
         let seen = admissions(&mut red, 10, true, 10_000);
         assert!(seen.contains(&Admission::Marked));
         assert!(!seen.contains(&Admission::Dropped(Reason::Early)));
-        // and after a long stay at 40 the average is above twice max
+        // after a long time at 40 the average is above twice max
         admissions(&mut red, 40, true, 10_000);
         assert_eq!(
             admissions(&mut red, 40, true, 2),
@@ -209,7 +209,7 @@ mod tests {
         );
     }
 
-    /// RFC 3168, section 5: a packet whose ends do not understand marks is dropped.
+    /// RFC 3168, section 5: a packet that is not ECN-capable is dropped instead of marked.
     #[test]
     fn what_cannot_be_marked_is_dropped_early() {
         let mut red = red(true);

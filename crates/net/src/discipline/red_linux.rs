@@ -1,7 +1,7 @@
-//! RED as Linux up to 3.2 has it: without a division, every constant a power of two.
+//! RED as in Linux up to 3.2: no divisions, and every constant is a power of two.
 //!
-//! `include/net/red.h` and `tc`'s `tc_red.c`: W = 2^-Wlog, the probability at `max` is
-//! (max - min) / 2^Plog, and the decay of an idle queue is looked up in a table of shifts.
+//! `include/net/red.h` and `tc`'s `tc_red.c`: W = 2^-Wlog, the probability at `max` is (max - min) / 2^Plog, and the
+//! decay of an idle queue is looked up in a table of shifts.
 
 use fairport_units::Duration;
 
@@ -14,11 +14,11 @@ use crate::queue::PortContext;
 use crate::queue::context::positive_share;
 use crate::stream::Stream;
 
-/// A queue with Linux' RED as the plan of a run gives it.
+/// A queue with Linux's RED, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// what the buffer holds
+    /// the buffer's limit
     pub limit: Limit,
     /// whether the packet in service counts against the limit
     pub count_in_service: bool,
@@ -26,14 +26,13 @@ pub struct Config {
     pub min_bytes: u32,
     /// average from which on every packet is dropped or marked
     pub max_bytes: u32,
-    /// probability at `max_bytes`, in parts of 10^9; the power of two at or below it is taken
+    /// probability at `max_bytes`, in parts of 10^9; rounded down to a power of two
     pub max_p_ppb: u32,
-    /// weight of a new sample in the average, in parts of 10^9; the power of two at or below it is
-    /// taken
+    /// weight of a new sample in the average, in parts of 10^9; rounded down to a power of two
     pub weight_ppb: u32,
     /// mark ECN-capable packets instead of dropping them early
     pub ecn: bool,
-    /// typical size of a packet: how fast the average of an idle queue falls
+    /// typical size of a packet; it determines how fast the average of an idle queue falls
     pub mean_packet_bytes: u32,
 }
 
@@ -53,8 +52,8 @@ impl Config {
     }
 }
 
-/// Linux' RED: thresholds in bytes, not gentle, and an average above the upper threshold marks
-/// ECN-capable packets too (`harddrop` off).
+/// Linux's RED: thresholds in bytes, not gentle. If the average is above the upper threshold, ECN-capable packets are
+/// still marked (`harddrop` off).
 #[derive(Clone, Debug)]
 #[repr(C, align(64))] // what every packet needs comes first
 pub struct RedLinux {
@@ -62,7 +61,7 @@ pub struct RedLinux {
     /// thresholds of the average, in bytes · 2^Wlog
     min: u64,
     max: u64,
-    /// packets since the last draw; below zero where none was drawn yet
+    /// packets since the last draw; -1 if no number was drawn yet
     count: i64,
     buffer: DropTail,
     idle_shift: IdleTable,
@@ -70,14 +69,13 @@ pub struct RedLinux {
     ecn: bool,
     /// 2^Plog - 1
     mask: u64,
-    /// the number drawn, which the next drops wait for
+    /// the number drawn, which the count is compared with
     drawn: u64,
     stream: Stream,
 }
 
 impl RedLinux {
-    /// An empty queue in `buffer` that draws from `stream`; a packet of typical size takes
-    /// `packet_time` on the link.
+    /// An empty queue in `buffer` that draws from `stream`. A packet of typical size takes `packet_time` on the link.
     pub fn new(config: &Config, buffer: DropTail, packet_time: Duration, stream: Stream) -> Self {
         let weight_log = log_at_or_below(share(config.weight_ppb));
         let range = f64::from(config.max_bytes - config.min_bytes);
@@ -96,8 +94,8 @@ impl RedLinux {
         }
     }
 
-    /// What becomes of a packet where the average is above `min`.
-    #[inline(never)] // so that the path of a short queue stays short
+    /// The admission of a packet if the average is above `min`.
+    #[inline(never)] // keeps the path of a short queue short
     fn admit_above_min(&mut self, fits: bool, packet: &PacketView) -> Admission {
         let is_early = if self.average >= self.max {
             self.count = -1;
@@ -114,7 +112,7 @@ impl RedLinux {
         }
     }
 
-    /// Whether the count of packets, times the average above `min`, has reached the number drawn.
+    /// Whether the number of packets, times the average above `min`, has reached the number drawn.
     fn is_drawn(&mut self) -> bool {
         self.count += 1;
         if self.count == 0 {
@@ -136,7 +134,7 @@ impl RedLinux {
 }
 
 impl QueueDiscipline for RedLinux {
-    #[inline(never)] // so that the dispatcher is a jump
+    #[inline(never)] // makes the dispatcher a jump
     fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission {
         let idle = queue.idle();
         self.average = if idle > Duration::ZERO {
@@ -158,8 +156,7 @@ impl QueueDiscipline for RedLinux {
     }
 }
 
-/// n such that 2^-n is the greatest power of two that is not above `share`, which is over 0 and
-/// at most 1; 31 at most.
+/// The n for which 2^-n is the greatest power of two not above `share`; at most 31. `share` is above 0 and at most 1.
 fn log_at_or_below(share: f64) -> u32 {
     let mut log = 0;
     while log < 31 && 1.0 > share * f64::from(1_u32 << log) {
@@ -168,7 +165,7 @@ fn log_at_or_below(share: f64) -> u32 {
     log
 }
 
-/// By how many bits the average is shifted after an idle time (`Stab`, `Scell_log`).
+/// By how many bits the average is shifted after an idle period (`Stab`, `Scell_log`).
 #[derive(Clone, Debug)]
 struct IdleTable {
     shifts: Box<[u8; 256]>,
@@ -194,14 +191,14 @@ impl IdleTable {
     #[inline]
     fn decay(&self, average: u64, idle_us: u64) -> u64 {
         if average == 0 {
-            return 0; // as it is at most ports most of the time, which leave the table alone
+            return 0; // most ports, most of the time; they do not read the table
         }
         let idle_us = idle_us.min(255 << self.cell_log);
         let shift = self.shifts[(idle_us >> self.cell_log) as usize & 255];
         if shift > 0 {
             return average >> shift;
         }
-        // the first part of the exponential, taken for a straight line
+        // the first part of the exponential, approximated by a straight line
         let less = ((u128::from(average) * u128::from(idle_us)) >> self.cell_log) as u64;
         average - less.min(average >> 1)
     }
@@ -234,7 +231,7 @@ mod tests {
     fn weight_and_probability_become_the_powers_of_two_below_them() {
         assert_eq!(log_at_or_below(0.002), 9); // 1/512
         assert_eq!(log_at_or_below(1.0 / 512.0), 9);
-        // the kernel's own example: 32 KiB to 128 KiB and Plog 22 are a max_P of about 0.02
+        // the kernel's own example: 32 KiB to 128 KiB with Plog 22 give a max_P of about 0.02
         assert_eq!(log_at_or_below(0.02 / (96.0 * 1024.0)), 23);
         assert_eq!(
             log_at_or_below(96.0 * 1024.0 / f64::from(1 << 22) / (96.0 * 1024.0)),
@@ -257,8 +254,8 @@ mod tests {
 
     #[test]
     fn idle_time_halves_the_average_by_a_table_of_natural_logarithms() {
-        // W = 1/512, 12 us a packet: -ln(1 - 1/512) / 12 us = 1.629e-4 a us; 31 over that are
-        // 190 323 us, and cells of 2^9 us are the first that fit 512 of them
+        // W = 1/512, 12 us per packet: -ln(1 - 1/512) / 12 us = 1.629e-4 per us; 31 divided by that is 190 323 us, and
+        // cells of 2^9 us are the smallest of which 512 cover it
         let table = IdleTable::new(9, Duration::from_us(12));
         assert_eq!(table.cell_log, 9);
         assert_eq!(table.shifts[11], 0); // 5632 us · 1.629e-4 = 0.92
@@ -268,14 +265,14 @@ mod tests {
         assert_eq!(table.shifts[255], 31);
         assert_eq!(table.decay(1 << 20, 100_000_000), 0);
         assert_eq!(table.decay(1 << 20, 51_200), 1 << 12);
-        // 128 us, a quarter of a cell: a quarter less
+        // 128 us are a quarter of a cell: a quarter less
         assert_eq!(table.decay(1 << 20, 128), (1 << 20) * 3 / 4);
     }
 
     #[test]
     fn gaps_between_drops_follow_the_number_drawn() {
-        // average held at 10 packets: (avg - min) · count reaches a uniform draw below 2^Plog,
-        // so the gaps are uniform up to 2^Plog / (avg - min)
+        // the average is constant at 10 packets: (avg - min) · count reaches a uniform draw below 2^Plog, so the gaps
+        // are uniform up to 2^Plog / (avg - min)
         let mut red = red(false);
         red.average = u64::from(10 * MTU) << 9;
         let queue = full_frames(10);
@@ -293,13 +290,13 @@ mod tests {
         assert!((mean / (longest as f64 / 2.0) - 1.0).abs() < 0.1, "{mean}");
     }
 
-    /// `red_cmp_thresh` and `red_action`: packets count from `min` on, `min` included, and anew after the average was
-    /// above `max`. The first one only draws.
+    /// `red_cmp_thresh` and `red_action`: packets count from `min` on, including `min`, and again after the average was
+    /// above `max`. The first one only draws a number.
     #[test]
     fn packets_count_between_the_thresholds_only() {
         let mut red = red(false);
         let mut count = |packets: u32| {
-            // an average that stays where it is
+            // an average that does not change
             red.average = u64::from(packets * MTU) << 9;
             red.admit(&full_frames(packets), &frame(MTU));
             red.count
@@ -326,7 +323,7 @@ mod tests {
         }
     }
 
-    /// `red_mark_probability` of Linux: drawn unless ((qavg - `qth_min`) >> Wlog) * qcount < qR.
+    /// `red_mark_probability` in Linux: drawn unless ((qavg - `qth_min`) >> Wlog) * qcount < qR.
     #[test]
     fn a_packet_is_drawn_from_the_count_on_that_reaches_the_number() {
         let mut red = red(false);

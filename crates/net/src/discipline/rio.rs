@@ -1,10 +1,9 @@
-//! RIO: RED with In and Out. Drops of the favoured class depend on the average of that class
-//! alone, other drops on the average of the whole queue.
+//! RIO: RED with In and Out. Drops of the favoured class depend only on the average of that class, other drops on the
+//! average of the whole queue.
 //!
-//! Clark & Fang, "Explicit Allocation of Best-Effort Packet Delivery Service", 1998, as ns-2's
-//! `rio.cc` has it: marks only while the average is below the upper threshold. RIO-PS (Guo &
-//! Matta, "The War Between Mice and Elephants", 2001) is RIO whose favoured class are the packets
-//! of short flows ([`SHORT`]), set by the edge classifier.
+//! Clark & Fang, "Explicit Allocation of Best-Effort Packet Delivery Service", 1998, as in ns-2's `rio.cc`, which marks
+//! only while the average is below the upper threshold. RIO-PS (Guo & Matta, "The War Between Mice and Elephants",
+//! 2001) is RIO with packets of short flows as the favoured class ([`SHORT`]), which the edge classifier sets.
 
 use std::collections::VecDeque;
 
@@ -21,34 +20,33 @@ use crate::queue::PortContext;
 use crate::queue::context::positive_share;
 use crate::stream::Stream;
 
-/// A RIO queue as the plan of a run gives it.
+/// A RIO queue, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// what the buffer holds
+    /// the buffer's limit
     pub limit: Limit,
     /// whether the packet in service counts against the limit
     pub count_in_service: bool,
-    /// average of short flows' packets below which none of them is dropped early; all thresholds
-    /// are in one unit
+    /// average of short flows' packets below which none of them is dropped early; all thresholds have the same unit
     pub short_min: Limit,
     /// average of short flows' packets at which the probability is `short_max_p_ppb`
     pub short_max: Limit,
     /// probability at `short_max`, in parts of 10^9
     pub short_max_p_ppb: u32,
-    /// average of all packets below which none of the other flows is dropped early
+    /// average of all packets below which no packet of other flows is dropped early
     pub long_min: Limit,
-    /// average of all packets at which the probability for the others is `long_max_p_ppb`
+    /// average of all packets at which the probability for other flows is `long_max_p_ppb`
     pub long_max: Limit,
     /// probability at `long_max`, in parts of 10^9
     pub long_max_p_ppb: u32,
     /// weight of a new sample in the averages, in parts of 10^9
     pub weight_ppb: u32,
-    /// whether the probabilities climb to 1 between `max` and twice `max` instead of jumping there
+    /// whether the probabilities rise to 1 between `max` and twice `max` instead of jumping there
     pub gentle: bool,
     /// mark ECN-capable packets instead of dropping them early
     pub ecn: bool,
-    /// typical size of a packet: how fast the averages of an idle queue fall
+    /// typical size of a packet; it determines how fast the averages of an idle queue fall
     pub mean_packet_bytes: u32,
 }
 
@@ -81,9 +79,8 @@ impl Config {
 
 /// A RIO queue: one FIFO for both classes.
 ///
-/// Both averages take each of their packets as a sample. ns-2 updates the total only when an In
-/// packet arrives, so Out packets alone see an average that does not change; we follow
-/// the paper there.
+/// Both averages take every packet of their kind as a sample. ns-2 updates the total only when an In packet arrives, so
+/// Out packets alone see an average that does not change; here we follow the paper.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))] // what every packet needs comes first, then what one of a short flow needs
 pub struct Rio {
@@ -93,11 +90,11 @@ pub struct Rio {
     long: DropProbability,
     /// the waiting packets of short flows
     short_backlog: Backlog,
-    /// size of the packet accepted last, if it is one of them and its departure is not yet known
+    /// size of the packet accepted last, if it is of a short flow and its departure is not known yet
     entering: Option<u32>,
     short: DropProbability,
     short_average: Average,
-    /// when each of the waiting packets of short flows leaves the buffer, and its size
+    /// when each waiting packet of a short flow leaves the buffer, and its size
     short_leaves: VecDeque<(Instant, u32)>,
     short_max: f64,
     long_max: f64,
@@ -106,9 +103,8 @@ pub struct Rio {
 }
 
 impl Rio {
-    /// An empty queue that draws from `stream`. Packets of the class [`SHORT`] (In) are dropped by
-    /// the ramp `short` over their own average, all others (Out) by `long` over that of the whole
-    /// queue.
+    /// An empty queue that draws from `stream`. The ramp `short`, over the average of packets of the class [`SHORT`]
+    /// (In), decides about these; the ramp `long`, over the average of the whole queue, decides about all others (Out).
     pub fn new(short: Ramp, long: Ramp, config: &EarlyDrop, stream: Stream) -> Self {
         let average = || Average::new(config.weight, config.packet_time);
         let drop_probability = |ramp| DropProbability::new(ramp, config.variant, config.unit);
@@ -132,7 +128,7 @@ impl Rio {
         }
     }
 
-    /// What becomes of a packet where the average is above `min`, or the buffer full.
+    /// The admission of a packet if the average is above `min`, or the buffer is full.
     #[inline(never)] // so that the path of a short queue stays short
     fn admit_above_min(
         &mut self,
@@ -253,8 +249,8 @@ mod tests {
         }
     }
 
-    /// How many of 10 000 packets of a class are not simply accepted, at a queue of so many
-    /// packets of which so many are of short flows, long after it has come to that.
+    /// How many of 10 000 packets of a class are dropped or marked, with `waiting` packets in the queue, `short` of
+    /// which are of short flows, after the averages have settled.
     fn cut(rio: &mut Rio, class: u8, waiting: u32, short: u32) -> usize {
         rio.short_leaves = (0..short).map(|_| (Instant::NEVER, 1518)).collect();
         rio.short_backlog = full_frames(short).backlog;
@@ -265,8 +261,8 @@ mod tests {
 
     #[test]
     fn short_packets_follow_their_own_average_and_long_ones_that_of_all() {
-        // 12 packets, 2 of them short: an average of 2 cuts nothing; for long packets p is
-        // 0.2 · 7/10 = 0.14, and with wait the mean gap 1.5 / p - 0.5 = 10.2
+        // 12 packets, 2 of them short: an average of 2 drops none; for long packets p is 0.2 · 7/10 = 0.14, and with
+        // wait the mean gap is 1.5 / p - 0.5 = 10.2
         let mut rio = rio(false);
         assert_eq!(cut(&mut rio, SHORT, 12, 2), 0);
         let long = cut(&mut rio, 0, 12, 2);
@@ -296,7 +292,7 @@ mod tests {
         assert_eq!(above, Admission::Dropped(Reason::Early));
     }
 
-    /// With `gentle`, packets are drawn at random above `max` as well. ns-2's `rio.cc` marks those below it.
+    /// With `gentle`, packets are drawn at random above `max` as well. ns-2's `rio.cc` marks only those below it.
     #[test]
     fn at_the_upper_threshold_a_drawn_packet_is_dropped_though_it_could_be_marked() {
         let gentle = Ramp {
@@ -304,7 +300,7 @@ mod tests {
             ..ramp(5.0, 15.0, 0.2)
         };
         let config = EarlyDrop {
-            weight: 1.0, // the average is what waits
+            weight: 1.0, // the average is the present queue
             unit: QueueUnit::Packets,
             variant: Variant::Ns2,
             ecn: true,

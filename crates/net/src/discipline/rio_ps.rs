@@ -1,5 +1,5 @@
-//! RIO-PS: RIO with preferential treatment to short flows, with thresholds that are shares of the
-//! buffer (Guo & Matta, "The War Between Mice and Elephants", ICNP 2001).
+//! RIO-PS: RIO with preferential treatment of short flows. Its thresholds are shares of the buffer (Guo & Matta, "The
+//! War Between Mice and Elephants", ICNP 2001).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,11 @@ use crate::BuildError;
 use crate::limit::Limit;
 use crate::queue::PortContext;
 
-/// A RIO-PS queue as the plan of a run gives it; what ends in `_ppb` is in parts of 10^9.
+/// A RIO-PS queue, in the plan of a run. Fields that end in `_ppb` are in parts of 10^9.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// what the buffer holds
+    /// the buffer's limit
     pub limit: Limit,
     /// whether the packet in service counts against the limit
     pub count_in_service: bool,
@@ -24,21 +24,19 @@ pub struct Config {
     pub short_max_ppb: u32,
     /// probability at `short_max_ppb`
     pub short_max_p_ppb: u32,
-    /// average of all packets, as a share of `limit`, below which none of the other flows is
-    /// dropped early
+    /// average of all packets, as a share of `limit`, below which no packet of other flows is dropped early
     pub long_min_ppb: u32,
-    /// average of all packets, as a share of `limit`, at which the probability for the others is
-    /// `long_max_p_ppb`
+    /// average of all packets, as a share of `limit`, at which the probability for other flows is `long_max_p_ppb`
     pub long_max_ppb: u32,
     /// probability at `long_max_ppb`
     pub long_max_p_ppb: u32,
     /// weight of a new sample in the averages
     pub weight_ppb: u32,
-    /// whether the probabilities climb to 1 between `max` and twice `max` instead of jumping there
+    /// whether the probabilities rise to 1 between `max` and twice `max` instead of jumping there
     pub gentle: bool,
     /// mark ECN-capable packets instead of dropping them early
     pub ecn: bool,
-    /// typical size of a packet: how fast the averages of an idle queue fall
+    /// typical size of a packet; it determines how fast the averages of an idle queue fall
     pub mean_packet_bytes: u32,
 }
 

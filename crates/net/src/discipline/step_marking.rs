@@ -1,5 +1,5 @@
-//! Step marking: ECN at one threshold of the present queue, as DCTCP wants of its switches
-//! (Alizadeh et al., SIGCOMM 2010, 3.1; RFC 8257 3.1).
+//! Step marking: ECN with one threshold on the present queue, as DCTCP requires of its switches (Alizadeh et al.,
+//! SIGCOMM 2010, 3.1; RFC 8257 3.1).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,15 @@ use crate::BuildError;
 use crate::limit::Limit;
 use crate::queue::PortContext;
 
-/// A step-marking queue as the plan of a run gives it.
+/// A step-marking queue, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// what the buffer holds
+    /// the buffer's limit
     pub limit: Limit,
     /// whether the packet in service counts against the limit
     pub count_in_service: bool,
-    /// K
+    /// the threshold K
     pub mark_above: Limit,
 }
 
@@ -26,11 +26,10 @@ impl Config {
     }
 }
 
-/// A drop-tail buffer that marks each packet which, with itself, makes the queue longer than K.
+/// A drop-tail buffer that marks every packet that makes the queue, including itself, longer than K.
 ///
-/// K is compared with the queue of this moment, not with an average: DCTCP's senders do the
-/// averaging. Packets that are not ECN-capable are never marked, and never dropped before the
-/// buffer is full.
+/// K is compared with the present queue, not with an average, because DCTCP's senders average. Packets that are not
+/// ECN-capable are never marked, and never dropped before the buffer is full.
 #[derive(Clone, Debug)]
 pub struct StepMarking {
     buffer: DropTail,
@@ -38,7 +37,7 @@ pub struct StepMarking {
 }
 
 impl StepMarking {
-    /// Marks when at least K = `threshold` waits before the arriving packet.
+    /// A queue that marks a packet if at least K = `threshold` waits before it.
     pub fn new(buffer: DropTail, threshold: Limit) -> Self {
         Self { buffer, threshold }
     }

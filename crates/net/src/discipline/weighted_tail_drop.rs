@@ -1,9 +1,7 @@
-//! Weighted tail-drop: one buffer, and for each traffic class a share of it beyond which the class
-//! gets nothing more.
+//! Weighted tail-drop: one buffer, with one threshold per traffic class above which packets of that class are dropped.
 //!
-//! As in Cisco's Catalyst 3750-E (its software configuration guide, "Weighted Tail
-//! Drop"): a packet is dropped when the whole queue, not its class alone, has passed the
-//! threshold of its class.
+//! As in Cisco's Catalyst 3750-E (its software configuration guide, "Weighted Tail Drop"): a packet is dropped when the
+//! whole queue, not only its class, has passed the threshold of its class.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,19 +10,19 @@ use crate::BuildError;
 use crate::limit::Limit;
 use crate::queue::PortContext;
 
-/// Classes with a threshold of their own; the last one's holds for the classes above it.
+/// Number of classes with a threshold of their own. The last threshold also applies to higher classes.
 pub const WTD_CLASSES: usize = 4;
 
-/// A weighted tail-drop queue as the plan of a run gives it.
+/// A weighted tail-drop queue, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// what the buffer holds
+    /// the buffer's limit
     pub limit: Limit,
     /// whether the packet in service counts against the limit
     pub count_in_service: bool,
-    /// the share of `limit` that packets of class 0, 1, .. may fill, in parts of 10^9; the last
-    /// holds for the classes above it
+    /// the share of `limit` that packets of class 0, 1, .. may fill, in parts of 10^9; the last one also applies to
+    /// higher classes
     pub thresholds_ppb: Vec<u32>,
 }
 
@@ -34,7 +32,7 @@ impl Config {
         let given = self.thresholds_ppb.len();
         if given == 0 || given > WTD_CLASSES {
             let remedy = format!("give 1 to {WTD_CLASSES} shares");
-            let problem = "is not a number of thresholds that there can be";
+            let problem = "is not a valid number of thresholds";
             return Err(BuildError::new("queue.thresholds", given, problem, remedy));
         }
         for class in 0..given {
@@ -67,7 +65,7 @@ impl Config {
     }
 }
 
-/// A drop-tail buffer with a threshold for each class.
+/// A drop-tail buffer with one threshold per class.
 #[derive(Clone, Debug)]
 pub struct WeightedTailDrop {
     buffer: DropTail,
@@ -75,7 +73,7 @@ pub struct WeightedTailDrop {
 }
 
 impl WeightedTailDrop {
-    /// A buffer of which a packet of class `i` may fill up to `thresholds[i]`.
+    /// A buffer that packets of class `i` may fill up to `thresholds[i]`.
     pub fn new(buffer: DropTail, thresholds: [DropTail; WTD_CLASSES]) -> Self {
         Self { buffer, thresholds }
     }

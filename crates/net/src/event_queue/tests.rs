@@ -15,7 +15,7 @@ fn agrees_with_a_sorted_list(typical_span: Duration, largest_gap_ps: u64, steps:
         }
         if !idle.is_empty() && stream.up_to(2) > 0 {
             let id = idle.swap_remove(stream.up_to(idle.len() as u64 - 1) as usize);
-            // squared, so that near and far both occur
+            // squared, so that near and far entries both occur
             let gap = stream
                 .up_to(largest_gap_ps)
                 .min(stream.up_to(largest_gap_ps));

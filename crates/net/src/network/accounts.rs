@@ -1,4 +1,4 @@
-//! What has happened at a region's ports, what is under way, and the check that nothing was lost.
+//! The totals of a region's ports, the packets in flight, and the check that no packet was lost.
 
 use std::ops::Add;
 
@@ -13,15 +13,14 @@ use crate::port::{Kind, PortTotals};
 use crate::topology::PortId;
 
 impl<P: Copy, O: Observer<P>> Region<P, O> {
-    /// Has every port sent what it has begun to send by `now`, before totals and packets under way
-    /// are looked at.
+    /// Brings every port up to date at `now`, before totals or packets in flight are read.
     pub(super) fn settle(&mut self, fabric: &Fabric, now: Instant) {
         for id in 0..self.ports.len() as u32 {
             self.catch_up(fabric, PortId(id), now);
         }
     }
 
-    /// What has happened at a port, as of the last [`Region::settle`].
+    /// The totals of a port, as of the last [`Region::settle`].
     pub(super) fn totals(&self, port: PortId) -> &PortTotals {
         &self.ports[port.0 as usize].totals
     }
@@ -61,7 +60,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         }
     }
 
-    /// What waits in a port's buffer at `now`, which is not before the network's own time.
+    /// The backlog of a port at `now`, which is not before the network's own time.
     pub(super) fn backlog(&mut self, fabric: &Fabric, id: PortId, now: Instant) -> Backlog {
         self.catch_up(fabric, id, now);
         if let kind @ Kind::Scheduled(_) = self.ports[id.0 as usize].kind() {
@@ -73,7 +72,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         }
     }
 
-    /// The number of a port's buffer, where it is kept apart from its link.
+    /// The number of a port's buffer, if it is kept apart from its link.
     pub(super) fn buffer_number(&self, port: PortId) -> Option<u32> {
         match self.ports[port.0 as usize].kind() {
             Kind::Ahead(number) | Kind::Cut(number) => Some(number),
@@ -104,7 +103,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         handles.map(|handle| self.packets.header(handle))
     }
 
-    /// What has become of the packets of this region.
+    /// The packet counts of this region.
     pub(super) fn balance(&self) -> Balance {
         let mut balance = Balance {
             injected: self.injected,
@@ -125,19 +124,20 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     }
 }
 
-/// What has become of packets, of one region or of several.
+/// The packet counts of one region, or their sum over several.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Balance {
     injected: u64,
     delivered: u64,
     dropped: u64,
-    /// at a next node
+    /// packets that arrived at a next node
     arrived: u64,
-    /// at ports, and not dropped afterwards
+    /// packets that ports accepted and did not drop afterwards
     accepted: u64,
-    /// in a buffer or on a link
+    /// packets in a buffer or on a link
     in_flight: u64,
-    /// gone to other regions, less those that have come from there: of all regions, those in between
+    /// packets that left for other regions, minus those that came from them; summed over all regions, those
+    /// that have left one and not reached the other yet
     crossing: u64,
 }
 
@@ -158,7 +158,7 @@ impl Add for Balance {
 }
 
 impl Balance {
-    /// Asserts that every packet is accounted for: what was injected, and what ports accepted.
+    /// Asserts that every packet is accounted for, both those injected and those that ports accepted.
     ///
     /// # Panics
     /// If a packet was lost without being dropped or appeared from nowhere.
@@ -167,12 +167,12 @@ impl Balance {
         assert_eq!(
             self.accepted,
             self.arrived + under_way,
-            "conservation at the ports"
+            "conservation: accepted at the ports = arrived + in flight"
         );
         assert_eq!(
             self.injected,
             self.delivered + self.dropped + under_way,
-            "conservation"
+            "conservation: injected = delivered + dropped + in flight"
         );
     }
 }
@@ -192,7 +192,7 @@ mod tests {
             in_flight: 1,
             crossing: 4,
         };
-        // three packets have come, of those that the other has sent
+        // three of the packets that the first region has sent have reached the second
         let other = Balance {
             injected: 5,
             delivered: 4,

@@ -1,19 +1,19 @@
-//! Forwarding ahead: a packet passes several ports at once, without an event at each.
+//! Forwarding ahead: a packet passes several ports in one step, without an event at each.
 //!
-//! Where all packets of an output port come from one link, and the port at that link's near end knows
-//! their departures when it accepts them, nothing can come between: the order in which they arrive is
-//! the order in which they were accepted. So what happens at the second port is worked out at once, with
-//! the time at which it will happen. On the way of ACKs from one receiver to many senders most ports are
-//! like that.
+//! Suppose that all packets of an output port come from one link, and that the port at that link's near end
+//! knows a packet's departure when it accepts the packet. Then no other packet can come between them: they
+//! arrive in the order in which they were accepted. So the arrival at the second port is computed right
+//! away, with the time at which it will happen. Most ports on the path of ACKs from one receiver to many
+//! senders are like that.
 //!
-//! Nobody may look at such a port meanwhile, for it is ahead of the network's time. Ports that are
+//! Such a port is ahead of the network's time, so its state must not be read meanwhile. Ports that are
 //! sampled or watched are therefore left out, and no packet is forwarded ahead beyond the end of the
-//! run. All numbers are those of a run that goes from event to event.
+//! run. The results are those of a run with an event at every port.
 
 use fairport_units::Instant;
 
 use super::region::Lookahead;
-use super::{Fabric, Ingress, Region};
+use super::{Fabric, Region};
 use crate::buffer::Buffer;
 use crate::discipline::Admission;
 use crate::observer::Observer;
@@ -23,30 +23,30 @@ use crate::prefetch::prefetch;
 use crate::routing::Path;
 use crate::topology::PortId;
 
-/// From where packets come to an output port.
+/// Where the packets of an output port come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feeder {
     Nobody,
-    /// the link of this port alone
+    /// only the link of this port
     Link(PortId),
     /// several links, or a host
     Several,
 }
 
-/// By port: from where packets come to it on any of a network's routes.
+/// For each port, where its packets come from on all routes of a network.
 pub struct Feeders {
     of: Vec<Feeder>,
 }
 
 impl Feeders {
-    /// Of a network of so many ports, without routes yet.
+    /// The feeders of a network with this number of ports and without routes yet.
     pub fn new(ports: usize) -> Self {
         Self {
             of: vec![Feeder::Nobody; ports],
         }
     }
 
-    /// Packets may go this way.
+    /// Adds a path that packets may take.
     pub fn add(&mut self, path: &Path) {
         let mut from = Feeder::Several; // the host
         for port in path {
@@ -62,8 +62,8 @@ impl Feeders {
 }
 
 impl<P: Copy, O: Observer<P>> Region<P, O> {
-    /// Forwards ahead wherever it can from now on, where all packets go ways that the `feeders` know.
-    /// Returns by port from where packets are forwarded ahead to it.
+    /// From now on, forwards packets ahead wherever possible. All packets take paths that `feeders` knows.
+    /// Returns for each port the port from which packets are forwarded ahead to it.
     pub(super) fn forward_ahead(
         &mut self,
         feeders: &Feeders,
@@ -89,7 +89,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         fed_ahead_by
     }
 
-    /// A port that can be ahead keeps its buffer apart from its link.
+    /// Makes a port that can be ahead keep its buffer apart from its link.
     fn keep_buffer_apart(&mut self, id: PortId) {
         let number = self.buffer_number(id).unwrap_or_else(|| {
             self.buffers.push(Buffer::new(self.ahead_until));
@@ -100,23 +100,23 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         port.keep_buffer_apart(Kind::Ahead(number));
     }
 
-    /// A packet arrives at a port that forwards ahead: it goes on from port to port until it is dropped,
-    /// or comes to a node where the present is not known yet. Returns when its last bit leaves the first.
+    /// A packet arrives at a port that forwards ahead. It passes from port to port until it is dropped, or until its
+    /// next arrival needs an event. Returns when its last bit leaves the first port.
     ///
-    /// It repeats the lines of `enqueue_fifo`: one function for both took 7 % more instructions per packet-hop. Where all
-    /// such ports are `PLAIN`, disciplines cost nothing.
+    /// The code repeats that of `enqueue_fifo`, because one function for both took 7 % more instructions per
+    /// packet-hop. If all such ports are drop-tail (`PLAIN`), the calls of disciplines are compiled out.
     #[inline(never)]
     pub(super) fn enqueue_ahead<const PLAIN: bool>(
         &mut self,
         fabric: &Fabric,
         now: Instant,
         id: PortId,
-        ingress: Ingress,
+        ingress_number: u16,
         handle: Handle,
     ) -> Instant {
-        let (mut now, mut id, mut ingress) = (now, id, ingress);
+        let (mut now, mut id, mut ingress_number) = (now, id, ingress_number);
         let mut first_departure = Instant::NEVER;
-        // the packet's own line of memory is written when it comes to rest
+        // the packet's own cache line is written when it stops
         let mut header = *self.packets.header(handle);
         let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
         let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
@@ -129,29 +129,29 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             header.output = hop.next;
             let port = &mut self.ports[id.0 as usize];
             let Kind::Ahead(number) = port.kind() else {
-                unreachable!("only to such ports packets are forwarded ahead");
+                unreachable!("packets are forwarded ahead only to ports of this kind");
             };
             let buffer = &mut self.buffers[number as usize];
             self.passages.count(hop.counted_at());
-            self.ingress_arrivals[port.ingress_slot(ingress.number)] += 1;
+            self.ingress_arrivals[port.ingress_slot(ingress_number)] += 1;
             let backlog = if PLAIN {
                 port.backlog_apart(buffer, now, frame_bytes)
             } else {
                 buffer.backlog(now)
             };
-            let admission = port.admit::<PLAIN>(now, backlog, frame_bytes, ingress.number, &header);
+            let admission = port.admit::<PLAIN>(now, backlog, frame_bytes, ingress_number, &header);
             if !admission.is_accepted() {
                 *self.packets.header_mut(handle) = header;
                 let fate = (admission, Instant::NEVER);
-                self.report_fifo(fabric, now, id, ingress, handle, fate);
+                self.report_fifo(fabric, now, id, ingress_number, handle, fate);
                 return first_departure;
             }
             let observed = &mut port.observed;
             self.observer
                 .admission(id, observed, now, &header, admission);
             let (leaves, due) = port.transmit::<PLAIN>(now, frame_bytes, wire_bytes);
-            // It may have left at once, unless others are to be counted before it. After the end of the run nothing
-            // leaves: what is there at the end is still to be asked.
+            // A packet that finds the buffer empty may leave it at once. No packet leaves it after the end of the run,
+            // because the backlog at the end is still read.
             if backlog.packets > 0 || leaves > now.min(self.ahead_until) {
                 buffer.push(leaves, frame_bytes);
             } else {
@@ -161,11 +161,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             let depart = port.free_at();
             first_departure = first_departure.min(depart);
             let goes_on = hop.is_ahead() && due <= self.ahead_until;
-            let location = &port.location;
-            let next_ingress = Ingress {
-                port: location.far_port,
-                number: location.far_number,
-            };
+            let next_ingress_number = port.location.far_number;
             if !goes_on {
                 *self.packets.header_mut(handle) = header;
                 if self.crossings.buffer(id).is_some() {
@@ -179,7 +175,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             }
             if !PLAIN && matches!(admission, Admission::Marked) || self.observer.watches(id) {
                 *self.packets.header_mut(handle) = header;
-                self.report_fifo(fabric, now, id, ingress, handle, (admission, depart));
+                self.report_fifo(fabric, now, id, ingress_number, handle, (admission, depart));
                 if !PLAIN {
                     header.ecn = self.packets.header(handle).ecn;
                 }
@@ -188,7 +184,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 return first_departure;
             }
             self.packet_hops += 1;
-            (now, id, ingress) = (due, hop.next, next_ingress);
+            (now, id, ingress_number) = (due, hop.next, next_ingress_number);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Packets that cross from one region of a partition into another.
 //!
-//! A region admits packets to its ports, counts them, and knows when each will be at the far end of its link. Where
-//! some of them go on there at ports of other regions, the link is cut: these packets are copied into that region, which
-//! has a list of those under way on this link as well. The near region keeps a list of the others, and the port's buffer
-//! apart from both.
+//! A region admits packets to its ports, counts them, and knows when each will be at the far end of its link. A link
+//! is cut if some of its packets continue at ports of another region. These packets are copied into that region, which
+//! keeps a list of its own packets on the link. The near region keeps a list of the others, and keeps the port's
+//! buffer apart from both lists.
 
 use fairport_units::Instant;
 
@@ -17,7 +17,7 @@ use crate::port::{Kind, OutputPort};
 use crate::prefetch::prefetch;
 use crate::topology::{PortId, Topology};
 
-/// A packet on a cut link.
+/// A packet on a cut link that crosses into another region.
 #[derive(Clone, Copy, Debug)]
 pub struct Crossing<P: Copy> {
     /// the port whose link it is on
@@ -27,8 +27,8 @@ pub struct Crossing<P: Copy> {
     packet: Packet<P>,
 }
 
-/// A packet on a cut link, still in its own region. It is copied when the outbox is drained: by then its content, which
-/// nobody has read since its host sent it, is in the cache.
+/// A packet that crosses but is still stored in the region it leaves. It is copied when the outbox is drained. Its
+/// content, which nothing has read since its host sent it, is prefetched before that.
 #[derive(Clone, Copy)]
 struct Sent {
     from: PortId,
@@ -36,18 +36,18 @@ struct Sent {
     due: Instant,
 }
 
-/// What a region knows of the others.
+/// What a region knows about the others, and the packets that cross into them.
 pub(super) struct Crossings {
     own: u16,
     /// by port: its region
     port_region: Vec<u16>,
-    /// by port: the number of its buffer, where its link is cut; empty where there are no other regions
+    /// by port: the number of its buffer, if its link is cut; empty if there are no other regions
     buffer: Vec<Option<u32>>,
     /// by port: the region of the node at the far end, for a packet whose route ends there
     end_region: Vec<u16>,
-    /// the cut ports of this region that decide at departures
+    /// the cut ports of this region that have a scheduler
     scheduled: Vec<PortId>,
-    /// by region: what goes there
+    /// by region: the packets that go there
     outbox: Vec<Vec<Sent>>,
     /// when the first packet of all outboxes is due
     first_due: Instant,
@@ -57,7 +57,7 @@ pub(super) struct Crossings {
 }
 
 impl Crossings {
-    /// Of a region that is the whole network.
+    /// The crossings of a region that is the whole network: there are none.
     pub(super) fn none() -> Self {
         Self {
             own: 0,
@@ -72,7 +72,7 @@ impl Crossings {
         }
     }
 
-    /// The number of the buffer of a port whose link is cut.
+    /// The number of a port's buffer, if its link is cut.
     #[inline]
     pub(super) fn buffer(&self, port: PortId) -> Option<u32> {
         *self.buffer.get(port.0 as usize)?
@@ -84,7 +84,7 @@ impl Crossings {
         one == other
     }
 
-    /// Where a packet goes on, at this output, that is on the link of the port `from`.
+    /// The region in which a packet on the link of the port `from` continues, if `output` is its next port.
     #[inline]
     fn region_of(&self, from: PortId, output: PortId) -> u16 {
         let region = self.port_region.get(output.0 as usize);
@@ -93,7 +93,8 @@ impl Crossings {
 }
 
 impl<P: Copy, O: Observer<P>> Region<P, O> {
-    /// Confines the region to the ports of this number in the partition, in a run until `end`. Nothing has arrived yet.
+    /// Confines this region to the ports of region `own` of the partition, in a run until `end`. No packet has been
+    /// injected yet.
     pub(super) fn confine(
         &mut self,
         topology: &Topology,
@@ -131,7 +132,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         }
     }
 
-    /// A packet is on the link of a cut port, and in its buffer: it crosses, or arrives at `due` in this region.
+    /// Puts a packet on the link of a cut port. At `due` it arrives in this region, or in the one into which it
+    /// crosses. The caller updates the port's buffer.
     #[inline]
     pub(super) fn put_on_cut_link(&mut self, from: PortId, handle: Handle, due: Instant) {
         let crossings = &mut self.crossings;
@@ -146,10 +148,10 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         crossings.outbox[usize::from(to)].push(Sent { from, handle, due });
     }
 
-    /// Packets come from another region, in order of time at each link. None is due yet.
+    /// Takes packets from another region, in order of arrival on each link. None of them is due yet.
     pub(super) fn receive_crossings(&mut self, crossings: &mut Vec<Crossing<P>>) {
         self.crossings.come += crossings.len() as u64;
-        // another core has written them
+        // prefetched, because another core has written them
         crossings.iter().for_each(prefetch);
         for Crossing { from, due, packet } in crossings.drain(..) {
             let handle = self.packets.put(&packet);
@@ -157,7 +159,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         }
     }
 
-    /// A packet is on a link, in no buffer of this region: it arrives at `due`.
+    /// Puts a packet on a link, where it arrives at `due`. The link does not count it as buffered.
     #[inline]
     fn put_on_link(&mut self, from: PortId, handle: Handle, due: Instant) {
         let link = &mut self.ports[from.0 as usize].link;
@@ -167,8 +169,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         link.append(due, handle, &mut self.packets.transits);
     }
 
-    /// Puts copies of what has crossed into that region behind what is in `batch`, before any of it is due. A caller that
-    /// does so for one region does so for all.
+    /// Appends copies of the packets that have crossed into `region` to `batch`, before any of them is due. This resets
+    /// `first_due`, so the caller must do it for all regions.
     pub(super) fn drain_outbox(&mut self, region: u16, batch: &mut Vec<Crossing<P>>) {
         self.crossings.first_due = Instant::NEVER;
         let packets = &mut self.packets;
@@ -180,7 +182,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         }));
     }
 
-    /// All that happens until `now` has happened: cut ports choose what they choose until then.
+    /// Lets the schedulers of cut ports make all choices that are due by `now`. Everything else until then has
+    /// happened.
     pub(super) fn catch_up_crossings(&mut self, fabric: &Fabric, now: Instant) {
         for i in 0..self.crossings.scheduled.len() {
             let port = self.crossings.scheduled[i];
@@ -195,7 +198,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         self.crossings.first_due
     }
 
-    /// When a cut port chooses the next packet; [`Instant::NEVER`] when none is known to.
+    /// When the scheduler of a cut port next chooses a packet; [`Instant::NEVER`] if no packet waits at one.
     pub(super) fn next_choice(&self) -> Instant {
         let scheduled = self.crossings.scheduled.iter();
         let waiting = scheduled.map(|port| &self.ports[port.0 as usize]);

@@ -2,7 +2,7 @@
 
 use fairport_units::Instant;
 
-use super::{Fabric, Ingress, Region};
+use super::{Fabric, Region};
 use crate::discipline::Backlog;
 use crate::observer::Observer;
 use crate::packet::Packet;
@@ -25,9 +25,9 @@ impl<'a, P: Copy, O: Observer<P>> Access<'a, P, O> {
         self.region.now
     }
 
-    /// A host sends a packet, which reaches its NIC at `at`: not before the present, and not
-    /// before the packet that it sent last. Returns when its last bit leaves the NIC;
-    /// [`Instant::NEVER`] if the NIC's queue was full.
+    /// A host sends a packet, which reaches its NIC at `at`. This is not before the present, and not
+    /// before the time at which the host's last packet reached it. Returns when the packet's last bit
+    /// leaves the NIC; [`Instant::NEVER`] if the NIC dropped it.
     #[expect(
         clippy::inline_always,
         reason = "the hot loop: a copy for each of two callers"
@@ -42,16 +42,16 @@ impl<'a, P: Copy, O: Observer<P>> Access<'a, P, O> {
         region.injected += 1;
         region.observer.sent(port, &mut nic.observed, &packet);
         let handle = region.packets.put(&packet);
-        region.enqueue(fabric, at, port, Ingress { port, number }, handle)
+        region.enqueue(fabric, at, port, number, handle)
     }
 
-    /// What waits at `at` in the adapter by which packets with this route leave their host. `at` is not before
-    /// the present, and no later than that of the next packet that the host injects.
+    /// The backlog at `at` of the adapter through which packets with this route leave their host. `at` is not
+    /// before the present, and not after the host's next packet reaches its adapter.
     pub fn backlog_of_adapter(&mut self, route: u32, at: Instant) -> Backlog {
         self.backlog(self.fabric.routes.first_output(route), at)
     }
 
-    /// The same for the adapter with this port.
+    /// The backlog at `at` of the adapter with this port. `at` must be as for [`Access::backlog_of_adapter`].
     pub fn backlog(&mut self, adapter: PortId, at: Instant) -> Backlog {
         self.region.backlog(self.fabric, adapter, at)
     }
@@ -73,10 +73,6 @@ impl<'a, P: Copy, O: Observer<P>> Access<'a, P, O> {
         region.injected += 1;
         let number = fabric.place(ingress).number;
         let handle = region.packets.put(&packet);
-        let ingress = Ingress {
-            port: ingress,
-            number,
-        };
-        region.enqueue(fabric, at, output, ingress, handle)
+        region.enqueue(fabric, at, output, number, handle)
     }
 }

@@ -1,7 +1,8 @@
-//! What does not change while packets move: where ports are, the table of routes, the framing.
+//! The fabric: the locations of the ports, the table of routes, and the framing, which do not change while
+//! packets move.
 //!
-//! All regions read it, and none writes to it. The owner of the
-//! [`Network`](super::Network) adds routes and gives them back, between two windows of time.
+//! Regions only read it. The owner of the [`Network`](super::Network) adds and releases routes between two
+//! calls that move packets.
 
 use crate::framing::Framing;
 use crate::routing::{Path, Routes};
@@ -20,7 +21,7 @@ pub(crate) struct PortLocation {
     pub(crate) far_port: PortId,
 }
 
-/// The network as it stands still: places, routes, framing.
+/// The part of a network that does not change while packets move: places of ports, routes, framing.
 pub struct Fabric {
     /// by port
     places: Vec<PortLocation>,
@@ -28,7 +29,7 @@ pub struct Fabric {
     ports_of: Vec<Vec<PortId>>,
     /// host number by node
     host_number: Vec<u32>,
-    /// by port: from where packets are forwarded ahead to it; empty: to none
+    /// by port: the port from which packets are forwarded ahead to it; empty if none are
     pub(super) fed_ahead_by: Vec<Option<PortId>>,
     pub(crate) routes: Routes,
     pub(crate) framing: Framing,
@@ -61,7 +62,7 @@ impl Fabric {
         }
     }
 
-    /// Adds the paths of one direction of a flow; returns what its packets carry at the start.
+    /// Adds the paths of one direction of a flow; returns the route that its packets carry when they are injected.
     pub(super) fn add_route(&mut self, paths: &[Path]) -> u32 {
         let start = self.routes.add_all(paths);
         if !self.fed_ahead_by.is_empty() {
@@ -84,7 +85,13 @@ impl Fabric {
         &self.ports_of[node.0 as usize]
     }
 
-    /// The hosts between which the route goes that this hop is of.
+    /// The port with this number at the node of an output port. A packet came in through it, unless it is at its own
+    /// host's NIC, which then counts as the ingress port.
+    pub(crate) fn ingress(&self, output: PortId, ingress_number: u16) -> PortId {
+        self.ports_of(self.place(output).node)[usize::from(ingress_number)]
+    }
+
+    /// The source and the destination of the route to which this hop belongs.
     pub(crate) fn addresses(&self, hop: u32) -> Addresses {
         let (first, last) = self.routes.ends(hop);
         let number = |node: NodeId| self.host_number[node.0 as usize];
@@ -94,8 +101,8 @@ impl Fabric {
         }
     }
 
-    /// The hop at which a packet goes on that came in through `ingress`, and its output port. The
-    /// route begins at the hop `route` with the output `port`.
+    /// The hop at which a packet that came in through `ingress` continues, and its output port. The
+    /// packet's route begins at the hop `route` with the output `port`.
     pub(super) fn first_output_behind(
         &self,
         ingress: PortId,

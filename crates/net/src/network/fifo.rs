@@ -3,7 +3,7 @@
 
 use fairport_units::Instant;
 
-use super::{Fabric, Ingress, Region};
+use super::{Fabric, Region};
 use crate::discipline::Admission;
 use crate::observer::{Arrival, Observer};
 use crate::packet::CE;
@@ -12,11 +12,11 @@ use crate::port::Kind;
 use crate::topology::PortId;
 
 impl<P: Copy, O: Observer<P>> Region<P, O> {
-    /// A packet arrives at the output port of its next hop. Returns when its last bit leaves, or
-    /// [`Instant::NEVER`] if that is not known yet.
+    /// A packet arrives at the output port of its next hop. Returns when its last bit leaves;
+    /// [`Instant::NEVER`] if it is dropped, or if that is not known yet.
     #[expect(
         clippy::inline_always,
-        reason = "the hot loop: one call a hop is enough"
+        reason = "the hot loop: one call per hop is enough"
     )]
     #[inline(always)]
     pub(super) fn enqueue(
@@ -24,34 +24,42 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         fabric: &Fabric,
         now: Instant,
         output: PortId,
-        ingress: Ingress,
+        ingress_number: u16,
         handle: Handle,
     ) -> Instant {
         match self.ports[output.0 as usize].kind() {
-            Kind::Plain => self.enqueue_plain(fabric, now, output, ingress, handle),
-            Kind::Cut(number) => self.enqueue_cut(fabric, now, output, ingress, handle, number),
-            Kind::Ahead(_) if self.only_plain_ahead => {
-                self.enqueue_ahead::<true>(fabric, now, output, ingress, handle)
+            Kind::Plain => self.enqueue_plain(fabric, now, output, ingress_number, handle),
+            Kind::Cut(number) => {
+                self.enqueue_cut(fabric, now, output, ingress_number, handle, number)
             }
-            Kind::Ahead(_) => self.enqueue_ahead::<false>(fabric, now, output, ingress, handle),
-            Kind::Fifo => self.enqueue_any(fabric, now, output, ingress, handle),
+            Kind::Ahead(_) if self.only_plain_ahead => {
+                self.enqueue_ahead::<true>(fabric, now, output, ingress_number, handle)
+            }
+            Kind::Ahead(_) => {
+                self.enqueue_ahead::<false>(fabric, now, output, ingress_number, handle)
+            }
+            Kind::Fifo => self.enqueue_any(fabric, now, output, ingress_number, handle),
             Kind::Scheduled(number) => {
-                self.enqueue_scheduled(fabric, now, output, ingress, handle, number)
+                self.enqueue_scheduled(fabric, now, output, ingress_number, handle, number)
             }
         }
     }
 
     /// A packet arrives at a plain port: the hot path.
-    #[inline(never)]
+    #[expect(
+        clippy::inline_always,
+        reason = "most packets: within the loop of packets it takes 1 to 3 % less time"
+    )]
+    #[inline(always)]
     fn enqueue_plain(
         &mut self,
         fabric: &Fabric,
         now: Instant,
         id: PortId,
-        ingress: Ingress,
+        ingress_number: u16,
         handle: Handle,
     ) -> Instant {
-        self.enqueue_fifo::<true>(fabric, now, id, ingress, handle, None)
+        self.enqueue_fifo::<true>(fabric, now, id, ingress_number, handle, None)
     }
 
     /// A packet arrives at a plain port whose link is cut.
@@ -61,11 +69,11 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         fabric: &Fabric,
         now: Instant,
         id: PortId,
-        ingress: Ingress,
+        ingress_number: u16,
         handle: Handle,
         buffer: u32,
     ) -> Instant {
-        self.enqueue_fifo::<true>(fabric, now, id, ingress, handle, Some(buffer))
+        self.enqueue_fifo::<true>(fabric, now, id, ingress_number, handle, Some(buffer))
     }
 
     /// A packet arrives at any other port that serves first in, first out.
@@ -75,18 +83,18 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         fabric: &Fabric,
         now: Instant,
         id: PortId,
-        ingress: Ingress,
+        ingress_number: u16,
         handle: Handle,
     ) -> Instant {
         let buffer = self.crossings.buffer(id);
-        self.enqueue_fifo::<false>(fabric, now, id, ingress, handle, buffer)
+        self.enqueue_fifo::<false>(fabric, now, id, ingress_number, handle, buffer)
     }
 
     /// A packet arrives at a port that serves first in, first out: it is put on the link or dropped. `buffer` is the
-    /// number of the port's buffer where that is apart from the link.
+    /// number of the port's buffer, if that is kept apart from the link.
     #[expect(
         clippy::inline_always,
-        reason = "each of the functions above is this one without what its ports do not need"
+        reason = "each caller is this function, specialized for one kind of port"
     )]
     #[inline(always)]
     fn enqueue_fifo<const PLAIN: bool>(
@@ -94,7 +102,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         fabric: &Fabric,
         now: Instant,
         id: PortId,
-        ingress: Ingress,
+        ingress_number: u16,
         handle: Handle,
         buffer: Option<u32>,
     ) -> Instant {
@@ -121,11 +129,11 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         if !PLAIN {
             port.forget_busy(self.now);
         }
-        self.ingress_arrivals[port.ingress_slot(ingress.number)] += 1;
-        let admission = port.admit::<PLAIN>(now, backlog, frame_bytes, ingress.number, &header);
+        self.ingress_arrivals[port.ingress_slot(ingress_number)] += 1;
+        let admission = port.admit::<PLAIN>(now, backlog, frame_bytes, ingress_number, &header);
         if !admission.is_accepted() {
             let fate = (admission, Instant::NEVER);
-            self.report_fifo(fabric, now, id, ingress, handle, fate);
+            self.report_fifo(fabric, now, id, ingress_number, handle, fate);
             return Instant::NEVER;
         }
         let observed = &mut port.observed;
@@ -147,21 +155,21 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             depart
         };
         if matches!(admission, Admission::Marked) || self.observer.watches(id) {
-            self.report_fifo(fabric, now, id, ingress, handle, (admission, depart));
+            self.report_fifo(fabric, now, id, ingress_number, handle, (admission, depart));
         }
         depart
     }
 
-    /// The rest for a packet that was dropped or marked, or that arrived at a watched port. Apart, and
-    /// with what it says of the port taken from there once more, so that the way of all others keeps
-    /// to the registers.
+    /// Reports a packet that was dropped or marked, or that arrived at a watched port. This is a function of
+    /// its own and reads the port's state again, so that the path of all other packets keeps its values
+    /// in registers.
     #[inline(never)]
     pub(super) fn report_fifo(
         &mut self,
         fabric: &Fabric,
         now: Instant,
         id: PortId,
-        ingress: Ingress,
+        ingress_number: u16,
         handle: Handle,
         (admission, depart): (Admission, Instant),
     ) {
@@ -173,25 +181,25 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 .admission(id, observed, now, header, admission);
         }
         let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
-        let ingress_arrival = self.ingress_arrivals[port.ingress_slot(ingress.number)];
+        let ingress_arrival = self.ingress_arrivals[port.ingress_slot(ingress_number)];
         let flow_arrival = self
             .passages
             .arrivals(fabric.routes.hop(header.route - 1).counted_at());
-        // without the packet itself
+        // the packet itself does not count in `port_accepted` and `backlog`
         let mut counts = port.counts(ingress_arrival, flow_arrival);
         let link = port.link.backlog();
         let buffer = self.buffer_number(id);
         let mut backlog = buffer.map_or(link, |it| self.buffers[it as usize].backlog(now));
         if admission.is_accepted() {
             counts.port_accepted -= 1;
-            // nothing is there if it has left at once
+            // the packet may have left the buffer at once
             backlog.packets = backlog.packets.saturating_sub(1);
             backlog.bytes = backlog.bytes.saturating_sub(frame_bytes);
         }
         self.observer.detail(&Arrival {
             time: now,
             port: id,
-            ingress: ingress.port,
+            ingress: fabric.ingress(id, ingress_number),
             header,
             content: self.packets.content(handle),
             frame_bytes,

@@ -1,5 +1,5 @@
 //! What a region keeps beside the table of routes: how many packets of each flow and direction have
-//! come to each hop, and from what the packets of a sprayed flow draw their routes.
+//! arrived at each hop, and the streams from which packets of sprayed flows draw their routes.
 
 use crate::routing::Routes;
 use crate::stream::Stream;
@@ -14,7 +14,7 @@ pub(crate) struct Passages {
 }
 
 impl Passages {
-    /// Nobody has passed yet.
+    /// Counts of zero for this table of routes.
     pub(crate) fn new(routes: &Routes) -> Self {
         Self {
             arrivals: vec![0; routes.len()],
@@ -22,10 +22,10 @@ impl Passages {
         }
     }
 
-    /// The route that a packet takes that carries `start`: the index of its first hop, and its output port.
+    /// The route of a packet that carries `start`: the index of its first hop, and that hop's output port.
     #[expect(
         clippy::inline_always,
-        reason = "the hot loop: what few packets need of it is apart"
+        reason = "the hot loop: what only few packets need is in `draw`"
     )]
     #[inline(always)]
     pub(crate) fn enter(&mut self, routes: &Routes, start: u32) -> (u32, PortId) {
@@ -36,27 +36,27 @@ impl Passages {
         (index + 1, routes.output(index + 1))
     }
 
-    /// Where the route begins that a packet of a sprayed flow takes.
+    /// Draws the route of a packet of a sprayed flow; returns where it begins.
     #[inline(never)]
     fn draw(&mut self, place: usize, starts: &[u32]) -> u32 {
-        let stream = self.streams[place].as_mut().expect("a set that was added");
+        let stream = self.streams[place].as_mut().expect("the set was added");
         starts[stream.up_to(starts.len() as u64 - 1) as usize]
     }
 
-    /// A packet has come to the hop that is counted there.
+    /// Counts a packet that has arrived at a hop. `counted_at` is the entry that the hop names for this.
     #[inline]
     pub(crate) fn count(&mut self, counted_at: u32) {
         self.arrivals[counted_at as usize] += 1;
     }
 
-    /// Packets that have come to the hop that is counted there.
+    /// The number of packets counted at this entry.
     #[inline]
     pub(crate) fn arrivals(&self, counted_at: u32) -> u64 {
         self.arrivals[counted_at as usize]
     }
 
-    /// A route, or a set of routes with the stream from which packets draw one, was added to the
-    /// table as `start`: nobody has passed there.
+    /// Sets the counts of a route that was added to the table as `start` to zero. If `start` is a set of
+    /// routes, packets draw one from `stream`.
     pub(crate) fn add(&mut self, routes: &Routes, start: u32, stream: Stream) {
         self.arrivals.resize(routes.len(), 0);
         for hops in routes.places_of(start) {
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use crate::routing::Path;
 
-    /// A table of routes, and what lies beside it.
+    /// A table of routes, and the counts and streams beside it.
     struct Table {
         routes: Routes,
         passages: Passages,
@@ -98,7 +98,7 @@ mod tests {
             start
         }
 
-        /// A packet that carries `start` goes its way: the ports, and how many have come to each.
+        /// Sends a packet that carries `start`. Returns the ports that it passes, and the packets counted at each.
         fn follow(&mut self, start: u32) -> Vec<(u32, u64)> {
             let (mut index, mut port) = self.passages.enter(&self.routes, start);
             let mut hops = Vec::new();

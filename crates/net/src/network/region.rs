@@ -18,25 +18,26 @@ use crate::prefetch::prefetch;
 use crate::routing::Routes;
 use crate::topology::{NodeId, PortId};
 
-/// So many packet-hops later it is seen again how many links are busy.
+/// Packet-hops between two checks of how many links are busy.
 const FIT_HOPS: u64 = 1 << 14;
 
-/// How many of the next packets have their memory fetched ahead.
+/// For how many of the next packets memory is prefetched.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Lookahead {
     /// the caches next to the core hold what packets need
     None,
     One,
-    /// even the next packet's own line is far away
+    /// even the next packet's own cache line is in no near cache
     Two,
 }
 
 impl Lookahead {
-    /// What pays in a network of so many ports with so many busy links.
+    /// The setting that pays in a network with this number of ports and of busy links.
     ///
-    /// Measured on fat-trees: many flows to one receiver keep 55 links busy at most, whatever the network, and need the
-    /// same few ports again and again, so fetching ahead costs 3 % of the time. Web search keeps 200 busy on k = 8, where
-    /// it saves 5 %, and 700 on k = 16, where it saves 13 %, and a second packet 4 % more.
+    /// Measured on fat-trees: many flows to one receiver keep at most 55 links busy, whatever the network's size. They
+    /// need the same few ports again and again, so prefetching costs 3 % of the time. The web search workload keeps 200
+    /// links busy at k = 8, where prefetching saves 5 %, and 700 at k = 16, where it saves 13 %. A second packet saves
+    /// 4 % more there.
     fn over(ports: usize, busy_links: u32) -> Self {
         match (busy_links, ports) {
             (..64, _) => Self::None,
@@ -46,23 +47,16 @@ impl Lookahead {
     }
 }
 
-/// The port of a node through which a packet came in; its own NIC where it begins.
-#[derive(Clone, Copy)]
-pub(super) struct Ingress {
-    pub(super) port: PortId,
-    /// its number at the node
-    pub(super) number: u16,
-}
-
 /// A packet just taken off a link.
 #[derive(Clone, Copy)]
 pub(super) struct Taken {
     /// the port whose link it was on
     pub(super) from: PortId,
     pub(super) handle: Handle,
-    /// [`Routes::END`] where its route ends
+    /// its next output port; [`Routes::END`] if its route ends here
     pub(super) output: PortId,
-    pub(super) ingress: Ingress,
+    /// the number of the port through which it came in
+    pub(super) ingress_number: u16,
     /// the node at which it is now
     pub(super) node: NodeId,
 }
@@ -80,15 +74,12 @@ impl Taken {
             from,
             handle,
             output: transits[handle.index()].header.output,
-            ingress: Ingress {
-                port: location.far_port,
-                number: location.far_number,
-            },
+            ingress_number: location.far_number,
             node: location.far_node,
         }
     }
 
-    /// Equal for packets that want the same output; those at the end of their routes come first.
+    /// A sort key, equal for packets to the same output port. Packets at the end of their routes come first.
     pub(super) fn contest(&self) -> (bool, PortId) {
         (self.output != Routes::END, self.output)
     }
@@ -102,24 +93,24 @@ pub(super) struct Tied {
 
 /// Ports, links, and the packets on them; `O` observes.
 ///
-/// Asserted in release builds: time never goes back; what was injected is delivered, dropped or
-/// still here.
+/// Asserted in release builds: time never goes back; every packet that was injected is delivered, dropped
+/// or in flight.
 pub struct Region<P: Copy, O: Observer<P>> {
     pub(super) ports: Vec<OutputPort<O::PortState>>,
-    /// what the ports with a scheduler have besides
+    /// the queues of the ports with a scheduler
     pub(super) scheduled: ScheduledPorts,
-    /// of the ports that keep them apart from their links
+    /// the buffers of the ports that keep them apart from their links
     pub(super) buffers: Vec<Buffer>,
     /// no packet is forwarded ahead beyond this
     pub(super) ahead_until: Instant,
-    /// whether all ports of [`Kind::Ahead`] were plain
+    /// whether all ports of the kind `Ahead` are drop-tail
     pub(super) only_plain_ahead: bool,
     pub(super) packets: Pool<P>,
     pub(super) crossings: Crossings,
     pub(super) ingress_arrivals: Vec<u64>,
     pub(super) passages: Passages,
     pub(super) lookahead: Lookahead,
-    /// so many packet-hops after the start it is seen again what fits the number of busy links
+    /// packet-hops at which the number of busy links is checked next
     fits_until: u64,
     pub(super) events: EventQueue,
     pub(super) now: Instant,
@@ -133,7 +124,7 @@ pub struct Region<P: Copy, O: Observer<P>> {
 }
 
 impl<P: Copy, O: Observer<P>> Region<P, O> {
-    /// A region at rest, of all ports of the fabric in their order.
+    /// A region without packets, with all ports of the fabric in their order.
     pub(super) fn new(
         fabric: &Fabric,
         ports: Vec<PortConfig>,
@@ -209,12 +200,18 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 self.deliver(fabric, taken.node, taken.handle, hosts);
                 end = after(hosts);
             } else {
-                self.enqueue(fabric, time, taken.output, taken.ingress, taken.handle);
+                self.enqueue(
+                    fabric,
+                    time,
+                    taken.output,
+                    taken.ingress_number,
+                    taken.handle,
+                );
             }
         }
     }
 
-    /// Sees how many links are busy, and has the event queue and the fetching ahead fit that.
+    /// Adapts the event queue and the prefetching to the number of busy links.
     #[inline(never)]
     fn fit(&mut self) {
         let busy_links = self.events.occupied_slots();
@@ -223,9 +220,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         self.fits_until = self.packet_hops + FIT_HOPS;
     }
 
-    /// Has fetched, while the present arrival is dealt with, what the next packets will need: the next one's
-    /// port or host. In a large network, where even the next packet's own line is far away, also the line of the
-    /// packet after it.
+    /// Prefetches what the next packets will need, while the present arrival is handled: the port or the host of
+    /// the next packet. With [`Lookahead::Two`] also its hop, and the cache line of the packet after it.
     #[inline]
     fn prefetch_next(&self, fabric: &Fabric, hosts: &impl Hosts<P, O>) {
         if self.lookahead == Lookahead::None {
@@ -253,10 +249,10 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         }
     }
 
-    /// Takes the head off a link, now at the far end.
+    /// Takes the first packet off a link; it has arrived at the far end.
     #[expect(
         clippy::inline_always,
-        reason = "the hot loop: a call costs a tenth of it"
+        reason = "the hot loop: a call would cost a tenth of its time"
     )]
     #[inline(always)]
     pub(super) fn take(&mut self, fabric: &Fabric, from: PortId) -> Taken {
@@ -289,8 +285,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     }
 }
 
-/// A port's next arrival is rarely further off than its latency and a few full frames; the median
-/// of that, so that a few slow links leave the queue fast for the others.
+/// The median of the ports' latency plus four full frames, because a port's next arrival is rarely later than
+/// that. With the median, a few slow links do not make the event queue slow for the others.
 fn typical_span(ports: &[PortConfig]) -> Duration {
     let span = |port: &PortConfig| {
         let frame_ps = 8 * 1538 * 1_000_000_000_000 / port.rate.as_bps();

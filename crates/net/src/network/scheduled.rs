@@ -1,28 +1,29 @@
 //! Ports whose discipline decides at dequeue: the general path.
 //!
-//! A port of the other kind knows a departure when it accepts the packet. Here the packet stays
-//! with the [`Scheduler`] until the line is free for it, and only then goes on the link. Which packet
-//! goes is asked for that instant, but not at that instant: a port catches up with its departures when
-//! a packet comes to it, when one that it has sent arrives, or when somebody looks at it. By then all
-//! that came to it before each departure is there, and nothing else decides. So these ports have no
-//! events of their own, either: while packets wait one is being sent, so there is an arrival to come,
-//! and it is early enough, because the next packet cannot arrive before it.
+//! A first-in-first-out port knows a packet's departure when it accepts the packet. At a port with a
+//! [`Scheduler`], the packet waits with the scheduler until the line is free, and only then goes on the
+//! link. The scheduler chooses as of that instant, but it is asked later: a port catches up with its
+//! departures when a packet arrives at it, when one that it has sent arrives at the far end, or when the
+//! port's state is read. By then all packets that arrived before each departure are known, and the choice
+//! depends on nothing else. So these ports need no events of their own. While packets wait, one is being
+//! sent, and its arrival is an event to come. That event is early enough, because the next packet cannot
+//! arrive before it.
 //!
-//! Of all that happens in one picosecond departures come first; where arrivals are to come first
-//! (`departure_first = false`) a departure is decided one picosecond late, and the packet that it
-//! sends begins on time.
+//! Departures come before arrivals of the same picosecond. If arrivals are to come first
+//! (`departure_first = false`), a departure is decided one picosecond late, but the transmission that it
+//! starts begins on time.
 //!
-//! A packet that finds the line free and no packet waiting is queued and taken out again at once, or
-//! goes past the queue ([`PacketScheduler::pass`]).
+//! A packet that finds the line free and no packet waiting is enqueued and dequeued at once, or bypasses
+//! the queue ([`PacketScheduler::pass`]).
 //!
-//! What was decided when a packet arrived may be revised: a discipline drops one that it had
-//! accepted, or marks it as it leaves. So every waiting packet keeps the counts of its own arrival.
+//! The decision about an arriving packet may be revised: a discipline may drop a packet that it had
+//! accepted, or mark it as it leaves. So every waiting packet keeps the counts of its own arrival.
 
 mod departures;
 
 use fairport_units::Instant;
 
-use super::{Fabric, Ingress, Region};
+use super::{Fabric, Region};
 use crate::discipline::{Admission, Backlog, NOTHING, Reason};
 use crate::observer::{Arrival, Observer};
 use crate::pool::Handle;
@@ -31,13 +32,13 @@ use crate::queue::Scheduler;
 use crate::scheduler::{Offer, PacketScheduler, Waiting, WaitingPackets};
 use crate::topology::{NodeId, PortId};
 
-/// The queue of one such port.
-#[repr(C, align(64))] // what a packet needs that passes comes first
+/// The queue of one port with a scheduler.
+#[repr(C, align(64))] // first the fields that a packet needs that bypasses the queue
 struct Scheduled {
     scheduler: Scheduler,
     /// without the packet in service
     backlog: Backlog,
-    /// until when the backlog's integral has been taken
+    /// the instant up to which the backlog is integrated
     integrated_to: Instant,
     revoked: Revoked,
     /// the switch that it belongs to
@@ -53,7 +54,7 @@ impl Scheduled {
         port.backlog_integral += u128::from(span) * u128::from(self.backlog.bytes);
     }
 
-    /// A packet waits from now on.
+    /// Adds a packet to the backlog.
     #[inline]
     fn add<S: Default>(&mut self, frame_bytes: u32, port: &mut OutputPort<S>) {
         self.backlog.bytes += frame_bytes;
@@ -62,7 +63,7 @@ impl Scheduled {
         port.count_accepted(frame_bytes, self.backlog.bytes);
     }
 
-    /// A packet waits no longer.
+    /// Removes a packet from the backlog.
     #[inline]
     fn remove<S>(&mut self, waiting: &mut Waiting, port: &mut OutputPort<S>) {
         waiting.is_here = false;
@@ -72,14 +73,14 @@ impl Scheduled {
     }
 }
 
-/// What was accepted at a port and dropped all the same.
+/// The packets that a port accepted and dropped later.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Revoked {
     pub(super) packets: u64,
     pub(super) bytes: u64,
 }
 
-/// All such ports of a region.
+/// All ports of a region that have a scheduler.
 #[derive(Default)]
 pub(super) struct ScheduledPorts {
     ports: Vec<Scheduled>,
@@ -99,7 +100,7 @@ impl ScheduledPorts {
         self.ports.len() as u32 - 1
     }
 
-    /// What waits at a port of this kind; nothing where it has no scheduler.
+    /// The backlog of a port of this kind; zero if it has no scheduler.
     pub(super) fn backlog(&self, kind: Kind) -> Backlog {
         self.get(kind).map_or(NOTHING, |port| port.backlog)
     }
@@ -112,7 +113,7 @@ impl ScheduledPorts {
         })
     }
 
-    /// What a port of this kind revoked; nothing where it has no scheduler.
+    /// What a port of this kind accepted and dropped later; zero if it has no scheduler.
     pub(super) fn revoked(&self, kind: Kind) -> Revoked {
         self.get(kind)
             .map_or_else(Revoked::default, |port| port.revoked)
@@ -125,12 +126,6 @@ impl ScheduledPorts {
         }
     }
 
-    /// The port through which a packet came in that waits at the port of this `number`.
-    fn ingress(&self, fabric: &Fabric, number: u32, waiting: &Waiting) -> PortId {
-        let node = self.ports[number as usize].node;
-        fabric.ports_of(node)[waiting.packet.ingress_number as usize]
-    }
-
     /// The packets that wait at any of them.
     pub(super) fn waiting(&self) -> impl Iterator<Item = Handle> {
         self.waiting_packets.iter()
@@ -140,13 +135,13 @@ impl ScheduledPorts {
 impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// A packet arrives at a port with the scheduler of this `number`: the counterpart of
     /// `Region::enqueue_fifo`.
-    #[inline(never)] // it would crowd the other kind of port out of the registers
+    #[inline(never)] // inlined, it would take registers from the path of first-in-first-out ports
     pub(super) fn enqueue_scheduled(
         &mut self,
         fabric: &Fabric,
         now: Instant,
         id: PortId,
-        ingress: Ingress,
+        ingress_number: u16,
         handle: Handle,
         number: u32,
     ) -> Instant {
@@ -166,7 +161,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let scheduled = &mut self.scheduled.ports[number as usize];
         port.count_arrival(now);
         port.forget_busy(now);
-        let ingress_arrivals = &mut self.ingress_arrivals[port.ingress_slot(ingress.number)];
+        let ingress_arrivals = &mut self.ingress_arrivals[port.ingress_slot(ingress_number)];
         *ingress_arrivals += 1;
         let header = self.packets.header_mut(handle);
         let hop = fabric.routes.hop(header.route);
@@ -175,7 +170,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         header.output = hop.next;
         let header = *header;
         let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
-        let view = header.view(frame_bytes, ingress.number);
+        let view = header.view(frame_bytes, ingress_number);
         let counts = port.counts(*ingress_arrivals, self.passages.arrivals(hop.counted_at()));
         let is_lost = port.loses(now);
         let line_is_free = !is_lost && !port.waits && port.free_at() <= now;
@@ -190,7 +185,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             }
             let waiting_packets = &mut self.scheduled.waiting_packets;
             waiting_packets.enter(handle, now, view, counts);
-            self.pass_reported(fabric, id, number, handle, admission);
+            self.pass_reported(fabric, id, handle, admission);
             return Instant::NEVER;
         }
         let waiting_packets = &mut self.scheduled.waiting_packets;
@@ -201,7 +196,6 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             self.report(
                 fabric,
                 id,
-                number,
                 handle,
                 backlog,
                 Admission::Dropped(Reason::Loss),
@@ -215,21 +209,14 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         Instant::NEVER
     }
 
-    /// A packet that finds the line free is refused, or passes a watched port.
+    /// Reports a packet that found the line free, if it was refused or if the port is watched.
     #[inline(never)]
-    fn pass_reported(
-        &mut self,
-        fabric: &Fabric,
-        id: PortId,
-        number: u32,
-        handle: Handle,
-        admission: Admission,
-    ) {
+    fn pass_reported(&mut self, fabric: &Fabric, id: PortId, handle: Handle, admission: Admission) {
         let waiting = &mut self.scheduled.waiting_packets[handle];
         waiting.is_here = false;
         let frame_bytes = waiting.packet.frame_bytes;
         let arrival = waiting.counts.port_arrival;
-        self.report_detail(fabric, id, number, handle, NOTHING, admission);
+        self.report_detail(fabric, id, handle, NOTHING, admission);
         if !admission.is_accepted() {
             return;
         }
@@ -240,8 +227,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         self.observer.departs(id, &packet, arrival, depart);
     }
 
-    /// The discipline queues a packet, or refuses it.
-    #[inline(never)] // so that the way of a packet that passes stays short
+    /// Offers a packet to the discipline, which enqueues or refuses it.
+    #[inline(never)] // so that the path of a packet that bypasses the queue stays short
     fn offer(&mut self, fabric: &Fabric, id: PortId, number: u32, handle: Handle) {
         let ScheduledPorts {
             ports,
@@ -254,9 +241,9 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let offer = Offer::new(handle, backlog, &addresses);
         let admission = scheduled.scheduler.enqueue(&offer, waiting_packets);
         if !waiting_packets.dropped.is_empty() {
-            self.drop_queued(fabric, id, number, self.now); // room is made before it is taken
+            self.drop_queued(fabric, id, number, self.now); // frees the room that the packet will take
         }
-        self.report(fabric, id, number, handle, backlog, admission);
+        self.report(fabric, id, handle, backlog, admission);
         let waiting = &mut self.scheduled.waiting_packets[handle];
         if admission.is_accepted() {
             let port = &mut self.ports[id.0 as usize];
@@ -273,7 +260,6 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         &mut self,
         fabric: &Fabric,
         id: PortId,
-        number: u32,
         handle: Handle,
         backlog: Backlog,
         admission: Admission,
@@ -283,17 +269,16 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         self.observer
             .admission(id, observed, self.now, header, admission);
         if admission != Admission::Accepted || self.observer.watches(id) {
-            self.report_detail(fabric, id, number, handle, backlog, admission);
+            self.report_detail(fabric, id, handle, backlog, admission);
         }
     }
 
-    /// The same for a packet that is dropped, or that arrives at a watched port.
+    /// Reports the details of a packet that was refused, or that arrived at a watched port.
     #[inline(never)]
     fn report_detail(
         &mut self,
         fabric: &Fabric,
         id: PortId,
-        number: u32,
         handle: Handle,
         backlog: Backlog,
         admission: Admission,
@@ -302,7 +287,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         self.observer.detail(&Arrival {
             time: self.now,
             port: id,
-            ingress: self.scheduled.ingress(fabric, number, waiting),
+            ingress: fabric.ingress(id, waiting.packet.ingress_number),
             header: self.packets.header(handle),
             content: self.packets.content(handle),
             frame_bytes: waiting.packet.frame_bytes,

@@ -1,5 +1,5 @@
-//! Arrivals of the same picosecond: they are gathered, and those that want the same output port go in
-//! the order of the arbitration rule.
+//! Arrivals in the same picosecond: they are gathered, and those to the same output port are served in the
+//! order of the arbitration rule.
 
 use fairport_units::Duration;
 
@@ -11,8 +11,8 @@ use crate::routing::Routes;
 use crate::topology::PortId;
 
 impl<P: Copy, O: Observer<P>> Region<P, O> {
-    /// Several packets arrive in this picosecond: gathers them all, then lets those that want the
-    /// same output go in the order of the arbitration rule.
+    /// Several packets arrive in this picosecond: gathers them all, then serves those to the same output
+    /// port in the order of the arbitration rule.
     #[cold]
     pub(super) fn resolve_tie(
         &mut self,
@@ -31,11 +31,11 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 None => break,
             }
         }
-        // First by link, so that a random rule draws in an order of its own, not the queue's.
+        // Sorted by link first, so that a random rule does not draw in the order of the event queue.
         tied.sort_unstable_by_key(|Tied { taken, .. }| (taken.contest(), taken.from));
         for Tied { rank, taken } in &mut tied {
             if taken.output != Routes::END {
-                *rank = self.arbiter.rank(taken.output.0, taken.ingress.number);
+                *rank = self.arbiter.rank(taken.output.0, taken.ingress_number);
             }
         }
         tied.sort_unstable_by_key(|Tied { rank, taken }| (taken.contest(), *rank, taken.from));
@@ -50,10 +50,10 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 .get(i + 1)
                 .is_some_and(|next| next.taken.output == output);
             if previous != Some(output) && contested {
-                self.arbiter.went_first(output.0, taken.ingress.number);
+                self.arbiter.went_first(output.0, taken.ingress_number);
             }
             previous = Some(output);
-            self.enqueue(fabric, self.now, output, taken.ingress, taken.handle);
+            self.enqueue(fabric, self.now, output, taken.ingress_number, taken.handle);
         }
         tied.clear();
         self.tied = tied;

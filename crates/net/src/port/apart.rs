@@ -1,4 +1,4 @@
-//! Ports whose buffer is apart from their link.
+//! Ports that keep their buffer apart from their link.
 
 use fairport_units::Instant;
 
@@ -8,8 +8,8 @@ use crate::discipline::Backlog;
 use crate::queue::Discipline;
 
 impl<S: Default> OutputPort<S> {
-    /// Whether it can be ahead of the network's time: what becomes of its packets depends on them alone, and on the
-    /// order in which they arrive. A discipline from outside may look at several ports.
+    /// Whether it can be ahead of the network's time: its decisions depend only on its own packets and on the order in
+    /// which they arrive. A custom discipline cannot, because it may depend on several ports.
     pub(crate) fn can_be_ahead(&self) -> bool {
         match self.service {
             Service::Plain | Service::Ahead | Service::Cut => true,
@@ -26,19 +26,19 @@ impl<S: Default> OutputPort<S> {
         matches!(self.discipline, Discipline::DropTail(_))
     }
 
-    /// It becomes a port of the kind `Ahead` or `Cut`; nothing has arrived yet.
+    /// Makes it a port of the kind `Ahead` or `Cut`. No packet has arrived yet.
     pub(crate) fn keep_buffer_apart(&mut self, kind: Kind) {
         assert!(self.can_be_ahead() && self.totals.arrivals == 0);
         (self.service, self.number) = match kind {
             Kind::Ahead(buffer) => (Service::Ahead, buffer),
             Kind::Cut(buffer) => (Service::Cut, buffer),
-            _ => unreachable!("the others keep no buffer apart"),
+            _ => unreachable!("only `Ahead` and `Cut` keep the buffer apart"),
         };
     }
 
-    /// What a plain port must know of its buffer, which is apart from its link, when a packet of `frame_bytes` arrives at
-    /// `now`: the backlog, or more than that where even so there is room and no more waits than ever before. So those that
-    /// have left are counted many at a time, not one at each arrival.
+    /// The backlog of a plain port with this `buffer` when a packet of `frame_bytes` arrives at `now`, or an upper
+    /// bound. The bound is enough if even so the packet fits and the backlog reaches no new maximum. Packets that have
+    /// left are then removed from the count many at a time, not at every arrival.
     #[inline]
     pub(crate) fn backlog_apart(
         &self,
@@ -55,8 +55,8 @@ impl<S: Default> OutputPort<S> {
         }
     }
 
-    /// Takes an accepted packet, with `backlog` in the buffer before: when the packet stops counting
-    /// against the buffer's limit, and when the next node decides about it.
+    /// Takes an accepted packet; `backlog` is what was in the buffer before it. Returns when the packet stops
+    /// counting against the buffer's limit, and when the next node decides about it.
     #[inline]
     pub(crate) fn accept_apart<const PLAIN: bool>(
         &mut self,

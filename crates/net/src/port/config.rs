@@ -1,4 +1,4 @@
-//! What a port is made of, and what it counts.
+//! A port's configuration and its totals.
 
 use fairport_units::{Duration, Rate, Serializer};
 
@@ -9,12 +9,12 @@ use crate::queue::Queueing;
 use crate::scheduler::PacketScheduler;
 use crate::shaper::Shaper;
 
-/// What a port is made of.
+/// A port's configuration.
 #[derive(Debug)]
 pub struct PortConfig {
     /// nominal rate of its link
     pub rate: Rate,
-    /// how fast its clock runs, in parts of 10^9 (IEEE 802.3 allows ±100 000)
+    /// its clock's error in parts per billion, positive if it is fast (IEEE 802.3 allows ±100 000)
     pub clock_error_ppb: i32,
     /// from the last bit's departure to the next node's decision: propagation, and the constant
     /// part of that node's processing
@@ -23,9 +23,9 @@ pub struct PortConfig {
     pub far_processing: Option<Server>,
     /// which packets are accepted, and which goes next
     pub queueing: Queueing,
-    /// what holds packets back before they go to the line
+    /// the shaper that holds packets back before they go to the line
     pub shaper: Option<Shaper>,
-    /// where packets are lost in front of the queue, in the order in which they pass
+    /// the loss models in front of the queue, in the order in which packets pass them
     pub losses: Vec<Loss>,
     /// whether a packet that leaves the buffer in the picosecond in which another arrives makes
     /// room for it
@@ -33,26 +33,26 @@ pub struct PortConfig {
 }
 
 impl PortConfig {
-    /// Whether what waits at other ports of its switch counts, too.
+    /// Whether the backlog at other ports of its switch counts too, because they share a memory.
     pub fn shares_memory(&self) -> bool {
         matches!(&self.queueing, Queueing::Scheduled(scheduler) if scheduler.shares_memory())
     }
 
-    /// What a packet takes at least from its acceptance here to the next node's decision: the smallest
-    /// frame's time on the line, and the latency. Zero where there is no latency: a discipline may decide
-    /// late there.
+    /// The least time from a packet's acceptance here to the next node's decision: the smallest frame's time
+    /// on the line, and the latency. It is zero if there is no latency, because a discipline may then decide
+    /// too late.
     pub fn lookahead(&self, framing: Framing) -> Duration {
         if self.latency == Duration::ZERO {
             return Duration::ZERO;
         }
         let wire_bytes = framing.buffered_bytes(0) + framing.gap_bytes();
         let line = Serializer::new(self.rate, self.clock_error_ppb).time_of(u64::from(wire_bytes));
-        // a line keeps what is left of a picosecond, and a discipline may decide one late
+        // one picosecond for the remainder that a line carries over, and one for a discipline that decides late
         self.latency + line.saturating_sub(Duration::from_ps(2))
     }
 }
 
-/// What has happened at a port since the start of the run.
+/// Counts of a port since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortTotals {
     /// packets that arrived, accepted or not
@@ -91,7 +91,7 @@ mod tests {
             };
             port.lookahead(Framing::ETHERNET)
         };
-        // 64 bytes, preamble and gap take 672 ns (IEEE 802.3), of which 2 ps are for rounding
+        // 64 bytes, preamble and gap take 672 ns (IEEE 802.3); 2 ps are subtracted for rounding and late decisions
         let shortest = Duration::from_ps(672_000 - 2);
         let latency = Duration::from_us(1);
         assert_eq!(lookahead(latency, 0), latency + shortest);

@@ -8,8 +8,8 @@ use crate::queue::BufferRelease;
 
 impl<S> OutputPort<S> {
     /// How long it was busy until `now`: how long it sent, or a packet waited for the shaper's
-    /// tokens. So many packets of so many bytes in all, with gaps of `gap_bytes`, were given to the
-    /// line; those `on_the_way` may not have been sent yet.
+    /// tokens. The line was given `packets` with `bytes` in total, and a gap of `gap_bytes` after each.
+    /// Those `on_the_way` may not have been sent yet.
     pub(crate) fn busy(
         &self,
         now: Instant,
@@ -25,11 +25,11 @@ impl<S> OutputPort<S> {
         let gaps = packets * u64::from(gap_bytes);
         let ahead = on_the_way.map(|packet| self.line_time_after(now, packet, gap_bytes));
         let ahead = ahead.fold(Duration::ZERO, |sum, part| sum + part);
-        // the parts are rounded one by one, the whole is not
+        // each part is rounded, so their sum may exceed the whole
         self.serializer.time_of(bytes + gaps).saturating_sub(ahead)
     }
 
-    /// How much of the time in which a packet is sent comes after `now`.
+    /// The part of a packet's transmission time that comes after `now`.
     fn line_time_after(&self, now: Instant, packet: Place, gap_bytes: u32) -> Duration {
         let wire_bytes = u64::from(packet.frame_bytes + gap_bytes);
         let sending = self.serializer.time_of(wire_bytes);
@@ -40,7 +40,7 @@ impl<S> OutputPort<S> {
         end.saturating_sub(now).min(sending)
     }
 
-    /// Nobody will ask for [`OutputPort::busy`] before `now`.
+    /// Forgets the details before `now`; [`OutputPort::busy`] is not called for an earlier instant.
     #[inline]
     pub(crate) fn forget_busy(&mut self, now: Instant) {
         if let Some(extras) = &mut self.extras {
@@ -48,9 +48,9 @@ impl<S> OutputPort<S> {
         }
     }
 
-    /// The backlog's integral until `now`, where it serves first in, first out: what was counted
-    /// ahead when packets were accepted, less what comes after `now`. Those `on_the_way` may not have
-    /// left the buffer yet.
+    /// The backlog's integral until `now`, for a port that serves first in, first out: what was added when
+    /// packets were accepted, minus the part that comes after `now`. Those `on_the_way` may not have left
+    /// the buffer yet.
     pub(crate) fn backlog_integral_until(
         &self,
         now: Instant,

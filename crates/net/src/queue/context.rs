@@ -1,6 +1,5 @@
-//! What a queue is built for: a port, and the network that it is in.
-//!
-//! Here are also the checks that several disciplines share.
+//! The context in which a queue is built: its port, and the port's network. Also the checks that several disciplines
+//! share.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,22 +13,22 @@ use crate::scheduler::SwitchMemory;
 use crate::stream::Stream;
 use crate::{BuildError, NodeId, PortId, Topology};
 
-/// The network that queues are built for.
+/// The network whose queues are built.
 #[derive(Debug)]
 pub struct NetworkContext<'a> {
     topology: &'a Topology,
     seed: u64,
     full_frame_bytes: u32,
     customs: &'a CustomQueues,
-    /// by name
+    /// numbers of the hosts, by name
     host_numbers: BTreeMap<&'a str, u32>,
-    /// the memory of each switch that has one already
+    /// the shared memory of each switch that has one so far
     memories: RefCell<BTreeMap<NodeId, SwitchMemory>>,
 }
 
 impl<'a> NetworkContext<'a> {
-    /// All random streams derive from the run's `seed`; a packet of the MTU takes
-    /// `full_frame_bytes` in a buffer; `customs` are the disciplines from outside this crate.
+    /// The context of a run. All random streams derive from its `seed`. A packet of the MTU takes `full_frame_bytes` in
+    /// a buffer. `customs` are the disciplines from outside this crate.
     pub fn new(
         topology: &'a Topology,
         seed: u64,
@@ -49,7 +48,7 @@ impl<'a> NetworkContext<'a> {
         }
     }
 
-    /// One of its ports, whose queue is emptied at `rate`.
+    /// The context of one port, whose queue is emptied at `rate`.
     pub fn port(&'a self, port: PortId, rate: Rate) -> PortContext<'a> {
         PortContext {
             network: self,
@@ -59,7 +58,7 @@ impl<'a> NetworkContext<'a> {
     }
 }
 
-/// The port that a queue is built for.
+/// The port whose queue is built.
 #[derive(Clone, Copy, Debug)]
 pub struct PortContext<'a> {
     network: &'a NetworkContext<'a>,
@@ -73,7 +72,7 @@ impl PortContext<'_> {
         self.network.topology.port_name(self.port)
     }
 
-    /// The rate at which its queue is emptied.
+    /// The rate at which the queue is emptied.
     pub fn rate(&self) -> Rate {
         self.rate
     }
@@ -83,7 +82,7 @@ impl PortContext<'_> {
         self.network.seed
     }
 
-    /// The random numbers of this port's discipline.
+    /// The random numbers for this port's discipline.
     pub fn stream(&self) -> Stream {
         Stream::new(self.seed(), "queue", u64::from(self.port.0))
     }
@@ -99,10 +98,10 @@ impl PortContext<'_> {
         Duration::from_ps(ps.max(1) as u64)
     }
 
-    /// A buffer of this limit, or of the limit that the port's link has of its own.
+    /// A buffer with this limit, or with the limit that the port's link overrides it with.
     ///
     /// # Errors
-    /// If it has no room for a packet of the MTU.
+    /// If the buffer has no room for a packet of the MTU.
     pub fn buffer(&self, limit: Limit) -> Result<DropTail, BuildError> {
         let own = self.network.topology.port(self.port).options.limit_bytes;
         let limit = own.map_or(limit, Limit::Bytes);
@@ -123,26 +122,26 @@ impl PortContext<'_> {
         Err(BuildError::new("queue.limit", limit, problem, remedy))
     }
 
-    /// The bytes of a turn: those given, or one packet of the MTU.
+    /// The bytes of one turn: those given, or the size of a packet of the MTU.
     ///
     /// # Errors
-    /// If a turn has no bytes.
+    /// If a turn has 0 bytes.
     pub fn quantum(&self, given: Option<u32>) -> Result<u32, BuildError> {
         positive("quantum", given.unwrap_or(self.full_frame_bytes()))
     }
 
-    /// The number of the host of this name.
+    /// The number of the host with this name.
     pub fn host_number(&self, name: &str) -> Option<u32> {
         self.network.host_numbers.get(name).copied()
     }
 
-    /// Hosts in the network.
+    /// Number of hosts in the network.
     pub fn hosts(&self) -> usize {
         self.network.topology.hosts().len()
     }
 
-    /// The memory that the ports of this port's switch share: of `size_bytes`, unless a port of the
-    /// switch has asked for it before.
+    /// The memory shared by the ports of this port's switch. It has `size_bytes`, unless another port of the switch has
+    /// created it before.
     pub fn switch_memory(&self, size_bytes: u32) -> SwitchMemory {
         let switch = self.network.topology.port(self.port).node;
         let mut memories = self.network.memories.borrow_mut();
@@ -158,7 +157,7 @@ impl PortContext<'_> {
     }
 }
 
-/// Refuses 0 for the field of this name.
+/// Refuses the value 0 for the field with this name.
 pub(crate) fn positive(field: &str, value: u32) -> Result<u32, BuildError> {
     if value > 0 {
         return Ok(value);
@@ -168,7 +167,7 @@ pub(crate) fn positive(field: &str, value: u32) -> Result<u32, BuildError> {
     Err(BuildError::new(field, 0, "holds nothing", remedy))
 }
 
-/// Refuses a span of no time for the field of this name.
+/// Refuses a time of 0 for the field with this name.
 pub(crate) fn positive_time(
     field: &str,
     span: Duration,
@@ -179,10 +178,15 @@ pub(crate) fn positive_time(
     }
     let remedy = format!("give a time above 0, such as \"{example}\"");
     let field = format!("queue.{field}");
-    Err(BuildError::new(field, "0s", "is no time at all", remedy))
+    Err(BuildError::new(
+        field,
+        "0s",
+        "is not a positive time",
+        remedy,
+    ))
 }
 
-/// A probability or a weight, in parts of 10^9, as a number above 0 and at most 1.
+/// A probability or a weight, given in parts of 10^9, as a number above 0 and at most 1.
 pub(crate) fn positive_share(field: &str, ppb: u32) -> Result<f64, BuildError> {
     if ppb > 0 && ppb <= 1_000_000_000 {
         return Ok(share(ppb));
@@ -209,7 +213,7 @@ mod tests {
         };
         assert_eq!(time(1_000_000_000, 1250), Duration::from_us(10));
         assert_eq!(time(3_000_000, 1500), Duration::from_ms(4));
-        // a packet has a byte, and takes time
+        // a packet has at least one byte, and takes time
         assert_eq!(time(1_000_000_000, 0), Duration::from_ns(8));
         assert_eq!(time(100_000_000_000_000, 1), Duration::from_ps(1));
         let names = [0, 1, 2, 3].map(|port| {

@@ -1,9 +1,8 @@
 //! Queue disciplines from outside this crate.
 //!
-//! A program that drives the network makes a [`CustomQueues`], gives it a factory for each of its
-//! own disciplines, and passes it to whatever builds the network. The plan of a run then names the
-//! discipline: `{"kind": "custom", "name": "blue", "parameters": {"increment": 0.01}}`. Each call
-//! of such a discipline is a call of a virtual function.
+//! A program that drives the network creates a [`CustomQueues`], adds a factory for each of its own disciplines, and
+//! passes it to whatever builds the network. The plan of a run then names the discipline: `{"kind": "custom", "name":
+//! "blue", "parameters": {"increment": 0.01}}`. Calls of such a discipline are virtual function calls.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,17 +16,16 @@ use crate::BuildError;
 use crate::discipline::QueueDiscipline;
 use crate::scheduler::PacketScheduler;
 
-/// Which discipline from outside this crate, and its parameters.
+/// A discipline from outside this crate, and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// the name under which its factory is registered
     pub name: String,
-    /// what the factory is given
+    /// the parameters, which are passed to the factory
     #[serde(default)]
     pub parameters: Value,
-    /// whether the packet in service counts against the limit; for disciplines that decide when a
-    /// packet arrives
+    /// whether the packet in service counts against the limit; only for disciplines that decide when a packet arrives
     #[serde(default)]
     pub count_in_service: bool,
 }
@@ -40,7 +38,7 @@ impl Config {
             let remedy = if known.is_empty() {
                 "register a factory of this name".to_string()
             } else {
-                format!("name one of those that are: {}", known.join(", "))
+                format!("use one of those that are: {}", known.join(", "))
             };
             let problem = "is not a registered queue discipline";
             return Err(BuildError::new("queue.name", &self.name, problem, remedy));
@@ -57,16 +55,16 @@ impl Config {
     }
 }
 
-/// An empty queue of a discipline from outside this crate.
+/// An empty queue with a discipline from outside this crate.
 #[derive(Debug)]
 pub enum CustomQueue {
-    /// decides when a packet arrives
+    /// a discipline that decides when a packet arrives
     Discipline(Box<dyn QueueDiscipline>),
-    /// decides when a packet leaves
+    /// a discipline that decides when a packet leaves
     Scheduler(Box<dyn PacketScheduler>),
 }
 
-/// Makes the queue of one port from the parameters of the plan.
+/// Builds the queue of one port from the parameters in the plan.
 type Factory = dyn Fn(&Value, &PortContext<'_>) -> Result<CustomQueue, BuildError> + Send + Sync;
 
 /// The disciplines from outside this crate, by name.
@@ -76,8 +74,8 @@ pub struct CustomQueues {
 }
 
 impl CustomQueues {
-    /// Adds a discipline; an earlier one of the same name is replaced. The `factory` makes the
-    /// empty queue of a port, or says which of its parameters is wrong (`queue.parameters.NAME`).
+    /// Adds a discipline. It replaces an earlier one with the same name. The `factory` builds the empty queue of a
+    /// port, or reports which of its parameters is wrong (`queue.parameters.NAME`).
     pub fn add(
         &mut self,
         name: impl Into<String>,
@@ -89,7 +87,7 @@ impl CustomQueues {
         self.factories.insert(name.into(), Arc::new(factory));
     }
 
-    /// The names.
+    /// The names of all disciplines added so far.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.factories.keys().map(String::as_str)
     }

@@ -1,6 +1,6 @@
-//! Which routing policies there are, and how a configuration becomes one.
+//! The list of routing policies, and how a configuration becomes one of them.
 //!
-//! A new policy is one file, a variant here and an arm of [`Config::build`].
+//! A new policy is one file, one variant here, and one arm of [`Config::build`].
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use super::{
 use crate::error::BuildError;
 use crate::topology::{self, Topology};
 
-/// How paths are chosen, as the plan of a run gives it.
+/// How paths are chosen, in the plan of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Config {
@@ -24,9 +24,9 @@ pub enum Config {
     SpanningTree,
     /// see [`EqualLength`]; seeded with the run's seed
     EqualLength {
-        /// the core of all; without it a flow or a packet has its own
+        /// the core for all flows; without it, each flow or packet has its own
         core: Option<u32>,
-        /// what has a way of its own
+        /// whether a flow or a packet has a path of its own
         per: Per,
     },
     /// see [`Spray`]
@@ -35,18 +35,18 @@ pub enum Config {
     TwoLevel,
 }
 
-/// What has a way of its own.
+/// What has a path of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Per {
-    /// a flow, by its hash
+    /// a flow, chosen by its hash
     Flow,
-    /// a packet, by a draw
+    /// a packet, drawn at random
     Packet,
 }
 
 impl Config {
-    /// The policy for this `topology`, which was built from `of`, in a run with this seed.
+    /// The policy for `topology`, which was built from `of`, in a run with this seed.
     ///
     /// # Errors
     /// If the topology does not suit the policy; the error names the field.
@@ -76,7 +76,7 @@ impl Config {
 
 fn fat_tree_k(topology: &topology::Config) -> Result<u32, BuildError> {
     let topology::Config::FatTree { k } = topology else {
-        let problem = "needs a fat-tree: it looks at the addresses of one";
+        let problem = "needs a fat-tree, because it reads a fat-tree's addresses";
         let remedy = "use topology.kind = \"fat-tree\", or routing = \"ecmp\"";
         return Err(BuildError::new("routing", "two-level", problem, remedy));
     };

@@ -1,9 +1,9 @@
-//! Shortest path; ties are broken by the last bits of the destination (Prakash 2012, facts 1.0).
+//! Shortest paths; the last bits of the destination break ties (Prakash 2012, facts 1.0).
 //!
-//! A switch of level l (0 at the edge, one more a layer) with n equally short ways to host number
-//! d takes the (d / n^l mod n)-th of them. In a fat-tree the lowest bits of d choose the
-//! aggregation switch and the next ones the core, so all traffic to one destination comes down
-//! through one core and one aggregation switch: the imbalance that makes an outcast.
+//! A switch of level l (0 at the edge, one more per layer) with n equally short ways to host number d takes the (d /
+//! n^l mod n)-th of them. In a fat-tree the lowest bits of d choose the aggregation switch and the next bits the core.
+//! So all traffic to one destination comes down through one core and one aggregation switch. This imbalance causes
+//! outcast.
 
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};
@@ -17,7 +17,7 @@ pub struct DestinationSuffix {
 }
 
 impl DestinationSuffix {
-    /// The policy on this topology.
+    /// The policy for this topology.
     pub fn new(topology: &Topology) -> Self {
         Self {
             height: topology.heights(),
@@ -25,8 +25,8 @@ impl DestinationSuffix {
         }
     }
 
-    /// The output ports from the host `source` to the host `destination`, by their numbers among
-    /// the hosts of the topology that the policy was made for, or `None` where no path leads there.
+    /// The output ports from the host `source` to the host `destination`, which are numbers of hosts in the policy's
+    /// topology. None if there is no path.
     pub fn path(&mut self, topology: &Topology, source: usize, destination: usize) -> Option<Path> {
         let ways = self.shortest.towards_host(topology, destination);
         ways.walk(topology.hosts()[source], |node, count| {

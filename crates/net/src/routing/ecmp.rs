@@ -1,8 +1,7 @@
-//! Equal-cost multi-path: every switch hashes a flow's 5-tuple to one of its shortest ways (RFC
-//! 2992).
+//! Equal-cost multi-path: every switch chooses one of its shortest ways by a hash of the flow's 5-tuple (RFC 2992).
 //!
-//! Each switch has a seed of its own, drawn from the run's, as operators set it: with the same
-//! hash everywhere the switches of one layer would leave ways of the next unused (polarisation).
+//! Each switch has a seed of its own, derived from the run's seed, as operators configure it. If all switches used the
+//! same hash, the switches of one layer would leave ways of the next layer unused (polarisation).
 
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};
@@ -15,7 +14,7 @@ pub struct Ecmp {
 }
 
 impl Ecmp {
-    /// The policy on this topology, with hashes of this seed.
+    /// The policy for this topology. The switches' seeds derive from `seed`.
     pub fn new(topology: &Topology, seed: u64) -> Self {
         let shortest = ShortestPaths::new(topology);
         Self { seed, shortest }

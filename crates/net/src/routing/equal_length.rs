@@ -1,14 +1,13 @@
-//! Equal-length routing (Prakash 2012, 5.4): every packet goes up to a core switch and down again,
-//! also to a neighbour in its pod or its rack.
+//! Equal-length routing (Prakash 2012, 5.4): every packet goes up to a core switch and down again, even to a neighbour
+//! in the same pod or rack.
 //!
-//! So all flows to a receiver come the same number of links and from above: no ingress port of its
-//! switch belongs to a neighbour, and a flow is alone on one only if the hash of cores leaves it so.
-//! Whether a flow has a core or each packet, the paper does not say. By packet the policy gives the
-//! paths by all cores, and the sender of the packets draws one for each.
+//! So all flows to a receiver pass the same number of links and arrive from above. No ingress port of the receiver's
+//! switch belongs to a neighbour, and a flow has an ingress port to itself only if the hash happens to give it a core
+//! alone. The paper does not say whether each flow has a core or each packet. Per packet, the policy gives the paths
+//! through all cores, and the sender draws one for each packet.
 //!
-//! It needs full bisection bandwidth: where the links to the cores are fewer or slower, what stayed
-//! in the rack crowds them. A path passes no port twice; within a pod it passes the same switches
-//! upwards and downwards.
+//! It needs full bisection bandwidth. If the links to the cores are fewer or slower, traffic that used to stay in the
+//! rack crowds them. A path passes no port twice; within a pod it passes the same switches upwards and downwards.
 
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};
@@ -18,19 +17,19 @@ use crate::topology::{NodeId, PortId, Topology, UNREACHED};
 /// The policy.
 pub struct EqualLength {
     seed: u64,
-    /// those that are chosen among: all, or the fixed one
+    /// the cores to choose from: all, or the fixed one
     cores: Vec<NodeId>,
     each_packet: bool,
     shortest: ShortestPaths,
 }
 
 impl EqualLength {
-    /// The policy on this topology. Each flow's core is that of a hash of this seed, or for all
-    /// flows the `fixed` one, by its place among the cores.
+    /// The policy for this topology. A hash with this seed gives each flow its core; or all flows use the core `fixed`,
+    /// an index into the list of cores.
     ///
     /// # Errors
-    /// If the topology has no core switches (switches with other switches between them and the
-    /// hosts), or fewer than `fixed` asks for, or some host is not below every one of them.
+    /// If the topology has no core switches (switches with other switches between them and the hosts), or fewer than
+    /// `fixed` needs, or if a host is not below every core.
     pub fn new(topology: &Topology, seed: u64, fixed: Option<u32>) -> Result<Self, BuildError> {
         let heights = topology.heights();
         let height = |id: &NodeId| heights[id.0 as usize];
@@ -63,8 +62,8 @@ impl EqualLength {
         })
     }
 
-    /// Each packet for itself takes one of all ways by a core, all alike likely, and no flow is
-    /// hashed. Where as many ways lead by each core, all cores are alike likely.
+    /// Makes each packet take one of all ways through a core, each with the same probability, instead of hashing flows.
+    /// If equally many ways lead through each core, all cores are equally likely.
     #[must_use]
     pub fn per_packet(self) -> Self {
         Self {
@@ -73,7 +72,7 @@ impl EqualLength {
         }
     }
 
-    /// The one path of a flow.
+    /// The single path of a flow.
     fn hashed(&mut self, topology: &Topology, ends: [NodeId; 2], flow: &FiveTuple) -> Path {
         let core = self.cores[flow.choose(self.seed, self.cores.len())];
         let ways = self.shortest.towards(topology, core);
@@ -86,7 +85,7 @@ impl EqualLength {
         joined(topology, &up, &down)
     }
 
-    /// All paths: by every core all ways up to it, and for each of these all ways down.
+    /// All paths: through every core, by all ways up to it and all ways down from it.
     fn all(&mut self, topology: &Topology, ends: [NodeId; 2]) -> Vec<Path> {
         let mut paths = Vec::new();
         for core in &self.cores {
@@ -100,7 +99,8 @@ impl EqualLength {
     }
 }
 
-/// The path up to a core, and from there as the receiver would come up to it, but downwards.
+/// The path up to a core by the ports `up`, and down from it. `down` are the ports of the receiver's path up to the
+/// core.
 fn joined(topology: &Topology, up: &[PortId], down: &[PortId]) -> Path {
     let turned = down.iter().rev().map(|port| topology.port(*port).peer);
     up.iter().copied().chain(turned).collect()
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_flows_way_up_does_not_follow_from_its_core() {
-        // two cores and two aggregation switches above each rack: four ways, alike likely
+        // two cores and two aggregation switches above each rack: four ways, equally likely
         let network = vl2(4, 4, 2).unwrap();
         let mut routing = EqualLength::new(&network, 1, None).unwrap();
         let mut ways = std::collections::BTreeMap::new();
@@ -215,11 +215,11 @@ mod tests {
             *ways.entry((path[1], path[2])).or_insert(0) += 1;
         }
         assert_eq!(ways.len(), 4);
-        // 100 each, 4 standard deviations
+        // 100 each, with four standard deviations
         assert!(ways.values().all(|n| (65..136).contains(n)), "{ways:?}");
     }
 
-    /// The nodes that every path of a pair of hosts visits, by packet.
+    /// The nodes on every path between a pair of hosts, per packet.
     fn nodes(topology: &Topology, core: Option<u32>, pair: [usize; 2]) -> Vec<Vec<&str>> {
         let flow = FiveTuple::of_flow(0, [10, 0, 0, 1].into(), [10, 0, 0, 2].into());
         let mut routing = EqualLength::new(topology, 1, core).unwrap().per_packet();
@@ -281,7 +281,7 @@ mod tests {
                 *ways.entry((path[0], path[1])).or_insert(0) += 1;
             }
             assert_eq!(ways.len(), 4);
-            // 100 each, 4 standard deviations
+            // 100 each, with four standard deviations
             assert!(ways.values().all(|n| (65..136).contains(n)), "{ways:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! What a router's hash sees of a flow.
+//! The fields of a flow that a router's hash reads.
 
 use std::net::Ipv4Addr;
 
@@ -21,15 +21,15 @@ pub struct FiveTuple {
 }
 
 impl FiveTuple {
-    /// IANA's number of TCP.
+    /// IANA's protocol number of TCP.
     const TCP: u8 = 6;
-    /// Where iperf listens.
+    /// The port on which iperf listens.
     const SERVER_PORT: u16 = 5001;
-    /// Linux's `ip_local_port_range`: first and number.
+    /// Linux's `ip_local_port_range`: the first port, and the number of ports.
     const CLIENT_PORTS: (u16, u32) = (32_768, 28_232);
 
-    /// Of the data of the `number`-th flow of a run: TCP from one of the ports that Linux gives to
-    /// clients, in turn, to iperf's.
+    /// The 5-tuple of the data of a run's flow with this number: TCP from one of Linux's client ports, in turn, to
+    /// iperf's port.
     pub fn of_flow(number: u32, source: Ipv4Addr, destination: Ipv4Addr) -> Self {
         let (first, count) = Self::CLIENT_PORTS;
         Self {
@@ -41,7 +41,7 @@ impl FiveTuple {
         }
     }
 
-    /// The other direction.
+    /// The 5-tuple of the other direction.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self {
@@ -53,8 +53,8 @@ impl FiveTuple {
         }
     }
 
-    /// One of `ways`, by a hash over all fields and `salt`: uniform and independent of that of
-    /// another salt.
+    /// Chooses one of `ways` by a hash over all fields and `salt`. The choice is uniform, and independent of the choice
+    /// for another salt.
     pub(super) fn choose(&self, salt: u64, ways: usize) -> usize {
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         let ports = pair(self.source_port.into(), self.destination_port.into());
@@ -89,7 +89,7 @@ mod tests {
         for number in 0..4000 {
             taken[flow(number).choose(7, 4)] += 1;
         }
-        // 1000 expected, and a standard deviation of 27
+        // 1000 expected, with a standard deviation of 27
         assert!(
             taken.iter().all(|count| (890..1110).contains(count)),
             "{taken:?}"

@@ -1,7 +1,7 @@
-//! Routing: which ports a flow's packets go through. One file per policy.
+//! Routing: which ports a flow's packets pass through. One file per policy.
 //!
-//! A policy is asked when a flow starts, once for each direction, and not on the hot path. What it
-//! answers is put into the table of [`Routes`], and packets carry the index of their next hop.
+//! A policy is asked once per direction when a flow starts, and never on the hot path. Its answer goes into the table
+//! of [`Routes`], and packets carry the index of their next hop.
 
 mod config;
 mod destination_suffix;
@@ -29,14 +29,14 @@ pub use two_level::TwoLevel;
 
 use crate::topology::{PortId, Topology};
 
-/// A way through the network: the output ports in their order, the sending host's first.
+/// A path through the network: its output ports in order, beginning with the sending host's.
 pub type Path = Vec<PortId>;
 
 /// A routing policy.
 pub trait Routing: Send + Sync {
-    /// The paths from the host `source` to the host `destination`, by their numbers among the hosts
-    /// of the topology that the policy was made for. Of several, all of one length, each packet of
-    /// the flow takes one; there is none where no path leads.
+    /// The paths from the host `source` to the host `destination`, which are numbers of hosts in the policy's topology.
+    /// If there are several, all have the same length, and each packet of the flow takes one. Empty if there is no
+    /// path.
     fn paths(
         &mut self,
         topology: &Topology,

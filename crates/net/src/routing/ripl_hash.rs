@@ -1,9 +1,8 @@
-//! Equal-cost multi-path as the controller of the Mininet reproductions chooses (RipL-POX).
+//! Equal-cost multi-path as the controller of the Mininet reproductions (RipL-POX) chooses it.
 //!
-//! All shortest paths in order; the CRC-32 of the 5-tuple, modulo their number, is the index. The
-//! controller packs the 5-tuple as C structures lie in memory on a 64-bit machine, lowest byte
-//! first: addresses of 8 bytes, protocol and ports of 2. Its order of paths is that of the
-//! switches' names as text, and so that of their numbers as here up to k = 8.
+//! All shortest paths are listed in order; the index is the CRC-32 of the 5-tuple modulo their number. The controller
+//! packs the 5-tuple like C structures on a 64-bit machine, lowest byte first: addresses take 8 bytes, protocol and
+//! ports 2. It sorts paths by the switches' names as text, which is the order of their numbers here up to k = 8.
 
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};
@@ -15,7 +14,7 @@ pub struct RiplHash {
 }
 
 impl RiplHash {
-    /// The policy on this topology.
+    /// The policy for this topology.
     pub fn new(topology: &Topology) -> Self {
         let shortest = ShortestPaths::new(topology);
         Self { shortest }

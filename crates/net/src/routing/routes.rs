@@ -1,7 +1,7 @@
-//! The table of all routes of a network, and among which of them a flow's packets choose.
+//! The table of all routes of a network, and the sets of routes from which packets choose.
 //!
-//! The table does not change while packets move. What they leave at the hops that they pass, and from
-//! what they draw, lies with the region that moves them.
+//! The table does not change while packets move. The counts at the hops and the random numbers for choices belong to
+//! the region that moves the packets.
 
 use std::ops::Range;
 
@@ -9,28 +9,27 @@ use super::Path;
 use crate::prefetch::prefetch;
 use crate::topology::PortId;
 
-/// A hop of a route, as a packet passes it; or what is in front of a route's first hop.
+/// One entry of a route: a hop that a packet passes, or the entry before the first hop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop {
-    /// the output port of the hop behind it; [`Routes::END`] where the route ends. It lies here, so
-    /// that a packet reads one entry per hop.
+    /// the output port of the next hop; [`Routes::END`] at the end of the route. It is stored here so that a packet
+    /// reads one entry per hop
     pub(crate) next: PortId,
-    /// where its packets are counted, and [`Hop::AHEAD`]
+    /// the index where its packets are counted, and the flag [`Hop::AHEAD`]
     counted_at: u32,
 }
 
 impl Hop {
-    /// Marks a hop whose packets are forwarded ahead to the next.
+    /// Flag of a hop whose packets are forwarded ahead to the next hop.
     const AHEAD: u32 = 1 << 31;
 
-    /// Where its packets are counted: at itself, or at the same port's hop in another of the flow's
-    /// routes.
+    /// The index where its packets are counted: its own, or that of the same port in another route of the flow.
     #[inline]
     pub(crate) fn counted_at(self) -> u32 {
         self.counted_at & !Self::AHEAD
     }
 
-    /// Whether its packets are forwarded ahead to the next.
+    /// Whether its packets are forwarded ahead to the next hop.
     #[inline]
     pub(crate) fn is_ahead(self) -> bool {
         self.counted_at & Self::AHEAD != 0
@@ -41,42 +40,42 @@ impl Hop {
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
     entries: Vec<Hop>,
-    /// where released routes begin, by their number of hops
+    /// where released routes begin, by number of hops
     released: Vec<Vec<u32>>,
-    /// sets of routes among which each packet draws one, all alike likely: where they begin
+    /// sets of routes, from which each packet draws one with equal probability: where the routes begin
     sprayed: Vec<Vec<u32>>,
-    /// places in `sprayed` that are free
+    /// free indices in `sprayed`
     released_sprayed: Vec<u32>,
 }
 
 impl Routes {
-    /// Where a route ends there is no output port.
+    /// The output port after the end of a route: there is none.
     pub(crate) const END: PortId = PortId(u32::MAX);
-    /// Marks what a packet carries at the start as a place in `sprayed`.
+    /// Flag of a start that is an index into `sprayed`.
     const SPRAYED: u32 = 1 << 31;
 
-    /// The output port of a hop; [`Routes::END`] behind the last.
+    /// The output port of a hop; [`Routes::END`] after the last.
     pub(crate) fn output(&self, hop: u32) -> PortId {
         self.entries[hop as usize - 1].next
     }
 
-    /// A packet will soon pass this hop.
+    /// Prefetches a hop that a packet will soon pass.
     #[inline]
     pub(crate) fn prefetch(&self, hop: u32) {
         prefetch(&self.entries[hop as usize]);
     }
 
-    /// What a route of `hops` hops takes, bytes, with the counts of its packets.
+    /// Memory of a route of `hops` hops in bytes, including the counts of its packets.
     pub fn bytes(hops: usize) -> u64 {
         ((hops + 1) * (size_of::<Hop>() + size_of::<u64>())) as u64
     }
 
-    /// Entries of the table.
+    /// Number of entries in the table.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Adds the route of one direction of a flow; returns what its packets carry at the start.
+    /// Adds the route of one direction of a flow. Returns the start that its packets carry.
     pub fn add(&mut self, path: &[PortId]) -> u32 {
         let start = match self.released.get_mut(path.len()).and_then(Vec::pop) {
             Some(start) => start,
@@ -92,9 +91,8 @@ impl Routes {
         start
     }
 
-    /// Adds the paths of one direction of a flow, of several of which each packet draws one; returns
-    /// what its packets carry at the start. A port that several paths pass counts the flow's packets
-    /// once.
+    /// Adds the paths of one direction of a flow. If there are several, each packet draws one. Returns the start that
+    /// its packets carry. A port that lies on several paths counts the flow's packets only once.
     pub(crate) fn add_all(&mut self, paths: &[Path]) -> u32 {
         if let [path] = paths {
             return self.add(path);
@@ -125,7 +123,7 @@ impl Routes {
         }
     }
 
-    /// The place of a new route and of what is in front of it.
+    /// Reserves entries for a new route, including the one before its first hop.
     fn make_room(&mut self, hops: usize) -> u32 {
         let start = self.entries.len();
         let end = start + hops;
@@ -137,10 +135,11 @@ impl Routes {
         start as u32
     }
 
-    /// Packets that carry `start` are forwarded ahead to some ports; `fed_by` says from which port.
+    /// Lets packets that carry `start` be forwarded ahead to some ports. `fed_by` gives the port that feeds each such
+    /// port.
     ///
     /// # Panics
-    /// If they come to such a port from another one.
+    /// If a route reaches such a port from another port.
     pub(crate) fn forward_ahead(&mut self, start: u32, fed_by: &[Option<PortId>]) {
         let routes: Vec<_> = self.places_of(start).collect();
         for places in routes {
@@ -150,7 +149,7 @@ impl Routes {
                 if next != Self::END
                     && let feeder @ Some(_) = fed_by[next.0 as usize]
                 {
-                    assert_eq!(feeder, from, "{next:?} is fed by one port");
+                    assert_eq!(feeder, from, "{next:?} is fed by another port");
                     self.entries[index].counted_at |= Hop::AHEAD;
                 }
                 from = Some(next);
@@ -158,7 +157,7 @@ impl Routes {
         }
     }
 
-    /// Gives what was added back, for others to take its place. No packet may be on it.
+    /// Releases the route or the set of routes, so that others can use its entries. No packet may be on it.
     pub(crate) fn release(&mut self, start: u32) {
         if start & Self::SPRAYED == 0 {
             self.release_one(start);
@@ -179,22 +178,22 @@ impl Routes {
         self.released[hops].push(start);
     }
 
-    /// The first output port of the route that a packet carries as `start`; of a set of routes, of the first
-    /// one.
+    /// The first output port of the route that a packet carries as `start`. For a set of routes, that of its first
+    /// route.
     pub(crate) fn first_output(&self, start: u32) -> PortId {
         let start = self.sprayed(start).map_or(start, |(_, starts)| starts[0]);
         self.output(start + 1)
     }
 
-    /// The set of routes that packets carry as `start`: its place, and where its routes begin; none
-    /// where `start` is a single route.
+    /// The set of routes that packets carry as `start`: its index, and where its routes begin. None if `start` is a
+    /// single route.
     #[inline]
     pub(crate) fn sprayed(&self, start: u32) -> Option<(usize, &[u32])> {
         let place = (start ^ Self::SPRAYED) as usize;
         (start & Self::SPRAYED != 0).then(|| (place, &self.sprayed[place][..]))
     }
 
-    /// Where the hops lie of the route, or of each route of the set, that packets carry as `start`.
+    /// The ranges of entries of the route, or of each route in the set, that packets carry as `start`.
     pub(crate) fn places_of(&self, start: u32) -> impl Iterator<Item = Range<usize>> {
         let starts = match self.sprayed(start) {
             Some((_, starts)) => starts.to_vec(),
@@ -211,7 +210,7 @@ impl Routes {
         entries.iter().take_while(on_the_way).count()
     }
 
-    /// The first and the last port of the route that the hop at this index is of.
+    /// The first and the last port of the route that contains the hop at this index.
     pub(crate) fn ends(&self, index: u32) -> (PortId, PortId) {
         let (before, behind) = self.entries.split_at(index as usize);
         let here = before[before.len() - 1].next;
@@ -235,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_route_takes_an_entry_and_a_count_per_hop_and_one_of_each_in_front() {
-        // 4 bytes for the port, 4 for where packets are counted, 8 for the count
+        // 4 bytes for the port, 4 for the index of the count, 8 for the count
         assert_eq!(Routes::bytes(0), 16);
         assert_eq!(Routes::bytes(6), 7 * 16);
         let mut routes = Routes::default();

@@ -1,4 +1,4 @@
-//! Shortest paths: what most policies choose among.
+//! Shortest paths, from which most policies choose.
 
 use super::Path;
 use crate::topology::{NodeId, PortId, Topology};
@@ -7,11 +7,10 @@ const UNREACHED: u16 = u16::MAX;
 
 /// The shortest ways to every destination asked for so far.
 ///
-/// Hosts of one link share the distances to their switch, so that all destinations of a fat-tree of
-/// k = 16 take 0.3 MB.
+/// Hosts at one switch share the distances to that switch, so all destinations of a fat-tree with k = 16 take 0.3 MB.
 #[derive(Clone, Debug)]
 pub struct ShortestPaths {
-    /// links to each node by node; empty until asked for
+    /// distances in links, by destination and node; empty until asked for
     distance: Vec<Vec<u16>>,
 }
 
@@ -19,22 +18,22 @@ pub struct ShortestPaths {
 pub(super) struct Ways<'a> {
     topology: &'a Topology,
     host: NodeId,
-    /// its only neighbour, or the node itself
+    /// the destination's only neighbour, or the destination itself
     gateway: NodeId,
-    /// links to the gateway, by node
+    /// links from each node to the gateway
     distance: &'a [u16],
 }
 
 impl ShortestPaths {
-    /// Knows no destination yet.
+    /// Shortest paths to no destination yet.
     pub fn new(topology: &Topology) -> Self {
         Self {
             distance: vec![Vec::new(); topology.nodes().len()],
         }
     }
 
-    /// The links between two hosts by the shortest way: the hop count of a flow, however it is
-    /// routed. None where no path leads.
+    /// The number of links on the shortest path between two hosts: the hop count of a flow, whatever its route is. None
+    /// if there is no path.
     pub fn links(&mut self, topology: &Topology, source: usize, destination: usize) -> Option<u32> {
         let ways = self.towards_host(topology, destination);
         let to_gateway = ways.distance[topology.hosts()[source].0 as usize];
@@ -42,7 +41,7 @@ impl ShortestPaths {
         (to_gateway != UNREACHED).then(|| u32::from(to_gateway) + beyond)
     }
 
-    /// The ways to the host of this number.
+    /// The ways to the host with this number.
     pub(super) fn towards_host<'a>(&'a mut self, topology: &'a Topology, host: usize) -> Ways<'a> {
         self.towards(topology, topology.hosts()[host])
     }
@@ -69,8 +68,7 @@ impl ShortestPaths {
 }
 
 impl Ways<'_> {
-    /// The ports of `node` that begin a shortest path, in order of their numbers; none where no
-    /// path leads.
+    /// The ports of `node` that begin a shortest path, in order of their numbers. Empty if there is no path.
     pub(super) fn at(&self, node: NodeId) -> impl Iterator<Item = PortId> + Clone {
         let here = self.distance[node.0 as usize];
         let is_nearer = move |port: &PortId| {
@@ -85,8 +83,8 @@ impl Ways<'_> {
         ports.filter(is_nearer)
     }
 
-    /// The path from `source` that takes the `choose(node, number of ways)`-th way at each node;
-    /// none where no path leads.
+    /// The path from `source` that takes the `choose(node, number of ways)`-th way at each node. None if there is no
+    /// path.
     pub(super) fn walk(
         &self,
         source: NodeId,

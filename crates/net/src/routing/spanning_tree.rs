@@ -1,17 +1,15 @@
-//! Spanning tree: one tree of links for all traffic, as between switches that learn addresses (IEEE
-//! 802.1D).
+//! Spanning tree: all traffic uses one tree of links, as between switches that learn addresses (IEEE 802.1D).
 //!
-//! The root is the first of the switches that are farthest from hosts: what an operator configures,
-//! where the standard's default would take the lowest MAC address. Every other node's parent is
-//! its first neighbour on the way to the root. In a fat-tree everything goes through the first core
-//! and each pod's first aggregation switch.
+//! The root is the first of the switches that are farthest from hosts. An operator would configure it so; the
+//! standard's default would be the lowest MAC address. The parent of every other node is its first neighbour on the way
+//! to the root. In a fat-tree all traffic passes the first core and each pod's first aggregation switch.
 
 use super::{FiveTuple, Path, Routing};
 use crate::topology::{NodeId, PortId, Topology, UNREACHED};
 
 /// The policy.
 pub struct SpanningTree {
-    /// the port that leads to the root, by node; none at the root and at what it does not reach
+    /// by node: the port that leads to the root; none at the root, and at nodes that are not connected to it
     parent: Vec<Option<PortId>>,
 }
 
@@ -31,14 +29,14 @@ impl SpanningTree {
         Self { parent }
     }
 
-    /// The nodes' ports from `node` to the root.
+    /// The output ports on the way from `node` to the root.
     fn climb(&self, topology: &Topology, node: NodeId) -> Vec<PortId> {
         let up = |port: &PortId| self.parent[topology.far_node(*port).0 as usize];
         std::iter::successors(self.parent[node.0 as usize], up).collect()
     }
 }
 
-/// The first switch of the greatest height.
+/// The first switch with the greatest height.
 fn root(topology: &Topology) -> NodeId {
     let heights = topology.heights();
     let switches = (0..topology.nodes().len() as u32).map(NodeId);

@@ -1,7 +1,7 @@
-//! Per-packet spraying: each packet takes any shortest path, all alike likely (Dixit 2013, random
-//! packet spraying).
+//! Per-packet spraying: each packet takes any shortest path, all with equal probability (Dixit 2013, random packet
+//! spraying).
 //!
-//! The policy gives all paths; the sender of the packets draws one for each.
+//! The policy gives all paths, and the sender draws one for each packet.
 
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};
@@ -13,7 +13,7 @@ pub struct Spray {
 }
 
 impl Spray {
-    /// The policy on this topology.
+    /// The policy for this topology.
     pub fn new(topology: &Topology) -> Self {
         let shortest = ShortestPaths::new(topology);
         Self { shortest }

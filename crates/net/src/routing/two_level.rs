@@ -1,15 +1,13 @@
-//! Two-level look-up (Al-Fares 2008, 3.3): down by prefix, up by the host's part of the destination
-//! address.
+//! Two-level look-up (Al-Fares 2008, 3.3): down by prefix, up by the host part of the destination address.
 //!
-//! A pod's switch that is not above the destination sends it up by port
-//! (host - 2 + switch) mod (k/2), counted from its first upward port; cores go by the pod. The
-//! switch's own number is in the sum, so traffic to one receiver from different racks comes through
-//! different cores: unlike [`super::DestinationSuffix`].
+//! A pod's switch that is not above the destination sends the packet up through port (host - 2 + switch) mod (k/2),
+//! counted from its first upward port. Cores choose by the pod. The switch's own number is in the sum, so traffic to
+//! one receiver from different racks comes through different cores, unlike with [`super::DestinationSuffix`].
 
 use super::{FiveTuple, Path, Routing};
 use crate::topology::{NodeId, PortId, Topology};
 
-/// The policy; it needs the addresses of a fat-tree.
+/// The policy. It needs the addresses of a fat-tree.
 pub struct TwoLevel {
     k: usize,
 }
@@ -21,7 +19,7 @@ fn place(topology: &Topology, node: NodeId) -> [usize; 3] {
 }
 
 impl TwoLevel {
-    /// The policy on a [`crate::topology::fat_tree`] of this `k`.
+    /// The policy for a [`crate::topology::fat_tree`] with this `k`.
     pub fn new(k: u32) -> Self {
         Self { k: k as usize }
     }
@@ -74,8 +72,8 @@ mod tests {
 
     #[test]
     fn a_packet_goes_as_in_the_papers_example() {
-        // Section 3.3: from 10.0.1.2 to 10.2.0.3 by port 2 of 10.0.1.1 and port 3 of 10.0.2.1 to a
-        // core, whose port 2 leads to 10.2.2.1; ports are numbered here as there.
+        // Section 3.3: from 10.0.1.2 to 10.2.0.3, through port 2 of 10.0.1.1 and port 3 of 10.0.2.1 to a core, whose
+        // port 2 leads to 10.2.2.1. Ports have the same numbers here.
         let tree = fat_tree(4).unwrap();
         let flow = FiveTuple::of_flow(0, [10, 0, 1, 2].into(), [10, 2, 0, 3].into());
         let path = TwoLevel::new(4).paths(&tree, 2, 9, &flow).remove(0);

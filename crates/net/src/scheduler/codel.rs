@@ -1,4 +1,4 @@
-//! `CoDel` (RFC 8289): drops at the head while packets have waited too long for too long.
+//! `CoDel` (RFC 8289): drops at the head of the queue once packets have waited too long for an interval.
 
 use fairport_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -10,15 +10,15 @@ use crate::limit::Limit;
 use crate::queue::PortContext;
 use crate::queue::context::positive_time;
 
-/// A `CoDel` queue as the plan of a run gives it.
+/// A `CoDel` queue, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// what the buffer holds
+    /// the buffer's limit
     pub limit: Limit,
     /// acceptable time in the queue (RFC 8289: 5 ms)
     pub target_ps: Duration,
-    /// how long it must have been exceeded, about a round trip (RFC 8289: 100 ms)
+    /// how long the target must have been exceeded, about a round trip (RFC 8289: 100 ms)
     pub interval_ps: Duration,
     /// mark ECN-capable packets instead of dropping them
     pub ecn: bool,
@@ -37,16 +37,16 @@ impl Config {
 pub struct Parameters {
     /// acceptable time in the queue
     pub target: Duration,
-    /// how long it must have been exceeded
+    /// how long the target must have been exceeded
     pub interval: Duration,
-    /// whether packets that can be marked are marked instead of dropped
+    /// whether ECN-capable packets are marked instead of dropped
     pub ecn: bool,
-    /// a queue of no more bytes than this is never dropped from: the largest packet
+    /// no packet is dropped while the queue has at most this many bytes: the size of the largest packet
     pub max_packet_bytes: u32,
 }
 
 impl Parameters {
-    /// Refuses times of zero.
+    /// Parameters for a port. A time of zero is refused.
     pub(super) fn new(
         target: Duration,
         interval: Duration,
@@ -65,12 +65,12 @@ impl Parameters {
 /// The state machine of one queue (RFC 8289 5).
 #[derive(Clone, Debug)]
 pub(super) struct Control {
-    /// when the time above target will have lasted an interval; [`Instant::NEVER`] while it is below
+    /// when the target will have been exceeded for an interval; [`Instant::NEVER`] while it is not exceeded
     above_until: Instant,
     drop_next: Instant,
-    /// drops since this dropping state began
+    /// drops in the present dropping state
     count: u32,
-    /// the count with which it began
+    /// the count with which the present dropping state began
     last_count: u32,
     dropping: bool,
 }
@@ -86,7 +86,7 @@ impl Control {
         }
     }
 
-    /// The next packet of the queue to be sent; packets may be dropped instead.
+    /// Removes the next packet to be sent. Packets before it may be dropped.
     #[inline]
     pub(super) fn dequeue(
         &mut self,
@@ -102,8 +102,8 @@ impl Control {
         self.dequeue_slow(now, (packet, too_long), fifo, parameters, packets)
     }
 
-    /// The same while packets are dropped, or where the `first` has waited too long.
-    #[inline(never)] // so that the path of a queue that is short enough stays short
+    /// [`Self::dequeue`] while packets are dropped, or if the `first` packet has waited too long.
+    #[inline(never)] // keeps the path of a short queue short
     fn dequeue_slow(
         &mut self,
         now: Instant,
@@ -144,13 +144,13 @@ impl Control {
         Some(packet)
     }
 
-    /// A queue whose turn it is holds nothing.
+    /// Records that the queue was empty when its turn came.
     #[inline]
     pub(super) fn found_empty(&mut self) {
         self.above_until = Instant::NEVER;
     }
 
-    /// Drops soon follow each other where they did a short while ago.
+    /// Starts a dropping state. If the last one was recent, drops soon follow each other at its rate.
     fn begin_dropping(&mut self, now: Instant, parameters: &Parameters) {
         self.dropping = true;
         let drops = self.count - self.last_count;
@@ -160,8 +160,7 @@ impl Control {
         self.drop_next = after(now, parameters.interval, self.count);
     }
 
-    /// Takes the first packet, and says whether packets have waited longer than the target for an
-    /// interval.
+    /// Takes the first packet. Also returns whether packets have waited longer than the target for an interval.
     #[inline]
     fn take(
         &mut self,
@@ -186,9 +185,9 @@ impl Control {
     }
 }
 
-/// The control law: the `count`-th drop follows after `interval / sqrt(count)`.
+/// The control law: the next drop after `count` drops follows after `interval / sqrt(count)`.
 fn after(time: Instant, interval: Duration, count: u32) -> Instant {
-    // sqrt(count) in units of 2^-16: an integer square root is the same on every machine
+    // sqrt(count) in units of 2^-16; an integer square root is the same on every machine
     let root = (u64::from(count) << 32).isqrt();
     let ps = (u128::from(interval.as_ps()) << 16) / u128::from(root.max(1));
     time + Duration::from_ps(ps as u64)
@@ -199,7 +198,7 @@ fn mark(waiting: &mut Waiting, parameters: &Parameters) -> bool {
     waiting.marked
 }
 
-/// One first-in-first-out queue under `CoDel`.
+/// One first-in-first-out queue controlled by `CoDel`.
 #[derive(Clone, Debug)]
 pub struct CoDel {
     buffer: DropTail,
@@ -231,8 +230,8 @@ impl PacketScheduler for CoDel {
     }
 
     fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Admission> {
-        // An empty queue is below target, and a dropping state that is left ends with the first packet
-        // that has not waited too long: one that passes changes neither.
+        // An empty queue is below the target, and a dropping state ends with the first packet that has not waited too
+        // long. A packet that passes at once changes neither.
         Some(self.buffer.admission(NOTHING, packet.frame_bytes))
     }
 
@@ -259,8 +258,8 @@ mod tests {
         TestPort::new(CoDel::new(DropTail::packets(limit_packets), parameters))
     }
 
-    /// A queue in which every packet has waited 10 ms when it is sent, one a millisecond; returns
-    /// when packets were dropped and how many were marked within `milliseconds`.
+    /// A queue in which every packet has waited 10 ms when it is sent, one per millisecond. Returns when packets were
+    /// dropped and how many were marked within `milliseconds`.
     fn standing_queue(parameters: Parameters, ecn: u8, milliseconds: u64) -> (Vec<u64>, usize) {
         let mut port = port(1000, parameters);
         let packet = PacketView {
@@ -277,14 +276,14 @@ mod tests {
             marks += usize::from(port.send().is_some_and(|sent| sent.marked));
             for _ in port.dropped() {
                 drops.push(at);
-                port.enter(packet); // so that the queue stays as long
+                port.enter(packet); // keeps the length of the queue
             }
         }
         (drops, marks)
     }
 
-    /// RFC 8289 5.4: if the last dropping state is not long over, the next begins at the rate at which that
-    /// one ended, and else at one drop per interval.
+    /// RFC 8289 5.4: a dropping state that follows soon after the last one begins at the rate at which that ended;
+    /// otherwise it begins at one drop per interval.
     #[test]
     fn drops_go_on_at_their_rate_unless_sixteen_intervals_have_passed() {
         let interval = PARAMETERS.interval;
@@ -299,15 +298,15 @@ mod tests {
             control.begin_dropping(ended_at + after, &PARAMETERS);
             (control.count, control.drop_next - (ended_at + after))
         };
-        // four drops were made: the next follows after interval / sqrt(4)
+        // after four drops the next follows after interval / sqrt(4)
         assert_eq!(begun_again(interval * 15), (4, interval / 2));
         assert_eq!(begun_again(interval * 16), (1, interval));
     }
 
     #[test]
     fn drops_come_after_an_interval_and_then_by_its_square_root_law() {
-        // first drop 100 ms after the first packet that waited too long (at 10 ms); then the n-th
-        // 100 / sqrt(n) ms later: 100, 70.7, 57.7, 50 ms
+        // the first drop is 100 ms after the first packet that waited too long (at 10 ms); the n-th is 100 / sqrt(n) ms
+        // after the one before: 100, 70.7, 57.7, 50 ms
         let (drops, _) = standing_queue(PARAMETERS, NOT_ECT, 400);
         assert_eq!(drops, [110, 210, 281, 339, 389]);
     }
@@ -341,8 +340,8 @@ mod tests {
         assert!(gap(2).abs_diff(70_710_678_118) < 1_000_000);
     }
 
-    /// RFC 8289 5.5: a queue that is found empty is below target again. FQ-CoDel pushes packets out behind
-    /// the back of its queues.
+    /// RFC 8289 5.5: a queue that is found empty counts as below the target again. FQ-CoDel may push packets out
+    /// without its queues noticing.
     #[test]
     fn a_queue_that_was_pushed_out_has_an_interval_again() {
         let counts = crate::observer::Counts {

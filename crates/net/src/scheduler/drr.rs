@@ -1,5 +1,5 @@
-//! Deficit round robin: one queue per flow, equal bytes in turn (Shreedhar & Varghese, "Efficient Fair
-//! Queueing Using Deficit Round Robin", SIGCOMM 1995).
+//! Deficit round robin: one queue per flow; in turn, each sends the same number of bytes (Shreedhar & Varghese,
+//! "Efficient Fair Queueing Using Deficit Round Robin", SIGCOMM 1995).
 
 use std::collections::{HashMap, VecDeque};
 
@@ -12,13 +12,13 @@ use crate::discipline::{Admission, DropTail, NOTHING, PacketView, Reason};
 use crate::limit::Limit;
 use crate::queue::PortContext;
 
-/// A DRR queue as the plan of a run gives it.
+/// A DRR queue, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// what the buffer of all flows holds
+    /// the limit of the buffer that all flows share
     pub limit: Limit,
-    /// bytes of a flow's turn; without it, one packet of the MTU
+    /// bytes per turn of a flow; without it, the size of one packet of the MTU
     pub quantum_bytes: Option<u32>,
 }
 
@@ -33,33 +33,32 @@ impl Config {
 struct FlowQueue {
     flow: u32,
     fifo: PacketFifo,
-    /// bytes that it may send in this turn
+    /// bytes that the flow may still send in this turn
     deficit: u32,
-    /// whether this turn's quantum has been added
+    /// whether the quantum of this turn was added to `deficit`
     has_turn: bool,
 }
 
-/// DRR with one queue per flow, and one buffer for all. It takes memory for the flows that have
-/// packets here at the same time, not for all flows of the run.
+/// DRR with one queue per flow and one shared buffer. It uses memory for the flows that have packets here at the same
+/// time, not for all flows of the run.
 ///
-/// When the buffer is full, the longest queue gives up its last packet (the paper takes this
-/// "buffer stealing" from `McKenney` and does not say which packet). If the newcomer's is the
-/// longest, the newcomer is refused.
+/// When the buffer is full, the longest queue loses its last packet. (The paper takes this "buffer stealing" from
+/// `McKenney` and does not say which packet.) If the newcomer's queue is the longest, the newcomer is refused.
 #[derive(Clone, Debug)]
 pub struct Drr {
     buffer: DropTail,
     quantum_bytes: u32,
     queues: Vec<FlowQueue>,
-    /// queues that no flow has
+    /// queues that no flow uses
     free: Vec<u32>,
-    /// the queue of each flow that has packets here
+    /// the queue of each flow with packets here
     queue_of: HashMap<u32, u32, BuildFlowHasher>,
-    /// the queues that hold packets, the one whose turn it is first
+    /// queues with packets, in the order of their turns
     round: VecDeque<u32>,
 }
 
 impl Drr {
-    /// No queues yet; each flow's turn is `quantum_bytes` bytes, more than 0.
+    /// DRR without queues yet. Each flow's turn is `quantum_bytes` bytes, which is more than 0.
     pub fn new(buffer: DropTail, quantum_bytes: u32) -> Self {
         assert!(quantum_bytes > 0);
         Self {
@@ -72,8 +71,8 @@ impl Drr {
         }
     }
 
-    /// The queue with most bytes, unless it would be the newcomer's own once that is in; of
-    /// several the one that is served first.
+    /// The queue with the most bytes, or none if that would be the newcomer's own queue with the newcomer in it. Among
+    /// equals, the one that is served first.
     fn longest_but(&self, newcomer: &PacketView) -> Option<u32> {
         let mut longest = (None, self.bytes_of(newcomer.flow) + newcomer.frame_bytes);
         for index in &self.round {
@@ -90,7 +89,7 @@ impl Drr {
         index.map_or(0, |index| self.queues[*index as usize].fifo.bytes())
     }
 
-    /// The flow's queue; a new one goes to the end of the round.
+    /// The flow's queue. A new queue goes to the end of the round.
     fn queue_for(&mut self, flow: u32) -> u32 {
         if let Some(known) = self.queue_of.get(&flow) {
             return *known;
@@ -105,7 +104,7 @@ impl Drr {
         index
     }
 
-    /// An empty queue has no deficit: who has nothing to send saves nothing up.
+    /// Gives the queue back if it is empty, so that a flow without packets keeps no deficit.
     fn give_back(&mut self, index: u32) {
         let queue = &mut self.queues[index as usize];
         queue.deficit = 0;
@@ -124,7 +123,9 @@ impl PacketScheduler for Drr {
                 return Admission::Dropped(Reason::Share);
             };
             let fifo = &mut self.queues[longest as usize].fifo;
-            let victim = fifo.pop_last(packets).expect("it is in the round");
+            let victim = fifo
+                .pop_last(packets)
+                .expect("a queue in the round holds a packet");
             backlog.bytes -= packets[victim].packet.frame_bytes;
             backlog.packets -= 1;
             packets.drop_queued(victim, Reason::PushedOut);
@@ -138,7 +139,7 @@ impl PacketScheduler for Drr {
         Admission::Accepted
     }
 
-    /// A packet that is alone leaves nothing behind: its flow gives its queue back.
+    /// Nothing else waits, so the packet leaves at once and its flow needs no queue.
     fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Admission> {
         let buffer = &self.buffer;
         Some(buffer.admission_or(Reason::Share, NOTHING, packet.frame_bytes))
@@ -152,7 +153,10 @@ impl PacketScheduler for Drr {
                 queue.has_turn = true;
                 queue.deficit += self.quantum_bytes;
             }
-            let first = queue.fifo.first().expect("it is in the round");
+            let first = queue
+                .fifo
+                .first()
+                .expect("a queue in the round holds a packet");
             let frame_bytes = packets[first].packet.frame_bytes;
             if frame_bytes <= queue.deficit {
                 queue.deficit -= frame_bytes;
@@ -181,8 +185,8 @@ mod tests {
 
     #[test]
     fn the_papers_figure_2_and_3() {
-        // quantum 500; the first queue holds 20, 750, 200 bytes: the first round sends 20 and
-        // leaves a deficit of 480, with which the second round sends 750 and 200
+        // with a quantum of 500, the first queue holds 20, 750 and 200 bytes: the first round sends 20 and leaves a
+        // deficit of 480, with which the second round sends 750 and 200
         let mut port = port(100, 500);
         for (flow, size) in [(0, 20), (0, 750), (0, 200), (1, 500), (1, 500)] {
             port.enter(packet(flow, size));
@@ -231,9 +235,9 @@ mod tests {
         for n in 0..10 {
             port.enter(packet(u32::from(n >= 7), 1500));
         }
-        assert_eq!(port.enter(packet(1, 1500)), Admission::Accepted); // 7 against 3
+        assert_eq!(port.enter(packet(1, 1500)), Admission::Accepted); // queues of 7 and 3
         assert_eq!(port.dropped(), [(0, Reason::PushedOut)]);
         let refused = Admission::Dropped(Reason::Share);
-        assert_eq!(port.enter(packet(0, 1500)), refused); // 6 and itself against 4
+        assert_eq!(port.enter(packet(0, 1500)), refused); // queues of 6, with this one 7, and 4
     }
 }

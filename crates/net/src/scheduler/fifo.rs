@@ -1,14 +1,14 @@
-//! A first-in-first-out queue of packets, of which a scheduler may have many.
+//! A first-in-first-out queue of packets. A scheduler may have many of them.
 
 use super::waiting::WaitingPackets;
 use crate::discipline::Backlog;
 use crate::pool::Handle;
 
-/// Packets in the order of their arrival, linked through their records in [`WaitingPackets`].
-/// A packet may be in one such queue at a time.
+/// Packets in the order of their arrival, linked through their records in [`WaitingPackets`]. A packet may be in only
+/// one such queue at a time.
 #[derive(Clone, Debug)]
 pub struct PacketFifo {
-    /// the first and the last, where there are any
+    /// the first and the last packet; undefined if there is none
     first: Handle,
     last: Handle,
     packets: u32,
@@ -27,7 +27,7 @@ impl Default for PacketFifo {
 }
 
 impl PacketFifo {
-    /// Adds a packet behind all others.
+    /// Adds a packet at the end.
     #[inline]
     pub fn push(&mut self, handle: Handle, packets: &mut WaitingPackets) {
         if self.packets == 0 {
@@ -48,7 +48,7 @@ impl PacketFifo {
         (self.packets > 0).then_some(self.first)
     }
 
-    /// Takes the packet that arrived first.
+    /// Removes the packet that arrived first.
     #[inline]
     pub fn pop(&mut self, packets: &WaitingPackets) -> Option<Handle> {
         let handle = self.first()?;
@@ -58,7 +58,7 @@ impl PacketFifo {
         Some(handle)
     }
 
-    /// Takes the packet that arrived last.
+    /// Removes the packet that arrived last.
     pub fn pop_last(&mut self, packets: &WaitingPackets) -> Option<Handle> {
         let handle = (self.packets > 0).then_some(self.last)?;
         let waiting = &packets[handle];
@@ -73,25 +73,25 @@ impl PacketFifo {
         self.bytes -= frame_bytes;
     }
 
-    /// Whether it holds no packet.
+    /// Whether it has no packets.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.packets == 0
     }
 
-    /// Packets that it holds.
+    /// Number of packets in the queue.
     #[inline]
     pub fn packets(&self) -> u32 {
         self.packets
     }
 
-    /// Bytes that it holds.
+    /// Number of bytes in the queue.
     #[inline]
     pub fn bytes(&self) -> u32 {
         self.bytes
     }
 
-    /// Both.
+    /// Bytes and packets in the queue.
     pub fn backlog(&self) -> Backlog {
         Backlog {
             bytes: self.bytes,

@@ -1,4 +1,4 @@
-//! A port for the tests of schedulers: gives packets their places and counts what waits.
+//! A port for the tests of schedulers, which gives packets their handles and counts what waits.
 
 use fairport_units::Instant;
 
@@ -8,7 +8,7 @@ use crate::discipline::{Admission, Backlog, NOTHING, PacketView, Reason};
 use crate::observer::Counts;
 use crate::packet::NOT_ECT;
 
-/// A packet of a flow, whose class is the flow's number.
+/// A packet of a flow, with the flow's number as its class.
 pub(super) fn packet(flow: u32, frame_bytes: u32) -> PacketView {
     PacketView {
         frame_bytes,
@@ -19,7 +19,7 @@ pub(super) fn packet(flow: u32, frame_bytes: u32) -> PacketView {
     }
 }
 
-/// A port that sends when the test asks it to.
+/// A port that sends only when the test asks it to.
 pub(super) struct TestPort<S> {
     pub(super) scheduler: S,
     pub(super) backlog: Backlog,
@@ -39,7 +39,7 @@ impl<S: PacketScheduler> TestPort<S> {
         }
     }
 
-    /// A packet comes; its addresses are its flow's number and 99.
+    /// Offers a packet to the port. Its addresses are its flow's number and 99.
     pub(super) fn enter(&mut self, packet: PacketView) -> Admission {
         let handle = Handle::at(self.entered);
         self.entered += 1;
@@ -65,7 +65,7 @@ impl<S: PacketScheduler> TestPort<S> {
         admission
     }
 
-    /// The packet that is sent now.
+    /// Sends the next packet and returns it.
     pub(super) fn send(&mut self) -> Option<Waiting> {
         let dropped = self.packets.dropped.len();
         let sent = self.scheduler.dequeue(self.now, &mut self.packets);
@@ -75,14 +75,14 @@ impl<S: PacketScheduler> TestPort<S> {
         Some(self.packets[handle])
     }
 
-    /// The flows of the packets that are sent until none is left.
+    /// Sends packets until none is left. Returns their flows.
     pub(super) fn flows_sent(&mut self) -> Vec<u32> {
         std::iter::from_fn(|| self.send())
             .map(|waiting| waiting.packet.flow)
             .collect()
     }
 
-    /// What was dropped after it had been accepted, since the last call: flows and reasons.
+    /// Flows and reasons of packets that were accepted and then dropped, since the last call.
     pub(super) fn dropped(&mut self) -> Vec<(u32, Reason)> {
         let packets = &mut self.packets;
         let dropped = std::mem::take(&mut packets.dropped);
@@ -90,7 +90,7 @@ impl<S: PacketScheduler> TestPort<S> {
         dropped.into_iter().map(flow).collect()
     }
 
-    /// What has been dropped besides the first `before` waits no longer.
+    /// Removes packets that were dropped, except for the first `before` in the list, from the counts of what waits.
     fn forget_dropped(&mut self, before: usize) {
         for index in before..self.packets.dropped.len() {
             let (handle, _) = self.packets.dropped[index];

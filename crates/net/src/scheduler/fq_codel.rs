@@ -1,5 +1,5 @@
-//! FQ-CoDel (RFC 8290): flows hashed to queues, served by deficit round robin, those that are not
-//! backlogged first, each under `CoDel`.
+//! FQ-CoDel (RFC 8290): flows are hashed to queues, each under `CoDel`. The queues are served by deficit round robin,
+//! and queues that are not backlogged come first.
 
 mod turns;
 
@@ -15,21 +15,21 @@ use crate::queue::PortContext;
 use crate::queue::context::positive;
 use turns::{FlowQueue, Lists};
 
-/// An FQ-CoDel queue as the plan of a run gives it.
+/// An FQ-CoDel queue, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// what the buffer of all queues holds
+    /// the limit of the buffer that all queues share
     pub limit: Limit,
     /// acceptable time in a queue (RFC 8289: 5 ms)
     pub target_ps: Duration,
-    /// how long it must have been exceeded, about a round trip (RFC 8289: 100 ms)
+    /// how long the target must have been exceeded, about a round trip (RFC 8289: 100 ms)
     pub interval_ps: Duration,
     /// mark ECN-capable packets instead of dropping them
     pub ecn: bool,
-    /// queues that flows are hashed to (RFC 8290: 1024)
+    /// number of queues to which flows are hashed (RFC 8290: 1024)
     pub queues: u32,
-    /// bytes of a queue's turn; without it, one packet of the MTU
+    /// bytes per turn of a queue; without it, the size of one packet of the MTU
     pub quantum_bytes: Option<u32>,
 }
 
@@ -45,12 +45,12 @@ impl Config {
     }
 }
 
-/// FQ-CoDel.
+/// The state of an FQ-CoDel queue.
 ///
-/// A line that has sent the last packet asks for the next, finds every queue empty, and so takes
-/// them all off the lists (in Linux and in ns-3 alike). A packet that finds the line free therefore
-/// finds the lists empty. While only such packets come the lists decide nothing: the last of them
-/// is noted, and its queue comes on the empty lists when another packet has to wait for it.
+/// A line that has sent the last packet asks for another one, finds every queue empty, and so removes all queues from
+/// the lists (as in Linux and in ns-3). A packet that finds the line free therefore finds the lists empty. While only
+/// such packets arrive, the lists decide nothing. The last such packet is remembered in `passed`, and its queue goes on
+/// the empty lists when another packet has to wait.
 #[derive(Clone, Debug)]
 #[repr(C)] // what a packet needs that passes comes first
 pub struct FqCoDel {
@@ -62,19 +62,19 @@ pub struct FqCoDel {
     codel: Parameters,
 }
 
-/// A packet that passed, and that the lists do not know of yet.
+/// A packet that was sent at once, and is not yet recorded in the lists.
 #[derive(Clone, Copy, Debug)]
 struct Passed {
     flow: u32,
     frame_bytes: u32,
 }
 
-/// At most so many packets are dropped at once where the limit is exceeded (RFC 8290 4.1.1).
+/// The most packets that are dropped together when the limit is exceeded (RFC 8290 4.1.1).
 const DROP_BATCH: u32 = 64;
 
 impl FqCoDel {
-    /// So many empty queues in one `buffer`, whose turns have `quantum_bytes`; neither is 0. The
-    /// seed is that of the hash.
+    /// `queues` empty queues in one `buffer`, with turns of `quantum_bytes`. Neither number is 0. `seed` is the seed of
+    /// the hash.
     pub fn new(
         buffer: DropTail,
         queues: u32,
@@ -98,8 +98,8 @@ impl FqCoDel {
         hash::queue_of(u64::from(flow), self.seed, self.queues.len() as u32)
     }
 
-    /// The line was idle before this packet: no queue but its own is on the lists, and that is empty
-    /// again, because the packet has gone.
+    /// Restarts the lists, because the line was idle before the packet `passed`. Only that packet's queue is on the
+    /// lists then, and it is empty, because the packet has left.
     #[inline(never)]
     fn begin_anew(&mut self, passed: Passed) {
         let own = self.queue_of(passed.flow);
@@ -109,8 +109,8 @@ impl FqCoDel {
         queue.credits -= i64::from(passed.frame_bytes);
     }
 
-    /// Drops from the head of the queue with most bytes, of several the first in the lists: half
-    /// of its packets, at most a batch.
+    /// Drops from the head of the queue with the most bytes: half of its packets, at most a batch. Among equals, the
+    /// first queue in the lists.
     #[inline(never)]
     fn drop_from_fattest(&mut self, backlog: &mut Backlog, packets: &mut WaitingPackets) {
         let mut fattest = None;
@@ -233,7 +233,7 @@ mod tests {
         });
         let mut sent = [0, 0];
         for _ in 0..20 {
-            port.enter(packet(1, 1518)); // it is back as soon as its packet has gone
+            port.enter(packet(1, 1518)); // it is back as soon as its packet has left
             sent[next(&mut port).unwrap() as usize] += 1;
         }
         assert!(sent[0] >= 9, "{sent:?}");
@@ -249,7 +249,7 @@ mod tests {
         port.scheduler.pass(port.now, &packet(1, 1518));
         port.enter(packet(0, 1518));
         port.enter(packet(1, 1518));
-        // Flow 1 has used up its turn. Were flow 0 still among the old ones, it would come last.
+        // Flow 1 has used up its turn. If flow 0 were still among the old queues, it would come last.
         assert_eq!(port.flows_sent(), [0, 1]);
     }
 

@@ -1,8 +1,8 @@
-//! Which of several queues a packet goes to.
+//! Hashes that choose one of several queues for a packet.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A number below `queues` for a `key`: even over many keys, another for another `seed`.
+/// A number below `queues` for a `key`: evenly distributed over many keys, and different for each `seed`.
 ///
 /// The two rounds of multiply and shift are those of `SplitMix64`.
 pub(super) fn queue_of(key: u64, seed: u64, queues: u32) -> u32 {
@@ -13,12 +13,12 @@ pub(super) fn queue_of(key: u64, seed: u64, queues: u32) -> u32 {
     ((u128::from(x) * u128::from(queues)) >> 64) as u32
 }
 
-/// The hash of maps by flow number: one multiplication. Nothing goes through such a map in its
-/// order, so the hash does not change a result.
+/// The hash for maps by flow number: one multiplication. No code iterates over such a map, so the hash does not affect
+/// results.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FlowHasher(u64);
 
-/// Makes the hashers of a map by flow number.
+/// Builds the hashers of maps by flow number.
 pub(super) type BuildFlowHasher = BuildHasherDefault<FlowHasher>;
 
 impl Hasher for FlowHasher {
@@ -55,7 +55,7 @@ mod tests {
         assert!((900..1100).contains(&stayed.count()));
     }
 
-    /// Vigna's `splitmix64.c` from the state 1234567, whose outputs other libraries test themselves with.
+    /// Vigna's `splitmix64.c` from the state 1234567, whose outputs other libraries use as a test.
     #[test]
     fn the_hash_is_the_high_bits_of_splitmix64() {
         let outputs: [u64; 5] = [

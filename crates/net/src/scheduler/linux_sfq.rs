@@ -1,6 +1,6 @@
-//! Stochastic fair queueing as Linux has it (`sch_sfq`): a hash over flows, deficit round robin by
-//! bytes, and the tail of the longest queue dropped where all are too long. After `McKenney`,
-//! "Stochastic Fairness Queueing", INFOCOM 1990.
+//! Stochastic fair queueing as in Linux (`sch_sfq`): flows are hashed to queues, which are served by deficit round
+//! robin in bytes. If the queues are too long, the longest one loses its last packet. After `McKenney`, "Stochastic
+//! Fairness Queueing", INFOCOM 1990.
 
 use std::collections::VecDeque;
 
@@ -14,21 +14,21 @@ use crate::queue::PortContext;
 use crate::queue::context::positive;
 use crate::stream::Stream;
 
-/// A queue with Linux' SFQ as the plan of a run gives it: what `tc qdisc add .. sfq` sets.
+/// A queue with Linux's SFQ, in the plan of a run: what `tc qdisc add .. sfq` sets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// packets in all queues
+    /// most packets in all queues together
     pub limit_packets: u32,
-    /// packets of one queue
+    /// most packets in one queue
     pub depth_packets: u32,
-    /// hash buckets, each with a queue of its own
+    /// number of hash buckets, each with a queue
     pub divisor: u32,
-    /// queues that may hold packets at the same time
+    /// number of queues that may hold packets at the same time
     pub flows: u32,
-    /// bytes of a queue's turn; without it, one packet of the MTU
+    /// bytes per turn of a queue; without it, the size of one packet of the MTU
     pub quantum_bytes: Option<u32>,
-    /// how often flows are hashed anew; 0 for never
+    /// time between two changes of the hash; 0: it never changes
     pub perturb_ps: Duration,
 }
 
@@ -46,7 +46,7 @@ impl Config {
 #[derive(Clone, Debug, Default)]
 struct Bucket {
     fifo: PacketFifo,
-    /// bytes that are left of its turn
+    /// bytes left in the queue's turn
     allot: i64,
 }
 
@@ -56,7 +56,7 @@ pub struct LinuxSfq {
     config: Config,
     quantum_bytes: u32,
     buckets: Vec<Bucket>,
-    /// the buckets that hold packets, the next to be served first
+    /// buckets with packets, in the order of their turns
     round: VecDeque<u32>,
     seed: u64,
     stream: Stream,
@@ -64,8 +64,7 @@ pub struct LinuxSfq {
 }
 
 impl LinuxSfq {
-    /// Empty queues, whose turns have `quantum_bytes`; `stream` gives the hash its seeds. No limit of
-    /// `config` is 0.
+    /// Empty queues with turns of `quantum_bytes`. `stream` gives the hash its seeds. No limit in `config` is 0.
     pub fn new(config: Config, quantum_bytes: u32, mut stream: Stream) -> Self {
         assert!(config.divisor > 0 && quantum_bytes > 0);
         Self {
@@ -82,7 +81,7 @@ impl LinuxSfq {
         }
     }
 
-    /// A new queue goes to the end of the round, with a whole turn.
+    /// Adds a packet to its queue. A queue that was empty goes to the end of the round, with a full turn.
     fn push(&mut self, index: u32, packet: Handle, packets: &mut WaitingPackets) {
         let bucket = &mut self.buckets[index as usize];
         if bucket.fifo.is_empty() {
@@ -92,8 +91,8 @@ impl LinuxSfq {
         bucket.fifo.push(packet, packets);
     }
 
-    /// The bucket with most packets once `newcomer` has one more; of several the newcomer's, then
-    /// the one that is served first.
+    /// The bucket with the most packets, once `newcomer` has one more. Among equals the newcomer's, then the one that
+    /// is served first.
     fn longest(&self, newcomer: u32) -> u32 {
         let length = |index: u32| self.buckets[index as usize].fifo.packets();
         let mut longest = (newcomer, length(newcomer) + 1);
@@ -109,7 +108,7 @@ impl LinuxSfq {
         hash::queue_of(u64::from(flow), self.seed, self.config.divisor)
     }
 
-    /// Draws a new hash when it is time, and moves what waits; each flow keeps its order.
+    /// Draws a new hash if it is time, and moves waiting packets to their new queues. Each flow keeps its order.
     #[inline]
     fn perturb(&mut self, now: Instant, packets: &mut WaitingPackets) {
         if now >= self.perturb_at {
@@ -118,7 +117,7 @@ impl LinuxSfq {
         }
     }
 
-    /// Draws a new hash when it is time, where nothing waits.
+    /// Draws a new hash if it is time, while no packet waits.
     #[inline]
     fn perturb_empty(&mut self, now: Instant) {
         if now >= self.perturb_at {
@@ -159,12 +158,12 @@ impl PacketScheduler for LinuxSfq {
             return Admission::Dropped(Reason::Share);
         }
         if offer.backlog.packets >= self.config.limit_packets {
-            // With the newcomer there is one too many: the last of the longest goes.
+            // With the newcomer there is one packet too many, so the longest queue loses its last packet.
             let longest = self.longest(own);
             if longest == own {
                 return Admission::Dropped(Reason::Share);
             }
-            // It is longer than the newcomer's, so it keeps at least one.
+            // The longest queue is longer than the newcomer's, so it keeps at least one packet.
             let victim = &mut self.buckets[longest as usize].fifo;
             if let Some(last) = victim.pop_last(packets) {
                 packets.drop_queued(last, Reason::PushedOut);
@@ -174,7 +173,7 @@ impl PacketScheduler for LinuxSfq {
         Admission::Accepted
     }
 
-    /// A packet that is alone leaves nothing behind: its queue begins anew with the next.
+    /// Nothing else waits, so the packet leaves at once, and its queue starts a new turn with the next packet.
     fn pass(&mut self, now: Instant, _: &PacketView) -> Option<Admission> {
         self.perturb_empty(now);
         Some(Admission::Accepted)
@@ -190,10 +189,13 @@ impl PacketScheduler for LinuxSfq {
                 self.round.push_back(next);
                 continue;
             }
-            let packet = bucket.fifo.pop(packets).expect("it is in the round");
+            let packet = bucket
+                .fifo
+                .pop(packets)
+                .expect("a bucket in the round holds a packet");
             if !bucket.fifo.is_empty() {
                 bucket.allot -= i64::from(packets[packet].packet.frame_bytes);
-                self.round.push_front(next); // until its turn is used up
+                self.round.push_front(next); // its turn is not used up yet
             }
             return Some(packet);
         }
@@ -220,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_turn_is_counted_in_bytes() {
-        // flow 0 has packets of 500 bytes, flow 1 of 1500: three of the one for one of the other
+        // flow 0 has packets of 500 bytes, flow 1 of 1500: three of flow 0 are sent for each of flow 1
         let mut port = port(127, 1500, Duration::ZERO);
         for _ in 0..6 {
             port.enter(packet(0, 500));
@@ -237,7 +239,7 @@ mod tests {
         for _ in 0..10 {
             port.enter(packet(0, 1518));
         }
-        // one more of the longest is refused, one of another flow pushes the longest's last out
+        // another packet of the longest queue is refused; one of another flow pushes its last packet out
         let refused = Admission::Dropped(Reason::Share);
         assert_eq!(port.enter(packet(0, 1518)), refused);
         assert_eq!(port.enter(packet(1, 1518)), Admission::Accepted);
@@ -277,8 +279,7 @@ mod tests {
         }
     }
 
-    /// `sfq_drop` takes the longest queue with the newcomer in it, and of several as long the one that has
-    /// become so last.
+    /// `sfq_drop` takes the longest queue with the newcomer in it; among equals, the queue that became so long last.
     #[test]
     fn a_newcomer_that_makes_its_queue_as_long_as_the_longest_is_refused() {
         let mut port = port(11, 1518, Duration::ZERO);
@@ -288,7 +289,7 @@ mod tests {
         let refused = Admission::Dropped(Reason::Share);
         assert_eq!(port.enter(packet(1, 1518)), refused);
         assert!(port.dropped().is_empty());
-        // two shorter, it pushes one out
+        // a queue that is shorter by two pushes one out
         port.send();
         port.send();
         port.enter(packet(0, 1518));

@@ -1,9 +1,8 @@
-//! Queue disciplines that decide when a packet leaves: which of those that wait goes next, and
-//! whether one that waited is dropped or marked after all.
+//! Queue disciplines that decide when a packet leaves: which waiting packet is sent next, and whether a waiting packet
+//! is dropped or marked after all.
 //!
-//! A port with one of these keeps its packets here until it sends them (`network/scheduled.rs`). A
-//! discipline is one file here, which implements [`PacketScheduler`], and one line in
-//! [`queue`](crate::queue).
+//! A port with such a discipline keeps its packets until it sends them (`network/scheduled.rs`). A discipline is one
+//! file here, which implements [`PacketScheduler`], and one line in [`queue`](crate::queue).
 
 pub mod codel;
 pub mod drr;
@@ -36,18 +35,18 @@ pub use shared_buffer::{SharedBuffer, SwitchMemory};
 pub use strict_priority::StrictPriority;
 pub use waiting::{Waiting, WaitingPackets};
 
-/// The hosts that a packet goes between, by their numbers.
+/// The hosts between which a packet travels, by number.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Addresses {
-    /// at which its route begins
+    /// the host where its route begins
     pub source: u32,
-    /// at which its route ends
+    /// the host where its route ends
     pub destination: u32,
 }
 
 /// An arriving packet that a scheduler may queue.
 pub struct Offer<'a> {
-    /// its record is in the [`WaitingPackets`]
+    /// the packet, which has a record in the [`WaitingPackets`]
     pub packet: Handle,
     /// what waits at the port, without the packet
     pub backlog: Backlog,
@@ -55,7 +54,7 @@ pub struct Offer<'a> {
 }
 
 impl<'a> Offer<'a> {
-    /// The offer of a packet with these addresses.
+    /// Offers a packet; `addresses` finds its addresses when they are needed.
     pub fn new(packet: Handle, backlog: Backlog, addresses: &'a dyn Fn() -> Addresses) -> Self {
         Self {
             packet,
@@ -64,7 +63,7 @@ impl<'a> Offer<'a> {
         }
     }
 
-    /// The hosts that the packet goes between; it takes a look at its route to find out.
+    /// The hosts between which the packet travels. This reads the packet's route.
     pub fn addresses(&self) -> Addresses {
         (self.addresses)()
     }
@@ -72,31 +71,29 @@ impl<'a> Offer<'a> {
 
 /// A discipline that decides when a packet leaves.
 ///
-/// It holds the handles of the packets that it accepts, in queues such as [`PacketFifo`], and may
-/// drop each later with [`WaitingPackets::drop_queued`]. Whatever it accepts it must give back by
-/// [`PacketScheduler::dequeue`] or drop, exactly once.
+/// It holds the handles of accepted packets, in queues such as [`PacketFifo`], and may drop any of them later with
+/// [`WaitingPackets::drop_queued`]. Each accepted packet must be returned by [`PacketScheduler::dequeue`] or dropped,
+/// exactly once.
 pub trait PacketScheduler: fmt::Debug + Send + Sync {
-    /// Queues an arriving packet, or refuses it. To make room it may drop others that it holds.
+    /// Queues an arriving packet, or refuses it. It may drop packets that it holds to make room.
     fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission;
 
-    /// The packet to be sent at `now`; none when nothing is left. Packets may be dropped instead of
-    /// being sent.
+    /// Removes the packet to be sent at `now`. None if nothing is left. Packets may be dropped before it.
     fn dequeue(&mut self, now: Instant, packets: &mut WaitingPackets) -> Option<Handle>;
 
-    /// A short cut for a packet that finds the line free and no packet waiting, and so is sent as
-    /// it arrives: the admission, and the same change of the state as if the packet were queued and
-    /// taken out again at once. Without it, that is what happens.
+    /// A short cut for a packet that finds the line free and no packet waiting, and is sent as it arrives. It returns
+    /// the admission, and changes the state exactly as if the packet had been queued and removed again. If it returns
+    /// none, that is what happens.
     ///
-    /// Most packets at most ports take this way. Where every port of a fat-tree has DRR, SFQ,
-    /// `CoDel` or FQ-CoDel, a whole run takes 16 to 30 % more instructions without it (k = 4 and
-    /// k = 8, TCP included).
+    /// Most packets at most ports take this path. If every port of a fat-tree has DRR, SFQ, `CoDel` or FQ-CoDel, a
+    /// whole run takes 16 to 30 % more instructions without it (k = 4 and k = 8, TCP included).
     #[inline]
     fn pass(&mut self, now: Instant, packet: &PacketView) -> Option<Admission> {
         let _ = (now, packet);
         None
     }
 
-    /// Whether what waits at other ports of its switch counts, too.
+    /// Whether what waits at other ports of the switch matters as well.
     #[inline]
     fn shares_memory(&self) -> bool {
         false
@@ -142,9 +139,9 @@ mod tests {
         ]
     }
 
-    /// What becomes of packets that come in bursts, of which one leaves in 12 us until none is
-    /// left: admissions, the order in which they go, and how many are lost afterwards. The first of
-    /// each burst passes, or is queued and taken out again.
+    /// What happens to packets that arrive in bursts while one is sent every 12 us until none is left: the admissions,
+    /// the order in which they are sent, and how many are dropped after being accepted. The first packet of each burst
+    /// passes, or is queued and removed again.
     fn outcome(scheduler: Scheduler, passes: bool) -> (Vec<Admission>, Vec<u32>, usize) {
         let mut stream = Stream::new(1, "test", 0);
         let (mut admissions, mut sent) = (Vec::new(), Vec::new());
@@ -155,13 +152,13 @@ mod tests {
                 let packet = packet(flow, 64 + stream.up_to(1454) as u32);
                 if place == 0 && passes {
                     let admission = port.scheduler.pass(port.now, &packet);
-                    admissions.push(admission.expect("it has the short cut"));
+                    admissions.push(admission.expect("the scheduler has the short cut"));
                     sent.push(packet.frame_bytes);
                     continue;
                 }
                 admissions.push(port.enter(packet));
                 if place == 0 {
-                    let first = port.send().expect("it has just come");
+                    let first = port.send().expect("the packet has just arrived");
                     sent.push(first.packet.frame_bytes);
                 }
             }

@@ -1,9 +1,9 @@
-//! Port-fair: one first-in-first-out queue whose buffer the ingress ports share equally. When it is
-//! full, the ingress port that holds most of it loses its last packet to a port that holds less.
+//! Port-fair: one first-in-first-out queue whose buffer the ingress ports share equally. When the buffer is full, the
+//! ingress port that holds most of it loses its last packet to a port that holds less.
 //!
-//! Port blackout, the cause of the outcast, is one ingress port that takes every place that becomes
-//! free. This discipline takes that away and nothing else: it knows no flows, has no queue per port,
-//! no random numbers and no parameters, and packets leave in the order of their arrival.
+//! A port blackout, which causes outcast, means that one ingress port takes every place that becomes free. This
+//! discipline prevents that and nothing else. It knows no flows and has no queue per port, no random numbers and no
+//! parameters. Packets leave in the order of their arrival.
 
 use fairport_units::Instant;
 use serde::{Deserialize, Serialize};
@@ -14,11 +14,11 @@ use crate::discipline::{Admission, DropTail, NOTHING, PacketView, Reason};
 use crate::limit::Limit;
 use crate::queue::PortContext;
 
-/// A port-fair queue as the plan of a run gives it.
+/// A port-fair queue, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// what the buffer of all ingress ports holds
+    /// the limit of the buffer that all ingress ports share
     pub limit: Limit,
 }
 
@@ -30,18 +30,17 @@ impl Config {
 
 /// A buffer that ingress ports share equally when it is full.
 ///
-/// The rule: a packet that fits is accepted. One that does not fit is accepted if some other ingress
-/// port holds more of the buffer than the packet's own port would hold with it; the port that holds
-/// most then loses its last packet, and so on until the newcomer fits. Otherwise the newcomer is
-/// dropped, and nothing else. So of a full buffer of L places, each of n ports that send all the time
-/// holds L / n, and a port that asks for less has what it asks for. The buffer is counted in the unit
-/// of its limit.
+/// The rule: a packet that fits is accepted. A packet that does not fit is accepted if another ingress port holds more
+/// of the buffer than the packet's own port would hold with it. The port that holds most then loses its last packet,
+/// and this is repeated until the newcomer fits. Otherwise only the newcomer is dropped. So of a full buffer with L
+/// places, each of n ports that send all the time holds L / n, and a port that needs less gets what it needs. The
+/// buffer is counted in the unit of its limit.
 #[derive(Clone, Debug)]
 pub struct PortFair {
     buffer: DropTail,
-    /// the packets from each ingress port, by the port's number at its switch
+    /// packets from each ingress port, by the port's number at its switch
     ingress: Vec<PacketFifo>,
-    /// packets that make room for a newcomer, the last of their queues first; empty between calls
+    /// packets that make room for a newcomer, last packets first; empty between calls
     leaving: Vec<(usize, Handle)>,
 }
 
@@ -64,7 +63,7 @@ impl PortFair {
         }
     }
 
-    /// The ingress port that holds most, if it holds more than `level`; of several the first.
+    /// The ingress port that holds most, if it holds more than `level`. Among equals, the first.
     fn largest_above(&self, mut level: u32) -> Option<usize> {
         let mut largest = None;
         for ingress in 0..self.ingress.len() {
@@ -76,8 +75,8 @@ impl PortFair {
         largest
     }
 
-    /// Takes packets off the queues of ports that hold more than the newcomer's until it fits.
-    /// If that is not enough, puts them all back. Says whether there is room.
+    /// Removes packets of ports that hold more than the newcomer's port until the newcomer fits. If that is not enough,
+    /// puts them all back. Returns whether there is room.
     #[cold]
     fn make_room(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> bool {
         let newcomer = packets[offer.packet].packet;
@@ -96,7 +95,7 @@ impl PortFair {
                 return false;
             };
             let last = self.ingress[largest].pop_last(packets);
-            let last = last.expect("it holds more than the newcomer's");
+            let last = last.expect("a port that holds more than the newcomer's has a packet");
             backlog.bytes -= packets[last].packet.frame_bytes;
             backlog.packets -= 1;
             self.leaving.push((largest, last));
@@ -123,13 +122,13 @@ impl PacketScheduler for PortFair {
         Admission::Accepted
     }
 
-    /// A packet that is alone leaves nothing behind.
+    /// Nothing else waits, so the packet leaves at once and changes no state.
     fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Admission> {
         let buffer = &self.buffer;
         Some(buffer.admission_or(Reason::Share, NOTHING, packet.frame_bytes))
     }
 
-    /// The packet that arrived first, from whichever port.
+    /// Removes the packet that arrived first, from any ingress port.
     fn dequeue(&mut self, _: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
         let firsts = self.ingress.iter().enumerate();
         let firsts = firsts.filter_map(|(ingress, fifo)| Some((ingress, fifo.first()?)));
@@ -144,7 +143,7 @@ mod tests {
     use super::*;
     use crate::stream::Stream;
 
-    /// A packet of a flow through the ingress port of this number.
+    /// A packet of a flow that came through the ingress port with this number.
     fn through(ingress_number: u16, flow: u32, frame_bytes: u32) -> PacketView {
         PacketView {
             ingress_number,
@@ -169,14 +168,14 @@ mod tests {
             assert_eq!(port.enter(through(0, flow, 1518)), Admission::Accepted);
         }
         assert_eq!(port.enter(through(0, 10, 1518)), REFUSED);
-        // 10 and 0, 9 and 1, .. 6 and 4: with one more the newcomer's port still holds no more
+        // 10 and 0, 9 and 1, .. 6 and 4: with one more, the newcomer's port still holds no more than the other
         for flow in 100..105 {
             assert_eq!(port.enter(through(1, flow, 1518)), Admission::Accepted);
         }
-        // 5 and 5: neither takes from the other
+        // at 5 and 5, neither takes a place from the other
         assert_eq!(port.enter(through(1, 105, 1518)), REFUSED);
         assert_eq!(port.enter(through(0, 11, 1518)), REFUSED);
-        // port 0 lost its last packets, the last first
+        // port 0 lost its last packets, in reverse order
         let lost: Vec<u32> = port.dropped().into_iter().map(|(flow, _)| flow).collect();
         assert_eq!(lost, [9, 8, 7, 6, 5]);
     }
@@ -188,13 +187,13 @@ mod tests {
             port.enter(through(1 + (flow % 2) as u16, flow, 1518));
         }
         assert_eq!(port.enter(through(0, 10, 1518)), Admission::Accepted);
-        assert_eq!(port.dropped(), [(8, Reason::PushedOut)]); // of port 1
+        assert_eq!(port.dropped(), [(8, Reason::PushedOut)]); // it came from port 1
     }
 
     #[test]
     fn packets_leave_in_the_order_of_their_arrival() {
         let mut port = of_packets(6);
-        // 0 1 0 0 0 0, and one from port 2 that pushes the last of port 0 out
+        // 0 1 0 0 0 0, and a packet from port 2 that pushes out the last one of port 0
         for (flow, ingress) in [0, 1, 0, 0, 0, 0, 2].into_iter().enumerate() {
             port.enter(through(ingress, flow as u32, 64));
         }
@@ -209,21 +208,21 @@ mod tests {
         let accepted = admissions
             .filter(|admission| admission.is_accepted())
             .count();
-        assert_eq!(accepted, 10); // as with drop-tail
+        assert_eq!(accepted, 10); // as drop-tail would
         assert_eq!(port.dropped(), []);
     }
 
     #[test]
     fn a_buffer_in_bytes_is_shared_by_bytes() {
         let mut port = of_bytes(6000);
-        // 20 packets of 100 bytes and 4 of 1000 fill it: 2000 of port 0, 4000 of port 1
+        // 20 packets of 100 bytes and 4 of 1000 fill the buffer: 2000 bytes from port 0, 4000 from port 1
         for _ in 0..20 {
             port.enter(through(0, 0, 100));
         }
         for _ in 0..4 {
             port.enter(through(1, 1, 1000));
         }
-        // 2000 + 1000 is less than 4000: one of 1000 goes; then 3000 + 100 is more than 3000
+        // 2000 + 1000 is less than 4000, so a packet of 1000 is pushed out; then 3000 + 100 is more than 3000
         assert_eq!(port.enter(through(0, 0, 1000)), Admission::Accepted);
         assert_eq!(port.dropped(), [(1, Reason::PushedOut)]);
         assert_eq!(port.enter(through(0, 0, 100)), REFUSED);
@@ -233,8 +232,8 @@ mod tests {
     #[test]
     fn nothing_is_pushed_out_for_a_newcomer_that_is_refused_after_all() {
         let mut port = of_bytes(1600);
-        // port 1 holds 16 packets of 100 bytes; a newcomer of 1518 bytes would hold more than it
-        // after the first of them has gone
+        // port 1 holds 16 packets of 100 bytes; with a newcomer of 1518 bytes, port 0 would hold more after the first
+        // of them is gone
         for flow in 0..16 {
             port.enter(through(1, flow, 100));
         }
@@ -245,7 +244,7 @@ mod tests {
 
     #[test]
     fn ports_that_always_send_get_equal_admissions_however_many_they_send() {
-        // Per packet sent, port 0 offers 12, port 1 offers 2, port 2 offers 1, in any order.
+        // Per packet sent, port 0 offers 12 packets, port 1 offers 2 and port 2 offers 1, in random order.
         let mut stream = Stream::new(7, "test", 0);
         let mut port = of_packets(12);
         let mut sent = [0; 3];
@@ -256,7 +255,7 @@ mod tests {
                 let ingress = offered.swap_remove(index);
                 port.enter(through(ingress, u32::from(ingress), 1518));
             }
-            let first = port.send().expect("it is full");
+            let first = port.send().expect("the buffer is full");
             sent[usize::from(first.packet.ingress_number)] += 1;
         }
         for count in sent {

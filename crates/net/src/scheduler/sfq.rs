@@ -1,6 +1,6 @@
-//! Stochastic fair queueing as ns-2 has it (`sfq.cc`): a few buckets, one packet of each in turn,
-//! and a rule of shares by which arrivals are refused. `McKenney`'s paper (INFOCOM 1990) and Linux
-//! drop from the longest bucket instead; see [`super::LinuxSfq`].
+//! Stochastic fair queueing as in ns-2 (`sfq.cc`): a few buckets, which send one packet each in turn, and a rule of
+//! shares by which arrivals are refused. `McKenney`'s paper (INFOCOM 1990) and Linux drop from the longest bucket
+//! instead; see [`super::LinuxSfq`].
 
 use std::collections::VecDeque;
 
@@ -13,17 +13,17 @@ use crate::discipline::{Admission, Backlog, NOTHING, PacketView, Reason};
 use crate::queue::PortContext;
 use crate::queue::context::positive;
 
-/// An SFQ queue as the plan of a run gives it.
+/// An SFQ queue, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// packets in all buckets
+    /// most packets in all buckets together
     pub limit_packets: u32,
     /// number of buckets
     pub buckets: u32,
-    /// seed of the hash; without it, the run's seed
+    /// seed of the hash; without it, the seed of the run
     pub seed: Option<u64>,
-    /// names of hosts: what the hosts of the n-th list send goes into the n-th bucket
+    /// names of hosts: packets sent by the hosts of the n-th list go into the n-th bucket
     pub placed: Vec<Vec<String>>,
 }
 
@@ -60,7 +60,7 @@ impl Config {
                 }
                 if bucket as u32 >= self.buckets {
                     let remedy = "give no more lists than there are buckets".to_string();
-                    return Err(refuse("is placed in a bucket that there is not", remedy));
+                    return Err(refuse("is placed in a bucket that does not exist", remedy));
                 }
                 *place = Some(bucket as u32);
             }
@@ -71,24 +71,23 @@ impl Config {
 
 /// SFQ as in ns-2.
 ///
-/// The bucket depends on the source's and the destination's address alone, so all flows of a pair
-/// of hosts share one. With few buckets, the result depends on which flows share one: `placed` says
-/// it, otherwise the seed draws it.
+/// The bucket depends only on the addresses of source and destination, so all flows between a pair of hosts share a
+/// bucket. With few buckets, the result depends on which flows share one: `placed` decides that, otherwise the seed
+/// does.
 #[derive(Clone, Debug)]
 pub struct Sfq {
     limit_packets: u32,
     seed: u64,
-    /// by the source's number: the bucket that it is placed in
+    /// by number of the source: the bucket in which it is placed
     placed: Vec<Option<u32>>,
     buckets: Vec<PacketFifo>,
-    /// the buckets that hold packets, the next to be served first
+    /// buckets with packets, in the order of their turns
     round: VecDeque<u32>,
 }
 
 impl Sfq {
-    /// Empty buckets for `limit_packets` packets in all. What comes from host number n goes into
-    /// bucket `placed[n]`; where that is `None` or there is no such n, a hash of the addresses and
-    /// the seed says which.
+    /// Empty buckets for `limit_packets` packets in all. Packets from host number n go into bucket `placed[n]`. If that
+    /// is `None` or missing, a hash of the addresses and the seed chooses the bucket.
     pub fn new(limit_packets: u32, buckets: u32, seed: u64, placed: Vec<Option<u32>>) -> Self {
         assert!(buckets > 0 && placed.iter().flatten().all(|bucket| *bucket < buckets));
         Self {
@@ -112,7 +111,7 @@ impl Sfq {
         })
     }
 
-    /// The rule of shares, for a packet whose bucket holds so many.
+    /// The rule of shares, for a packet whose bucket holds `queued` packets.
     fn admission(&self, backlog: Backlog, queued: u32) -> Admission {
         let buckets = self.buckets.len() as u32;
         let free = self.limit_packets.saturating_sub(backlog.packets);
@@ -140,7 +139,7 @@ impl PacketScheduler for Sfq {
         admission
     }
 
-    /// A packet that is alone leaves nothing behind.
+    /// Nothing else waits, so the packet leaves at once and changes no state.
     fn pass(&mut self, _: Instant, _: &PacketView) -> Option<Admission> {
         Some(self.admission(NOTHING, 0))
     }
@@ -176,7 +175,7 @@ mod tests {
             });
             filled[bucket as usize] += 1;
         }
-        // 100 each, 4 standard deviations
+        // 100 each, with four standard deviations
         assert!(filled.iter().all(|n| (65..136).contains(n)), "{filled:?}");
     }
 
@@ -188,10 +187,10 @@ mod tests {
             packets,
         };
         let share = Admission::Dropped(Reason::Share);
-        // ten places are free, fewer than buckets: 40 / 16 packets each
+        // ten places are free, fewer than buckets: each bucket may hold 40 / 16 packets
         assert_eq!(sfq.admission(waiting(30), 2), Admission::Accepted);
         assert_eq!(sfq.admission(waiting(30), 3), share);
-        // sixteen are free: half of them
+        // sixteen places are free: a bucket may hold half of them
         assert_eq!(sfq.admission(waiting(24), 7), Admission::Accepted);
         assert_eq!(sfq.admission(waiting(24), 8), share);
         let full = Admission::Dropped(Reason::Full);
@@ -214,13 +213,13 @@ mod tests {
         assert_eq!(placed, [Some(1), Some(1), None, Some(0)]);
     }
 
-    /// Four buckets for 40 packets (Prakash 2012, as the paper's ns-2 run had them); host n is
-    /// placed in bucket n, and sends flow n.
+    /// Four buckets for 40 packets (Prakash 2012, as in the paper's ns-2 run). Host n is placed in bucket n and sends
+    /// flow n.
     fn four_buckets() -> TestPort<Sfq> {
         TestPort::new(Sfq::new(40, 4, 0, (0..4).map(Some).collect()))
     }
 
-    /// Sends a flow's packets until one is refused.
+    /// Sends packets of a flow until one is refused.
     fn fill(port: &mut TestPort<Sfq>, flow: u32) -> Admission {
         loop {
             let admission = port.enter(packet(flow, 1000));
@@ -232,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_lone_bucket_gets_13_of_40_places() {
-        // the 14th finds 13 before it and 27 free: 13 >= 27 / 2
+        // the 14th packet finds 13 before it and 27 places free: 13 >= 27 / 2
         let mut port = four_buckets();
         assert_eq!(fill(&mut port, 0), Admission::Dropped(Reason::Share));
         assert_eq!(port.backlog.packets, 13);
@@ -240,7 +239,7 @@ mod tests {
 
     #[test]
     fn four_greedy_buckets_one_after_the_other_get_13_9_6_and_4() {
-        // a bucket of n beside w others is full when n >= (40 - w - n) / 2
+        // a bucket of n packets, with w packets in others, is full when n >= (40 - w - n) / 2
         let mut port = four_buckets();
         let mut held = Vec::new();
         for flow in 0..4 {

@@ -1,6 +1,6 @@
-//! The shared buffer of a switch with dynamic thresholds (Choudhury & Hahne, "Dynamic Queue Length
-//! Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions on Networking 6(2), 1998): no queue may be longer
-//! than alpha times what is free.
+//! The shared buffer of a switch with dynamic thresholds: no queue may be longer than alpha times the free memory
+//! (Choudhury & Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions on
+//! Networking 6(2), 1998).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -13,20 +13,20 @@ use crate::BuildError;
 use crate::discipline::{Admission, PacketView, Reason};
 use crate::queue::PortContext;
 
-/// A shared buffer as the plan of a run gives it.
+/// A shared buffer, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// memory of each switch
+    /// memory of each switch, in bytes
     pub memory_bytes: u32,
-    /// a queue's threshold over the free memory
+    /// a queue's threshold divided by the free memory
     pub alpha: f64,
 }
 
 impl Config {
     pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<SharedBuffer, BuildError> {
         if self.alpha.is_nan() || self.alpha <= 0.0 {
-            let (problem, remedy) = ("lets no packet in", "give a number above 0, such as 1.0");
+            let (problem, remedy) = ("admits no packet", "give a number above 0, such as 1.0");
             return Err(BuildError::new("queue.alpha", self.alpha, problem, remedy));
         }
         let memory = port.switch_memory(self.memory_bytes);
@@ -34,9 +34,9 @@ impl Config {
     }
 }
 
-/// The memory that the ports of one switch share. A clone is the same memory.
+/// The memory that the ports of one switch share. A clone refers to the same memory.
 ///
-/// The counter is atomic because a run may be handed from thread to thread; no two use it at once.
+/// The counter is atomic because a run may move from thread to thread. No two threads use it at the same time.
 #[derive(Clone, Debug)]
 pub struct SwitchMemory {
     size_bytes: u32,
@@ -67,9 +67,8 @@ impl SwitchMemory {
 
 /// One port's first-in-first-out queue in a shared memory.
 ///
-/// A packet gets in while the port's queue is shorter than alpha times the free memory. So with n
-/// ports full, each holds alpha / (1 + alpha n) of the memory, and some of it stays free for a port
-/// that has been idle.
+/// A packet is accepted while the port's queue is shorter than alpha times the free memory. With n full ports, each
+/// holds alpha / (1 + alpha n) of the memory, and some of it stays free for a port that was idle.
 #[derive(Clone, Debug)]
 pub struct SharedBuffer {
     memory: SwitchMemory,
@@ -78,8 +77,7 @@ pub struct SharedBuffer {
 }
 
 impl SharedBuffer {
-    /// A port's empty queue in `memory`; `alpha` is above 0, in switches a power of two from 1/128
-    /// to 8.
+    /// A port's empty queue in `memory`. `alpha` is above 0; in real switches it is a power of two from 1/128 to 8.
     pub fn new(memory: SwitchMemory, alpha: f64) -> Self {
         assert!(alpha > 0.0);
         Self {
@@ -94,7 +92,7 @@ impl SharedBuffer {
         if packet.frame_bytes > free {
             return Admission::Dropped(Reason::Full);
         }
-        // one product of two IEEE 754 numbers: the same on every machine
+        // a single product of two IEEE 754 numbers, which is the same on every machine
         if f64::from(self.fifo.bytes()) >= self.alpha * f64::from(free) {
             return Admission::Dropped(Reason::Share);
         }
@@ -103,7 +101,7 @@ impl SharedBuffer {
 }
 
 impl PacketScheduler for SharedBuffer {
-    /// What is queued at the other ports of the switch counts, too.
+    /// What waits at the other ports of the switch matters as well.
     #[inline]
     fn shares_memory(&self) -> bool {
         true
@@ -119,7 +117,7 @@ impl PacketScheduler for SharedBuffer {
         admission
     }
 
-    /// A packet that goes on at once takes no memory.
+    /// A packet that is sent at once takes no memory.
     fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Admission> {
         Some(self.admission(packet))
     }
@@ -136,7 +134,7 @@ mod tests {
     use super::super::fixtures::{TestPort, packet};
     use super::*;
 
-    /// Fills the ports in turn until none takes any more; returns what each holds.
+    /// Fills the ports in turn until none accepts any more. Returns what each holds.
     fn filled(ports: &mut [TestPort<SharedBuffer>]) -> Vec<u32> {
         let enter = |port: &mut TestPort<SharedBuffer>| port.enter(packet(0, 100));
         loop {
@@ -202,7 +200,7 @@ mod tests {
         let mut port = TestPort::new(SharedBuffer::new(memory, 1.0));
         assert_eq!(port.enter(packet(0, 100)), Admission::Accepted);
         assert_eq!(port.enter(packet(0, 100)), Admission::Accepted);
-        // 200 B are queued and 200 B are free: the threshold is 200 B
+        // 200 B are queued and 200 B are free, so the threshold is 200 B
         let third = port.enter(packet(0, 100));
         assert_eq!(third, Admission::Dropped(Reason::Share));
     }

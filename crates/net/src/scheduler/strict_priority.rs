@@ -1,4 +1,4 @@
-//! Strict priority: two queues, of which the second is served only while the first is empty.
+//! Strict priority: two queues, the second of which is served only while the first is empty.
 
 use fairport_units::Instant;
 use serde::{Deserialize, Serialize};
@@ -10,11 +10,11 @@ use crate::discipline::{Admission, DropTail, NOTHING, PacketView};
 use crate::limit::Limit;
 use crate::queue::PortContext;
 
-/// A pair of queues in strict priority as the plan of a run gives it.
+/// A pair of queues in strict priority, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// what each of the two queues holds
+    /// the limit of each of the two queues
     pub limit: Limit,
 }
 
@@ -24,13 +24,13 @@ impl Config {
     }
 }
 
-/// A pair of first-in-first-out queues, each with a buffer of its own: the first for packets of
-/// the class [`SHORT`], the second for all others. A packet in service is not interrupted.
+/// A pair of first-in-first-out queues, each with its own buffer: the first for packets of the class [`SHORT`], the
+/// second for all others. A packet in service is not interrupted.
 ///
-/// Linux' `prio` with two bands is the same.
+/// It is the same as Linux's `prio` with two bands.
 #[derive(Clone, Debug)]
 pub struct StrictPriority {
-    /// what each of the two holds
+    /// the limit of each of the two queues
     limit: DropTail,
     fifos: [PacketFifo; 2],
 }

@@ -1,9 +1,9 @@
-//! The packets that wait at ports with a scheduler, those of all ports in one table.
+//! The packets that wait at ports with a scheduler; one table holds those of all ports.
 //!
-//! A packet's record has the index that the packet has in the pool, and is one cache line: what its
-//! discipline may look at, which packets are before and behind it in its [`PacketFifo`], and the
-//! counts of its arrival. So queues hold no packets, only the first and the last of theirs, and
-//! however many queues a port has, a packet takes one line from its arrival to its departure.
+//! A packet's record has the same index as the packet in the pool, and takes one cache line. It holds what the
+//! discipline may read, the packets before and behind it in its [`PacketFifo`], and the counts of its arrival. So
+//! queues hold no packets, only their first and last one. However many queues a port has, a packet uses one cache line
+//! from its arrival to its departure.
 //!
 //! [`PacketFifo`]: super::PacketFifo
 
@@ -21,13 +21,13 @@ use crate::pool::Handle;
 pub struct Waiting {
     /// when it arrived
     pub arrived: Instant,
-    /// what it was when it arrived
+    /// the packet as it arrived
     pub packet: PacketView,
-    /// whether its discipline marks it: its ECN codepoint becomes CE when it leaves
+    /// whether the discipline marks it: its ECN codepoint becomes CE when it leaves
     pub marked: bool,
-    /// whether it still waits: the record stays behind
+    /// whether it still waits; its record remains after it has left
     pub(crate) is_here: bool,
-    /// the one before it in its queue, and the one behind it
+    /// the packets before and behind it in its queue
     pub(super) neighbours: [Handle; 2],
     /// the running counts at its arrival
     pub(crate) counts: Counts,
@@ -35,7 +35,7 @@ pub struct Waiting {
 
 const _: () = assert!(size_of::<Waiting>() == 64);
 
-/// The record of an index that no waiting packet has.
+/// The record at an index that no waiting packet uses.
 const NOBODY: Waiting = Waiting {
     arrived: Instant::ZERO,
     packet: PacketView {
@@ -56,17 +56,16 @@ const NOBODY: Waiting = Waiting {
     },
 };
 
-/// All packets that wait, by their handles.
+/// All waiting packets, by their handles.
 #[derive(Debug, Default)]
 pub struct WaitingPackets {
     records: Vec<Waiting>,
-    /// packets that were accepted and are dropped all the same, and why; empty between a
-    /// discipline's decisions
+    /// packets that were accepted and then dropped, and why; empty between two decisions of a discipline
     pub(crate) dropped: Vec<(Handle, Reason)>,
 }
 
 impl WaitingPackets {
-    /// A packet arrives. Once the table is as large as it becomes, it does not allocate.
+    /// Records an arriving packet. It does not allocate once the table has reached its final size.
     #[inline]
     pub(crate) fn enter(
         &mut self,
@@ -78,8 +77,8 @@ impl WaitingPackets {
         if self.records.len() <= handle.index() {
             self.grow(handle);
         }
-        // One by one: put together on the stack first and copied from there, they would have to
-        // wait for each other.
+        // Fields are written one by one: if they were first put together on the stack and then copied, the copy would
+        // have to wait for them.
         let waiting = &mut self.records[handle.index()];
         waiting.arrived = arrived;
         waiting.packet = packet;
@@ -93,13 +92,13 @@ impl WaitingPackets {
         self.records.resize(handle.index() + 1, NOBODY);
     }
 
-    /// Drops a packet that its discipline had accepted, and has taken off its queue.
+    /// Drops a packet that its discipline had accepted, and has already removed from its queue.
     #[inline]
     pub fn drop_queued(&mut self, handle: Handle, reason: Reason) {
         self.dropped.push((handle, reason));
     }
 
-    /// The packets that wait.
+    /// The packets that wait now.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Handle> {
         let records = self.records.iter().enumerate();
         let here = records.filter(|(_, waiting)| waiting.is_here);

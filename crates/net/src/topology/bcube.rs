@@ -1,5 +1,4 @@
-//! `BCube` (Guo, SIGCOMM 2009): hosts with several ports that pass packets on between simple
-//! switches.
+//! `BCube` (Guo, SIGCOMM 2009): hosts with several ports forward packets between simple switches.
 //!
 //! ```text
 //!   sw1.0    sw1.1                n = 2 ports a switch, levels 0 and 1 (k = 1)
@@ -10,19 +9,19 @@
 //!    sw0.0    sw0.1
 //! ```
 //!
-//! Levels 0..k: hosts n^(k+1), each of k + 1 ports; switches (k+1) n^k; links (k+1) n^(k+1). Two hosts
-//! whose numbers differ in d digits are 2 d links apart.
+//! Levels 0..k: n^(k+1) hosts with k + 1 ports each; (k+1) n^k switches; (k+1) n^(k+1) links. Two hosts whose numbers
+//! differ in d digits are 2 d links apart.
 
 use super::{LinkOptions, NodeId, Topology, size};
 use crate::error::BuildError;
 
-/// The cube of `n`-port switches with levels 0..=`k`. Host h has the paper's address: its number's
-/// digits to the base n. Switch `sw<l>.<i>` joins the n hosts that differ in digit l alone; i is
-/// their number without that digit. Switch port p leads to the host whose digit l is p; host
-/// port l leads to level l, and the ports above to the host itself ([`Topology::own_port`]).
+/// A cube of `n`-port switches with levels 0..=`k`. Host h has the paper's address: the digits of its number to the
+/// base n. Switch `sw<l>.<i>` joins the n hosts that differ only in digit l; i is their number without that digit.
+/// Switch port p leads to the host whose digit l is p. Host port l leads to level l; the ports above lead to the host
+/// itself ([`Topology::own_port`]).
 ///
 /// # Errors
-/// If `n` is not within 2..=64 or `k` within 0..=8, or there are too many hosts.
+/// If `n` is not within 2..=64, `k` is not within 0..=8, or there are too many hosts.
 pub fn bcube(n: u32, k: u32) -> Result<Topology, BuildError> {
     size::check("topology.n", n, 2, 64, 4)?;
     size::check("topology.k", k, 0, 8, 1)?;
@@ -35,7 +34,7 @@ pub fn bcube(n: u32, k: u32) -> Result<Topology, BuildError> {
         let step = n.pow(level);
         for i in 0..n.pow(k) {
             let switch = cube.add_switch(format!("sw{level}.{i}"));
-            // the digits above the level, a place for the level's own, the digits below
+            // the digits above the level, a place for the level's own digit, and the digits below
             let first = i / step * step * n + i % step;
             for digit in 0..n {
                 let host = hosts[(first + digit * step) as usize];
@@ -60,7 +59,7 @@ mod tests {
             assert_eq!(cube.switches(), levels * n.pow(k));
             assert_eq!(cube.links(), levels * n.pow(k + 1));
             for node in cube.nodes() {
-                // the last two are the ends of the host's port to itself
+                // the last two ports are the ends of the host's link to itself
                 let ports = if node.is_host { levels + 2 } else { n };
                 assert_eq!(node.ports.len(), ports, "{}", node.name);
             }

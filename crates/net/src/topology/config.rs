@@ -1,6 +1,6 @@
-//! Which topologies there are, and how a configuration becomes one.
+//! The list of topologies, and how a configuration becomes one of them.
 //!
-//! A new topology is one file, a variant here and an arm of [`Config::build`].
+//! A new topology is one file, one variant here, and one arm of [`Config::build`].
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::error::BuildError;
 
-/// A topology as the plan of a run gives it.
+/// A topology, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Config {
@@ -21,18 +21,18 @@ pub enum Config {
     },
     /// see [`leaf_spine`]
     LeafSpine {
-        /// switches that hosts are at
+        /// leaf switches, which the hosts are connected to
         leaves: u32,
-        /// switches above them
+        /// spine switches above them
         spines: u32,
-        /// hosts at each leaf
+        /// hosts at each leaf switch
         hosts_per_leaf: u32,
     },
     /// see [`three_tier`]
     ThreeTier {
-        /// switches under the core
+        /// aggregation switches under the core
         aggs: u32,
-        /// switches under each of these
+        /// edge switches under each of these
         edges_per_agg: u32,
         /// hosts at each edge switch
         hosts_per_edge: u32,
@@ -76,23 +76,23 @@ pub enum Config {
     },
     /// see [`custom`]
     Graph {
-        /// names
+        /// names of the hosts
         hosts: Vec<String>,
-        /// whether hosts pass on what is for others
+        /// whether hosts forward packets for others
         #[serde(default)]
         hosts_forward: bool,
-        /// names
+        /// names of the switches
         switches: Vec<String>,
-        /// what joins them
+        /// links between the nodes
         links: Vec<GraphLink>,
     },
 }
 
 impl Config {
-    /// Builds it.
+    /// Builds the topology.
     ///
     /// # Errors
-    /// If it cannot be built; the error names the field.
+    /// If the topology cannot be built; the error names the field.
     pub fn build(&self) -> Result<Topology, BuildError> {
         match self {
             Self::FatTree { k } => fat_tree(*k),
@@ -131,7 +131,7 @@ impl Config {
 mod tests {
     use super::*;
 
-    /// Each kind as a plan writes it, with the hosts, switches and links that it has.
+    /// Each kind as written in a plan, with the numbers of its hosts, switches and links.
     #[test]
     fn a_plan_gets_the_network_that_it_names() {
         let kinds = [
@@ -145,7 +145,8 @@ mod tests {
                 [24, 9, 32],
             ),
             (
-                // d_a d_i / 4 racks, each with two links up; d_i aggregation switches, d_a / 2 above
+                // d_a d_i / 4 racks with two links up each; d_i aggregation switches, and d_a / 2 intermediate switches
+                // above them
                 r#"{"kind": "vl2", "d_a": 4, "d_i": 8, "hosts_per_rack": 2}"#,
                 [16, 18, 48],
             ),

@@ -1,4 +1,4 @@
-//! A graph that the scenario spells out. All nodes have the names that it gives them.
+//! A graph that the scenario lists in full, including the names of all nodes.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::{LinkOptions, NodeId, Topology, UNREACHED};
 use crate::error::BuildError;
 
-/// A link of such a graph; what is left out is the network's default.
+/// A link of such a graph. The network's default applies to a field that is left out.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct GraphLink {
-    /// the nodes that it joins
+    /// the nodes that the link joins
     pub ends: [String; 2],
     /// rate in both directions
     #[serde(rename = "rate_bps")]
@@ -34,12 +34,12 @@ impl GraphLink {
     }
 }
 
-/// Builds the graph of these hosts, switches and links; ports are numbered in the order in which
-/// the links are given. Hosts that forward may have several links.
+/// Builds the graph of these hosts, switches and links. Ports are numbered in the order in which the links are given.
+/// Only hosts that forward may have several links.
 ///
 /// # Errors
-/// If two nodes share a name, a link ends at an unknown node or joins a node to itself, a host that
-/// does not forward has other than one link, or the graph is not connected.
+/// If two nodes have the same name, a link ends at an unknown node or joins a node to itself, a host that does not
+/// forward does not have exactly one link, or the graph is not connected.
 pub fn custom(
     hosts: &[String],
     hosts_forward: bool,

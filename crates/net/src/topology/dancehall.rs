@@ -1,5 +1,5 @@
-//! The dumbbell-and-dancehall of web traffic studies (Guo & Matta 2001): servers behind routers of
-//! their own on one side, clients of many delays on the other.
+//! The dumbbell-and-dancehall of web traffic studies (Guo & Matta 2001): on one side, servers behind routers of their
+//! own; on the other, clients with many different delays.
 //!
 //! ```text
 //!   servers - router0 \                                / client
@@ -8,10 +8,10 @@
 //!                                 more clients
 //! ```
 //!
-//! R server routers with S servers each, C clients on the right, M in the middle: hosts R S + C + M,
-//! switches R + 3, links R S + R + 2 + C + M. The paper's figure is not in the texts that this
-//! project holds; the shape and the scenario's defaults are those of the ns-2 example `varybell`,
-//! which the authors' script builds on (40 servers behind 4 routers, 420 clients).
+//! R server routers with S servers each, C clients on the right, M in the middle: R S + C + M hosts, R + 3 switches, R
+//! S + R + 2 + C + M links. This project has the paper's text without its figure. The shape and the scenario's defaults
+//! are those of the ns-2 example `varybell`, on which the authors' script builds (40 servers behind 4 routers, 420
+//! clients).
 
 use fairport_units::{Duration, Rate};
 use serde::{Deserialize, Serialize};
@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use super::{LinkOptions, NodeId, Topology, size};
 use crate::error::BuildError;
 
-/// What the dancehall is made of. Rates and delays that are given as two go evenly from the first
-/// client's to the last one's.
+/// The parts of a dancehall. Where two rates or delays are given, clients' values increase or decrease evenly from the
+/// first client's to the last one's.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dancehall {
@@ -44,10 +44,10 @@ pub struct Dancehall {
     pub client_delay: [Duration; 2],
 }
 
-/// Hosts in the order servers by router, clients at `right`, clients at `middle`. `left` port 0
-/// leads to `middle`, then to the routers; `middle` port 0 to `left`, 1 to `right`, then to its
-/// clients; `right` port 0 to `middle`, then to its clients; `router`i port 0 to `left`, then to
-/// its servers.
+/// Hosts are ordered: servers by router, clients at `right`, clients at `middle`. Port 0 of `left` leads to `middle`,
+/// the others to the routers. Port 0 of `middle` leads to `left`, 1 to `right`, the others to its clients. Port 0 of
+/// `right` leads to `middle`, the others to its clients. Port 0 of `router`i leads to `left`, the others to its
+/// servers.
 ///
 /// # Errors
 /// If there is no server or no client, or more than 4096 of either.
@@ -79,7 +79,7 @@ pub fn dancehall(shape: &Dancehall) -> Result<Topology, BuildError> {
 fn add_clients(network: &mut Topology, router: NodeId, clients: u32, shape: &Dancehall) {
     let steps = u64::from(clients.max(2) - 1);
     for i in 0..u64::from(clients) {
-        // weighted from both ends, because the range may fall as well as rise
+        // weighted from both ends, because the values may also decrease
         let between = |ends: [u64; 2]| {
             let sum =
                 u128::from(ends[0]) * u128::from(steps - i) + u128::from(ends[1]) * u128::from(i);

@@ -1,15 +1,15 @@
-//! Distances: links between nodes by the shortest way.
+//! Distances: the number of links on the shortest path between nodes.
 
 use std::collections::VecDeque;
 
 use super::{NodeId, Topology};
 
-/// The distance of what no path leads to.
+/// The distance if there is no path.
 pub const UNREACHED: u32 = u32::MAX;
 
 impl Topology {
-    /// The number of links from each node to the nearest of `targets`, by [`NodeId`];
-    /// [`UNREACHED`] where no path leads. A path goes through nodes that forward.
+    /// The number of links from each node, indexed by [`NodeId`], to the nearest of `targets`; [`UNREACHED`] if there
+    /// is no path. Paths pass only through nodes that forward.
     pub fn distances(&self, targets: &[NodeId]) -> Vec<u32> {
         let mut distance = vec![UNREACHED; self.nodes().len()];
         let mut queue: VecDeque<NodeId> = targets.iter().copied().collect();
@@ -32,8 +32,8 @@ impl Topology {
         distance
     }
 
-    /// Each node's height, the number of links to the nearest host: 0 for hosts, 1 for edge
-    /// switches, one more a layer.
+    /// The height of each node: the number of links to the nearest host. It is 0 for hosts, 1 for edge switches, and
+    /// one more per layer.
     pub fn heights(&self) -> Vec<u32> {
         self.distances(self.hosts())
     }

@@ -6,16 +6,16 @@
 //!   .. /                \ ..
 //! ```
 //!
-//! L hosts on the left, R on the right: hosts L + R, switches 2, links L + R + 1.
+//! L hosts on the left and R on the right: L + R hosts, 2 switches, L + R + 1 links.
 
 use super::{LinkOptions, Topology, size};
 use crate::error::BuildError;
 
-/// `left` hosts `h0`.. at switch `left`, and then `right` hosts at switch `right`. Port 0 of each
+/// The hosts `h0`.. are at switch `left`, `left` of them; the next `right` hosts are at switch `right`. Port 0 of each
 /// switch leads to the other one.
 ///
 /// # Errors
-/// If a side has no host, or more than 4096.
+/// If a side has no host, or more than 4096 hosts.
 pub fn dumbbell(left: u32, right: u32) -> Result<Topology, BuildError> {
     size::check("topology.left", left, 1, 4096, 10)?;
     size::check("topology.right", right, 1, 4096, 10)?;

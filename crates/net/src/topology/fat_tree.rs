@@ -17,20 +17,20 @@
 use super::{LinkOptions, Topology};
 use crate::error::BuildError;
 
-/// The largest tree that is built: 65 536 hosts would be k = 64.
+/// The largest k; k = 64 gives 65 536 hosts.
 const LARGEST_K: u32 = 64;
 
 /// Builds the tree for an even `k` from 2 to 64.
 ///
-/// Hosts `h0`.. in order of pod, edge switch, host. Edge ports 0..k/2 lead to hosts, k/2..k to
-/// aggregation; aggregation ports 0..k/2 lead to edges, k/2..k to cores; core port p leads to pod
-/// p. Aggregation switch a of every pod is joined to cores a*k/2 .. (a+1)*k/2.
+/// Hosts `h0`.. are ordered by pod, edge switch and host. Edge ports 0..k/2 lead to hosts, k/2..k to aggregation
+/// switches. Aggregation ports 0..k/2 lead to edge switches, k/2..k to cores. Core port p leads to pod p. Aggregation
+/// switch a of every pod is joined to cores a*k/2 .. (a+1)*k/2.
 ///
-/// Addresses are the paper's (its section 3.2): pod switches 10.pod.switch.1, edges first, cores
-/// 10.k.j.i with i and j from 1, hosts 10.pod.edge.i with i from 2.
+/// Addresses are those of the paper (its section 3.2): pod switches 10.pod.switch.1, edge switches first; cores
+/// 10.k.j.i with i and j from 1; hosts 10.pod.edge.i with i from 2.
 ///
 /// # Errors
-/// If `k` is odd, zero, or larger than 64.
+/// If `k` is odd, zero, or greater than 64.
 pub fn fat_tree(k: u32) -> Result<Topology, BuildError> {
     if k == 0 || !k.is_multiple_of(2) || k > LARGEST_K {
         let problem = format!("is not an even number from 2 to {LARGEST_K}");
@@ -106,7 +106,7 @@ mod tests {
             let node = tree.nodes().iter().find(|node| node.name == name).unwrap();
             node.address.to_string()
         };
-        // Al-Fares 2008, figure 3: pod 0's switches, its first host, a core
+        // Al-Fares 2008, figure 3: the switches of pod 0, its first host, a core
         assert_eq!(address("edge0.0"), "10.0.0.1");
         assert_eq!(address("agg0.1"), "10.0.3.1");
         assert_eq!(address("h0"), "10.0.0.2");

@@ -8,16 +8,16 @@
 //!  h0 h1   h2 h3   h4 h5
 //! ```
 //!
-//! L leaves, S spines, H hosts a leaf: hosts L H, switches L + S, links L H + L S.
+//! L leaves, S spines, H hosts per leaf: L H hosts, L + S switches, L H + L S links.
 
 use super::{LinkOptions, Topology, size};
 use crate::error::BuildError;
 
-/// Hosts `h0`.. in order of leaf and host. Leaf ports 0..H lead to hosts, H..H+S to spines; spine
-/// port l leads to leaf l. Oversubscribed by H / S where all links are alike.
+/// Hosts `h0`.. are ordered by leaf and host. Leaf ports 0..H lead to hosts, H..H+S to spines; spine port l leads to
+/// leaf l. If all links have the same rate, the network is oversubscribed by H / S.
 ///
 /// # Errors
-/// If there is no leaf, spine or host, or more than 1024 of one of them, or too many hosts in all.
+/// If there is no leaf, spine or host, more than 1024 of one kind, or too many hosts in all.
 pub fn leaf_spine(leaves: u32, spines: u32, hosts: u32) -> Result<Topology, BuildError> {
     size::check("topology.leaves", leaves, 1, 1024, 4)?;
     size::check("topology.spines", spines, 1, 1024, 2)?;

@@ -1,7 +1,8 @@
 //! Topologies: hosts, switches and the links between them. One file per topology.
 //!
-//! Hosts are `h0`, `h1` ..; a port is its node's name, a colon and its number there, from 0 in the
-//! order in which the links were made: `edge0.0:2`. Each file says its switches' names and counts.
+//! Hosts are named `h0`, `h1` ... A port is named by its node, a colon, and its number there, as in `edge0.0:2`.
+//! Numbers start at 0, in the order in which the links were made. Each file gives the names and numbers of its
+//! switches.
 
 mod bcube;
 mod config;
@@ -37,32 +38,32 @@ pub use three_tier::three_tier;
 pub use two_switch::two_switch;
 pub use vl2::vl2;
 
-/// A host or a switch: an index into the topology's nodes.
+/// A host or a switch, as an index into the topology's nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
 
-/// A port, and with it the link that leads away from it: an index into the topology's ports.
+/// A port, and the link that leads away from it, as an index into the topology's ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct PortId(pub u32);
 
 /// A host or a switch.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// unique in the topology
+    /// its name, which is unique in the topology
     pub name: String,
     /// whether it is a host
     pub is_host: bool,
-    /// whether it passes on what is for others: every switch does, and the hosts of a server-centric
-    /// network such as `BCube`
+    /// whether it forwards packets for others: every switch does, and so do the hosts of a server-centric network such
+    /// as `BCube`
     pub forwards: bool,
-    /// its address: of a host 10.0.0.1 and on in the order of hosts unless its topology says
-    /// otherwise; of a switch only where the topology gives it one
+    /// its address. Hosts have 10.0.0.1 and following, in their order, unless the topology assigns others; switches
+    /// have one only if the topology assigns it
     pub address: Ipv4Addr,
-    /// its ports in order of their numbers
+    /// its ports, in order of their numbers
     pub ports: Vec<PortId>,
 }
 
-/// What a link is given of its own; what is `None` is the network's default.
+/// Options of a single link; the network's default applies to a field that is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LinkOptions {
@@ -79,17 +80,17 @@ pub struct LinkOptions {
 /// A port of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct Port {
-    /// whose port it is
+    /// the node that it belongs to
     pub node: NodeId,
     /// its number at that node, from 0
     pub number: u16,
     /// the port at the other end of the link
     pub peer: PortId,
-    /// what the link was given of its own
+    /// options of this link
     pub options: LinkOptions,
 }
 
-/// Hosts, switches and links.
+/// A network's hosts, switches and links.
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
     nodes: Vec<Node>,
@@ -108,18 +109,16 @@ impl Topology {
         id
     }
 
-    /// Adds a host that also passes on what is for others. When all links are there,
-    /// `add_own_ports` is due.
+    /// Adds a host that also forwards packets for others. Call `add_own_ports` once all links have been added.
     pub fn add_forwarding_host(&mut self, name: impl Into<String>) -> NodeId {
         let id = self.add_host(name);
         self.nodes[id.0 as usize].forwards = true;
         id
     }
 
-    /// Gives every forwarding host a port that leads to itself, through which its own packets pass
-    /// before the port to the network: there they are merged in order of time with what it forwards, as
-    /// both would at the adapter. It takes the numbers after the host's links, and is not counted
-    /// as a link.
+    /// Gives every forwarding host a port that leads to itself. Its own packets pass this port before the port to the
+    /// network. There they are merged with forwarded packets in order of time, as they would be at the adapter. The
+    /// port's number follows those of the host's links, and it does not count as a link.
     pub(crate) fn add_own_ports(&mut self) {
         let fast = LinkOptions {
             rate: Some(Rate::from_bps(10_000_000_000_000)),
@@ -133,13 +132,13 @@ impl Topology {
         }
     }
 
-    /// The port of a forwarding host that leads to itself.
+    /// The port through which a forwarding host reaches itself; none for other nodes.
     pub fn own_port(&self, host: NodeId) -> Option<PortId> {
         let ports = self.node(host).ports.iter();
         ports.copied().find(|port| self.far_node(*port) == host)
     }
 
-    /// Adds the next host under its usual name: `h` and its number.
+    /// Adds the next host under its usual name, `h` and its number.
     pub(crate) fn add_next_host(&mut self) -> NodeId {
         self.add_host(format!("h{}", self.hosts.len()))
     }
@@ -160,14 +159,14 @@ impl Topology {
         NodeId(self.nodes.len() as u32 - 1)
     }
 
-    /// Gives a node an address of the topology's own plan.
+    /// Gives a node an address from the topology's own plan.
     pub(crate) fn set_address(&mut self, node: NodeId, address: [u32; 4]) {
         let bytes = address.map(|byte| u8::try_from(byte).expect("a byte"));
         self.nodes[node.0 as usize].address = bytes.into();
     }
 
-    /// Gives the links between switches these options, where they have none of their own; returns
-    /// how many links between switches there are.
+    /// Sets the options of links between switches that have none of their own. Returns the number of links between
+    /// switches.
     pub fn set_fabric(&mut self, options: LinkOptions) -> usize {
         let mut ports = 0;
         for i in 0..self.ports.len() {
@@ -184,7 +183,7 @@ impl Topology {
         ports / 2
     }
 
-    /// Joins two nodes by a link, which takes the next port number at each.
+    /// Joins two nodes by a link, which takes the next port number at each of them.
     pub fn connect(&mut self, a: NodeId, b: NodeId, options: LinkOptions) {
         let first = self.ports.len() as u32;
         for (node, peer) in [(a, first + 1), (b, first)] {
@@ -201,17 +200,17 @@ impl Topology {
         }
     }
 
-    /// All nodes, by [`NodeId`].
+    /// All nodes, indexed by [`NodeId`].
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// All ports, by [`PortId`].
+    /// All ports, indexed by [`PortId`].
     pub fn ports(&self) -> &[Port] {
         &self.ports
     }
 
-    /// The hosts in their order.
+    /// The hosts, in their order.
     pub fn hosts(&self) -> &[NodeId] {
         &self.hosts
     }
@@ -227,12 +226,12 @@ impl Topology {
         self.ports.len() / 2 - self.hosts.iter().filter(own).count()
     }
 
-    /// A node.
+    /// The node with this id.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
     }
 
-    /// A port.
+    /// The port with this id.
     pub fn port(&self, id: PortId) -> &Port {
         &self.ports[id.0 as usize]
     }
@@ -242,7 +241,7 @@ impl Topology {
         self.port(self.port(id).peer).node
     }
 
-    /// A port's name: its node and its number, as in `edge0.0:2`.
+    /// The name of a port: its node and its number, as in `edge0.0:2`.
     pub fn port_name(&self, id: PortId) -> String {
         let port = self.port(id);
         format!("{}:{}", self.node(port.node).name, port.number)

@@ -1,8 +1,8 @@
-//! The sizes of topologies: what a parameter may be, and how large a network is built.
+//! Limits on sizes: the range of a parameter, and the largest network.
 
 use crate::error::BuildError;
 
-/// The most hosts that are built: those of a fat-tree of k = 64.
+/// The largest number of hosts: that of a fat-tree with k = 64.
 pub(super) const MOST_HOSTS: u64 = 65_536;
 
 /// Refuses a parameter that is not within `least`..=`most`.
@@ -22,12 +22,12 @@ pub(super) fn check(
     Err(BuildError::new(field, value, problem, remedy))
 }
 
-/// Refuses a network of too many hosts.
+/// Refuses a network with too many hosts.
 pub(super) fn check_hosts(hosts: u64) -> Result<(), BuildError> {
     if hosts <= MOST_HOSTS {
         return Ok(());
     }
-    let problem = format!("makes {hosts} hosts, and {MOST_HOSTS} are the most that are built");
+    let problem = format!("gives {hosts} hosts, more than the limit of {MOST_HOSTS}");
     let remedy = "give smaller numbers under [topology]";
     Err(BuildError::new("topology", hosts, problem, remedy))
 }

@@ -1,4 +1,4 @@
-//! A star: all hosts at one switch. The incast of many senders to one receiver (Lee 2017, 4.4).
+//! A star: all hosts are connected to one switch. Many senders cause incast at one receiver (Lee 2017, 4.4).
 //!
 //! ```text
 //!   h1  h2 .. h(n-1)
@@ -8,7 +8,7 @@
 //!       h0   the receiver
 //! ```
 //!
-//! Hosts n, switches 1, links n.
+//! n hosts, 1 switch, n links.
 
 use super::{LinkOptions, Topology, size};
 use crate::error::BuildError;

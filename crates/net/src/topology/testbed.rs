@@ -7,14 +7,14 @@
 //!      s2 ------- s1 ------- s0 --- h0 (the receiver)
 //! ```
 //!
-//! Hosts 4, switches 3, links 6. The figure itself is not in the texts that this project holds: that
-//! S1 has a port of its own at the receiver's switch and S2 and S4 share another is what the
-//! paper's experiments need; that they are on a line is assumed.
+//! 4 hosts, 3 switches, 6 links. This project has the paper's text without the figure. The experiments require that S1
+//! has a port of its own at the receiver's switch and that S2 and S4 share another; that the switches form a line is
+//! assumed.
 
 use super::{LinkOptions, Topology};
 
-/// `s0` port 0 leads to the receiver `h0`, 1 to `h1`, 2 to `s1`; `s1` port 0 to `s0`, 1 to `h2`,
-/// 2 to `s2`; `s2` port 0 to `s1`, 1 to `h3`.
+/// Port 0 of `s0` leads to the receiver `h0`, 1 to `h1`, 2 to `s1`. Port 0 of `s1` leads to `s0`, 1 to `h2`, 2 to `s2`.
+/// Port 0 of `s2` leads to `s1`, 1 to `h3`.
 pub fn testbed() -> Topology {
     let mut testbed = Topology::default();
     let link = LinkOptions::default();

@@ -1,4 +1,4 @@
-//! A three-tier tree: one core switch, aggregation switches under it, edge switches under these.
+//! A three-tier tree: one core switch, aggregation switches under it, and edge switches under these.
 //!
 //! ```text
 //!             core0
@@ -10,17 +10,17 @@
 //!   h0 h1  h2 h3    h4 h5   h6 h7
 //! ```
 //!
-//! A aggregation switches, E edges each, H hosts an edge: hosts A E H, switches 1 + A + A E,
-//! links A + A E + A E H. One path between any two hosts.
+//! A aggregation switches, E edge switches under each, H hosts per edge switch: A E H hosts, 1 + A + A E switches, A +
+//! A E + A E H links. There is one path between any two hosts.
 
 use super::{LinkOptions, Topology, size};
 use crate::error::BuildError;
 
-/// Hosts in order of aggregation switch, edge, host. Edge ports 0..H lead to hosts and port H up;
-/// aggregation ports 0..E lead to edges and port E up; `core0` port a leads to `agg`a.
+/// Hosts are ordered by aggregation switch, edge switch and host. Edge ports 0..H lead to hosts and port H up;
+/// aggregation ports 0..E lead to edge switches and port E up; port a of `core0` leads to `agg`a.
 ///
 /// # Errors
-/// If one of the counts is 0 or above 1024, or there are too many hosts in all.
+/// If a number is 0 or above 1024, or there are too many hosts in all.
 pub fn three_tier(aggs: u32, edges: u32, hosts: u32) -> Result<Topology, BuildError> {
     size::check("topology.aggs", aggs, 1, 1024, 2)?;
     size::check("topology.edges_per_agg", edges, 1, 1024, 2)?;

@@ -1,17 +1,17 @@
-//! Two switches: the receiver and a lone sender at one, the lone sender's peers at the other
-//! (Chopra & Helsley 2012; Walsh & Topalovic 2012).
+//! Two switches: the receiver and a lone sender at one, the other senders at the other (Chopra & Helsley 2012; Walsh &
+//! Topalovic 2012).
 
 use super::{LinkOptions, Topology};
 use crate::error::BuildError;
 
-/// The most peers that are built.
+/// The largest number of peers.
 const MOST_PEERS: u32 = 4096;
 
-/// Receiver `h0` and lone sender `h1` at switch `s0`, `peers` hosts `h2`.. at `s1`, one link
-/// between the switches: `s0` port 0 leads to the receiver, 1 to the lone sender, 2 to `s1`.
+/// Receiver `h0` and lone sender `h1` are at switch `s0`; `peers` hosts `h2`.. are at `s1`; one link joins the
+/// switches. Port 0 of `s0` leads to the receiver, 1 to the lone sender, 2 to `s1`.
 ///
 /// # Errors
-/// If there is no peer, or more than 4096.
+/// If there is no peer, or more than 4096 peers.
 pub fn two_switch(peers: u32) -> Result<Topology, BuildError> {
     if !(1..=MOST_PEERS).contains(&peers) {
         let problem = format!("is not a number from 1 to {MOST_PEERS}");

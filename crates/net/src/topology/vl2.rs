@@ -1,5 +1,5 @@
-//! A VL2-like Clos network (Greenberg, SIGCOMM 2009, its figure 5): servers at top-of-rack switches,
-//! two aggregation switches above each, and intermediate switches that join all of these.
+//! A VL2-like Clos network (Greenberg, SIGCOMM 2009, its figure 5): servers are at top-of-rack switches, two
+//! aggregation switches are above each rack, and intermediate switches join all aggregation switches.
 //!
 //! ```text
 //!     int0     int1                 D_A/2 intermediates, each with a link to every aggregation switch
@@ -10,22 +10,19 @@
 //!     / | \     / | \
 //! ```
 //!
-//! H hosts a rack: hosts H `D_A` `D_I` / 4, switches `D_A/2` + `D_I` + `D_A` `D_I` / 4, links
-//! H `D_A` `D_I` / 4 + `D_A` `D_I` / 2 + `D_A` `D_I` / 2. "Like", because its links between switches are as
-//! fast as the scenario says (ten times the servers' in the paper) and its routing is the
-//! scenario's, not addresses looked up in a directory.
+//! H hosts per rack: H `D_A` `D_I` / 4 hosts, `D_A/2` + `D_I` + `D_A` `D_I` / 4 switches, H `D_A` `D_I` / 4 + `D_A`
+//! `D_I` / 2 + `D_A` `D_I` / 2 links. It is only like VL2: the scenario sets the rate of links between switches (in the
+//! paper, ten times the servers' rate) and the routing (in the paper, addresses are looked up in a directory).
 
 use super::{LinkOptions, Topology, size};
 use crate::error::BuildError;
 
-/// Built of aggregation switches of `d_a` ports (half of them up) and intermediate switches of
-/// `d_i` ports. Racks 2j.. share the aggregation switches in pairs: rack t is under `agg` 2p and
-/// 2p + 1 with p = t mod (`d_i` / 2). Rack ports 0..H lead to hosts, H and H + 1 up; aggregation
-/// ports 0..`d_a`/2 lead to racks, the rest up; intermediate port i leads to `agg`i.
+/// Built from aggregation switches with `d_a` ports, half of them up, and intermediate switches with `d_i` ports. Rack
+/// t is under `agg` 2p and 2p + 1 with p = t mod (`d_i` / 2). Rack ports 0..H lead to hosts, H and H + 1 up;
+/// aggregation ports 0..`d_a`/2 lead to racks, the others up; intermediate port i leads to `agg`i.
 ///
 /// # Errors
-/// If `d_a` or `d_i` is odd, 0 or above 128, there is no host in a rack, or there are too many in
-/// all.
+/// If `d_a` or `d_i` is odd, 0 or above 128, a rack has no host, or there are too many hosts in all.
 pub fn vl2(d_a: u32, d_i: u32, hosts: u32) -> Result<Topology, BuildError> {
     for (field, ports) in [("topology.d_a", d_a), ("topology.d_i", d_i)] {
         size::check(field, ports, 2, 128, 4)?;

@@ -1,4 +1,4 @@
-//! Networks in which everybody sends to the first host, and a log of what passes their ports.
+//! Networks in which every other host sends to the first, and a log of the packets that arrive at their ports.
 
 use fairport_net::arbitration::{Arbiter, Rule};
 use fairport_net::discipline::{Admission, Backlog, DropTail};
@@ -15,10 +15,10 @@ use fairport_units::{Duration, Instant, Rate};
 
 pub(crate) const GIGABIT: Rate = Rate::from_bps(1_000_000_000);
 
-/// A packet's content here: its number.
+/// The content of a packet in these tests: its number.
 pub(crate) type Number = u64;
 
-/// Keeps every arrival of a packet at a port, or only the drops.
+/// An observer that keeps every arrival of a packet at a port, or only the drops.
 #[derive(Default)]
 pub(crate) struct Log {
     pub(crate) drops_only: bool,
@@ -82,7 +82,7 @@ pub(crate) struct Bench {
     pub(crate) sinks: Sinks,
 }
 
-/// Everybody sends to the first host; `limit_packets` a port.
+/// A network in which every other host sends to the first, with buffers of `limit_packets` per port.
 pub(crate) fn bench(
     topology: &Topology,
     limit_packets: u32,
@@ -92,7 +92,7 @@ pub(crate) fn bench(
     bench_of_rates(topology, limit_packets, rule, latency, |_| GIGABIT)
 }
 
-/// The same with a rate for each port.
+/// A network like that of [`bench`], with a rate for each port.
 pub(crate) fn bench_of_rates(
     topology: &Topology,
     limit_packets: u32,
@@ -105,7 +105,7 @@ pub(crate) fn bench_of_rates(
     })
 }
 
-/// A port with a buffer of so many packets, the one in service included.
+/// A port with a buffer of `limit_packets`, the packet in service included.
 pub(crate) fn drop_tail_port(
     id: PortId,
     limit_packets: u32,
@@ -128,7 +128,7 @@ pub(crate) fn drop_tail_port(
     }
 }
 
-/// Everybody sends to the first host, through ports that are made so.
+/// A network in which every other host sends to the first, with ports that `port` makes.
 pub(crate) fn bench_of_ports(
     topology: &Topology,
     rule: Rule,
@@ -160,7 +160,7 @@ impl Bench {
         self.send_ecn(at, sender, size_bytes, number, 0);
     }
 
-    /// The same with an ECN codepoint.
+    /// Sends a packet with an ECN codepoint.
     pub(crate) fn send_ecn(
         &mut self,
         at: Instant,
@@ -181,15 +181,15 @@ impl Bench {
         self.network.inject(at, Packet { header, content });
     }
 
-    /// Eight frames in 104 us to a line that takes 123 us for one.
+    /// Sends eight frames within 104 us. A slow port takes 123 us for each.
     pub(crate) fn send_crowd(&mut self) {
         for number in 1..=8 {
             self.send(Instant::from_us(13 * number), 0, 1500, number);
         }
     }
 
-    /// A packet of a host of a star enters at the switch; its route begins at the host, or behind
-    /// its link.
+    /// A packet of a host of a star enters at the switch. Its route begins at the host, or with the switch's
+    /// output port.
     pub(crate) fn arrive(
         &mut self,
         at: Instant,
@@ -222,7 +222,7 @@ impl Bench {
         self.network.arrive(at, star.port(nic).peer, packet);
     }
 
-    /// Sender, size in bytes and ns since its last packet, of each; numbered.
+    /// Sends numbered packets, each given by its sender, its size in bytes, and the ns since the sender's last one.
     pub(crate) fn send_all(&mut self, sends: &[(usize, u16, u64)]) {
         let mut clocks = [Instant::ZERO; 15];
         for (number, (sender, size_bytes, gap_ns)) in sends.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! One switch whose port to the receiver has the queue under test, and the laws of queues.
+//! A network of one switch, whose port to the receiver has the queue under test; and the laws of queues.
 
 #![allow(dead_code)] // each test file uses some of it
 
@@ -26,7 +26,7 @@ pub(crate) const SENDERS: usize = 4;
 pub(crate) const LIMIT_PACKETS: u32 = 12;
 pub(crate) const FULL_FRAME: u32 = 1518;
 
-/// A packet's content here: its number.
+/// The content of a packet in these tests: its number.
 pub(crate) type Number = usize;
 
 /// What became of a packet at the switch's port to the receiver.
@@ -36,12 +36,12 @@ pub(crate) struct Fate {
     pub(crate) departs: Option<Instant>,
     pub(crate) wire_bytes: u32,
     pub(crate) drops: u32,
-    /// of the drops, those that no queue decided
+    /// the drops that are losses in front of the queue
     pub(crate) losses: u32,
     pub(crate) counts: u64,
 }
 
-/// Keeps every packet's fate at one port.
+/// An observer that keeps every packet's fate at one port.
 pub(crate) struct Log {
     pub(crate) port: PortId,
     pub(crate) fates: BTreeMap<Number, Fate>,
@@ -165,7 +165,7 @@ pub(crate) fn fifos() -> Vec<Value> {
     ]
 }
 
-/// What the switch's port to the receiver has.
+/// The configuration of the switch's port to the receiver.
 #[derive(Default)]
 pub(crate) struct Setup {
     pub(crate) queue: Value,
@@ -176,7 +176,7 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// A queue, and nothing else.
+    /// A port with this queue, without losses or a shaper.
     pub(crate) fn new(queue: &Value, departure_first: bool) -> Self {
         Self {
             queue: queue.clone(),
@@ -185,8 +185,8 @@ impl Setup {
         }
     }
 
-    /// One switch with four senders, its hosts 1 to 4, and the receiver, host 0. All packets are
-    /// at the senders' ports.
+    /// One switch with four senders, which are hosts 1 to 4, and the receiver, host 0. All packets have
+    /// been injected. Returns the network and the switch's port to the receiver.
     pub(crate) fn network(&self, sends: &[Send]) -> (Network<Number, Log>, PortId) {
         let mut topology = Topology::default();
         let hosts: Vec<NodeId> = (0..=SENDERS)
@@ -261,7 +261,7 @@ impl Setup {
         ports.map(|id| port(PortId(id))).collect()
     }
 
-    /// Sends it all; returns what became of it, and the packets received in their order.
+    /// Sends all packets. Returns what became of them, and the numbers of those received, in order.
     pub(crate) fn run(&self, sends: &[Send]) -> (Log, Vec<Number>) {
         let (mut network, bottleneck) = self.network(sends);
         let mut sinks = Sinks::default();
@@ -278,8 +278,8 @@ impl Setup {
     }
 }
 
-/// What holds for all: nothing is lost without being dropped, nothing sent twice, no flow reordered,
-/// and the line is never idle while a packet waits.
+/// Asserts the laws of every queue: no packet is lost without being dropped, none is sent twice, no flow is
+/// reordered, and the line is never idle while a packet waits.
 pub(crate) fn check(name: &Value, log: &Log, received: &[Number], sends: &[Send]) {
     let dropped: u32 = log.fates.values().map(|fate| fate.drops).sum();
     assert_eq!(log.fates.len(), sends.len(), "{name}");
@@ -301,7 +301,7 @@ pub(crate) fn check(name: &Value, log: &Log, received: &[Number], sends: &[Send]
         let fate = log.fates[number];
         let (arrived, departs) = (fate.arrived.unwrap(), fate.departs.unwrap());
         let begin = departs - Duration::from_ns(8 * u64::from(fate.wire_bytes));
-        // A packet that finds the line idle goes at once, so a pause ends with an arrival.
+        // A packet that finds the line idle is sent at once, so an idle time ends with an arrival.
         assert_eq!(begin, arrived.max(free_at), "{name} idled");
         free_at = departs;
     }

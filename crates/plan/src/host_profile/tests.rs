@@ -10,7 +10,7 @@ fn at(us: u64) -> Instant {
     Instant::from_us(us)
 }
 
-/// Half of all times from 10 to 20 us, half from 20 to 100 us; idle hosts take 500 us.
+/// Half of all times are between 10 and 20 us, half between 20 and 100 us; idle hosts take 500 us.
 fn profile(correlation_ppm: u32) -> HostProfile {
     let load = |gap, quantiles: [u64; 3]| LoadTimes {
         gap_min_ps: us(gap),
@@ -32,7 +32,7 @@ fn host(profile: &HostProfile) -> MeasuredHost {
     MeasuredHost::new(Arc::new(Tables::new(profile)), Stream::new(1, "test", 0))
 }
 
-/// Times of a host that is reached every 200 us, in ps.
+/// Times in ps of a host that a packet reaches every 200 us.
 fn drawn(profile: &HostProfile) -> Vec<f64> {
     let mut host = host(profile);
     let times = (1..20_000).map(|i| {
@@ -47,7 +47,7 @@ fn drawn(profile: &HostProfile) -> Vec<f64> {
 fn draws_have_the_distribution() {
     let mut times = drawn(&profile(0));
     times.sort_by(f64::total_cmp);
-    // the middles of the straight lines
+    // the middles of the linear pieces
     for (share, expected_us) in [(0.25, 15.0), (0.5, 20.0), (0.75, 60.0)] {
         let found = times[(share * times.len() as f64) as usize] / 1e6;
         assert!((found / expected_us - 1.0).abs() < 0.04, "{share}: {found}");
@@ -102,7 +102,7 @@ fn answers_leave_in_order_and_a_burst_leaves_together() {
     host.reached(at(2_000));
     let first = host.answer(at(2_000), Answer::Data);
     assert_eq!(host.answer(at(2_000), Answer::Data), first);
-    // busy now: this one's own time would end before
+    // the host is busy now, so a shorter time of its own would end earlier
     host.reached(at(2_010));
     assert_eq!(host.answer(at(2_010), Answer::Ack), first);
 }

@@ -1,7 +1,7 @@
 //! The job: everything that decides a run's result, in base units, as JSON.
 //!
-//! The Python front validates what a person wrote and lowers it to this. Times are integer
-//! picoseconds, rates bit/s, sizes bytes, clock errors parts of 10^9. Unknown fields are refused.
+//! The Python front end validates a scenario and converts it to a job. Times are integer picoseconds, rates bit/s,
+//! sizes bytes, clock errors parts of 10^9. Unknown fields are refused.
 
 pub mod workload;
 
@@ -16,35 +16,35 @@ use serde_json::{Map, Value};
 use crate::host_profile::HostProfile;
 use crate::udp::Udp;
 
-/// One run.
+/// The description of one run.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
-    /// what all random streams derive from
+    /// seed from which all random streams derive
     pub seed: u64,
-    /// how long is simulated
+    /// length of the simulated time
     pub duration_ps: Duration,
     /// hosts, switches and links
     pub topology: topology::Config,
     /// how paths are chosen
     pub routing: routing::Config,
-    /// what every link has unless the fabric or the topology says otherwise
+    /// options of every link, unless the fabric or the topology overrides them
     pub link: LinkJob,
-    /// what links between switches have unless the topology says otherwise
+    /// options of links between switches, unless the topology overrides them
     #[serde(default)]
     pub fabric: LinkOptions,
-    /// what every switch has
+    /// options of every switch
     pub switch: SwitchJob,
-    /// what every switch port's buffer has
+    /// queue of every switch port
     pub queue: QueueConfig,
-    /// what holds packets back before the line
+    /// shaper, which delays packets before the line
     pub shaper: Option<shaper::Config>,
-    /// what separates short flows from long ones at the edge; without it all packets are of class 0
+    /// edge classifier, which separates short flows from long ones; without it all packets have class 0
     pub classifier: Option<classifier::Config>,
-    /// where packets are lost that no queue drops
+    /// where packets are lost other than in queues
     #[serde(default)]
     pub losses: Vec<loss::Config>,
-    /// what every host has
+    /// options of every host
     pub host: HostJob,
     /// the TCP stacks that flows refer to
     pub stacks: Vec<StackJob>,
@@ -53,11 +53,11 @@ pub struct Job {
     /// what starts flows during the run
     #[serde(default)]
     pub workloads: Vec<workload::WorkloadJob>,
-    /// what is recorded, and from when to when is measured
+    /// what is recorded, and the bounds of the measurement
     pub probes: ProbesJob,
 }
 
-/// What every link has.
+/// Options of every link.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkJob {
@@ -65,49 +65,49 @@ pub struct LinkJob {
     pub rate_bps: Rate,
     /// propagation delay
     pub delay_ps: Duration,
-    /// every link adds a constant of its own, uniform up to this
+    /// each link adds a constant delay, drawn uniformly up to this
     pub delay_spread_ps: Duration,
-    /// largest IP packet
+    /// largest IP packet, in bytes
     pub mtu_bytes: u32,
-    /// what a frame adds to an IP packet
+    /// the bytes that a frame adds to an IP packet
     pub framing: framing::Config,
-    /// every port's clock is off by a constant of its own, uniform within ± this
+    /// each port's clock has a constant error, drawn uniformly within ± this
     pub clock_error_ppb: u32,
 }
 
-/// What every switch has.
+/// Options of every switch.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchJob {
-    /// from a packet's last bit to its arrival at the output port's buffer
+    /// time from a packet's last bit to its arrival at the output port's buffer
     pub processing_delay_ps: Duration,
-    /// who goes first among simultaneous arrivals
+    /// which of several simultaneous arrivals goes first
     pub arbitration: Rule,
-    /// whether a departure makes room for an arrival of the same picosecond
+    /// whether a departure makes room for an arrival in the same picosecond
     pub departure_first: bool,
 }
 
-/// What every host has.
+/// Options of every host.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostJob {
-    /// latency of the host's stack and adapter, each way
+    /// latency of the host's stack and adapter, in each direction
     pub delay_ps: Duration,
-    /// every host adds a constant of its own, uniform up to this
+    /// each host adds a constant delay, drawn uniformly up to this
     pub delay_spread_ps: Duration,
-    /// time for each segment, sent or received, one after another
+    /// processing time of each segment, sent or received; segments are processed one after another
     pub processing: Processing,
-    /// measured times, in place of `processing`
+    /// measured times, which replace `processing`
     #[serde(default)]
     pub profile: Option<HostProfile>,
-    /// each packet reaches it later by a time drawn uniformly up to this, in order
+    /// each packet reaches the host later by a time drawn uniformly up to this, in order
     #[serde(default)]
     pub jitter_ps: Duration,
-    /// packets that its NIC queues
+    /// number of packets that the NIC's queue holds
     pub queue_packets: u32,
 }
 
-/// A stack: a preset, and the settings in which it differs.
+/// A stack: a preset, and the settings that differ from it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct StackJob {
@@ -117,11 +117,11 @@ pub struct StackJob {
     pub overrides: Map<String, Value>,
 }
 
-/// One flow that is known before the run.
+/// A flow that is known before the run.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowJob {
-    /// which part of the traffic it is of, for the tables
+    /// number of the part of the traffic that it belongs to, for the tables
     #[serde(default)]
     pub traffic: u32,
     /// name of the sending host
@@ -130,19 +130,19 @@ pub struct FlowJob {
     pub dst: String,
     /// when it opens its connection
     pub start_ps: Instant,
-    /// the flow draws an extra delay, uniform up to this
+    /// the flow starts later by a time drawn uniformly up to this
     pub start_jitter_ps: Duration,
-    /// when its application stops; without it, when all is sent
+    /// when its application stops; without it, when everything is sent
     #[serde(default)]
     pub stop_ps: Option<Instant>,
-    /// how much it sends; without it, without end
+    /// bytes to send; without it, the flow has no end
     pub size_bytes: Option<u64>,
-    /// what sends UDP datagrams; without it, TCP
+    /// source of UDP datagrams; without it, the flow uses TCP
     #[serde(default)]
     pub udp: Option<Udp>,
-    /// index into the stacks
+    /// index of the sender's stack
     pub sender_stack: u32,
-    /// index into the stacks
+    /// index of the receiver's stack
     pub receiver_stack: u32,
 }
 
@@ -150,18 +150,18 @@ pub struct FlowJob {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbesJob {
-    /// from one row per flow in the table series to the next
+    /// time between two rows of a flow in the table `series`
     pub series_interval_ps: Duration,
-    /// from one row per port in the table queue to the next
+    /// time between two rows of a port in the table `queue`
     pub queue_interval_ps: Duration,
-    /// start of the measurement; without it, when all flows are established
+    /// start of the measurement; without it, it starts when all flows are established
     pub measure_from_ps: Option<Instant>,
-    /// end of the measurement; without it, the end of the run
+    /// end of the measurement; without it, it ends with the run
     pub measure_to_ps: Option<Instant>,
-    /// flows with rows in the tables series and rtt: those of the lowest numbers
+    /// number of flows with rows in the tables `series` and `rtt`: those with the lowest numbers
     #[serde(default = "watched_flows")]
     pub watched_flows: u32,
-    /// ports with rows in the table queue: those that the data of most flows may share
+    /// number of ports with rows in the table `queue`: those that the data of most flows may share
     #[serde(default = "watched_ports")]
     pub watched_ports: u32,
 }

@@ -1,4 +1,4 @@
-//! The workloads of a job: what starts flows while the run goes on.
+//! The workloads of a job, which start flows during the run.
 
 use fairport_net::processing::Processing;
 use fairport_units::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::sampling::Cdf;
 pub struct EndJob {
     /// name of the host
     pub host: String,
-    /// index into the stacks
+    /// index of the stack
     pub stack: u32,
 }
 
@@ -20,17 +20,17 @@ pub struct EndJob {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadJob {
-    /// which part of the traffic it is, for the tables
+    /// number of the part of the traffic that it is, for the tables
     pub traffic: u32,
     /// when it begins
     pub start_ps: Instant,
-    /// from when on it starts nothing; without it, it goes on to the end
+    /// from when on it starts nothing; without it, it continues to the end
     pub stop_ps: Option<Instant>,
-    /// who may send
+    /// hosts that may send
     pub senders: Vec<EndJob>,
-    /// who may receive
+    /// hosts that may receive
     pub receivers: Vec<EndJob>,
-    /// what it does
+    /// what the workload does
     pub pattern: WorkloadPattern,
 }
 
@@ -38,13 +38,13 @@ pub struct WorkloadJob {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum WorkloadPattern {
-    /// barrier-synchronised blocks from all senders to the one receiver
+    /// barrier-synchronised blocks from all senders to a single receiver
     Incast(IncastJob),
     /// Poisson arrivals between random pairs
     Poisson(PoissonJob),
-    /// transfers to the one receiver, launched again and again
+    /// repeated transfers to a single receiver
     Periodic(PeriodicJob),
-    /// requests and answers on connections that stay open; the senders are the servers
+    /// requests and responses on connections that stay open; the senders are the servers
     RequestResponse(RequestResponseJob),
     /// flows as a file lists them
     Trace(TraceJob),
@@ -56,13 +56,13 @@ pub enum WorkloadPattern {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct IncastJob {
-    /// what each sender sends in a round
+    /// bytes that each sender sends per round
     pub block_bytes: u64,
-    /// how many rounds; without it, to the end
+    /// number of rounds; without it, rounds continue to the end
     pub rounds: Option<u32>,
-    /// between the end of a round and the next one
+    /// time between the end of a round and the next round
     pub pause_ps: Duration,
-    /// every block starts later by a time of its own, uniform up to this
+    /// each block starts later by a time drawn uniformly up to this
     pub jitter_ps: Duration,
     /// whether a sender keeps one connection for all rounds
     pub persistent: bool,
@@ -72,13 +72,13 @@ pub struct IncastJob {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PoissonJob {
-    /// payload offered, in parts of 10^6 of the capacity
+    /// offered payload, as a share of the capacity in parts of 10^6
     pub load_ppm: u64,
-    /// what load 1 is
+    /// the capacity, which is a load of 1
     pub capacity_bps: u64,
     /// sizes of the flows
     pub sizes: CdfJob,
-    /// how many flows; without it, to the end
+    /// number of flows; without it, flows start until the end
     pub flows: Option<u64>,
 }
 
@@ -86,9 +86,9 @@ pub struct PoissonJob {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CdfJob {
-    /// values in units, and the probability of each and less, in parts of 10^9
+    /// values in units, each with the probability of at most this value in parts of 10^9
     pub points: Vec<(u64, u64)>,
-    /// bytes of a unit
+    /// bytes per unit
     pub unit_bytes: u64,
 }
 
@@ -98,49 +98,49 @@ impl CdfJob {
     }
 }
 
-/// Transfers launched again and again.
+/// Repeated transfers.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PeriodicJob {
     /// size of each transfer
     pub size_bytes: u64,
-    /// from launch to launch
+    /// time from launch to launch
     pub period_ps: Duration,
-    /// every launch is later by a time of its own, uniform up to this
+    /// each launch is later by a time drawn uniformly up to this
     pub jitter_ps: Duration,
     /// whether a sender keeps one connection for all transfers
     pub persistent: bool,
 }
 
-/// Requests and answers on connections that stay open.
+/// Requests and responses on connections that stay open.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestResponseJob {
-    /// connections of each receiver, which is the client
+    /// number of connections of each receiver, which is the client
     pub connections: u32,
-    /// requests on each connection; without it, to the end
+    /// number of requests on each connection; without it, they continue to the end
     pub requests: Option<u32>,
     /// size of a request
     pub request: CdfJob,
-    /// size of an answer
+    /// size of a response
     pub response: CdfJob,
-    /// from an answer's arrival to the next request
+    /// time from the arrival of a response to the next request
     pub think: Processing,
-    /// every connection is opened later by a time of its own, uniform up to this
+    /// each connection is opened later by a time drawn uniformly up to this
     pub jitter_ps: Duration,
 }
 
-/// Flows as a file lists them: four columns of one length.
+/// Flows as listed in a file: four columns of the same length.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceJob {
-    /// after the workload's own start, in order
+    /// start times after the workload's own start, in order
     pub start_ps: Vec<Duration>,
-    /// index into the senders
+    /// indices of the senders
     pub src: Vec<u32>,
-    /// index into the receivers, of another host
+    /// indices of the receivers, which are other hosts
     pub dst: Vec<u32>,
-    /// what the flow sends
+    /// bytes that each flow sends
     pub bytes: Vec<u64>,
 }
 
@@ -148,19 +148,19 @@ pub struct TraceJob {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct WebJob {
-    /// users; they share the receivers evenly
+    /// number of users, who share the receivers evenly
     pub sessions: u32,
-    /// between the first pages of two users, on average
+    /// mean time between the first pages of two users
     pub session_gap_mean_ps: Duration,
-    /// from a page's last object to the next page, on average
+    /// mean time from a page's last object to the next page
     pub think_mean_ps: Duration,
-    /// between the starts of two objects of a page, on average
+    /// mean time between the starts of two objects of a page
     pub object_gap_mean_ps: Duration,
-    /// objects of a page: fewest and most, all equally likely
+    /// fewest and most objects of a page; all numbers between are equally likely
     pub objects: [u64; 2],
-    /// smallest and largest object, packets
+    /// smallest and largest object, in packets
     pub size_packets: [u64; 2],
-    /// shape of the bounded Pareto distribution between them, in thousandths
+    /// shape of the bounded Pareto distribution of object sizes, in thousandths
     pub shape_milli: u32,
     /// payload of a packet
     pub packet_bytes: u64,

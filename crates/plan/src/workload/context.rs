@@ -1,21 +1,21 @@
-//! The workload context: what a workload may do.
+//! The workload context: the actions available to a workload.
 
 use fairport_units::Instant;
 
 use super::{Action, Exchange, Log, Round, Schedule};
 use crate::flow::{Application, End, FlowSpec, Origin, Side};
 
-/// Where a workload schedules its actions and logs what is over.
+/// Lets a workload schedule actions and log completed rounds and requests.
 pub(crate) struct WorkloadContext<'a> {
     pub(super) schedule: &'a mut Schedule,
     pub(super) log: &'a mut Log,
     pub(super) traffic: u32,
     pub(super) workload: u32,
-    /// from when on the workload starts nothing
+    /// from then on the workload starts nothing
     pub(super) stop_at: Instant,
 }
 
-/// A flow that a workload starts.
+/// A flow for a workload to start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
     pub(crate) src: End,
@@ -23,12 +23,12 @@ pub(crate) struct Transfer {
     pub(crate) bytes: u64,
     /// whether its connection stays open for further transfers
     pub(crate) persistent: bool,
-    /// the workload's own number for it
+    /// the workload's own number for the flow
     pub(crate) token: u32,
 }
 
 impl WorkloadContext<'_> {
-    /// Starts a flow at a time, unless the workload has stopped by then.
+    /// Starts a flow at `at`, unless the workload has stopped by then.
     pub(crate) fn start(&mut self, at: Instant, transfer: &Transfer) {
         let size_bytes = transfer.bytes;
         let application = if transfer.persistent {
@@ -42,8 +42,8 @@ impl WorkloadContext<'_> {
         self.unless_stopped(at, Action::Start(spec));
     }
 
-    /// A client opens a connection to a server and sends a first request. The flow is from the
-    /// server to the client.
+    /// Lets a client open a connection to a server and send a first request. The flow goes from the server to the
+    /// client.
     pub(crate) fn connect(
         &mut self,
         now: Instant,
@@ -78,42 +78,42 @@ impl WorkloadContext<'_> {
         }
     }
 
-    /// The sender of a persistent flow sends more, unless the workload has stopped by then.
+    /// Lets the sender of a persistent flow send more at `at`, unless the workload has stopped by then.
     pub(crate) fn write(&mut self, at: Instant, flow: u32, bytes: u64) {
         self.unless_stopped(at, Action::Write(flow, Side::Sender, bytes));
     }
 
-    /// The client of an open connection sends a further request.
+    /// Lets the client of an open connection send a further request.
     pub(crate) fn request(&mut self, now: Instant, flow: u32, bytes: u64) {
         let action = Action::Write(flow, Side::Receiver, bytes);
         self.schedule.add(now, action);
     }
 
-    /// The server answers a request, whether or not the workload has stopped meanwhile.
+    /// Lets the server answer a request, even if the workload has stopped since.
     pub(crate) fn answer(&mut self, now: Instant, flow: u32, bytes: u64) {
         self.schedule
             .add(now, Action::Write(flow, Side::Sender, bytes));
     }
 
-    /// Wakes the workload at a time, unless it has stopped by then.
+    /// Wakes the workload at `at`, unless it has stopped by then.
     pub(crate) fn wake_at(&mut self, at: Instant, token: u64) {
         self.unless_stopped(at, Action::Wake(self.workload, token));
     }
 
-    /// Logs a request; returns its row in the log.
+    /// Logs a request. Returns its row in the log.
     pub(crate) fn log_request(&mut self, exchange: Exchange) -> usize {
         self.log.exchanges.push((self.traffic, exchange));
         self.log.exchanges.len() - 1
     }
 
-    /// Logs that the request of that row was answered on that flow.
+    /// Logs that the request in this row was answered on `flow`.
     pub(crate) fn log_answer(&mut self, row: usize, flow: u32, now: Instant) {
         let (_, exchange) = &mut self.log.exchanges[row];
         exchange.flow = Some(flow);
         exchange.end = now;
     }
 
-    /// Logs a round that is over.
+    /// Logs a completed round.
     pub(crate) fn log_round(&mut self, round: Round) {
         self.log.rounds.push((self.traffic, round));
     }

@@ -1,5 +1,5 @@
-//! Incast (Phanishayee et al. 2008): each of n senders sends a block to one receiver, all at once;
-//! when all blocks have arrived, the next round begins.
+//! Incast (Phanishayee et al. 2008): n senders send a block to one receiver at the same time. When all blocks have
+//! arrived, the next round begins.
 
 use fairport_net::stream::Stream;
 use fairport_units::{Duration, Instant, Rate};
@@ -17,12 +17,12 @@ pub(crate) struct Incast {
     rounds: u32,
     pause: Duration,
     jitter: Duration,
-    /// by sender, where its connection stays open
+    /// by sender: its connection; none if connections do not stay open
     connections: Option<Vec<Option<u32>>>,
     stream: Stream,
     begins_at: Instant,
     round: u32,
-    /// blocks of the round that have not arrived
+    /// number of blocks of this round that have not arrived
     missing: usize,
 }
 
@@ -62,7 +62,7 @@ impl Workload for Incast {
         context.wake_at(self.begins_at, 0);
     }
 
-    /// A round begins.
+    /// Begins a round.
     fn on_wake(&mut self, now: Instant, _token: u64, context: &mut WorkloadContext<'_>) {
         self.begins_at = now;
         self.missing = self.senders.len();

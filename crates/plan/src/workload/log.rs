@@ -1,43 +1,43 @@
-//! What workloads have done: rounds that are over, and requests with their answers.
+//! The log of workloads: completed rounds, and requests with their responses.
 
 use fairport_record::Table;
 use fairport_record::tables::{self, Request, Requests, Rounds};
 use fairport_units::{Duration, Instant};
 
-/// A round that is over: a row of the rounds table.
+/// A completed round, which is a row of the table `rounds`.
 #[derive(Clone, Copy, Debug)]
 pub struct Round {
-    /// from 0
+    /// number of the round, from 0
     pub number: u32,
-    /// its flow, if it had only one
+    /// its flow, if it had a single one
     pub flow: Option<u32>,
     /// when it began
     pub start: Instant,
     /// when all of its data was delivered
     pub end: Instant,
-    /// what was delivered
+    /// bytes that were delivered
     pub bytes: u64,
 }
 
-/// A request and its answer: a row of the requests table.
+/// A request and its response, which is a row of the table `requests`.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange {
-    /// on its connection, from 0
+    /// number of the request on its connection, from 0
     pub number: u32,
-    /// none: the connection of a first request was never opened
+    /// the flow of the connection; none if it is a first request whose connection was never opened
     pub flow: Option<u32>,
-    /// when the client sent it; the first one opens the connection
+    /// when the client sent it; the first request opens the connection
     pub start: Instant,
-    /// when the client had the whole answer; [`Instant::NEVER`]: not yet
+    /// when the client had the whole response; [`Instant::NEVER`]: not yet
     pub end: Instant,
-    /// size of the request
+    /// size of the request in bytes
     pub request_bytes: u64,
-    /// size of the answer
+    /// size of the response in bytes
     pub response_bytes: u64,
 }
 
 impl Exchange {
-    /// From the request to the whole answer; [`Duration::NEVER`] without an answer.
+    /// Time from the request to the whole response; [`Duration::NEVER`] without a response.
     pub fn response_time(&self) -> Duration {
         match self.end {
             Instant::NEVER => Duration::NEVER,
@@ -46,10 +46,10 @@ impl Exchange {
     }
 }
 
-/// Every round that is over and every request, each with the number of its part of the traffic.
+/// All completed rounds and all requests, each with the number of its part of the traffic.
 #[derive(Debug, Default)]
 pub struct Log {
-    /// rounds that are over
+    /// completed rounds
     pub rounds: Vec<(u32, Round)>,
     /// requests, answered or not
     pub exchanges: Vec<(u32, Exchange)>,

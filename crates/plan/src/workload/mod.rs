@@ -1,10 +1,9 @@
-//! Workloads: state machines that start flows while the run goes on. One file per workload.
+//! Workloads: state machines that start flows during the run. One file per workload.
 //!
-//! A workload puts actions into a [`Schedule`], asks to be woken, and hears when one of its flows
-//! has delivered its data. It knows hosts and sizes, but no network and no clock: the time is an
-//! argument. So it serves the simulator, and a load generator over real sockets. It draws from random
-//! streams of its own: what it does depends only on the seed and on the completions that it waits
-//! for.
+//! A workload puts actions into a [`Schedule`], asks to be woken, and is called when one of its flows has delivered its
+//! data. It uses hosts and sizes but no network and no clock: the time is an argument. So it works in the simulator,
+//! and in a load generator over real sockets. It has random streams of its own, so what it does depends only on the
+//! seed and on the completions that it waits for.
 
 mod context;
 mod incast;
@@ -26,18 +25,18 @@ pub(crate) use context::{Transfer, WorkloadContext};
 pub use log::{Exchange, Log, Round};
 pub use schedule::{Action, Schedule};
 
-/// What starts flows.
+/// Starts flows during a run.
 pub(crate) trait Workload: Debug + Send + Sync {
-    /// About how many flows it will start in this time over links of this rate.
+    /// Approximate number of flows that it will start in `span`, over links with this `rate`.
     fn expected_flows(&self, span: Duration, rate: Rate) -> u64;
 
-    /// Schedules its first actions, before the run.
+    /// Schedules its first actions, before the run begins.
     fn begin(&mut self, context: &mut WorkloadContext<'_>);
 
-    /// The time at which it asked to be woken has come.
+    /// It is the time at which the workload asked to be woken.
     fn on_wake(&mut self, now: Instant, token: u64, context: &mut WorkloadContext<'_>);
 
-    /// Whether what it does depends on what its flows have delivered. If not, it hears of nothing.
+    /// Whether what it does depends on what its flows have delivered. If not, it is not called for deliveries.
     fn hears(&self) -> bool {
         true
     }
@@ -45,20 +44,20 @@ pub(crate) trait Workload: Debug + Send + Sync {
     /// All data of one of its flows has been delivered.
     fn on_complete(&mut self, _now: Instant, _flow: OwnFlow, _context: &mut WorkloadContext<'_>) {}
 
-    /// A request of the receiver of one of its flows has reached the sender.
+    /// A request from the receiver of one of its flows has reached the sender.
     fn on_request(&mut self, _now: Instant, _flow: OwnFlow, _context: &mut WorkloadContext<'_>) {}
 }
 
 /// A flow that a workload has started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnFlow {
-    /// its number
+    /// number of the flow
     pub(crate) number: u32,
-    /// the workload's own number for it
+    /// the workload's own number for the flow
     pub(crate) token: u32,
 }
 
-/// A workload, and what is the same for every workload.
+/// A workload, with the state that every workload has.
 #[derive(Debug)]
 struct Running {
     workload: Box<dyn Workload>,
@@ -67,10 +66,10 @@ struct Running {
     stop_at: Instant,
 }
 
-/// All workloads of a run, what they have scheduled, and what is over.
+/// All workloads of a run, with their schedule and their log.
 #[derive(Debug, Default)]
 pub struct Workloads {
-    /// what is to be done next, by workloads and listed flows
+    /// the next actions of workloads and listed flows
     pub schedule: Schedule,
     /// rounds and requests
     pub log: Log,
@@ -78,7 +77,7 @@ pub struct Workloads {
 }
 
 impl Workloads {
-    /// Adds a workload, which schedules its first actions.
+    /// Adds a workload and lets it schedule its first actions.
     pub(crate) fn add(&mut self, job: &WorkloadJob, seed: u64, ends: &Ends) {
         let index = self.running.len();
         let key = Key {
@@ -105,17 +104,17 @@ impl Workloads {
         self.call(index as u32, |workload, context| workload.begin(context));
     }
 
-    /// Whether they start flows besides the listed ones.
+    /// Whether there are workloads, which start flows in addition to the listed ones.
     pub fn start_flows(&self) -> bool {
         !self.running.is_empty()
     }
 
-    /// Whether any of them waits for what its flows have delivered.
+    /// Whether any workload waits for what its flows have delivered.
     pub fn hear(&self) -> bool {
         self.running.iter().any(|it| it.workload.hears())
     }
 
-    /// About how many flows they will start in a run until `end` over links of this rate.
+    /// Approximate number of flows that they will start in a run until `end`, over links with this `rate`.
     pub(crate) fn expected_flows(&self, end: Instant, rate: Rate) -> u64 {
         let flows = |it: &Running| {
             let span = it.stop_at.min(end).saturating_sub(it.start);
@@ -124,14 +123,14 @@ impl Workloads {
         self.running.iter().map(flows).fold(0, u64::saturating_add)
     }
 
-    /// Wakes a workload, as it has scheduled.
+    /// Wakes a workload at the time that it has scheduled.
     pub fn wake(&mut self, index: u32, now: Instant, token: u64) {
         self.call(index, |workload, context| {
             workload.on_wake(now, token, context);
         });
     }
 
-    /// One side of the flow of this number and origin has delivered all that was written.
+    /// One side of the flow with this number and origin has delivered everything that was written.
     pub fn delivered(&mut self, from: Side, origin: Origin, now: Instant, number: u32) {
         if let Origin::Workload { index, token } = origin {
             let flow = OwnFlow { number, token };
@@ -159,7 +158,7 @@ impl Workloads {
     }
 }
 
-/// What a workload's random streams derive from, and when it begins.
+/// The seed of a workload's random streams, and when the workload begins.
 #[derive(Clone, Copy)]
 pub(crate) struct Key {
     pub(crate) seed: u64,
@@ -175,7 +174,7 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// Who may send to whom.
+    /// The pairs of ends between which it may send.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = [End; 2]> + '_ {
         let to = |src: End| self.receivers.iter().map(move |dst| [src, *dst]);
         let all = self.senders.iter().flat_map(move |src| to(*src));

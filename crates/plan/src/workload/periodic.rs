@@ -1,10 +1,9 @@
-//! Transfers that are launched again and again: at every period each sender starts a flow of a
-//! given size to the receiver (Guo and Matta 2001, foreground traffic).
+//! Repeated transfers: once per period, each sender starts a flow of a given size to the receiver (Guo and Matta 2001,
+//! foreground traffic).
 //!
-//! The period counts from launch to launch. Where the last transfer is still under way, the next
-//! one waits for it: a source has one transfer at a time. A transfer has a connection of its own, or
-//! each source keeps one, which is then idle between transfers; a row of the rounds table says
-//! what each took.
+//! The period is from launch to launch. If the last transfer is not complete, the next one waits for it, so a source
+//! has one transfer at a time. Either each transfer has a connection of its own, or each source keeps one, which is
+//! idle between transfers. Each transfer is a row in the table `rounds`.
 
 use fairport_net::stream::Stream;
 use fairport_units::{Duration, Instant, Rate};
@@ -13,21 +12,21 @@ use super::{Ends, Key, OwnFlow, Round, Transfer, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::PeriodicJob;
 
-/// One of the senders' sources.
+/// The source at one sender.
 #[derive(Debug)]
 struct Source {
     src: End,
-    /// its connection, where that stays open
+    /// its connection, if that stays open
     connection: Option<u32>,
-    /// when the transfer under way began
+    /// when the present transfer began
     launched: Option<Instant>,
     /// number of transfers so far
     transfers: u32,
-    /// whether a launch came due during the transfer under way
+    /// whether a launch became due during the present transfer
     waits: bool,
 }
 
-/// Transfers launched again and again.
+/// Repeated transfers of all sources.
 #[derive(Debug)]
 pub(crate) struct Periodic {
     sources: Vec<Source>,

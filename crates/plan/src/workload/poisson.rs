@@ -1,8 +1,7 @@
 //! Flows that arrive as a Poisson process between random pairs of hosts, with sizes from a CDF.
 //!
-//! The load is defined by the mean of the sizes that are drawn: flows arrive at
-//! load * capacity / (8 * mean) a second, payload alone counted. Both ends of a flow are uniform,
-//! the receiver among those that are not its sender.
+//! The load is defined by the mean of the drawn sizes: load * capacity / (8 * mean) flows arrive per second, and only
+//! payload counts. Both ends of a flow are uniformly distributed; the receiver is never the sender.
 
 use fairport_net::stream::Stream;
 use fairport_units::{Duration, Instant, Rate};
@@ -12,13 +11,13 @@ use crate::flow::End;
 use crate::job::workload::PoissonJob;
 use crate::sampling::{Cdf, exponential};
 
-/// An endless sequence of flows, or one of so many.
+/// A sequence of flows, endless or with a fixed number.
 #[derive(Debug)]
 pub(crate) struct Poisson {
     senders: Vec<End>,
     receivers: Vec<End>,
     sizes: Cdf,
-    /// between two arrivals
+    /// mean time between two arrivals
     mean_gap: Duration,
     left: u64,
     arrivals: Stream,

@@ -1,9 +1,9 @@
-//! Requests and their answers on connections that stay open: remote procedure calls, HTTP with keep-alive.
+//! Requests and responses on connections that stay open: remote procedure calls, or HTTP with keep-alive.
 //!
-//! A client opens a connection to a server and asks; the server answers on the same connection, at
-//! once; when the answer is there the client thinks, and asks again. Both ends are full TCPs: an
-//! acknowledgement rides on the data that goes back where it can. What the window is after the
-//! client has thought is the stack's matter (slow start after idle).
+//! A client opens a connection to a server and sends a request. The server responds at once, on the same connection.
+//! After the response has arrived, the client waits for its think time and sends the next request. Both ends are full
+//! TCPs, so acknowledgements ride on data in the other direction where possible. The window after a think time depends
+//! on the stack (slow start after idle).
 
 use fairport_net::processing::Processing;
 use fairport_net::stream::Stream;
@@ -14,27 +14,27 @@ use crate::flow::End;
 use crate::job::workload::RequestResponseJob;
 use crate::sampling::Cdf;
 
-/// What a client and a server say to each other on one connection.
+/// The exchange between a client and a server on one connection.
 #[derive(Debug)]
 struct Dialogue {
     client: End,
     server: End,
-    /// the connection, once it is open
+    /// the flow of the connection, once it is open
     flow: Option<u32>,
-    /// requests so far
+    /// number of requests so far
     requests: u32,
-    /// the last one's place in the log
+    /// row of the last request in the log
     row: usize,
-    /// size of the answer to the last request
+    /// size of the response to the last request in bytes
     response_bytes: u64,
     stream: Stream,
 }
 
-/// All dialogues.
+/// All exchanges of the workload.
 #[derive(Debug)]
 pub(crate) struct RequestResponse {
     dialogues: Vec<Dialogue>,
-    /// requests on each connection
+    /// number of requests on each connection
     requests: u32,
     request_sizes: Cdf,
     response_sizes: Cdf,
@@ -44,7 +44,7 @@ pub(crate) struct RequestResponse {
 }
 
 impl RequestResponse {
-    /// Each client has `connections`; servers are assigned to them in turn.
+    /// Each client has `connections`, to which the servers are assigned in turn.
     pub(crate) fn new(job: &RequestResponseJob, key: Key, ends: &Ends) -> Self {
         let mut servers = ends.senders.iter().cycle();
         let clients = ends.receivers.iter();
@@ -84,7 +84,7 @@ impl Workload for RequestResponse {
         }
     }
 
-    /// A client asks.
+    /// A client sends a request.
     fn on_wake(&mut self, now: Instant, token: u64, context: &mut WorkloadContext<'_>) {
         let dialogue = &mut self.dialogues[token as usize];
         let request_bytes = self.request_sizes.draw(&mut dialogue.stream);
@@ -109,14 +109,14 @@ impl Workload for RequestResponse {
         }
     }
 
-    /// The request has reached the server.
+    /// A request has reached the server.
     fn on_request(&mut self, now: Instant, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
         let dialogue = &mut self.dialogues[flow.token as usize];
         dialogue.flow = Some(flow.number);
         context.answer(now, flow.number, dialogue.response_bytes);
     }
 
-    /// The client has the answer.
+    /// The client has received the response.
     fn on_complete(&mut self, now: Instant, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
         let dialogue = &mut self.dialogues[flow.token as usize];
         context.log_answer(dialogue.row, flow.number, now);

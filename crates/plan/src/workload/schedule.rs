@@ -1,4 +1,4 @@
-//! The schedule: flows that start, write more or stop, and workloads that wake, at set times.
+//! The schedule: at set times, flows start, write or stop, and workloads wake.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -7,32 +7,32 @@ use fairport_units::Instant;
 
 use crate::flow::{FlowSpec, Side};
 
-/// Something to be done at a set time.
+/// An action at a set time.
 #[derive(Debug)]
 pub enum Action {
     /// a flow that the job lists opens its connection
     Open(u32),
     /// a flow that has no number yet starts
     Start(FlowSpec),
-    /// a flow's application on that side has so many bytes more to send
+    /// a flow's application on this side has this many more bytes to send
     Write(u32, Side, u64),
-    /// a flow's application stops: what it has not sent yet, it never will
+    /// a flow's application stops: data that was not sent yet is discarded
     Stop(u32),
-    /// a workload wakes, with a number of its own
+    /// a workload is woken, with a token of its own
     Wake(u32, u64),
 }
 
 #[derive(Debug)]
 struct Entry {
     time: Instant,
-    /// entries of one instant come in the order in which they were added
+    /// entries at the same instant keep the order in which they were added
     serial: u64,
     action: Action,
 }
 
 impl Ord for Entry {
     fn cmp(&self, other: &Self) -> Ordering {
-        // the heap gives the largest first
+        // the heap returns the largest entry first
         (other.time, other.serial).cmp(&(self.time, self.serial))
     }
 }
@@ -75,7 +75,7 @@ impl Schedule {
         self.heap.peek().map_or(Instant::NEVER, |entry| entry.time)
     }
 
-    /// Takes the next action.
+    /// Removes the next action and returns it.
     pub fn pop(&mut self) -> Option<Action> {
         self.heap.pop().map(|entry| entry.action)
     }

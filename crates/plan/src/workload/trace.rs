@@ -1,4 +1,4 @@
-//! A trace played back: flows with their starts, ends and sizes as a file lists them.
+//! A trace that is played back: flows with their starts, ends and sizes as listed in a file.
 
 use fairport_units::{Duration, Instant, Rate};
 
@@ -6,7 +6,7 @@ use super::{Ends, Key, Transfer, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::TraceJob;
 
-/// The trace, and where it is.
+/// The trace, and the position of the playback.
 #[derive(Debug)]
 pub(crate) struct Trace {
     senders: Vec<End>,

@@ -1,9 +1,9 @@
 //! Web sessions (Feldmann et al. 1999, as Guo and Matta 2001 use them): users who fetch pages.
 //!
-//! A page is some objects of one server, chosen at random; their transfers start one after another
-//! at exponential gaps, each on a connection of its own, which the server opens. When the last has
-//! arrived, the user thinks for an exponential time. What a request takes to reach the server is
-//! left out.
+//! A page consists of objects of one server, which is chosen at random. The transfers of the objects start one after
+//! another with exponentially distributed gaps, each on its own connection, which the server opens. When the last
+//! object has arrived, the user waits for an exponentially distributed think time. The time that a request takes to
+//! reach the server is not modelled.
 
 use fairport_net::stream::Stream;
 use fairport_units::{Duration, Instant, Rate};
@@ -73,7 +73,7 @@ impl Workload for Web {
         self.sessions.len() as u64 * pages * page
     }
 
-    /// Users come one after another.
+    /// Users start one after another.
     fn begin(&mut self, context: &mut WorkloadContext<'_>) {
         let mut at = self.start;
         for number in 0..self.sessions.len() {
@@ -82,7 +82,7 @@ impl Workload for Web {
         }
     }
 
-    /// A user asks for a page.
+    /// A user requests a page.
     fn on_wake(&mut self, now: Instant, token: u64, context: &mut WorkloadContext<'_>) {
         let session = &mut self.sessions[token as usize];
         let stream = &mut session.stream;

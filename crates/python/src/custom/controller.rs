@@ -1,6 +1,6 @@
 //! A congestion control that is a Python class.
 //!
-//! Methods that the class has not are `NewReno`'s: the defaults of [`Controller`].
+//! Methods that the class does not define behave as those of `NewReno`, the defaults of [`Controller`].
 
 use std::fmt;
 
@@ -11,32 +11,32 @@ use pyo3::prelude::*;
 
 use super::Origin;
 
-/// The largest window, in segments or bytes: beyond any path, and far from an overflow.
+/// The largest window, in segments or bytes. It is larger than any path needs and far from an overflow.
 const WINDOW_MAX: u64 = 1 << 40;
 
-/// What a congestion control may know of its connection when it is made.
+/// The properties of a connection that a congestion control gets when it is made.
 #[pyclass(frozen, module = "fairport._core")]
 pub(crate) struct Connection {
-    /// payload of a full segment
+    /// payload of a full segment, in bytes
     #[pyo3(get)]
     segment_bytes: u16,
-    /// a full segment in the window's unit: 1, or its bytes
+    /// a full segment in the unit of the window: 1 if windows count segments, otherwise `segment_bytes`
     #[pyo3(get)]
     unit: u64,
 }
 
-/// The handshake is complete.
+/// The argument of `on_established`, which is called when the handshake is complete.
 #[pyclass(frozen, module = "fairport._core")]
 pub(crate) struct Established {
-    /// the round-trip time that the handshake measured
+    /// round-trip time that the handshake measured, in s
     #[pyo3(get)]
     rtt_s: Option<f64>,
-    /// for everything random: another one for each connection and each run
+    /// seed for all random numbers; it differs between connections and between runs
     #[pyo3(get)]
     seed: u64,
 }
 
-/// The congestion window and its threshold.
+/// The congestion window and the slow-start threshold.
 #[pyclass(module = "fairport._core")]
 pub(crate) struct Window(EngineWindow);
 
@@ -176,7 +176,7 @@ impl Ack {
     }
 }
 
-/// A method that the class may have.
+/// A method that the class may define.
 #[derive(Clone, Copy)]
 enum Method {
     Established,
@@ -187,11 +187,11 @@ enum Method {
     Undo,
 }
 
-/// The methods that the class has.
+/// The methods that the class defines.
 struct Methods([Option<Py<PyAny>>; Self::NAMES.len()]);
 
 impl Methods {
-    /// The methods' names, in the order of [`Method`].
+    /// The names of the methods, in the order of [`Method`].
     const NAMES: [&str; 6] = [
         "on_established",
         "on_ack",
@@ -219,13 +219,13 @@ impl Methods {
     }
 }
 
-/// A user's object, which moves the window of one connection.
+/// A user's object, which controls the window of one connection.
 struct PyController {
     origin: Origin,
-    /// None once it has failed
+    /// None after the first failure
     methods: Option<Methods>,
     needs_ecn: bool,
-    /// the window as the object sees it: the engine's is copied there and back
+    /// the window that the object sees; the engine's window is copied to it before a call and back after it
     window: Option<Py<Window>>,
 }
 
@@ -237,7 +237,7 @@ impl fmt::Debug for PyController {
     }
 }
 
-/// What makes the congestion control of each connection from the user's class.
+/// Returns a function that makes the congestion control of each connection from the user's class.
 pub(super) fn factory(
     class: Py<PyAny>,
     origin: Origin,
@@ -278,7 +278,7 @@ impl PyController {
         })
     }
 
-    /// One that has failed: `NewReno`, until the run ends.
+    /// A controller after a failure, which behaves as `NewReno` until the run ends.
     fn failed(origin: &Origin) -> Self {
         Self {
             origin: origin.clone(),
@@ -294,8 +294,8 @@ impl PyController {
             .is_some_and(|it| it.get(method).is_some())
     }
 
-    /// Calls a method with the window and what else it takes. False if the class has no such method, or
-    /// has failed: the default is to be done instead.
+    /// Calls a method with the window and, if there is one, another argument. Returns false if the class does not
+    /// define the method or has failed; the caller then does the default.
     fn call(
         &mut self,
         method: Method,

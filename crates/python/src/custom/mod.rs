@@ -1,8 +1,8 @@
 //! Queue disciplines and congestion controls that are Python classes.
 //!
-//! The engine runs without the interpreter's lock. It is taken here alone: for each call of a user's
-//! object. An exception cannot pass through the engine. The first one is kept ([`Failures`]), the
-//! object answers harmlessly from then on, and the run ends with the exception at the end of its slice.
+//! The engine runs without the interpreter's lock. Only this module takes it, for each call of a user's object. An
+//! exception cannot pass through the engine. Instead, the first one is kept ([`Failures`]), the object gives harmless
+//! answers from then on, and the run raises the exception at the end of the current slice.
 
 mod controller;
 mod queue;
@@ -23,7 +23,7 @@ create_exception!(
     "A user's class raised an exception, which is the cause, or gave an impossible answer."
 );
 
-/// The user's classes by name, as a run is given them.
+/// The user's classes by name, as they are given to a run.
 pub(crate) fn customs(
     disciplines: Option<&Bound<'_, PyDict>>,
     congestion_controls: Option<&Bound<'_, PyDict>>,
@@ -58,7 +58,7 @@ fn entries<'py>(given: Option<&Bound<'py, PyDict>>) -> PyResult<Vec<(String, Bou
     Ok(entries)
 }
 
-/// An error about a name that no class was given for, with what to do in Python.
+/// Adds what to do in Python to an error about a name that has no class.
 pub(crate) fn in_python(mut error: BuildError) -> BuildError {
     let argument = if error.field == "queue.name" {
         Some(("disciplines", error.value.as_str()))
@@ -72,14 +72,14 @@ pub(crate) fn in_python(mut error: BuildError) -> BuildError {
     error
 }
 
-/// Whose code it is: for messages.
+/// The origin of user code, for messages.
 #[derive(Clone, Debug)]
 struct Origin {
     /// "queue discipline" or "congestion control"
     kind: &'static str,
-    /// the name in the scenario
+    /// its name in the scenario
     name: Arc<str>,
-    /// the class, or whatever makes its objects
+    /// name of the class, or of the function that makes its objects
     class: Arc<str>,
     failures: Failures,
 }
@@ -98,11 +98,11 @@ impl Origin {
         }
     }
 
-    /// Keeps the exception that this method raised, if it is the first of the run.
+    /// Keeps the exception that a method raised, if it is the first of the run. `method` is empty for the class itself.
     #[cold]
     fn failed(&self, py: Python<'_>, method: &str, cause: PyErr) {
         if !cause.is_instance_of::<PyException>(py) {
-            // Ctrl-C, or the end of the program: no fault of the class
+            // Ctrl-C or the end of the program is not a failure of the class
             return self.failures.keep(cause);
         }
         let Self {
@@ -119,7 +119,7 @@ impl Origin {
     }
 }
 
-/// The first exception of a run's user code.
+/// The first exception that user code raised in a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Failures(Arc<Mutex<Option<PyErr>>>);
 
@@ -129,14 +129,14 @@ impl Failures {
         first.get_or_insert(error);
     }
 
-    /// Raises the exception, if there was one.
+    /// Raises the exception if there was one.
     pub(crate) fn check(&self) -> PyResult<()> {
         let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         first.take().map_or(Ok(()), Err)
     }
 }
 
-/// Adds what user code sees to the module.
+/// Adds the classes that user code sees to the module.
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CustomError", module.py().get_type::<CustomError>())?;
     module.add_class::<values::Queue>()?;

@@ -1,8 +1,8 @@
 //! A queue discipline that is a Python class: one object per switch port.
 //!
-//! A class with `admit` decides when a packet arrives, one with `enqueue` and `dequeue` when a packet
-//! leaves. A scheduler's object holds packets; the handles stay here, and what it gives back is checked,
-//! so that no mistake of it can lose a packet or send one twice.
+//! A class with `admit` decides when a packet arrives, and a class with `enqueue` and `dequeue` decides when a packet
+//! leaves. The object of such a scheduler holds packets, but the handles stay here, and the packets that it returns are
+//! checked. So no mistake of it can lose a packet or send one twice.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,14 +24,14 @@ use serde_json::Value;
 use super::Origin;
 use super::values::{Change, Changes, Packet, Port, Queue, admission};
 
-/// What makes the queue of each port from the user's class.
+/// Returns a function that makes the queue of each port from the user's class.
 pub(super) fn factory(
     class: Py<PyAny>,
     origin: Origin,
 ) -> impl Fn(&Value, &PortContext<'_>) -> Result<CustomQueue, BuildError> + Send + Sync {
     move |parameters, context| {
         let limit = limit(parameters)?;
-        // the same checks as those of every other discipline
+        // the same checks as for every other discipline
         context.buffer(limit)?;
         let port = Port::new(context, limit);
         let made = Python::attach(|py| {
@@ -44,7 +44,7 @@ pub(super) fn factory(
     }
 }
 
-/// The limit, which the plan has beside the user's own parameters.
+/// The limit of the queue, which the plan keeps together with the user's own parameters.
 fn limit(parameters: &Value) -> Result<Limit, BuildError> {
     let given = parameters.get("limit").unwrap_or(&Value::Null);
     Limit::deserialize(given).map_err(|error| {
@@ -95,10 +95,10 @@ fn make(
     })))
 }
 
-/// A user's object that decides when a packet arrives.
+/// A user's object that decides about packets when they arrive.
 struct PyDiscipline {
     origin: Origin,
-    /// None once it has failed: everything is dropped, until the run ends
+    /// None after the first failure: every packet is dropped until the run ends
     admit: Option<Py<PyAny>>,
 }
 
@@ -138,15 +138,15 @@ impl QueueDiscipline for PyDiscipline {
     }
 }
 
-/// A user's object that decides when a packet leaves.
+/// A user's object that decides which packet leaves next.
 struct PyScheduler {
     origin: Origin,
-    /// `enqueue` and `dequeue`; None once it has failed: what waits is sent in order, and the rest is
-    /// dropped, until the run ends
+    /// `enqueue` and `dequeue`, or None after the first failure: waiting packets are sent in the order of their arrival
+    /// and new ones dropped until the run ends
     methods: Option<[Py<PyAny>; 2]>,
-    /// by number, the packets that the object holds
+    /// the packets that the object holds, by number
     held: BTreeMap<u64, Handle>,
-    /// packets that the object was given so far
+    /// number of packets that the object was given so far
     given: u64,
     changes: Changes,
 }
@@ -168,7 +168,7 @@ struct Arriving {
 }
 
 impl PyScheduler {
-    /// Asks the object whether it takes a packet, and holds the packet's handle if it does.
+    /// Asks the object whether it takes a packet, and keeps the packet's handle if it does.
     fn offer(&mut self, py: Python<'_>, arriving: &Arriving) -> PyResult<Admission> {
         let Some([enqueue, _]) = &self.methods else {
             return Ok(Admission::Dropped(Reason::Full));
@@ -185,7 +185,7 @@ impl PyScheduler {
         Ok(admission)
     }
 
-    /// Asks the object for the packet to be sent. Its number is no longer held.
+    /// Asks the object for the next packet to send. Returns its number, which is still in `held`.
     fn next(&mut self, py: Python<'_>, now: Instant) -> PyResult<Option<u64>> {
         let Some([_, dequeue]) = &self.methods else {
             return Ok(None);
@@ -198,8 +198,8 @@ impl PyScheduler {
         Ok(Some(packet.get().serial().unwrap_or(u64::MAX)))
     }
 
-    /// Does to packets what the object has done to them since the last time; not to the one of number
-    /// `arriving`.
+    /// Applies the changes that the object has made to packets since the last call. A change to the packet with number
+    /// `arriving` is an error.
     fn apply(&mut self, arriving: Option<u64>, packets: &mut WaitingPackets) -> PyResult<()> {
         for (serial, change) in self.changes.take() {
             let handle = self.held.get(&serial).copied();
@@ -217,7 +217,7 @@ impl PyScheduler {
         Ok(())
     }
 
-    /// An answer of the object, or the harmless one after its first failure.
+    /// Returns the object's answer, or None and keeps the exception if the object failed.
     fn or_fail<T>(&mut self, py: Python<'_>, method: &str, answer: PyResult<T>) -> Option<T> {
         answer
             .map_err(|error| {
@@ -227,7 +227,7 @@ impl PyScheduler {
             .ok()
     }
 
-    /// The oldest packet: what goes next once the object has failed.
+    /// The oldest packet, which is sent next after the object has failed.
     fn oldest(&mut self) -> Option<Handle> {
         self.held.pop_first().map(|(_, handle)| handle)
     }

@@ -1,4 +1,4 @@
-//! What a queue discipline of a user's own sees: its port, the queue and packets.
+//! The values that a user's queue discipline sees: its port, its queue and packets.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -61,7 +61,7 @@ impl Queue {
         }
     }
 
-    /// Of a port that decides when a packet leaves.
+    /// The queue of a port with a scheduler. It has no idle time.
     pub(super) fn of_scheduler(now: Instant, backlog: Backlog) -> Self {
         Self {
             now,
@@ -94,11 +94,11 @@ impl Queue {
     }
 }
 
-/// What user code did to packets that its scheduler holds, and what the engine has not seen yet.
+/// The changes that user code made to packets of its scheduler and that the engine has not applied yet.
 #[derive(Clone, Default)]
 pub(super) struct Changes(Arc<Mutex<Vec<(u64, Change)>>>);
 
-/// What user code did to one packet.
+/// A change that user code made to one packet.
 #[derive(Clone, Copy)]
 pub(super) enum Change {
     Mark,
@@ -111,18 +111,18 @@ impl Changes {
         list.push((serial, change));
     }
 
-    /// All, in their order. None is left.
+    /// Takes all changes, in the order in which they were made.
     pub(super) fn take(&self) -> Vec<(u64, Change)> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// A packet that arrives at a port, or waits there.
+/// A packet that arrives at a port or waits there.
 #[pyclass(frozen, module = "fairport._core", name = "Packet")]
 pub(crate) struct Packet {
     view: PacketView,
     arrived: Instant,
-    /// its number, and where its scheduler hears of what is done to it; none where it is only admitted
+    /// its number, and the list to which its changes are added; None if it is not a scheduler's packet
     held: Option<(u64, Changes)>,
 }
 
@@ -143,7 +143,7 @@ impl Packet {
         }
     }
 
-    /// Its number among those that its scheduler was given.
+    /// The number of the packet among those that its scheduler was given, or None.
     pub(super) fn serial(&self) -> Option<u64> {
         self.held.as_ref().map(|(serial, _)| *serial)
     }
@@ -224,7 +224,7 @@ fn read_reason(word: &str) -> PyResult<Reason> {
     }
 }
 
-/// What user code answers to an arriving packet: true or "accept", "mark", false or a reason to drop.
+/// Reads the answer of user code to an arriving packet: true or "accept", "mark", false, or a reason for a drop.
 pub(super) fn admission(answer: &Bound<'_, PyAny>, packet: &PacketView) -> PyResult<Admission> {
     if let Ok(accepts) = answer.extract::<bool>() {
         return Ok(if accepts {

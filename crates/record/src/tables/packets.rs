@@ -1,34 +1,34 @@
-//! The tables with a row per packet: dropped, marked, traced, and all at chosen ports.
+//! The tables with one row per packet: dropped packets, marked packets, traced packets, and all packets at chosen
+//! ports.
 
 use fairport_units::Instant;
 
 use crate::rows::table;
 
 table! {
-    /// The packets that were dropped, with the running counts from which drop runs and blackouts are
-    /// found.
+    /// The packets that were dropped, with the running counts from which drop runs and blackouts are computed.
     Drops of DroppedPacket in "drops" by time_s, port {
-        /// when
+        /// when it was dropped
         time_s: Instant,
-        /// at which output port
+        /// the output port
         port: u32,
-        /// by which port of the same node the packet came in
+        /// the port of the same node through which it came in
         ingress_port: u32,
         /// its flow
         flow: u32,
         /// its sequence number on the wire
         seq: u32,
-        /// what the buffer counts for it
+        /// bytes that it takes in the buffer
         size_bytes: u32,
-        /// why
+        /// why it was dropped
         reason: u8,
-        /// which packet at this port it was, from 1
+        /// number of this arrival at the port, from 1
         port_arrival: u64,
-        /// which packet from this ingress port
+        /// number of this arrival among those from the ingress port
         ingress_arrival: u64,
-        /// which packet of this flow
+        /// number of this arrival among those of the flow
         flow_arrival: u64,
-        /// packets that the port had accepted before
+        /// packets that the port had accepted before this one
         port_accepted: u64,
     }
 }
@@ -36,11 +36,11 @@ table! {
 table! {
     /// The packets that were marked.
     Marks of MarkedPacket in "marks" by time_s, port {
-        /// when
+        /// when it was marked
         time_s: Instant,
-        /// at which output port
+        /// the output port
         port: u32,
-        /// by which port of the same node the packet came in
+        /// the port of the same node through which it came in
         ingress_port: u32,
         /// its flow
         flow: u32,
@@ -50,21 +50,21 @@ table! {
 }
 
 table! {
-    /// The packets before, in and after the longest blackout of each ingress port.
+    /// The packets before, during and after the longest blackout of each ingress port.
     TracedPackets of TracedPacket in "trace" {
-        /// the ingress port whose blackout it is
+        /// the ingress port that the blackout belongs to
         blackout_of: u32,
         /// when it arrived
         time_s: Instant,
-        /// at which output port
+        /// the output port
         port: u32,
-        /// by which port of the same node it came in
+        /// the port of the same node through which it came in
         ingress_port: u32,
         /// its flow
         flow: u32,
         /// its sequence number on the wire
         seq: u32,
-        /// what the buffer counts for it
+        /// bytes that it takes in the buffer
         size_bytes: u32,
         /// 0: forwarded, 1: dropped
         fate: u8,
@@ -74,27 +74,27 @@ table! {
 }
 
 table! {
-    /// Every packet that arrived at the ports whose packets are asked for.
+    /// Every packet that arrived at the ports chosen for the log.
     LoggedPackets of LoggedPacket in "packets" {
         /// when it arrived
         time_s: Instant,
-        /// at which output port
+        /// the output port
         port: u32,
-        /// by which port of the same node it came in
+        /// the port of the same node through which it came in
         ingress_port: u32,
         /// its flow
         flow: u32,
         /// its sequence number on the wire
         seq: u32,
-        /// what the buffer counts for it
+        /// bytes that it takes in the buffer
         size_bytes: u32,
-        /// what became of it
+        /// what happened to it
         fate: u8,
-        /// why it was dropped; the largest number: it was not
+        /// why it was dropped; the largest number if it was not
         reason: u8,
         /// when its last bit left
         depart_s: Instant,
-        /// what was in the buffer when it arrived
+        /// bytes in the buffer when it arrived
         queue_bytes: u64,
     }
 }

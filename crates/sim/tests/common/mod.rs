@@ -1,4 +1,4 @@
-//! Jobs for tests: a valid job, and the places in which a test differs from it.
+//! Valid jobs for tests, which a test changes where it needs to.
 
 #![allow(dead_code)] // each test file uses some of it
 
@@ -58,7 +58,7 @@ pub(crate) fn flow(src: &str, dst: &str) -> Value {
     })
 }
 
-/// Picoseconds.
+/// Converts seconds to picoseconds.
 pub(crate) fn seconds(s: f64) -> u64 {
     (s * 1e12) as u64
 }
@@ -71,7 +71,7 @@ pub(crate) fn run(job: &Value) -> Recorded {
     simulation.into_recorded()
 }
 
-/// Runs a job to its end in so many regions of its network, at once or on one thread.
+/// Runs a job to its end in `regions` regions of its network, in parallel or on one thread.
 pub(crate) fn run_in_regions(job: &Value, regions: u16, at_once: bool) -> Recorded {
     let job: Job = serde_json::from_value(job.clone()).expect("a job");
     let plan = Plan::new(job).expect("a possible job");
@@ -80,7 +80,7 @@ pub(crate) fn run_in_regions(job: &Value, regions: u16, at_once: bool) -> Record
     simulation.into_recorded()
 }
 
-/// A column of numbers as f64.
+/// A column of numbers, as f64.
 pub(crate) fn column(results: &Recorded, table: &str, column: &str) -> Vec<f64> {
     let table = results
         .tables

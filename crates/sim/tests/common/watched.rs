@@ -1,4 +1,4 @@
-//! A run in which every port is watched, so that each packet has an event at each of them.
+//! A run in which every port is watched, so that no packet is forwarded ahead.
 
 use fairport_net::discipline::Admission;
 use fairport_net::{Arrival, Header, Observer, Packet, PortId};
@@ -9,7 +9,7 @@ use fairport_tcp::Segment;
 use fairport_units::Instant;
 use serde_json::Value;
 
-/// A recorder that looks at every port, and may not learn of drops.
+/// A recorder that watches every port; it can be made to miss the drops.
 struct EveryPort {
     recorder: Recorder,
     hides_drops: bool,
@@ -67,12 +67,12 @@ impl Observer<Segment> for EveryPort {
     }
 }
 
-/// Runs a job to its end from event to event.
+/// Runs a job to its end with every port watched, so that each packet has an event at each port.
 pub(crate) fn run_watched(job: &Value) -> Recorded {
     run_observed(job, false)
 }
 
-/// The same, with a recorder that does not learn of drops.
+/// Runs a job to its end with every port watched and a recorder that misses the drops.
 pub(crate) fn run_hiding_drops(job: &Value) -> Recorded {
     run_observed(job, true)
 }

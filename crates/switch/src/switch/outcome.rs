@@ -1,4 +1,4 @@
-//! What a run in real time leaves.
+//! The results of a run in real time.
 
 use std::io;
 
@@ -11,24 +11,24 @@ use super::Switch;
 use crate::edge::Watcher;
 use crate::health::Health;
 
-/// What a run in real time leaves.
+/// The results of a run in real time.
 pub struct Outcome {
-    /// How well the switch kept its times.
+    /// How punctual the switch was.
     pub health: Health,
     /// The tables of packets and queues.
     pub tables: Vec<Table>,
     /// Packets whose last bit arrived at a next node.
     pub packet_hops: u64,
-    /// Hash of what happened at every port. No two runs of real hosts have the same.
+    /// Hash of what happened at every port. It is different for every run with real hosts.
     pub fingerprint: u64,
-    /// What the data of each flow is known by, in the order of their numbers.
+    /// The key of each flow's data, in the order of their numbers.
     pub flows: Vec<FlowKey>,
-    /// Lists of names of what the tables number.
+    /// Lists of names for the numbers in the tables.
     pub names: Vec<(&'static str, Vec<String>)>,
 }
 
 impl Switch {
-    /// What the run leaves. Its captures are complete.
+    /// Ends the run and returns its results. The captures are complete.
     ///
     /// # Errors
     /// If the captures could not be written.

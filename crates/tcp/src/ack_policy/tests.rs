@@ -5,7 +5,7 @@ use super::*;
 const MS: fn(u64) -> Duration = Duration::from_ms;
 const FULL: u16 = 1460;
 
-/// A receiver that has seen full segments, and estimates a gap of `ato` between them.
+/// A receiver that has seen full segments and estimates a gap of `ato` between segments.
 struct Receiver {
     acks: AckSchedule,
     timers: Timers,
@@ -24,7 +24,7 @@ impl Receiver {
         Self { acks, timers, now }
     }
 
-    /// One full segment comes `gap` after the last one, at a host with this timeout and round trip.
+    /// A full segment arrives `gap` after the last one, at a host with this timeout and round-trip time.
     fn takes_at(&mut self, gap: Duration, rto: Duration, srtt: Option<Duration>) {
         self.now += gap;
         let data = InOrder {
@@ -46,7 +46,7 @@ impl Receiver {
         self.acks.on_sent(&mut self.timers, self.now, with_data);
     }
 
-    /// How long the ACK waits from now on; none if it is due.
+    /// How long the ACK still waits; none if it is due.
     fn waits(&self) -> Option<Duration> {
         let at = self.timers.deadline(Timer::DelayedAck);
         (!self.acks.is_due()).then(|| at - self.now)
@@ -102,7 +102,7 @@ fn the_estimate_moves_half_of_the_way_to_a_gap_and_ignores_one_that_is_longer() 
         (100, 100, 100),
         (100, 101, 100),
         (100, 5000, 100),
-        // no gap is longer than the estimate and below half of the minimum
+        // no gap is both longer than the estimate and shorter than half of the minimum
         (10, 20, 25),
         (10, 21, 10),
     ] {
@@ -118,7 +118,7 @@ fn the_estimate_moves_half_of_the_way_to_a_gap_and_ignores_one_that_is_longer() 
 
 #[test]
 fn a_silence_longer_than_estimate_and_timeout_brings_quick_acks_back() {
-    // 300 ms are within an estimate of 400 ms, which counts in the papers' preset alone
+    // a gap of 300 ms is within an estimate of 400 ms, which counts only in the papers' preset
     for (ato, gap, within_counts, quick) in [
         (40, 299, false, 0),
         (40, 300, false, 0),
@@ -135,8 +135,8 @@ fn a_silence_longer_than_estimate_and_timeout_brings_quick_acks_back() {
     }
 }
 
-/// `tcp_send_delayed_ack`: an estimate above the minimum is cut to the round trip, which counts as 40 ms at
-/// least, and to 200 ms.
+/// `tcp_send_delayed_ack`: an estimate above the minimum is limited to the round-trip time, which counts as at least 40
+/// ms, and to 200 ms.
 #[test]
 fn an_ack_waits_for_the_estimate_but_no_longer_than_a_round_trip() {
     for (ato, srtt, waits) in [
@@ -152,7 +152,7 @@ fn an_ack_waits_for_the_estimate_but_no_longer_than_a_round_trip() {
         (500, Some(300), 199),
     ] {
         let mut it = Receiver::new(MS(ato));
-        // one longer than the estimate leaves it; a minimum RTO of 200 ms, less a tick, is the cap
+        // a round trip longer than the estimate does not change it; the cap is a minimum RTO of 200 ms, less a tick
         it.acks.delay_cap = MS(199);
         it.takes_at(MS(ato), Duration::from_secs(1), srtt.map(MS));
         assert_eq!(it.waits(), Some(MS(waits)), "{ato} ms, {srtt:?}");
@@ -188,8 +188,8 @@ fn a_second_full_segment_is_acknowledged_at_once_and_a_short_one_is_not() {
     }
 }
 
-/// `tcp_delack_timer`: the estimate was too short, so it doubles, to the timeout at most; where data went both ways it
-/// is the minimum again.
+/// `tcp_delack_timer`: the estimate was too short, so it doubles, up to the timeout. If data flowed both ways, it
+/// becomes the minimum again.
 #[test]
 fn a_delayed_ack_that_had_to_go_doubles_the_estimate() {
     for (ato, interactive, then) in [
@@ -227,7 +227,7 @@ fn data_soon_after_data_makes_a_connection_interactive_which_ends_quick_acks() {
         assert_eq!((it.acks.interactive, it.acks.quick), (interactive, 1));
         assert_eq!(it.acks.is_quick(), !interactive, "{after} ms");
     }
-    // before any data came there is nothing to be interactive about
+    // before any data arrived, the connection is not interactive
     let mut it = Receiver::new(Duration::ZERO);
     it.sends(true);
     assert!(!it.acks.interactive);
@@ -246,8 +246,8 @@ fn the_estimate_is_the_minimum_again_after_the_last_quick_ack() {
     assert_eq!(it.acks.ato, MS(90));
 }
 
-/// `__tcp_ack_snd_check` since 4.18: a gap that was filled in part begins its three prompt ACKs anew, of which its own
-/// is one unless two segments were owed anyway.
+/// `__tcp_ack_snd_check` since 4.18: after a gap was filled in part, its three prompt ACKs start again. The ACK of the
+/// filling segment is one of them, unless two segments were unacknowledged anyway.
 #[test]
 fn a_partly_filled_gap_has_two_more_prompt_acks() {
     for (unacknowledged, prompt) in [(1460, 2), (1461, 3)] {
@@ -277,7 +277,7 @@ fn a_connection_that_is_gone_acknowledges_nothing() {
     assert!(!it.acks.is_due());
 }
 
-/// Merged segments are acknowledged when the adapter's time is over, not before.
+/// Merged segments are acknowledged when the adapter's time is over, and not earlier.
 #[test]
 fn a_merge_is_acknowledged_at_its_end_as_one_segment() {
     let mut it = Receiver::new(MS(40));
@@ -297,7 +297,7 @@ fn a_merge_is_acknowledged_at_its_end_as_one_segment() {
     assert!(it.acks.is_due());
 }
 
-/// `tcp_dec_quickack_mode` counts ACKs of new data since 6.6, and everything that is sent before.
+/// `tcp_dec_quickack_mode`: since 6.6 it counts ACKs of new data, before that every segment sent.
 #[test]
 fn what_acknowledges_nothing_new_uses_up_a_quick_ack_in_older_kernels_only() {
     for (for_data_only, arrived, left) in [
@@ -314,13 +314,13 @@ fn what_acknowledges_nothing_new_uses_up_a_quick_ack_in_older_kernels_only() {
         }
         it.sends(false);
         assert_eq!(it.acks.quick, left, "{for_data_only}, {arrived}");
-        // what came is acknowledged: the next segment answers nothing
+        // everything is acknowledged, so the next segment acknowledges nothing new
         it.sends(false);
         assert_eq!(it.acks.quick, left - u8::from(!for_data_only));
     }
 }
 
-/// `tcp_event_data_recv` counts in `tcp_jiffies32`, here of 4 ms: a gap is a number of edges, and half of eleven ticks
+/// `tcp_event_data_recv` counts in `tcp_jiffies32`, here of 4 ms. A gap is a number of ticks, and half of eleven ticks
 /// is five.
 #[test]
 fn a_kernel_estimates_the_gap_in_whole_ticks() {
@@ -332,7 +332,7 @@ fn a_kernel_estimates_the_gap_in_whole_ticks() {
         (0, 28_000, 44, 48),
         (3_950, 27_900, 44, 48),
         (0, 31_900, 44, 48),
-        // the sixth edge of a gap of 20.1 ms: more than half of the minimum, which is five ticks
+        // a gap of 20.1 ms is six ticks: more than half of the minimum, which is five ticks
         (3_950, 20_100, 44, 44),
         (0, 20_100, 44, 40),
     ] {
@@ -347,8 +347,8 @@ fn a_kernel_estimates_the_gap_in_whole_ticks() {
     }
 }
 
-/// `tcp_send_delayed_ack` compares what the timer waits for, which is one edge before it fires, with the tick of now and
-/// a quarter of the estimate.
+/// `tcp_send_delayed_ack` compares the end of the timer's span, which is one tick before the timer fires, with the
+/// present tick plus a quarter of the estimate.
 #[test]
 fn an_ack_that_is_nearly_due_is_found_in_whole_ticks() {
     // a quarter of 44 ms is 11 ms: two ticks

@@ -1,9 +1,9 @@
-//! What BIC and CUBIC have in common: how Linux before 3.13 corrected for counting ACKs instead of
-//! segments, and for how long an increase rate holds.
+//! Shared by BIC and CUBIC: how Linux before 3.13 corrected for counting ACKs instead of segments, and how long an
+//! increase rate is kept.
 
 use fairport_units::Duration;
 
-/// How long an increase rate holds while the window stays the same: HZ/32.
+/// How long a computed increase rate is kept while the window does not change: HZ/32.
 pub(super) const RATE_HOLDS: Duration = Duration::from_ps(31_250_000_000);
 
 /// Linux's running estimate of segments per ACK: sixteenths of a segment, smoothed by 1/16.
@@ -11,14 +11,14 @@ pub(super) const RATE_HOLDS: Duration = Duration::from_ps(31_250_000_000);
 pub(super) struct AckRatio(u32);
 
 impl AckRatio {
-    /// Sixteenths.
+    /// Fractional bits of the estimate: sixteenths.
     pub(super) const SHIFT: u32 = 4;
 
     pub(super) fn new() -> Self {
         Self(2 << Self::SHIFT)
     }
 
-    /// An ACK acknowledged so many segments.
+    /// Takes in an ACK of `segments` segments.
     #[inline]
     pub(super) fn sample(&mut self, segments: u32) {
         // as in the kernel, the ratio settles where its whole part equals the sample
@@ -26,7 +26,7 @@ impl AckRatio {
         self.0 = ratio - (self.0 >> Self::SHIFT);
     }
 
-    /// A number of segments as a number of ACKs.
+    /// Converts a count of segments into a count of ACKs.
     pub(super) fn correct(&self, count: u64) -> u64 {
         (count << Self::SHIFT) / u64::from(self.0.max(1))
     }

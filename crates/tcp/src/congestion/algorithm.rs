@@ -1,7 +1,7 @@
-//! The algorithms: one line each.
+//! The list of congestion control algorithms: one line each.
 //!
-//! From these lines follow the setting [`CongestionControl`] with its names in scenarios, and
-//! [`Algorithm`], which dispatches statically: an ACK costs a branch and no pointer.
+//! The macro turns these lines into the setting [`CongestionControl`] with its names in scenarios, and into
+//! [`Algorithm`], which dispatches statically: an ACK costs one branch and no indirect call.
 
 use fairport_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ macro_rules! algorithms {
         #[serde(try_from = "String", into = "String")]
         pub enum CongestionControl {
             $(#[doc = $about] $variant,)+
-            /// One from outside this crate, in scenarios `custom:NAME`.
+            /// A congestion control from outside this crate, `custom:NAME` in scenarios.
             Custom(Custom),
         }
 
@@ -65,7 +65,7 @@ macro_rules! algorithms {
             }
         }
 
-        /// Does the same with whichever algorithm it is.
+        /// Calls the same method on whichever algorithm it is.
         macro_rules! dispatch {
             ($d algorithm:expr, $d it:ident => $d call:expr) => {
                 match $d algorithm {
@@ -77,7 +77,7 @@ macro_rules! algorithms {
     };
 }
 
-/// What precedes the name of a congestion control from outside this crate.
+/// Prefix of the name of a congestion control from outside this crate.
 const CUSTOM_PREFIX: &str = "custom:";
 
 algorithms! { $
@@ -89,7 +89,7 @@ algorithms! { $
 }
 
 impl CongestionControl {
-    /// One from outside this crate, with the factory that makes it.
+    /// A congestion control from outside this crate, with the factory that makes it.
     pub fn custom(
         name: &str,
         factory: impl Fn(&Setup<'_>) -> Box<dyn Controller> + Send + Sync + 'static,
@@ -98,7 +98,7 @@ impl CongestionControl {
         Self::Custom(Custom::new(name, factory.into()))
     }
 
-    /// Binds the name of one from outside this crate to its factory, if `controllers` has it.
+    /// Binds a custom congestion control to its factory, if `controllers` has its name.
     pub(crate) fn bind(&mut self, controllers: &Controllers) {
         if let Self::Custom(it) = self {
             controllers.bind(it);

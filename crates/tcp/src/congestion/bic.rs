@@ -1,9 +1,8 @@
 //! BIC (Xu, Harfoush and Rhee, INFOCOM 2004) with the constants and the integer arithmetic of
 //! Linux (`tcp_bic.c`).
 //!
-//! At 14 segments and below it is Reno. Above, the window grows per round trip by a quarter of its
-//! distance to the last maximum, by 16 segments at most; then slowly past the maximum, and then
-//! faster again.
+//! With a window of 14 segments or less it is Reno. Above that, the window grows per round trip by a quarter of its
+//! distance to the last maximum, but at most by 16 segments. Past the maximum it grows slowly at first and then faster.
 
 use fairport_units::Instant;
 
@@ -11,18 +10,18 @@ use super::ack_ratio::{AckRatio, RATE_HOLDS};
 use super::{AckSample, Controller, Setup, Window};
 use crate::recovery::State;
 
-/// beta of 1024: 0.8
+/// beta in 1024ths: 0.8
 const BETA: u64 = 819;
 const BETA_SCALE: u64 = 1024;
 /// a quarter of the distance per round trip
 const SEARCH_PART: u64 = 4;
 /// segments per round trip at most
 const MAX_INCREMENT: u64 = 16;
-/// Reno up to here
+/// largest window with Reno's growth
 const LOW_WINDOW: u64 = 14;
-/// round trips from `SEARCH_PART` segments below the maximum up to it
+/// round trips for the last `SEARCH_PART` segments up to the maximum
 const SMOOTH_PART: u64 = 20;
-/// 5 % per round trip at least, before the first loss
+/// growth of at least 5 % per round trip before the first loss
 const COUNT_BEFORE_LOSS: u64 = 20;
 
 #[derive(Debug)]
@@ -58,7 +57,7 @@ impl Bic {
     /// Segments (or ACKs, where these are counted) after which the window grows by one.
     fn segments_per_increase(&self, cwnd: u64) -> u64 {
         if cwnd <= LOW_WINDOW {
-            // one in bytes may be below a segment
+            // a window in bytes may be below one segment
             return cwnd.max(1);
         }
         let max = self.last_max;
@@ -101,8 +100,8 @@ impl Controller for Bic {
         window.grow_one_per(self.every, ack);
     }
 
-    /// Remembers the window as the maximum, or a little less where the last one was not reached again
-    /// (fast convergence), and falls to beta of it.
+    /// Records the window as the maximum, or a little less if it had not reached the last maximum again (fast
+    /// convergence). The threshold falls to beta times the window.
     fn on_loss(&mut self, window: &mut Window) {
         let cwnd = window.segments();
         self.last_max = if cwnd < self.last_max && self.fast_convergence {

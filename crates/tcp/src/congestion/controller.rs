@@ -1,12 +1,12 @@
 //! What a congestion control is: a trait with a default for everything.
 //!
-//! The defaults are NewReno (RFC 5681), so an algorithm says only where it differs. A new one is a
-//! file in this folder and a line in [`super::algorithm`]; one outside this crate is a type that
-//! implements [`Controller`] and a factory for it ([`super::Controllers`]).
+//! The defaults are NewReno (RFC 5681), so an algorithm implements only what differs. To add one, write a file in this
+//! folder and a line in [`super::algorithm`]. One outside this crate is a type that implements [`Controller`], and a
+//! factory for it ([`super::Controllers`]).
 //!
-//! Loss recovery finds losses, decides what is sent again, and sets the window during fast
-//! recovery. The algorithm grows the window with each ACK and says how far it falls. Amounts of data
-//! are in the window's unit ([`Window::unit`]): segments or bytes, as the stack counts.
+//! Loss recovery finds losses, decides what is sent again, and sets the window during fast recovery. The algorithm
+//! grows the window with each ACK and decides how far it falls. Amounts of data are in the window's unit
+//! ([`Window::unit`]): segments or bytes, depending on the stack.
 
 use std::fmt::Debug;
 
@@ -17,9 +17,9 @@ use crate::delivery_rate::RateSample;
 use crate::recovery::State;
 use crate::settings::Settings;
 
-/// What a congestion control may know of its connection when it is made.
+/// What a congestion control is given when it is created.
 ///
-/// It is made twice: for the handshake, and once more with the segment size that both sides agreed on.
+/// It is created twice: for the handshake, and again with the segment size on which both sides agreed.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
     /// The settings of the stack.
@@ -33,20 +33,20 @@ pub struct Setup<'a> {
 /// The handshake is complete.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
-    /// When.
+    /// When the handshake was completed.
     pub now: Instant,
     /// The round-trip time that the handshake measured.
     pub rtt: Option<Duration>,
-    /// Seed for everything random: the same seed must give the same run.
+    /// Seed for all random numbers: the same seed must give the same run.
     pub seed: u64,
 }
 
 /// An ACK that acknowledges new data.
 #[derive(Clone, Copy, Debug)]
 pub struct AckSample {
-    /// When it arrived.
+    /// When the ACK arrived.
     pub now: Instant,
-    /// Newly acknowledged data, in the window's unit. With SACK recovery of Linux: newly delivered.
+    /// Newly acknowledged data, in the window's unit. With Linux's SACK recovery it is newly delivered data.
     pub acked: u64,
     /// Newly acknowledged segments.
     pub segments: u32,
@@ -58,12 +58,13 @@ pub struct AckSample {
     pub srtt: Option<Duration>,
     /// `SND.UNA` after the ACK, as a position in the stream of bytes.
     pub una: u64,
-    /// `SND.NXT`, likewise. A round trip ends when what is next to be sent now is acknowledged.
+    /// `SND.NXT` after the ACK, as a position in the stream of bytes. A round trip ends when data that is sent from
+    /// here on is acknowledged.
     pub nxt: u64,
-    /// The state of loss recovery: before this ACK, or after it in a rate sample.
+    /// The state of loss recovery before this ACK; in a call with a rate sample, after it.
     pub state: State,
-    /// The window was what held the sender back, and it is not being reduced for an ECN mark. A
-    /// window that is not used does not grow (RFC 7661 3; Linux's `tcp_is_cwnd_limited`).
+    /// The window limited the sender, and is not being reduced for an ECN mark. A window that is not fully used does
+    /// not grow (RFC 7661 3; Linux's `tcp_is_cwnd_limited`).
     pub limited: bool,
 }
 
@@ -80,17 +81,17 @@ pub trait Controller: Debug + Send + Sync {
     /// The handshake is complete, and data may follow.
     fn on_established(&mut self, _window: &mut Window, _start: &Start) {}
 
-    /// An ACK acknowledged new data: the window may grow, where [`AckSample::may_grow`] says so.
+    /// An ACK acknowledged new data. The window may grow if [`AckSample::may_grow`] says so.
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
         window.grow_as_newreno(ack);
     }
 
-    /// The window does not grow for an ACK, but what it SACKs gives a round-trip time (`pkts_acked` of Linux).
+    /// The window does not grow for this ACK, but its SACK blocks give a round-trip time (Linux's `pkts_acked`).
     fn on_sack_rtt(&mut self, _window: &mut Window, _ack: &AckSample) {}
 
-    /// An ACK arrived at a sender that [`Self::wants_rate_samples`], whether it acknowledges new data
-    /// or not. `ack.acked` counts what was SACKed as well.
+    /// An ACK arrived and [`Self::wants_rate_samples`] is true, whether or not it acknowledges new data. `ack.acked`
+    /// includes SACKed data.
     fn on_rate_sample(&mut self, _window: &mut Window, _ack: &AckSample, _rate: &RateSample) {}
 
     /// Data was lost: set the slow-start threshold ([`Window::lower_threshold`]). Loss recovery brings
@@ -99,66 +100,66 @@ pub trait Controller: Debug + Send + Sync {
         window.lower_threshold(window.cwnd / 2);
     }
 
-    /// An ECN mark was reported, once per window of data: set the threshold (RFC 3168 6.1.2).
+    /// An ECN mark was reported: set the threshold. Called once per window of data (RFC 3168 6.1.2).
     fn on_mark(&mut self, window: &mut Window) {
         self.on_loss(window);
     }
 
-    /// The retransmission timer fired. The window is already down to one segment, and for the first of
-    /// several timeouts [`Self::on_loss`] was called.
+    /// The retransmission timer fired. The window is already one segment. For the first timeout of a series,
+    /// [`Self::on_loss`] was called before.
     fn on_timeout(&mut self, _window: &mut Window) {}
 
-    /// The last reduction was needless. Window and threshold are what they were, unless the algorithm
-    /// [`sets_window`](Self::sets_window).
+    /// The last reduction was needless. Window and threshold are already restored, unless the algorithm
+    /// [`sets_window`](Self::sets_window) itself.
     fn on_undo(&mut self) {}
 
-    /// Data goes out, and nothing was outstanding for `idle`.
+    /// Data is sent after nothing was outstanding for `idle`.
     fn on_idle(&mut self, _now: Instant, _idle: Duration) {}
 
-    /// The first segment goes out after the application had nothing to send. Called where it
-    /// [`wants_rate_samples`](Self::wants_rate_samples).
+    /// The first segment was sent after the application had nothing to send. Called only if
+    /// [`wants_rate_samples`](Self::wants_rate_samples) is true.
     fn on_resume(&mut self, _window: &mut Window, _now: Instant) {}
 
-    /// Both sides use ECN.
+    /// Both sides have agreed to use ECN.
     fn use_ecn(&mut self) {}
 
-    /// An ACK up to position `una` arrived at a sender that uses ECN, before it is looked at;
-    /// `nxt` is next to be sent.
+    /// An ACK up to position `una` arrived at a sender that uses ECN. Called before the ACK is processed; `nxt` is the
+    /// position of the next new byte to send.
     fn on_ecn_ack(&mut self, _una: u64, _nxt: u64) {}
 
-    /// Whether a loss lowers the threshold even where a mark has done so in the same window of data.
+    /// Whether a loss lowers the threshold even if a mark has lowered it in the same window of data.
     fn reduces_after_mark(&self) -> bool {
         false
     }
 
-    /// Whether it needs ECN, as DCTCP does: ECN is offered whatever the settings say, every
-    /// segment is ECN-capable, and ACKs report exactly which data was marked (RFC 8257).
+    /// Whether the algorithm needs ECN, as DCTCP does. ECN is then offered whatever the settings say, every segment is
+    /// ECN-capable, and ACKs report exactly which data was marked (RFC 8257).
     fn needs_ecn(&self) -> bool {
         false
     }
 
-    /// The window at which a gradual reduction by rate halving ends.
+    /// The smallest window of a gradual reduction by rate halving.
     fn least_window(&self, window: &Window) -> u64 {
         window.ssthresh
     }
 
-    /// Whether it alone sets the window: loss recovery and idle periods do not change it.
+    /// Whether the algorithm alone sets the window; loss recovery and idle periods then do not change it.
     fn sets_window(&self) -> bool {
         false
     }
 
-    /// Whether every ACK is to bring a [`RateSample`].
+    /// Whether every ACK brings a [`RateSample`].
     fn wants_rate_samples(&self) -> bool {
         false
     }
 
-    /// Whether it holds the flight small to measure the round-trip time, so that rate samples count
-    /// as limited by the application.
+    /// Whether the algorithm keeps the flight small to measure the round-trip time. Rate samples then count as limited
+    /// by the application.
     fn is_probing_rtt(&self) -> bool {
         false
     }
 
-    /// Pacing rate in bytes per second, where the algorithm sets it: from the start, or never.
+    /// Pacing rate in bytes per second, if the algorithm sets one. It must do so from the start, or never.
     fn pacing_rate(&self) -> Option<u64> {
         None
     }

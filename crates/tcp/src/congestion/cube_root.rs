@@ -1,8 +1,8 @@
-//! Where the cubic function comes back to its last maximum: a cube root in integers.
+//! The integer cube root: how long the cubic function takes to return to its last maximum.
 
 /// The integer cube root, rounded down (the kernel's is within 1 of it).
 pub(super) fn cube_root(value: u64) -> u64 {
-    // never too small: a cube's own root is exact in floating point, and no larger value has a smaller one
+    // never too small: the root of a perfect cube is exact in floating point, and larger values have no smaller root
     let mut root = libm::cbrt(value as f64) as u64;
     while u128::from(root).pow(3) > u128::from(value) {
         root -= 1;

@@ -1,8 +1,8 @@
 //! CUBIC (RFC 9438; Ha, Rhee and Xu 2008) with the constants and the integer arithmetic of Linux
 //! (`tcp_cubic.c`): time in 1/1024 s, C = 410/1024, beta = 717/1024.
 //!
-//! Where ACKs are counted (ABC off) the rate is corrected by the measured segments per ACK, as the
-//! kernel did before 3.13; where segments are counted it is not, as since.
+//! A stack that counts ACKs (ABC off) corrects the rate by the measured segments per ACK, as the kernel did before
+//! 3.13. A stack that counts segments does not, as in later kernels.
 
 use fairport_units::{Duration, Instant};
 
@@ -13,39 +13,39 @@ use super::{AckSample, Controller, Setup, Window};
 use crate::decision::DecisionKind;
 use crate::recovery::State;
 
-/// beta of 1024: 0.7
+/// beta in 1024ths: 0.7
 const BETA: u64 = 717;
 const BETA_SCALE: u64 = 1024;
-/// C of 1024: 0.4
+/// C in 1024ths: 0.4
 const C: u64 = 410;
 /// time is in 2^-10 s
 const TIME_SHIFT: u32 = 10;
-/// 1/C in units of time cubed: K = cbrt(distance / C)
+/// 1/C in units of time cubed; K is the cube root of this times the distance
 const CUBE_FACTOR: u64 = (1 << (10 + 3 * TIME_SHIFT)) / C;
-/// eighths of a segment of window that TCP-friendly growth needs for each segment more:
-/// 8 (1 + beta) / 3 (1 - beta)
+/// eighths of a window of data to be acknowledged before the TCP-friendly window grows by one segment: 8 (1 + beta) / 3
+/// (1 - beta)
 const FRIENDLY_SCALE: u64 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
-/// one segment more for every 20 acknowledged at least, before the first loss
+/// at least one segment more for every 20 acknowledged, before the first loss
 const COUNT_BEFORE_LOSS: u64 = 20;
-/// half of the window per round trip at most
+/// the window grows by at most half of itself per round trip
 const COUNT_MIN: u64 = 2;
-/// round-trip times this soon after a loss are not taken for the path's delay
+/// round-trip times this soon after a loss are not used as the path's delay
 const DELAY_QUIET: Duration = Duration::from_secs(1);
-/// farther than this from the plateau the cube would not fit: 2^20 segments away
+/// largest time from the plateau that is used, in 2^-10 s: 256 s, where the cubic function is 6.7 million segments away
 const OFFSET_MAX: u64 = 1 << 18;
 
-/// The growth since a loss: the cubic function of the time.
+/// A period of growth after a loss, as the cubic function of time.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     begin: Instant,
     /// height of the plateau, in segments
     origin: u64,
-    /// time to the plateau from the beginning, in 2^-10 s
+    /// time from the beginning to the plateau, in 2^-10 s
     k: u64,
 }
 
 impl Epoch {
-    /// Begins with a window of `cwnd`, below or above the last maximum, in segments.
+    /// A period that begins with a window of `cwnd` segments, below or above `last_max`.
     fn new(begin: Instant, cwnd: u64, last_max: u64) -> Self {
         Self {
             begin,
@@ -54,7 +54,7 @@ impl Epoch {
         }
     }
 
-    /// W(t) = C (t - K)^3 + `W_max`, in segments, a time after the beginning.
+    /// W(t) = C (t - K)^3 + `W_max`, in segments, at `elapsed` after the beginning.
     fn target(&self, elapsed: Duration) -> u64 {
         let t = ((u128::from(elapsed.as_ps()) << TIME_SHIFT) / 1_000_000_000_000) as u64;
         let offset = t.abs_diff(self.k).min(OFFSET_MAX);
@@ -72,7 +72,7 @@ impl Epoch {
 pub(super) struct Cubic {
     fast_convergence: bool,
     counts_acks: bool,
-    /// tick of the clock by which the window grows; 1 ps where it is exact
+    /// tick of the clock that the growth reads; 1 ps if that clock is exact
     tick: Duration,
     shifts_when_idle: bool,
     hystart: Option<HyStart>,
@@ -83,9 +83,9 @@ pub(super) struct Cubic {
     epoch: Option<Epoch>,
     /// smallest round-trip time; zero: none yet
     delay_min: Duration,
-    /// segments acknowledged that the TCP-friendly window has not counted yet
+    /// segments acknowledged that are not yet counted in `friendly`
     acked: u64,
-    /// the window that Reno would have
+    /// the window that Reno would have now, in segments
     friendly: u64,
     /// window for which `every` was computed, and when
     at_cwnd: u64,
@@ -115,7 +115,7 @@ impl Cubic {
         }
     }
 
-    /// Takes the round-trip time, which may end slow start.
+    /// Takes in the ACK's round-trip time, which may end slow start.
     #[inline]
     fn note_rtt(&mut self, window: &mut Window, ack: &AckSample) {
         let Some(rtt) = ack.rtt else { return };
@@ -149,7 +149,7 @@ impl Cubic {
         let mut every = if target > cwnd {
             cwnd / (target - cwnd)
         } else {
-            100 * cwnd // on the plateau: next to nothing
+            100 * cwnd // on the plateau: almost no growth
         };
         if self.last_max == 0 {
             every = every.min(COUNT_BEFORE_LOSS);
@@ -165,7 +165,7 @@ impl Cubic {
         every.max(COUNT_MIN)
     }
 
-    /// Not slower than Reno with the same beta would be (RFC 9438 4.3).
+    /// Limit that keeps CUBIC at least as fast as Reno with the same beta (RFC 9438 4.3).
     fn friendly_limit(&mut self, cwnd: u64) -> u64 {
         let step = (cwnd * FRIENDLY_SCALE) >> 3;
         if step > 0 && self.acked > step {
@@ -200,7 +200,7 @@ impl Controller for Cubic {
         let now = Instant::from_ps(ack.now.as_ps() / self.tick.as_ps() * self.tick.as_ps());
         if self.epoch.is_some() && self.at == now && !self.counts_acks {
             if self.at_cwnd != window.cwnd {
-                // the cubic function is looked at once per tick (since 3.19)
+                // the cubic function is evaluated once per tick (since 3.19)
                 let every = self.every / window.unit();
                 self.every = self.limited(window.segments(), every) * window.unit();
             }
@@ -242,7 +242,7 @@ impl Controller for Cubic {
         }
     }
 
-    /// An idle time does not count as growth (`bictcp_cwnd_event`).
+    /// Idle time does not count as time of growth (`bictcp_cwnd_event`).
     fn on_idle(&mut self, now: Instant, idle: Duration) {
         if self.shifts_when_idle
             && let Some(epoch) = &mut self.epoch
@@ -284,8 +284,8 @@ mod tests {
         assert_eq!(epoch.target(Duration::from_ms(14_082)), 1050);
     }
 
-    /// RFC 9438 4.7: a second loss below the last maximum means that others want more, so the next plateau
-    /// is at 0.85 of the window.
+    /// RFC 9438 4.7: a second loss below the last maximum means that other flows want more, so the next plateau is at
+    /// 0.85 of the window.
     #[test]
     fn a_loss_below_the_last_maximum_lowers_the_plateau() {
         let settings = Settings::preset("linux-6").unwrap();
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(plateau(true, [80, 100]), 100);
     }
 
-    /// A window that fell from `before` segments, and is then acknowledged evenly.
+    /// A window that fell from `before` segments and whose data is then acknowledged evenly.
     struct Path {
         congestion: Congestion,
         now: Instant,
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn the_window_follows_the_cubic_function_within_a_segment() {
-        // 1000 segments fall to 700 on a path of 100 ms; Reno would come to 750 meanwhile
+        // 1000 segments fall to 700 on a path of 100 ms; Reno would reach 750 in that time
         let mut path = Path::after_loss(1000, Duration::from_ms(100));
         let epoch = path.now;
         let c = C as f64 / 1024.0;
@@ -380,10 +380,10 @@ mod tests {
         assert!((62..=68).contains(&cwnd), "{cwnd}");
     }
 
-    /// The rate is of the window that there is: as soon as this has caught up, it grows slowly again.
+    /// The rate is computed for the present window: once the window has caught up, it grows slowly again.
     #[test]
     fn the_window_never_grows_beyond_what_its_rate_was_made_for() {
-        // 31 round trips lie between two looks at a window that stays
+        // 31 round trips pass between two evaluations while the window does not change
         let mut path = Path::after_loss(20, Duration::from_ms(1));
         let begin = path.now;
         while path.now < begin + Duration::from_ms(100) {

@@ -14,9 +14,9 @@ use super::{Controller, Setup};
 /// Makes the congestion control of one connection.
 pub type ControllerFactory = dyn Fn(&Setup<'_>) -> Box<dyn Controller> + Send + Sync;
 
-/// A congestion control from outside this crate: its name, and the factory once that is bound.
+/// A congestion control from outside this crate: its name and, once bound, its factory.
 ///
-/// Two of the same name are equal. Written to JSON, the name alone remains.
+/// Two with the same name are equal. JSON holds only the name.
 #[derive(Clone)]
 pub struct Custom {
     name: Arc<str>,
@@ -24,7 +24,7 @@ pub struct Custom {
 }
 
 impl Custom {
-    /// One that is named only.
+    /// A congestion control that has a name but no factory yet.
     pub(super) fn named(name: &str) -> Self {
         Self {
             name: name.into(),
@@ -32,7 +32,7 @@ impl Custom {
         }
     }
 
-    /// One with its factory.
+    /// A congestion control with its factory.
     pub(super) fn new(name: &str, factory: Arc<ControllerFactory>) -> Self {
         Self {
             name: name.into(),
@@ -45,14 +45,14 @@ impl Custom {
         &self.name
     }
 
-    /// Whether there is a factory.
+    /// Whether the name is bound to a factory.
     pub(crate) fn is_bound(&self) -> bool {
         self.factory.is_some()
     }
 
     pub(super) fn make(&self, setup: &Setup<'_>) -> Box<dyn Controller> {
         let factory = self.factory.as_ref();
-        // `Settings::validate` refuses such settings
+        // `Settings::validate` refuses settings with an unbound name
         let factory = factory.expect("a custom congestion control is bound to its factory");
         factory(setup)
     }
@@ -78,7 +78,7 @@ impl fmt::Debug for Custom {
 pub struct Controllers(BTreeMap<Box<str>, Arc<ControllerFactory>>);
 
 impl Controllers {
-    /// Adds one; an earlier one of the same name is replaced. A scenario calls it `custom:NAME`.
+    /// Adds a congestion control, which scenarios call `custom:NAME`. It replaces an earlier one with the same name.
     pub fn add(
         &mut self,
         name: &str,
@@ -87,7 +87,7 @@ impl Controllers {
         self.0.insert(name.into(), Arc::new(factory));
     }
 
-    /// The names.
+    /// The names of all congestion controls added so far.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(|name| &**name)
     }

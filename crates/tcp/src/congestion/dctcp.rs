@@ -1,13 +1,13 @@
 //! DCTCP (RFC 8257; Alizadeh et al., SIGCOMM 2010) with the integer arithmetic of Linux
-//! (`tcp_dctcp.c`): alpha is the smoothed share of what was marked, g = 1/16, and starts at 1.
+//! (`tcp_dctcp.c`): alpha is the smoothed share of marked data (g = 1/16) and starts at 1.
 //!
-//! On a mark the window falls by alpha/2 of itself, once per window of data; it grows as
-//! NewReno's. Linux before 5.1 did the same on a loss that fast retransmit repairs; since, and by
-//! RFC 8257 3.5, the window is halved. Without ECN it is NewReno.
+//! For a mark, the window falls by alpha/2 of itself, once per window of data. It grows as NewReno's does. Linux before
+//! 5.1 did the same for a loss that fast retransmit repairs; later kernels, and RFC 8257 3.5, halve the window. Without
+//! ECN it is NewReno.
 
 use super::{AckSample, Controller, Setup, Window};
 
-/// alpha of 1024
+/// alpha is in 1024ths
 const ALPHA_MAX: u64 = 1 << ALPHA_SHIFT;
 const ALPHA_SHIFT: u32 = 10;
 /// g = 1/16
@@ -19,11 +19,11 @@ pub(super) struct Dctcp {
     /// both sides use ECN
     uses_ecn: bool,
     alpha: u64,
-    /// acknowledged in the present round trip, in the window's unit
+    /// data acknowledged in the present round trip, in the window's unit
     acked: u64,
     /// the part of `acked` that was reported as marked
     marked: u64,
-    /// the round trip ends when this is acknowledged
+    /// the round trip ends when this position is acknowledged
     round_end: u64,
 }
 
@@ -39,7 +39,7 @@ impl Dctcp {
         }
     }
 
-    /// alpha = (1 - g) alpha + g F (RFC 8257 3.3 step 5); what is left below g is dropped.
+    /// alpha = (1 - g) alpha + g F (RFC 8257 3.3 step 5). An alpha below g falls to 0 before g F is added.
     fn end_round(&mut self) {
         let decay = match self.alpha >> G_SHIFT {
             0 => self.alpha,
@@ -53,7 +53,7 @@ impl Dctcp {
 }
 
 impl Controller for Dctcp {
-    /// It grows as NewReno does.
+    /// Counts acknowledged and marked data; the window grows as NewReno's does.
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
         self.acked += ack.acked;
@@ -61,7 +61,7 @@ impl Controller for Dctcp {
         window.grow_as_newreno(ack);
     }
 
-    /// Half, or where the stack says so, what a mark takes.
+    /// Halves the threshold, or lowers it as for a mark if the stack says so.
     fn on_loss(&mut self, window: &mut Window) {
         if self.uses_ecn && !self.halves_on_loss {
             self.on_mark(window);
@@ -70,7 +70,7 @@ impl Controller for Dctcp {
         }
     }
 
-    /// By alpha/2 (RFC 8257 3.3 step 9).
+    /// Lowers the threshold by alpha/2 of the window (RFC 8257 3.3 step 9).
     fn on_mark(&mut self, window: &mut Window) {
         let cut = (u128::from(window.cwnd) * u128::from(self.alpha)) >> (ALPHA_SHIFT + 1);
         window.lower_threshold(window.cwnd - cut as u64);
@@ -80,8 +80,8 @@ impl Controller for Dctcp {
         self.uses_ecn = true;
     }
 
-    /// As in the kernel, alpha follows before the window falls for a mark of this ACK, and what the
-    /// ACK acknowledges counts in the next round trip.
+    /// As in the kernel, alpha is updated before the window falls for a mark in this ACK. What the ACK acknowledges
+    /// counts in the next round trip.
     fn on_ecn_ack(&mut self, una: u64, nxt: u64) {
         if una >= self.round_end {
             self.end_round();
@@ -120,7 +120,7 @@ mod tests {
         (dctcp, window)
     }
 
-    /// A round trip of ten segments of which `marked` are, and the ACK that begins the next one.
+    /// A round trip of ten segments, `marked` of which are marked, and the ACK that begins the next round trip.
     fn round(dctcp: &mut Dctcp, marked: u64) {
         let (_, mut window) = self::dctcp(true);
         for number in 1..=10 {
@@ -173,14 +173,13 @@ mod tests {
         for _ in 0..200 {
             round(&mut dctcp, 3);
         }
-        // 0.3; integer arithmetic leaves it a little above
+        // 0.3; integer arithmetic gives slightly more
         assert!((307..=323).contains(&dctcp.alpha), "{}", dctcp.alpha);
         dctcp.on_mark(&mut window);
         assert!((84..=85).contains(&window.ssthresh), "{}", window.ssthresh);
     }
 
-    /// A loss in a window of data that a mark has reduced halves what that left, since Linux 5.1 and where ECN is
-    /// in use.
+    /// A loss after a mark in the same window of data halves the window again, since Linux 5.1 and if ECN is in use.
     #[test]
     fn a_loss_after_a_mark_counts_where_it_halves() {
         for (uses_ecn, halves, reduces) in [
@@ -195,8 +194,8 @@ mod tests {
         }
     }
 
-    /// RFC 8257 3.3 in floating point: alpha <- (1 - g) alpha + g F at the end of each round, and a mark takes alpha / 2
-    /// of the window.
+    /// RFC 8257 3.3 in floating point: at the end of each round alpha <- (1 - g) alpha + g F, and a mark lowers the
+    /// window by alpha / 2.
     #[test]
     fn alpha_is_a_moving_average_of_the_share_of_marks() {
         let (mut dctcp, mut window) = dctcp(true);
@@ -221,7 +220,7 @@ mod tests {
             dctcp.on_ecn_ack(una, una + 1000);
             una += 1000;
             alpha += (marked as f64 / acked as f64 - alpha) / 16.0;
-            // of 1024: each division rounds down, which adds up to 16 in the average
+            // in 1024ths; each division rounds down, which adds up to 16 in the average
             assert!((dctcp.alpha as f64 - 1024.0 * alpha).abs() <= 16.0);
             window.cwnd = 1000;
             dctcp.on_mark(&mut window);
@@ -230,7 +229,7 @@ mod tests {
         }
     }
 
-    /// `dctcp_update_alpha`: below 1/64 alpha falls to nothing in a round without marks.
+    /// `dctcp_update_alpha`: an alpha below 1/64 falls to 0 in a round without marks.
     #[test]
     fn the_last_sixteenth_is_forgotten_at_once() {
         for (alpha, then) in [(17, 16), (16, 15), (15, 0), (1, 0)] {

@@ -1,8 +1,8 @@
 //! HyStart (Ha and Rhee 2011) as Linux has it: slow start ends when the round-trip time grows, or
 //! when the train of ACKs of one round is longer than half of the smallest round-trip time.
 //!
-//! Since 5.6 the kernel allows the train a little more, for segmentation offload: short flights
-//! begin with small bursts, and the delay that larger ones take to gather is not that of a queue.
+//! Since 5.6 the kernel adds an allowance for segmentation offload: short flights begin with small bursts, and the time
+//! that larger bursts take to build up is not queueing delay.
 
 use fairport_units::{Duration, Instant};
 
@@ -10,20 +10,20 @@ use super::{AckSample, Setup, Window};
 use crate::decision::DecisionCause;
 use crate::settings::Pacing;
 
-/// Segments below which it does not look.
+/// Window in segments below which HyStart does not end slow start.
 const LOW_WINDOW: u64 = 16;
-/// Samples at the beginning of a round whose minimum is compared.
+/// Samples at the beginning of a round that are compared by their minimum.
 const MIN_SAMPLES: u32 = 8;
-/// How much the delay must grow: an eighth of the smallest, within these limits.
+/// How much the delay must grow: an eighth of the smallest round-trip time, within these limits.
 const DELAY_MIN: Duration = Duration::from_ms(4);
 const DELAY_MAX: Duration = Duration::from_ms(16);
 /// ACKs closer than this belong to one train.
 const TRAIN_GAP: Duration = Duration::from_ms(2);
-/// What bursts may add to a train: four of `GSO_MAX_SIZE` at the pacing rate, at most 1 ms.
+/// Allowance for bursts in a train: four times `GSO_MAX_SIZE` at the pacing rate, at most 1 ms.
 const BURSTS_BYTES: u64 = 4 * 65_536;
 const BURSTS_MAX: Duration = Duration::from_ms(1);
 
-/// What is added to the delay that a train is compared with.
+/// What the allowance for bursts depends on.
 #[derive(Clone, Copy, Debug)]
 struct AckDelay {
     /// payload of a segment, in bytes
@@ -34,14 +34,14 @@ struct AckDelay {
 
 #[derive(Debug)]
 pub(super) struct HyStart {
-    /// none: kernels before 5.6
+    /// none: as in kernels before 5.6
     ack_delay: Option<AckDelay>,
     found: bool,
-    /// the round ends when this is acknowledged
+    /// the round ends when this position is acknowledged
     round_end: u64,
     round_start: Instant,
     last_ack: Instant,
-    /// smallest of the round's first samples, and how many there were
+    /// smallest of the round's first samples, and their number
     rtt: Duration,
     samples: u32,
 }
@@ -63,7 +63,7 @@ impl HyStart {
         }
     }
 
-    /// A timeout forgets everything.
+    /// Forgets everything, after a timeout.
     pub(super) fn reset(&mut self) {
         *self = Self {
             ack_delay: self.ack_delay,
@@ -76,7 +76,7 @@ impl HyStart {
         };
     }
 
-    /// Whether slow start is to end with this ACK, and why. It ends once.
+    /// Whether slow start ends with this ACK, and why. It ends only once.
     pub(super) fn ends_slow_start(
         &mut self,
         window: &Window,
@@ -97,7 +97,7 @@ impl HyStart {
         if window.segments() < LOW_WINDOW {
             return None;
         }
-        // both are asked: each updates what it knows
+        // call both: each updates its own state
         let train = self.train_is_long(window, delay_min, sample);
         let delay = self.delay_grew(rtt, delay_min);
         self.found = train || delay;
@@ -136,8 +136,8 @@ impl HyStart {
 }
 
 impl AckDelay {
-    /// The time of the bursts at the rate at which slow start is paced, 200 % of the window a
-    /// round trip (`hystart_ack_delay`).
+    /// The time that the allowed bursts take at the pacing rate of slow start, which is 200 % of the window per round
+    /// trip (`hystart_ack_delay`).
     fn of_bursts(self, window: &Window, srtt: Option<Duration>) -> Duration {
         let rate_bytes = 2 * window.segments() * self.segment_bytes;
         let srtt = srtt.unwrap_or(Duration::ZERO).as_ps();

@@ -1,8 +1,8 @@
 //! Congestion control: how large the window is. One file per algorithm.
 //!
-//! [`controller`] says what an algorithm is, [`window`] what it changes, [`algorithm`] lists those
-//! that there are, [`custom`] takes others from outside this crate. Here is what the sender asks
-//! for. What is sent again is the matter of loss recovery.
+//! [`controller`] defines what an algorithm is and [`window`] what it changes. [`algorithm`] lists the algorithms of
+//! this crate, and [`custom`] adds others from outside. This file has what the sender calls. Loss recovery decides what
+//! is sent again.
 
 mod ack_ratio;
 mod algorithm;
@@ -32,7 +32,7 @@ pub use self::controller::{AckSample, Controller, Setup, Start};
 pub use self::custom::{ControllerFactory, Controllers, Custom};
 pub use self::window::Window;
 
-/// The window and the algorithm that moves it.
+/// The window and the algorithm that changes it.
 #[derive(Debug)]
 pub(crate) struct Congestion {
     window: Window,
@@ -51,14 +51,13 @@ impl Congestion {
         Self { window, algorithm }
     }
 
-    /// The handshake is over and took a round trip of `rtt`. The same `seed` draws the same.
+    /// The handshake is complete and took a round trip of `rtt`. The same `seed` gives the same random numbers.
     pub(crate) fn on_established(&mut self, now: Instant, rtt: Option<Duration>, seed: u64) {
         let start = Start { now, rtt, seed };
         self.algorithm.on_established(&mut self.window, &start);
     }
 
-    /// The SYN had to be sent again: start with one segment (RFC 5681 3.1; Linux forgives one
-    /// loss).
+    /// The SYN had to be sent again, so the window starts with one segment (RFC 5681 3.1; Linux allows one lost SYN).
     pub(crate) fn start_with_one_segment(&mut self) {
         self.window.cwnd = self.window.unit();
     }
@@ -74,35 +73,34 @@ impl Congestion {
         self.algorithm.on_ack(&mut self.window, sample);
     }
 
-    /// An ACK came to a sender whose algorithm wants rate samples.
+    /// An ACK arrived and the algorithm wants rate samples.
     pub(crate) fn on_rate_sample(&mut self, sample: &AckSample, rate: &RateSample) {
         self.algorithm
             .on_rate_sample(&mut self.window, sample, rate);
     }
 
-    /// Fast recovery starts: the window falls to the algorithm's share of itself.
+    /// Fast recovery starts: the window falls to the share that the algorithm keeps.
     ///
-    /// The share is of the window and not of the flight size that RFC 5681 names: a window that
-    /// was not used does not grow, so the two differ by limited transmit only, which RFC
-    /// 3042 does not count.
+    /// The share is taken of the window, and not of the flight size as in RFC 5681. A window that is not used does not
+    /// grow, so the two differ only by limited transmit, which RFC 3042 does not count.
     pub(crate) fn on_loss(&mut self) {
         self.reduce_threshold();
         self.set_recovery_window(self.window.ssthresh);
     }
 
-    /// The threshold falls for a loss. The window follows gradually.
+    /// Lowers the threshold for a loss. The window follows gradually.
     pub(crate) fn reduce_threshold(&mut self) {
         self.note_end_of_slow_start(DecisionCause::Loss);
         self.algorithm.on_loss(&mut self.window);
     }
 
-    /// ECE came, and the window falls at once.
+    /// ECE arrived: the window falls at once.
     pub(crate) fn on_mark(&mut self) {
         self.reduce_for_mark();
         self.set_recovery_window(self.window.ssthresh);
     }
 
-    /// ECE came: the threshold falls (RFC 3168 6.1.2).
+    /// ECE arrived: the threshold falls (RFC 3168 6.1.2).
     pub(crate) fn reduce_for_mark(&mut self) {
         self.note_end_of_slow_start(DecisionCause::Mark);
         self.window
@@ -116,9 +114,8 @@ impl Congestion {
         }
     }
 
-    /// A timeout: the window falls to one segment. `first` of the series, it lowers the
-    /// threshold too; fast recovery has done so already (Linux; RFC 5681 would take the flight
-    /// size again).
+    /// A timeout: the window falls to one segment. The `first` timeout of a series also lowers the threshold, unless
+    /// fast recovery has just done so (Linux; RFC 5681 would use the flight size again).
     pub(crate) fn on_timeout(&mut self, first: bool) {
         if first {
             self.algorithm.on_loss(&mut self.window);
@@ -127,24 +124,24 @@ impl Congestion {
         self.algorithm.on_timeout(&mut self.window);
     }
 
-    /// A timeout sets the window.
+    /// Sets the window at a timeout.
     pub(crate) fn set_window(&mut self, cwnd: u64) {
         self.window.cwnd = cwnd;
     }
 
-    /// Fast recovery sets the window, during a gradual reduction or at its end.
+    /// Sets the window in fast recovery, during a gradual reduction or at its end.
     pub(crate) fn set_recovery_window(&mut self, cwnd: u64) {
         if !self.algorithm.sets_window() {
             self.window.cwnd = cwnd;
         }
     }
 
-    /// How far rate halving takes the window (`tcp_cwnd_min`).
+    /// The smallest window that rate halving may reach (`tcp_cwnd_min`).
     pub(crate) fn least_window(&self) -> u64 {
         self.algorithm.least_window(&self.window)
     }
 
-    /// A reduction was needless: window and threshold are again at least what they were
+    /// A reduction was needless: window and threshold are raised to at least their values before it
     /// (`tcp_undo_cwnd_reduction`, `tcp_reno_undo_cwnd`).
     pub(crate) fn undo(&mut self, cwnd: u64, ssthresh: u64) {
         self.algorithm.on_undo();
@@ -154,23 +151,23 @@ impl Congestion {
         self.window.ssthresh = self.window.ssthresh.max(ssthresh);
     }
 
-    /// What an ACK SACKs gives a round-trip time.
+    /// The SACK blocks of an ACK gave a round-trip time.
     pub(crate) fn on_sack_rtt(&mut self, ack: &AckSample) {
         self.algorithm.on_sack_rtt(&mut self.window, ack);
     }
 
-    /// Data goes out, and nothing was outstanding for `idle`.
+    /// Data is sent after nothing was outstanding for `idle`.
     pub(crate) fn on_idle(&mut self, now: Instant, idle: Duration) {
         self.algorithm.on_idle(now, idle);
     }
 
-    /// After a gap of the application the first segment went out, with nothing else in flight.
+    /// The first segment was sent after the application had nothing to send, and nothing else is in flight.
     pub(crate) fn on_resume(&mut self, now: Instant) {
         self.algorithm.on_resume(&mut self.window, now);
     }
 
-    /// Only `used` of the window was used for a timeout's time: half of the rest is given up. The
-    /// initial window counts as used.
+    /// For the length of a timeout only `used` of the window was used: half of the unused rest is given up. The initial
+    /// window counts as used.
     pub(crate) fn reduce_unused(&mut self, now: Instant, used: u64) {
         let used = used.max(self.window.initial());
         if used < self.window.cwnd {
@@ -184,8 +181,7 @@ impl Congestion {
         }
     }
 
-    /// Nothing was sent for so many timeouts' time: the window is halved as often, but not below the
-    /// initial one.
+    /// Nothing was sent for `halvings` timeouts: the window is halved as often, but not below the initial window.
     pub(crate) fn reduce_idle(&mut self, now: Instant, halvings: u64) {
         self.window
             .publish(now, DecisionKind::IdleRestart, DecisionCause::Idle);
@@ -201,8 +197,8 @@ impl Congestion {
         self.algorithm.use_ecn();
     }
 
-    /// An ACK up to `una` came to a sender that uses ECN. What it acknowledges is said by
-    /// [`Self::on_ack`] later.
+    /// An ACK up to `una` arrived at a sender that uses ECN. [`Self::on_ack`] is called later with what it
+    /// acknowledges.
     pub(crate) fn on_ecn_ack(&mut self, una: u64, nxt: u64) {
         self.algorithm.on_ecn_ack(una, nxt);
     }
@@ -244,7 +240,7 @@ impl Congestion {
         self.window.has_pending()
     }
 
-    /// Passes on what was decided since the last call.
+    /// Passes on the decisions made since the last call.
     pub(crate) fn pass_decisions(&mut self, now: Instant, events: &mut impl Events) {
         self.window.pass_pending(now, events);
     }

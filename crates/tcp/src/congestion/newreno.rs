@@ -1,5 +1,5 @@
-//! NewReno's window (RFC 5681): half of it after a loss, one segment more per round trip. It is what
-//! [`Controller`] does by default.
+//! NewReno's window (RFC 5681): it halves after a loss and grows by one segment per round trip. It is the default
+//! behaviour of [`Controller`].
 
 use super::{Controller, Setup, Window};
 
@@ -25,8 +25,8 @@ mod tests {
     use super::*;
     use crate::settings::Settings;
 
-    /// Linux 2.6: Reno has `tcp_reno_min_cwnd`, half of the threshold; the other algorithms give none of
-    /// their own, and `tcp_cwnd_min` is the threshold then.
+    /// Linux 2.6: only Reno has a minimum of its own, half of the threshold (`tcp_reno_min_cwnd`). For the other
+    /// algorithms `tcp_cwnd_min` is the threshold.
     #[test]
     fn rate_halving_may_take_renos_window_to_half_of_the_threshold() {
         let settings = Settings::preset("linux-2.6").unwrap();

@@ -9,7 +9,7 @@ use crate::settings::WindowUnit;
 
 type Calls = Arc<Mutex<Vec<String>>>;
 
-/// Writes down what is reported to it, and answers every question with `yes`.
+/// Records what is reported to it, and answers `true` to every question.
 #[derive(Debug)]
 struct Spy {
     calls: Calls,
@@ -210,13 +210,13 @@ fn only_a_congestion_control_that_sets_the_window_alone_keeps_it_in_recovery() {
         assert_eq!((it.window().cwnd, it.window().ssthresh), (kept, 10));
         it.undo(30, 40);
         assert_eq!((it.window().cwnd, it.window().ssthresh), (undone, 40));
-        // what is larger already stays
+        // a larger window does not change
         it.undo(5, 5);
         assert_eq!((it.window().cwnd, it.window().ssthresh), (undone, 40));
     }
 }
 
-/// What an endpoint published.
+/// The decisions that an endpoint published.
 #[derive(Default)]
 struct Published(Vec<(Instant, Decision)>);
 
@@ -233,8 +233,8 @@ fn published(it: &mut Congestion, now: Instant) -> Vec<(Instant, Decision)> {
     all.0
 }
 
-/// RFC 2861 3.2: the window comes half of the way down to what was used, and the threshold keeps three
-/// quarters of it. The initial window counts as used.
+/// RFC 2861 3.2: the window falls halfway to what was used, and the threshold keeps three quarters of the window. The
+/// initial window counts as used.
 #[test]
 fn an_unused_window_comes_half_of_the_way_down_to_its_use() {
     for (cwnd, used, then, threshold) in [
@@ -253,14 +253,14 @@ fn an_unused_window_comes_half_of_the_way_down_to_its_use() {
         assert!(it.has_decisions());
         let all = published(&mut it, Instant::from_secs(2));
         let (at, decision) = all[0];
-        // published for when it was made
+        // published with the time when it was made
         assert_eq!((all.len(), at), (1, Instant::from_secs(1)));
         assert_eq!(decision.what, DecisionKind::UnusedWindow);
         assert_eq!(decision.cwnd_before_bytes, cwnd * 1448);
         assert_eq!(decision.cwnd_after_bytes, then * 1448);
         assert_eq!(decision.ssthresh_bytes, threshold * 1448);
     }
-    // a window that was used, or is the initial one, stays, and so does the threshold
+    // a window that was used or that is the initial one does not change, nor does the threshold
     for (cwnd, used) in [(40, 40), (40, 41), (10, 3), (9, 0)] {
         let (mut it, _) = spied(false);
         it.set_window(cwnd);
@@ -297,7 +297,7 @@ fn an_idle_window_is_halved_per_timeout_down_to_the_initial_one() {
         let all = published(&mut it, Instant::from_secs(1));
         assert_eq!(all[0].1.what, DecisionKind::IdleRestart);
     }
-    // a larger threshold stays
+    // a larger threshold does not change
     let (mut it, _) = spied(false);
     it.reduce_idle(Instant::ZERO, 1);
     assert_eq!(it.window().ssthresh, u64::MAX);
@@ -313,7 +313,7 @@ fn a_lost_syn_starts_with_one_segment() {
     assert_eq!(it.window().cwnd, 1448);
 }
 
-/// The end of slow start is published with its cause; beyond it a loss or a mark is none.
+/// The end of slow start is published with its cause. After it, a loss or a mark is no such end.
 #[test]
 fn a_loss_in_slow_start_ends_it_and_one_later_does_not() {
     let causes = |it: &mut Congestion| -> Vec<_> {
@@ -334,13 +334,13 @@ fn a_loss_in_slow_start_ends_it_and_one_later_does_not() {
     assert_eq!(causes(&mut it), both);
     it.on_mark();
     assert_eq!(causes(&mut it), both[1..]);
-    // one that sets the window alone has no slow start of this kind
+    // an algorithm that sets the window alone has no slow start of this kind
     let (mut it, _) = spied(true);
     it.on_loss();
     assert_eq!(causes(&mut it), []);
 }
 
-/// A window in bytes may be below one segment for a moment: it grows as any other, and nothing is divided by zero.
+/// A window in bytes may briefly be below one segment. It grows like any other, and nothing is divided by zero.
 #[test]
 fn a_window_below_one_segment_grows() {
     let mut settings = Settings::preset("linux-6").unwrap();

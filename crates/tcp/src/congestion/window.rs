@@ -1,4 +1,4 @@
-//! The congestion window, its threshold, and the growth that algorithms have in common.
+//! The congestion window, its threshold, and the growth rules that algorithms share.
 
 use fairport_units::Instant;
 
@@ -18,30 +18,30 @@ pub struct Window {
     pub ssthresh: u64,
     /// one full segment: 1, or its bytes
     unit: u64,
-    /// acknowledged since the last increase in congestion avoidance
+    /// data acknowledged since the last increase in congestion avoidance, in the window's unit
     count: u64,
-    /// the part of the present ACK that slow start did not use on its way to the threshold
+    /// the part of the present ACK that slow start did not use to reach the threshold
     left: u64,
-    /// the most that one ACK grows it by in slow start
+    /// the most by which one ACK grows the window in slow start
     abc_limit: u64,
-    /// the window at the start
+    /// the initial window
     initial: u64,
     /// payload of a full segment
     segment_bytes: u16,
-    /// grow by what is acknowledged (RFC 3465), not by the number of ACKs
+    /// grow by the data acknowledged (RFC 3465), not by the number of ACKs
     abc: bool,
-    /// decisions in `pending`
+    /// number of decisions in `pending`
     waiting: u8,
     pending: Pending,
 }
 
-/// Decisions that were made and not yet passed to [`Events`]. They wait here until the event at hand
-/// is over, so that algorithms need no access to the listener, and nothing is allocated.
+/// Decisions that were made and not yet passed to [`Events`]. They wait here until the present event has been handled,
+/// so that algorithms need no access to the listener and nothing is allocated.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
-    /// the window at the first of them
+    /// the window when the first of them was made
     cwnd_before: u64,
-    /// when the first of them was made; never: at the event at hand
+    /// when the first of them was made; never: at the time of the present event
     at: Instant,
     list: [(DecisionKind, DecisionCause); Pending::MOST],
 }
@@ -56,15 +56,15 @@ impl Pending {
     };
 }
 
-/// Full segments by which one ACK grows the window at most under ABC in the slow start after a
-/// timeout (RFC 3465 2.3), where there is a limit at all.
+/// Full segments by which one ACK may grow the window under ABC, in the slow start after a timeout (RFC 3465 2.3).
+/// Applies only if there is a limit at all.
 const ABC_LIMIT_AFTER_TIMEOUT: u64 = 1;
 
 /// The smallest threshold, in segments (RFC 5681 equation 4).
 const LEAST_THRESHOLD: u64 = 2;
 
 impl Window {
-    /// The window at the start, for segments of `segment_bytes` of payload.
+    /// The initial window, for segments with `segment_bytes` of payload.
     pub fn new(settings: &Settings, segment_bytes: u16) -> Self {
         let unit = match settings.window_unit {
             WindowUnit::Segments => 1,
@@ -95,7 +95,7 @@ impl Window {
         self.unit
     }
 
-    /// The window at the start.
+    /// The initial window, in the window's unit.
     pub fn initial(&self) -> u64 {
         self.initial
     }
@@ -110,7 +110,7 @@ impl Window {
         }
     }
 
-    /// An amount of the window's unit in bytes of payload.
+    /// Converts an amount in the window's unit into bytes of payload.
     pub fn bytes(&self, amount: u64) -> u64 {
         match self.unit {
             1 => amount.saturating_mul(u64::from(self.segment_bytes)),
@@ -118,8 +118,8 @@ impl Window {
         }
     }
 
-    /// RFC 5681 lets either algorithm run where window and threshold are equal; here it is congestion
-    /// avoidance. Linux before 3.13 ran slow start.
+    /// Whether the window is below the threshold. RFC 5681 allows either algorithm when both are equal; this is
+    /// congestion avoidance here. Linux before 3.13 ran slow start.
     #[inline]
     pub fn is_in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
@@ -133,9 +133,9 @@ impl Window {
         }
     }
 
-    /// Grows the window for an ACK if it is in slow start: by a segment (RFC 5681 3.1), or under ABC
-    /// by what was acknowledged, within a limit. False in congestion avoidance, which also begins with
-    /// what an ACK acknowledges beyond the threshold, where there is no limit (`tcp_slow_start`).
+    /// Grows the window for an ACK in slow start: by one segment (RFC 5681 3.1), or under ABC by the data acknowledged,
+    /// within a limit. Returns false in congestion avoidance. If one ACK crosses the threshold and there is no limit,
+    /// what remains of it counts in congestion avoidance (`tcp_slow_start`).
     #[inline]
     pub fn slow_start(&mut self, ack: &AckSample) -> bool {
         if !self.is_in_slow_start() {
@@ -167,15 +167,15 @@ impl Window {
         true
     }
 
-    /// What of an ACK counts in congestion avoidance.
+    /// The part of an ACK that counts in congestion avoidance.
     #[inline]
     pub(super) fn counted(&self, ack: &AckSample) -> u64 {
         ack.acked.min(self.left)
     }
 
-    /// Congestion avoidance: one segment more for every `every` that is acknowledged, in the
-    /// window's unit. What slow start used of the ACK does not count. Without ABC each ACK counts as a full segment, and, as in Linux before 3.13,
-    /// the one after the last of them grows the window.
+    /// Congestion avoidance: grows by one segment for every `every` of acknowledged data, in the window's unit. The
+    /// part of the ACK that slow start used does not count. Without ABC each ACK counts as a full segment, and the
+    /// window grows on the ACK after the last counted one, as in Linux before 3.13.
     #[inline]
     pub fn grow_one_per(&mut self, every: u64, ack: &AckSample) {
         if !self.abc {
@@ -188,7 +188,7 @@ impl Window {
             return;
         }
         if self.count >= every {
-            // counted while `every` was larger: worth one segment, as in Linux
+            // counted while `every` was larger; it is worth one segment, as in Linux
             self.count = 0;
             self.cwnd += self.unit;
         }
@@ -200,26 +200,26 @@ impl Window {
         }
     }
 
-    /// Sets the slow-start threshold, to two segments at least (RFC 5681 equation 4).
+    /// Sets the slow-start threshold, at least two segments (RFC 5681 equation 4).
     pub fn lower_threshold(&mut self, ssthresh: u64) {
         self.ssthresh = ssthresh.max(LEAST_THRESHOLD * self.unit);
         self.count = 0;
     }
 
-    /// A timeout: one segment.
+    /// Sets the window to one segment, at a timeout.
     pub(super) fn collapse(&mut self) {
         self.cwnd = self.unit;
         self.count = 0;
     }
 
-    /// The threshold becomes at least three quarters of a window that was in use
+    /// Raises the threshold to at least three quarters of the present window, because that much was in use
     /// (`tcp_current_ssthresh`).
     pub(super) fn remember_in_threshold(&mut self) {
         self.ssthresh = self.ssthresh.max(self.cwnd / 2 + self.cwnd / 4);
     }
 
-    /// Publishes a decision that was made at `now`, in the table `decisions`: to be called before the
-    /// window changes. Up to four are kept per event; more are dropped.
+    /// Publishes a decision that was made at `now`; it appears in the table `decisions`. Call it before the window
+    /// changes. Up to four decisions are kept per event, and more are dropped.
     pub fn publish(&mut self, now: Instant, what: DecisionKind, cause: DecisionCause) {
         if self.waiting == 0 {
             self.pending.at = now;
@@ -227,7 +227,7 @@ impl Window {
         self.note(what, cause);
     }
 
-    /// The same for a decision at the event at hand.
+    /// Publishes a decision that is made at the present event.
     pub(super) fn note(&mut self, what: DecisionKind, cause: DecisionCause) {
         let pending = &mut self.pending;
         if self.waiting == 0 {
@@ -245,7 +245,7 @@ impl Window {
         self.waiting > 0
     }
 
-    /// Passes them on, with the window as it is now.
+    /// Passes the waiting decisions on, with the window as it is now.
     #[cold]
     #[inline(never)]
     pub(super) fn pass_pending(&mut self, now: Instant, events: &mut impl Events) {

@@ -1,10 +1,10 @@
 //! Opening a connection: SYN, SYN-ACK, what they agree on, and RST (RFC 9293 3.5, 3.10.7).
 //!
-//! A segment that belongs to no connection is answered with a RST, and a RST that may be forged with
-//! a challenge ACK (RFC 5961), of which there is no limit per second here.
+//! A segment that belongs to no connection is answered with a RST. A RST that may be forged is answered with a
+//! challenge ACK (RFC 5961), without the RFC's limit per second.
 //!
-//! Left out: simultaneous open (a SYN that crosses ours is ignored, and the timers repair nothing
-//! then), data on a SYN, and giving up (a SYN and data are sent again for ever).
+//! Not implemented: simultaneous open (a SYN that crosses ours is ignored, and the timers do not repair this), data on
+//! a SYN, and giving up (a SYN and data are sent again for ever).
 
 use fairport_units::Instant;
 
@@ -17,20 +17,20 @@ use crate::sender::Agreed;
 use crate::seq;
 use crate::settings::Settings;
 
-/// How far the connection is open. Closing needs no phases: each half knows its FIN.
+/// How far the connection is open. Closing needs no phases, because each half tracks its own FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Listen,
     SynSent,
     SynReceived,
     Established,
-    /// after its peer, and its FIN is acknowledged (RFC 9293 3.3.2, LAST-ACK to CLOSED): nothing answers
+    /// closed after the peer, with our FIN acknowledged (RFC 9293 3.3.2, LAST-ACK to CLOSED): nothing is answered
     Closed,
-    /// by the peer, or given up by the application
+    /// reset by the peer, or aborted by the application
     Reset,
 }
 
-/// The MSS of a peer that does not give one (RFC 9293 3.7.1).
+/// The MSS of a peer that does not send one (RFC 9293 3.7.1).
 const MSS_DEFAULT: u16 = 536;
 
 /// What the handshake needs and what it negotiates.
@@ -38,14 +38,14 @@ const MSS_DEFAULT: u16 = 536;
 pub(crate) struct Handshake {
     pub(crate) settings: Settings,
     pub(crate) seed: u64,
-    /// the SYN or SYN-ACK is to be sent
+    /// a SYN or SYN-ACK is to be sent at the next poll
     pub(crate) due: bool,
     /// when the SYN or SYN-ACK was first sent
     sent: Option<Instant>,
     sent_again: bool,
-    /// what the peer's SYN said
+    /// the options of the peer's SYN
     peer: Option<SynOptions>,
-    /// the RST that a segment of no connection is to be answered with
+    /// the RST that answers a segment of no connection
     answer: Option<Segment>,
 }
 
@@ -63,7 +63,7 @@ impl Handshake {
     }
 }
 
-/// The answer to a segment that belongs to no connection (RFC 9293 3.10.7.1).
+/// The RST that answers a segment of no connection; none if the segment is itself a RST (RFC 9293 3.10.7.1).
 fn refusal(segment: &Segment) -> Option<Segment> {
     if segment.flags.contains(Flags::RST) {
         return None;
@@ -88,7 +88,7 @@ fn refusal(segment: &Segment) -> Option<Segment> {
 }
 
 impl Connection {
-    /// A segment with SYN or RST, or one that arrives before the connection is established.
+    /// Handles a segment with SYN or RST, or one that arrives before the connection is established.
     #[cold]
     pub(crate) fn on_handshake(
         &mut self,
@@ -127,19 +127,19 @@ impl Connection {
         }
     }
 
-    /// A segment after the peer's SYN.
+    /// Handles such a segment after the peer's SYN.
     fn on_late(&mut self, now: Instant, segment: &Segment, ecn: Ecn, events: &mut impl Events) {
         let in_place = segment.seq == seq::wire(self.receiver.nxt());
         if segment.flags.contains(Flags::RST) {
             if in_place {
                 self.reset();
             } else if self.phase == Phase::Established && self.receiver.accepts(segment) {
-                // one that is merely within the window may be forged: the peer that has sent it
-                // answers the challenge with another, in place (RFC 5961 3.2)
+                // a RST that is in the window but not at `RCV.NXT` may be forged: a genuine peer answers the challenge
+                // ACK with a RST at the right number (RFC 5961 3.2)
                 self.receiver.acks.at_once();
             }
         } else if segment.flags.contains(Flags::SYN) {
-            // our answer was lost
+            // the peer has not received our SYN-ACK or ACK
             self.handshake.due = self.phase == Phase::SynReceived;
             if self.phase == Phase::Established {
                 self.receiver.acks.at_once();
@@ -154,7 +154,7 @@ impl Connection {
         }
     }
 
-    /// The connection is gone.
+    /// The connection was reset or aborted.
     pub(crate) fn reset(&mut self) {
         self.phase = Phase::Reset;
         self.ecn.on = false;
@@ -167,11 +167,11 @@ impl Connection {
 
     fn peer_window_scale(&self) -> u8 {
         let peer = self.handshake.peer.unwrap_or_default();
-        // RFC 7323 2.3: more than 14 is taken for 14
+        // RFC 7323 2.3: a shift above 14 is taken as 14
         peer.window_scale.unwrap_or(0).min(14)
     }
 
-    /// Both sides scale, stamp and SACK only what both offer.
+    /// Processes the peer's SYN. Window scaling, timestamps, SACK and ECN are used only if both sides offer them.
     fn take_syn(&mut self, segment: &Segment) {
         let peer = segment.options.syn().unwrap_or(SynOptions {
             mss: MSS_DEFAULT,
@@ -187,7 +187,7 @@ impl Connection {
             self.window_scale = 0;
         }
         self.sack &= peer.sack_permitted;
-        // RFC 3168 6.1.1: a SYN offers with both, its answer agrees with ECE alone
+        // RFC 3168 6.1.1: a SYN offers ECN with ECE and CWR; the SYN-ACK agrees with ECE alone
         let asked = segment.flags.contains(Flags::ECE);
         let offered = segment.flags.contains(Flags::CWR);
         self.ecn.on &= asked && offered == (self.phase == Phase::Listen);
@@ -197,7 +197,7 @@ impl Connection {
         self.handshake.peer = Some(peer);
     }
 
-    /// The peer has answered; its window is shifted by `window_shift`: not in a SYN.
+    /// The peer has answered. `window_shift` is the shift of the window in this segment, 0 in a SYN.
     fn establish(
         &mut self,
         now: Instant,
@@ -241,7 +241,7 @@ impl Connection {
         events.established(now);
     }
 
-    /// The SYN or SYN-ACK, if it is to be sent.
+    /// The SYN or SYN-ACK, if one is to be sent.
     #[cold]
     pub(crate) fn poll_handshake(&mut self, now: Instant) -> Option<Segment> {
         if let Some(rst) = self.handshake.answer.take() {

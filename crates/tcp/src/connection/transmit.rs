@@ -1,4 +1,4 @@
-//! What an endpoint sends: data, acknowledgements and probes, and the codepoint of their packets.
+//! What an endpoint sends: data, acknowledgements and probes, with the ECN codepoint of each packet.
 
 use fairport_units::Instant;
 
@@ -10,8 +10,8 @@ use crate::sender::Outgoing;
 use crate::seq;
 
 impl Connection {
-    /// The next segment to send at `now`; call it until it says `None`. [`Self::codepoint`] says in
-    /// what packet it goes out.
+    /// The next segment to send at `now`. Call it until it returns `None`. [`Self::codepoint`] gives the ECN codepoint
+    /// of the segment's packet.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         if self.ecn.on {
@@ -21,15 +21,15 @@ impl Connection {
         }
     }
 
-    /// Whether the segment that [`Self::poll_transmit`] gave last belongs to the burst of the one before
-    /// it, and the host need not handle it (`segmentation_offload`).
+    /// Whether the segment that [`Self::poll_transmit`] returned last belongs to the burst of the one before it, so
+    /// that the host need not process it separately (`segmentation_offload`).
     #[inline]
     pub fn continues_burst(&self) -> bool {
         self.sender.continues_burst()
     }
 
-    /// The packet of the segment that [`Self::poll_transmit`] gave last will have left this host at
-    /// `departs`. A host without a queue of its own need not say so.
+    /// Says that the packet of the last segment from [`Self::poll_transmit`] will have left this host at `departs`. A
+    /// host without a queue of its own need not call it.
     #[inline]
     pub fn queued_until(&mut self, departs: Instant, segment: &Segment) {
         if segment.payload > 0 && departs != Instant::NEVER {
@@ -37,20 +37,21 @@ impl Connection {
         }
     }
 
-    /// The queue of this host has no room for another packet. Returns whether the connection waits; if not, it
-    /// is polled all the same, and the packet is lost.
+    /// The host's queue has no room for another packet. Returns whether the connection waits; if not, poll it anyway,
+    /// and the packet is lost.
     #[cold]
     pub fn yields_to_host(&mut self, now: Instant) -> bool {
         self.phase == Phase::Established && self.sender.yields_to_host(&mut self.timers, now)
     }
 
-    /// The ECN codepoint of the segment that [`Self::poll_transmit`] gave last.
+    /// The ECN codepoint of the segment that [`Self::poll_transmit`] returned last.
     #[inline]
     pub fn codepoint(&self) -> Ecn {
         self.ecn.codepoint
     }
 
-    /// New data is ECN-capable, and nothing else unless the stack says so (RFC 3168 6.1).
+    /// Polls, and sets the codepoint: new data is ECN-capable, and nothing else unless the stack says so (RFC 3168
+    /// 6.1).
     #[inline(never)]
     fn poll_with_ecn(&mut self, now: Instant) -> Option<Segment> {
         let opens = self.phase != Phase::Established;
@@ -84,8 +85,8 @@ impl Connection {
         if self.phase != Phase::Established {
             return self.poll_handshake(now);
         }
-        // what is out of order is reported in an ACK of its own (RFC 5681 2: with data on it, it
-        // would not count as a duplicate), so data segments never need room for SACK blocks
+        // data out of order is reported in an ACK of its own, so data segments never need room for SACK blocks (with
+        // data on it, the ACK would not count as a duplicate, RFC 5681 2)
         if self.receiver.acks.is_due() && self.receiver.has_report() {
             return Some(self.acknowledgement(now));
         }
@@ -108,7 +109,7 @@ impl Connection {
         }
     }
 
-    /// An empty segment with everything that the receiver has to say.
+    /// An empty segment that acknowledges, with SACK blocks if there are any.
     #[inline]
     fn acknowledgement(&mut self, now: Instant) -> Segment {
         let mut segment = self.segment(now, self.sender.nxt());
@@ -119,7 +120,7 @@ impl Connection {
         segment
     }
 
-    /// A segment at `position` with what every segment carries.
+    /// A segment at `position`, with the fields that every segment carries.
     #[inline]
     pub(crate) fn segment(&self, now: Instant, position: u64) -> Segment {
         let mut segment = Segment {

@@ -1,10 +1,10 @@
-//! Rates and gaps by hand.
+//! Rates and gaps, worked out by hand.
 
 use super::*;
 
 const MS: fn(u64) -> Duration = Duration::from_ms;
 
-/// 12 kB in 10 ms, of which half is out.
+/// A window of 12 kB in 10 ms, half of which is outstanding.
 const LOAD: Load = Load {
     cwnd_bytes: 12_000,
     out_bytes: 6_000,
@@ -40,7 +40,7 @@ fn linux_paces_at_twice_the_window_below_half_of_the_threshold_and_at_six_fifths
         assert_eq!(load.linux_bytes_in(MS(10)), 120 * percent);
         assert_eq!(load.linux_bytes_in(MS(5)), 60 * percent);
     }
-    // what is out counts where it is more than the window
+    // outstanding data counts if it is more than the window
     let load = Load {
         out_bytes: 20_000,
         ..LOAD
@@ -59,7 +59,7 @@ fn a_rate_of_the_congestion_control_counts_alone_and_no_round_trip_is_no_limit()
     assert!(load.linux_bytes_in(Duration::from_ps(1)) >= 1 << 60);
 }
 
-/// How long after the first of two segments the second may leave, where the pacer has been idle.
+/// How long after the first of two segments the second may leave, if the pacer was idle before.
 fn gap_after(rule: Pacing, load: &Load) -> Duration {
     let (mut it, mut timers) = pacer(rule);
     let now = Instant::from_secs(1);
@@ -73,7 +73,7 @@ fn a_paced_window_is_spread_over_its_round_trip() {
     assert_eq!(gap_after(Pacing::Window, &LOAD), Duration::from_us(1250));
     let load = Load { srtt: None, ..LOAD };
     assert_eq!(gap_after(Pacing::Window, &load), Duration::ZERO);
-    // at 120 %, of which a sender that has been idle makes up for half
+    // at 120 %; a sender that was idle makes up for half of the gap
     let gap = Duration::from_ps(1_041_666_666);
     assert_eq!(gap_after(Pacing::Linux, &LOAD), gap - gap / 2);
 }
@@ -111,7 +111,7 @@ fn a_rate_of_the_congestion_control_sets_the_gap() {
         rate: Some(1_500_000),
         ..LOAD
     };
-    // a millisecond for each: the first two leave half a gap apart
+    // a millisecond per segment: the first two leave half a gap apart
     let now = Instant::from_secs(1);
     it.on_sent(&mut timers, now, 1500, &load);
     assert_eq!(it.next_departure(), now + Duration::from_us(500));
@@ -119,7 +119,7 @@ fn a_rate_of_the_congestion_control_sets_the_gap() {
     assert_eq!(it.next_departure(), now + Duration::from_us(1500));
 }
 
-/// A timer with ticks of 1 ms lets a segment out late; what came due by then follows at once.
+/// A timer with ticks of 1 ms releases a segment late; segments that became due by then follow at once.
 #[test]
 fn what_came_due_between_two_ticks_leaves_at_the_later_one() {
     let (mut it, mut timers) = pacer(Pacing::Window);
@@ -135,7 +135,7 @@ fn what_came_due_between_two_ticks_leaves_at_the_later_one() {
     assert_eq!(it.next_departure(), now + Duration::from_us(250));
     assert!(!it.allows(&mut timers, now));
     assert_eq!(timers.deadline(Timer::Pacing), Instant::from_us(1_001_000));
-    // at the tick those that were due at 350, 600 and 850 us may leave, and that of the tick is 1100 us
+    // at the tick, the segments due at 350, 600 and 850 us may leave; the next is due at 1100 us
     now = Instant::from_us(1_001_000);
     for _ in 0..3 {
         assert!(it.allows(&mut timers, now));
@@ -144,7 +144,7 @@ fn what_came_due_between_two_ticks_leaves_at_the_later_one() {
     assert_eq!(it.next_departure(), Instant::from_us(1_001_100));
     assert!(!it.allows(&mut timers, now));
     assert_eq!(timers.deadline(Timer::Pacing), Instant::from_us(1_002_000));
-    // once all has left, nothing is made up for
+    // once everything has left, nothing is made up for
     it.rest(&mut timers);
     assert_eq!(timers.next(), Instant::NEVER);
     now = Instant::from_us(1_009_000);
@@ -152,7 +152,7 @@ fn what_came_due_between_two_ticks_leaves_at_the_later_one() {
     assert_eq!(it.next_departure(), now + Duration::from_us(250));
 }
 
-/// `tcp_is_cwnd_limited`: half of the window out at some time in the round trip.
+/// `tcp_is_cwnd_limited`: half of the window was outstanding at some time in the round trip.
 #[test]
 fn a_paced_window_is_used_if_half_of_it_was_out_in_the_round_trip() {
     let (mut it, mut timers) = pacer(Pacing::Linux);

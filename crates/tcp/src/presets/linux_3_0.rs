@@ -1,5 +1,5 @@
-//! Linux 3.0 with the loss recovery of its own: FACK, rate halving, duplicate SACKs, undo, F-RTO. What is
-//! not named here is as in `linux-2.6`.
+//! Linux 3.0 with its own loss recovery: FACK, rate halving, duplicate SACKs, undo, F-RTO. Settings that are not listed
+//! here are as in `linux-2.6`.
 
 use fairport_units::Duration;
 

@@ -1,8 +1,8 @@
-//! The stacks of an era, as data: each a list of settings, each value with its source.
+//! The stacks of different eras, as data: each is a list of settings, and each value has its source.
 //!
-//! A new stack is one file here and one line in [`Preset::ALL`]. What a setting means is said in
-//! [`Settings`]; a preset says only how it is set, and who says so: a file and function of a kernel or
-//! a simulator, a section of an RFC, a paper, or `ours` with the reason where there is no such source.
+//! A new stack is one file here and one line in [`Preset::ALL`]. [`Settings`] explains what a setting means. A preset
+//! gives only the value and its source: a file and function of a kernel or a simulator, a section of an RFC, a paper,
+//! or `ours` with the reason if there is no such source.
 
 mod linux_2_6;
 mod linux_3_0;
@@ -16,18 +16,18 @@ use crate::settings::Settings;
 /// A stack of an era.
 #[derive(Debug)]
 pub struct Preset {
-    /// What scenarios call it.
+    /// Its name in scenarios.
     pub name: &'static str,
-    /// Whose stack it is, in a sentence.
+    /// Whose stack it is, in one sentence.
     pub about: &'static str,
     /// Every setting.
     pub settings: Settings,
-    /// Every setting's name, and where its value comes from.
+    /// The name of every setting and the source of its value.
     pub sources: &'static [(&'static str, &'static str)],
 }
 
 impl Preset {
-    /// All of them.
+    /// All presets.
     pub const ALL: &[&Self] = &[
         &linux_2_6::PRESET,
         &linux_3_0::PRESET,
@@ -37,13 +37,13 @@ impl Preset {
         &rfc::PRESET,
     ];
 
-    /// The one called `name`.
+    /// The preset called `name`.
     pub fn named(name: &str) -> Option<&'static Self> {
         Self::ALL.iter().find(|it| it.name == name).copied()
     }
 }
 
-/// Their names, in the order of the list.
+/// The names of the presets, in the order of [`Preset::ALL`].
 pub(crate) const NAMES: &[&str] = &{
     let mut names = [""; Preset::ALL.len()];
     let mut i = 0;
@@ -54,7 +54,7 @@ pub(crate) const NAMES: &[&str] = &{
     names
 };
 
-/// The sources of a preset that differs from another in some settings.
+/// The sources of a preset that takes over another one and changes some settings.
 const fn overlaid<const N: usize>(
     base: &[(&'static str, &'static str)],
     changes: &[(&'static str, &'static str)],
@@ -74,11 +74,14 @@ const fn overlaid<const N: usize>(
         }
         i += 1;
     }
-    assert!(found == changes.len(), "a setting is changed twice");
+    assert!(
+        found == changes.len(),
+        "a setting is listed twice, or is unknown"
+    );
     sources
 }
 
-/// `==`, which constants cannot have.
+/// String equality, since `==` cannot be used in constants.
 const fn is_same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut i = 0;
@@ -88,8 +91,8 @@ const fn is_same(a: &str, b: &str) -> bool {
     i == a.len() && i == b.len()
 }
 
-/// A preset from lines of `setting = value, "source";`. One that is left out does not compile, unless
-/// `as another` says which preset has it.
+/// Makes a preset from lines of `setting = value, "source";`. A missing setting is a compile error, unless `as another`
+/// names the preset that has the rest.
 macro_rules! preset {
     ($name:literal, $about:literal, as $base:ident; $($setting:ident = $value:expr, $source:literal;)+) => {
         pub(super) const PRESET: $crate::presets::Preset = $crate::presets::Preset {
@@ -130,7 +133,7 @@ mod tests {
             assert_eq!(settings.len(), preset.sources.len(), "{}", preset.name);
             for (name, source) in preset.sources {
                 assert!(settings.contains_key(*name), "{}: {name}", preset.name);
-                // a file, an RFC, a paper of a year, or ours with a reason
+                // a file, an RFC, a paper with its year, or `ours` with a reason
                 let paper = source.split(|it: char| !it.is_ascii_digit());
                 let known = source.contains(".c,")
                     || source.contains(".h,")

@@ -1,4 +1,4 @@
-//! The receiver against a plain set of bytes, and what it keeps besides.
+//! The receiver compared with a plain set of bytes, and some of its own state.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::segment::Timestamps;
 mod quick_acks;
 
 const WINDOW: u64 = 200;
-/// Segments of this size are full at first.
+/// Segments of this size count as full at first.
 const FULL: u16 = 8;
 
 fn settings() -> Settings {
@@ -42,7 +42,7 @@ const OWN: OwnRtt = OwnRtt {
     srtt: None,
 };
 
-/// All bytes that came, the FIN being one, and what the next ACK has to say.
+/// All bytes that arrived, with the FIN as one byte, and what the next ACK reports.
 #[derive(Debug, Default)]
 struct Model {
     start: u64,
@@ -53,7 +53,7 @@ struct Model {
     duplicate: Option<(u64, u64)>,
     /// where segments above a gap began, in the order of their arrival
     above: Vec<u64>,
-    /// there were more runs of bytes above a gap than an ACK has room for, since there was none
+    /// there were more runs above a gap than fit into an ACK, since the time when there was no gap
     forgets: bool,
     full: u64,
 }
@@ -71,7 +71,7 @@ impl Model {
         self.bytes.range(self.nxt()..).copied().collect()
     }
 
-    /// Runs of bytes above the first gap, the one that was added to last first (RFC 2018 4).
+    /// Runs of bytes above the first gap. The run that was extended last comes first (RFC 2018 4).
     fn runs(&self) -> Vec<(u64, u64)> {
         let mut runs: Vec<(u64, u64)> = Vec::new();
         for byte in self.held() {
@@ -130,7 +130,7 @@ impl Model {
             let gap = !self.held().is_empty();
             self.bytes.extend(new);
             self.full = self.full.max(payload);
-            // RFC 5681 4.2, and a FIN is waited for
+            // RFC 5681 4.2; a FIN is waited for as well
             let second = self.nxt() - self.acknowledged > self.full;
             self.due |= gap || second || self.fin.is_some();
         }
@@ -146,7 +146,7 @@ impl Model {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// by so many bytes from `RCV.NXT`
+    /// a segment at this distance from `RCV.NXT`
     Data {
         from: i64,
         payload: u16,
@@ -186,7 +186,7 @@ proptest! {
         steps in prop::collection::vec(any_step(), 1..60),
     ) {
         let mut timers = Timers::new(Duration::ZERO);
-        // the numbers wrap soon
+        // sequence numbers wrap soon
         let mut receiver = connected(&settings(), u32::MAX - 50);
         let room = if timestamps { 3 } else { 4 };
         let start = receiver.nxt();
@@ -214,7 +214,7 @@ proptest! {
             };
             let position = seq::unwrap(model.nxt(), segment.seq);
             let end = position + u64::from(segment.sequence_length());
-            // RFC 9293 3.10.7.4, with what was sent before our last ACK arrived
+            // RFC 9293 3.10.7.4, including data sent before our last ACK arrived
             let accepts = end >= model.acknowledged && position <= model.nxt() + WINDOW;
             prop_assert_eq!(receiver.accepts(&segment), accepts);
             let before = model.above.len();
@@ -247,7 +247,7 @@ proptest! {
                 .map(|it| (seq::unwrap(nxt, it.start), seq::unwrap(nxt, it.end)))
                 .collect();
             if model.forgets {
-                // what was pushed out of the blocks stays out, so that a block may be a part of a run
+                // a block that was pushed out stays out, so a block may be only a part of a run
                 let twice = usize::from(model.duplicate.is_some());
                 prop_assert_eq!(reported[..twice].first(), model.duplicate.as_ref());
                 let blocks = &reported[twice..];
@@ -278,8 +278,8 @@ fn stamped(position: u64, val: u32) -> Segment {
     segment
 }
 
-/// RFC 7323 4.3: only a segment that begins at or before the last acknowledgement sets what is echoed, and
-/// 5.2: stamps compare within half their space.
+/// RFC 7323 4.3: only a segment that begins at or before the last acknowledgement sets the value to echo. RFC 7323 5.2:
+/// timestamps are compared within half their space.
 #[test]
 fn the_stamp_to_echo_is_that_of_the_segment_at_the_last_acknowledgement() {
     let mut timers = Timers::new(Duration::ZERO);
@@ -290,7 +290,7 @@ fn the_stamp_to_echo_is_that_of_the_segment_at_the_last_acknowledgement() {
     let segment = stamped(start, 9);
     receiver.note_timestamp(&segment);
     receiver.on_data(&mut timers, Instant::ZERO, &segment, OWN);
-    // the first is not acknowledged yet: the delayed ACK echoes the earliest
+    // the first segment is not acknowledged yet, so the delayed ACK echoes the earliest timestamp
     receiver.note_timestamp(&stamped(start + 1, 11));
     assert_eq!(receiver.ts_recent(), 9);
     receiver.on_acknowledged(&mut timers, Instant::ZERO, false);
@@ -312,7 +312,7 @@ fn the_stamp_to_echo_is_that_of_the_segment_at_the_last_acknowledgement() {
     assert!(!receiver.is_stale(&without) && !receiver.is_long_stale(&without));
 }
 
-/// RFC 8257 3.2: when the marks change, an ACK goes out at once for what came before, with its own ECE.
+/// RFC 8257 3.2: when the marks change, an ACK for the earlier data is sent at once, with the earlier ECE.
 #[test]
 fn for_dctcp_no_ack_speaks_for_marked_and_unmarked_segments() {
     let mut timers = Timers::new(Duration::ZERO);
@@ -344,12 +344,12 @@ fn for_dctcp_no_ack_speaks_for_marked_and_unmarked_segments() {
         OWN,
     );
     receiver.on_acknowledged(&mut timers, Instant::ZERO, false);
-    // all is acknowledged, so there is nothing to say of before
+    // all data is acknowledged, so there is nothing earlier to report
     receiver.note_mark(false, false);
     assert_eq!(receiver.take_earlier(), None);
     assert!(!receiver.echoes() && receiver.acks.is_due());
 
-    // by RFC 3168 one ACK speaks for all
+    // by RFC 3168 one ACK covers everything
     let mut receiver = connected(&settings(), 0);
     receiver.use_ecn(false);
     receiver.on_data(

@@ -1,14 +1,14 @@
-//! What is lost: where each way to find losses is asked. RACK's rule itself is [`super::rack::detect`].
+//! Detection of losses: calls the rule of each algorithm. RACK's rule itself is [`super::rack::detect`].
 
 use super::{Detected, Detection, Look, Recovery, State, rack};
 use crate::decision::DecisionCause;
 use crate::scoreboard::Scoreboard;
 
-/// Segments of a flight that cannot cause three duplicate ACKs.
+/// The largest flight, in segments, that cannot cause three duplicate ACKs.
 const SMALL_FLIGHT: u64 = 3;
 
 impl Recovery {
-    /// Marks what is lost, and says whether fast recovery is to start.
+    /// Marks lost segments, and decides whether fast recovery starts.
     #[inline]
     pub(crate) fn detect(&mut self, board: &mut Scoreboard, look: Look) -> Detected {
         let open = self.state == State::Open;
@@ -18,7 +18,7 @@ impl Recovery {
                 // only a new SACK block can show a loss
                 !(look.newly_sacked || (open && board.has_lost()))
             }
-            // outside of an episode nothing is marked: what was is acknowledged or taken back when it ends
+            // outside of an episode no segment is marked: when an episode ends, its marks are acknowledged or undone
             Detection::Emulated(it) if open => it.sacked() == 0,
             Detection::Emulated(_) => !look.advances,
             Detection::Sack(_) | Detection::Rack(_) => open && board.is_in_order(),
@@ -77,7 +77,7 @@ impl Recovery {
         };
         let enters = match self.state {
             State::Open => board.has_lost(),
-            // a retransmission after the timeout was lost as well
+            // a retransmission made after the timeout was lost as well
             State::Loss => board.retransmitted() < retransmitted,
             State::Fast => false,
         };
@@ -88,8 +88,8 @@ impl Recovery {
         }
     }
 
-    /// Whether a small flight shows a loss as far as it can: all of its segments but one are
-    /// SACKed, or were counted by duplicate ACKs (RFC 5827 3.2). The first is marked lost then.
+    /// Early retransmit (RFC 5827 3.2): whether all segments of a small flight but the first were SACKed, or counted by
+    /// duplicate ACKs. If so, the first is marked lost.
     fn detect_early(&self, board: &mut Scoreboard) -> Option<DecisionCause> {
         let segments = board.segments();
         if self.state != State::Open

@@ -1,15 +1,15 @@
-//! Recovery without SACK as Linux has it: each duplicate ACK is taken for a SACKed segment, and recovery goes
-//! on as if SACK had said so (`tcp_add_reno_sack`, `tcp_remove_reno_sacks`, `tcp_newreno_mark_lost`).
+//! Recovery without SACK as in Linux: each duplicate ACK is taken for a SACKed segment, and recovery proceeds as with
+//! SACK (`tcp_add_reno_sack`, `tcp_remove_reno_sacks`, `tcp_newreno_mark_lost`).
 //!
-//! So it differs from RFC 6582 in what a partial ACK does: the next segment is lost, but it is sent again
-//! only as far as the reduced window allows, and segments that duplicate ACKs counted stay counted.
-//! More duplicate ACKs than there are segments above the hole mean that something came late.
+//! It differs from RFC 6582 in what a partial ACK does: the next segment is marked lost, but is sent again only as far
+//! as the reduced window allows, and segments that duplicate ACKs counted stay counted. More duplicate ACKs than there
+//! are segments above the hole show that a segment arrived late.
 
 use crate::scoreboard::Scoreboard;
 
 #[derive(Debug, Default)]
 pub(super) struct EmulatedSack {
-    /// segments above the hole that arrived, as duplicate ACKs say
+    /// segments above the hole that arrived, according to duplicate ACKs
     sacked: u64,
 }
 
@@ -29,7 +29,7 @@ impl EmulatedSack {
         board.pipe().saturating_sub(self.sacked * board.unit())
     }
 
-    /// A duplicate ACK came; whether it said anything that was not known.
+    /// Counts a duplicate ACK.
     pub(super) fn on_duplicate(&mut self, board: &Scoreboard) -> Counted {
         let before = self.sacked;
         self.sacked += 1;
@@ -40,8 +40,8 @@ impl EmulatedSack {
         }
     }
 
-    /// `segments` were acknowledged. The first filled the hole; the others were counted by duplicate ACKs, as
-    /// far as those go.
+    /// `segments` were acknowledged. The first filled the hole. The others were already counted by duplicate ACKs, as
+    /// far as these suffice.
     pub(super) fn on_acknowledged(&mut self, board: &Scoreboard, segments: u64) -> Counted {
         let delivered = segments.saturating_sub(self.sacked).max(1);
         self.sacked = self.sacked.saturating_sub(segments.saturating_sub(1));
@@ -49,7 +49,7 @@ impl EmulatedSack {
         Counted { delivered, late_by }
     }
 
-    /// No more can have arrived than there is besides what is lost; whether more was counted
+    /// Limits the count to the outstanding segments that are not lost. Returns whether more were counted
     /// (`tcp_limit_reno_sacked`).
     fn limit(&mut self, board: &Scoreboard) -> bool {
         let out = board.segments();
@@ -62,12 +62,12 @@ impl EmulatedSack {
     }
 }
 
-/// What an ACK was counted for.
+/// What one ACK showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counted {
     /// segments newly delivered
     pub(super) delivered: u64,
-    /// something came so many segments late
+    /// a segment arrived late, by this many segments
     pub(super) late_by: Option<u64>,
 }
 
@@ -100,7 +100,7 @@ mod tests {
             assert_eq!(it.on_duplicate(&board).delivered, 1);
         }
         assert_eq!(it.pipe(&board), 6);
-        // the hole and two of the four
+        // acknowledges the hole and two of the four
         board.ack(3000);
         let counted = it.on_acknowledged(&board, 3);
         assert_eq!((counted.delivered, counted.late_by), (1, None));
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(it.sacked(), 2);
     }
 
-    /// `tcp_limit_reno_sacked`: what is lost and what was counted are at most what is outstanding.
+    /// `tcp_limit_reno_sacked`: lost and counted segments together are at most the outstanding ones.
     #[test]
     fn no_more_is_counted_than_is_outstanding_besides_what_is_lost() {
         let mut board = outstanding(5);
@@ -127,7 +127,7 @@ mod tests {
             board.ack(board.una() + 1000);
         }
         board.mark_all_lost();
-        // three are lost, so nothing else can have arrived
+        // three segments are lost, so no other can have arrived
         let mut it = EmulatedSack::default();
         let counted = it.on_duplicate(&board);
         assert_eq!(
@@ -135,7 +135,7 @@ mod tests {
             (0, Some(3), 0)
         );
 
-        // with nothing marked there is a hole all the same
+        // there is a hole even if no segment is marked lost
         let board = outstanding(4);
         let mut it = EmulatedSack::default();
         let late: Vec<bool> = (0..4)
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!((it.sacked(), it.pipe(&board)), (0, 4));
     }
 
-    /// `tcp_remove_reno_sacks`: one segment fills the hole, the rest had been counted.
+    /// `tcp_remove_reno_sacks`: one segment fills the hole; the others had been counted.
     #[test]
     fn an_ack_takes_one_segment_less_from_what_was_counted_than_it_acknowledges() {
         let after = |duplicates: u64, acked: u64| {
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(after(5, 1), (1, None, 5));
         assert_eq!(after(5, 4), (1, None, 2));
         assert_eq!(after(2, 6), (4, None, 0));
-        // 19 came above the first; 17 of the 18 that are left, the first again being lost
+        // 19 arrived above the first; of the 18 outstanding now the first is lost again, so 17 count
         assert_eq!(after(19, 2), (1, Some(20), 17));
         assert_eq!(after(19, 1), (1, Some(20), 18));
     }

@@ -1,5 +1,5 @@
-//! The episodes of recovery: how an ACK changes the one under way, and where one begins
-//! (`tcp_fastretrans_alert`, `tcp_process_loss`, `tcp_enter_recovery`, `tcp_enter_loss`).
+//! Episodes of recovery: how an ACK changes the present one, and where one begins (`tcp_fastretrans_alert`,
+//! `tcp_process_loss`, `tcp_enter_recovery`, `tcp_enter_loss`).
 
 use fairport_units::Instant;
 
@@ -11,7 +11,7 @@ use crate::decision::DecisionCause;
 use crate::scoreboard::Scoreboard;
 
 impl Recovery {
-    /// An ACK came: what it means for the episode under way, before losses are looked for.
+    /// Handles an ACK: what it means for the present episode, before losses are looked for.
     #[inline]
     pub(crate) fn on_ack(&mut self, board: &mut Scoreboard, ack: &AckFacts) -> Outcome {
         if self.tracks_deliveries {
@@ -76,7 +76,7 @@ impl Recovery {
         }
     }
 
-    /// What arrived, in which order, and what arrived twice.
+    /// Notes what arrived, in which order, and what arrived twice.
     #[inline]
     fn note_deliveries(&mut self, board: &Scoreboard, ack: &AckFacts) {
         if let Some(arrived) = &ack.arrived {
@@ -95,7 +95,7 @@ impl Recovery {
         }
     }
 
-    /// Whether reordering is measured in segments of the scoreboard, as since RACK.
+    /// Whether lateness is counted in outstanding segments, as in kernels with RACK.
     fn is_era_of_rack(&self) -> bool {
         matches!(self.detection, Detection::Rack(_) | Detection::Emulated(_))
     }
@@ -132,7 +132,7 @@ impl Recovery {
         }
     }
 
-    /// The episode under way: does it end (`tcp_fastretrans_alert`)?
+    /// Decides whether the ACK ends the present episode (`tcp_fastretrans_alert`).
     fn advance(&mut self, board: &mut Scoreboard, ack: &AckFacts) -> Change {
         let complete = board.una() >= self.point;
         let sign = self.undo.sign(ack.echoed);
@@ -157,7 +157,7 @@ impl Recovery {
                     && self.undo.is_original(ack.echoed)
                     && board.retransmitted() == 0 =>
             {
-                // while a retransmission is out, more may have been late (`tcp_try_undo_partial`)
+                // while a retransmission is in the network, more segments may turn out late (`tcp_try_undo_partial`)
                 self.state = State::Open;
                 self.retransmit_now = false;
                 if !matches!(self.detection, Detection::Emulated(_)) {
@@ -175,7 +175,7 @@ impl Recovery {
         }
     }
 
-    /// The timeout that is being repaired: was it needless, or is it repaired (`tcp_process_loss`)?
+    /// Decides whether the timeout under repair was needless, or is repaired now (`tcp_process_loss`).
     fn repair_timeout(
         &mut self,
         board: &mut Scoreboard,
@@ -192,12 +192,12 @@ impl Recovery {
                 needless = Some(DecisionCause::Frto);
             }
             if frto.prefers_new() {
-                // the episode covers what is sent from now on, too
+                // the episode also covers what is sent from now on
                 self.point = board.nxt();
             }
         }
         let held = self.is_held(board);
-        // without SACK, the state lasts until all is acknowledged that was sent before the timeout
+        // without SACK, the state lasts until all data sent before the timeout is acknowledged
         let lasts = matches!(self.detection, Detection::Emulated(_))
             && needless.is_some_and(|cause| cause != DecisionCause::Frto);
         match (needless, sign) {
@@ -221,7 +221,7 @@ impl Recovery {
         }
     }
 
-    /// The reduction was needless; `nothing_lost`, neither is anything lost that was marked.
+    /// Undoes a needless reduction. `nothing_lost`: segments that were marked lost are not lost either.
     fn take_back(
         &mut self,
         board: &mut Scoreboard,
@@ -249,7 +249,7 @@ impl Recovery {
         }
     }
 
-    /// The episode is over.
+    /// Ends the episode.
     fn reopen(&mut self) {
         self.state = State::Open;
         self.retransmit_now = false;
@@ -260,8 +260,8 @@ impl Recovery {
         }
     }
 
-    /// Starts fast recovery, with the window as it was `before` it falls. `needed`: a mark calls for the
-    /// reduction, whatever becomes of the losses.
+    /// Starts fast recovery. `before` is the window before it falls. `needed`: a mark requires the reduction, even if
+    /// nothing turns out to be lost.
     pub(crate) fn enter_fast(&mut self, board: &mut Scoreboard, before: Before, needed: bool) {
         self.begin_episode(board, before);
         if needed {
@@ -275,13 +275,13 @@ impl Recovery {
         }
     }
 
-    /// The episode ends where the reduction would have that it continues.
+    /// Sets where the present episode ends: at the end of a reduction that it continues.
     pub(crate) fn set_point(&mut self, point: u64) {
         self.point = point;
     }
 
-    /// A timeout: what is not SACKed is lost. `lowered`, the window before, if the threshold falls for it;
-    /// `further`, it is not the first of its series.
+    /// A timeout: every segment that is not SACKed is lost. `lowered` is the window before the timeout, if the timeout
+    /// lowers the threshold. `further`: this is not the first timeout of its series.
     pub(crate) fn enter_loss(
         &mut self,
         board: &mut Scoreboard,

@@ -1,8 +1,8 @@
-//! F-RTO (RFC 5682 3.1, with SACK), as Linux has it (`tcp_process_loss`): was the timeout needless?
+//! F-RTO (RFC 5682 3.1, with SACK) as in Linux (`tcp_process_loss`): decides whether a timeout was needless.
 //!
-//! After a timeout only the first segment goes out again. When its ACK comes, new data is sent
-//! instead of what counts as lost. If then anything is acknowledged that was never sent again, the
-//! network was late and nothing was lost.
+//! After a timeout only the first segment is sent again. When it is acknowledged, new data is sent instead of the data
+//! that counts as lost. If data that was never sent again is acknowledged next, the network was slow and nothing was
+//! lost.
 
 use super::AckFacts;
 
@@ -10,15 +10,15 @@ use super::AckFacts;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
     pub(crate) advances: bool,
-    /// it reaches the end of what was sent before the timeout
+    /// it acknowledges everything sent before the timeout
     pub(crate) complete: bool,
-    /// it delivers data that was sent before the timeout and has not been sent again
+    /// it acknowledges or SACKs data that was sent before the timeout and not again since
     pub(crate) delivers_original: bool,
-    /// it SACKs something, or is a duplicate ACK
+    /// it SACKs something, or it is a duplicate ACK
     pub(crate) shows_gap: bool,
-    /// new data went out since the timeout
+    /// new data was sent since the timeout
     pub(crate) sent_new: bool,
-    /// there is new data, and the peer's window takes it
+    /// there is new data, and the peer's window has room for it
     pub(crate) has_new: bool,
 }
 
@@ -30,7 +30,7 @@ impl Evidence {
             complete,
             delivers_original: match ack.arrived {
                 Some(it) => it.first_once_end <= point,
-                // without SACK a retransmission leaves it open which of the two arrived
+                // without SACK, the ACK of a retransmitted segment does not show which transmission arrived
                 None => ack.advances && ack.once && ack.from < point,
             },
             shows_gap: ack.newly_sacked || ack.is_duplicate,
@@ -40,16 +40,16 @@ impl Evidence {
     }
 }
 
-/// The state of one timeout's repair.
+/// The state of F-RTO during the repair of one timeout.
 #[derive(Debug, Default)]
 pub(crate) struct Frto {
     active: bool,
-    /// new data goes before lost segments, until the next ACK
+    /// new data is sent before lost segments, until the next ACK
     prefers_new: bool,
 }
 
 impl Frto {
-    /// A timeout; `alone`, no other recovery was under way (RFC 5682 3.1 step 1).
+    /// A timeout. `alone`: no other recovery was in progress (RFC 5682 3.1 step 1).
     pub(crate) fn begin(&mut self, alone: bool) {
         self.active = alone;
         self.prefers_new = false;
@@ -60,7 +60,7 @@ impl Frto {
         self.prefers_new
     }
 
-    /// No new data could be sent after all.
+    /// New data could not be sent after all.
     pub(crate) fn give_up(&mut self) {
         *self = Self::default();
     }
@@ -172,7 +172,7 @@ mod tests {
             ..ADVANCE
         };
         assert!(!frto.on_ack(complete) && !frto.prefers_new());
-        // a mere duplicate changes nothing
+        // a duplicate ACK alone changes nothing
         let duplicate = Evidence {
             advances: false,
             shows_gap: true,
@@ -181,7 +181,7 @@ mod tests {
         assert!(!frto.on_ack(duplicate) && !frto.prefers_new());
         frto.on_ack(ADVANCE);
         assert!(frto.prefers_new());
-        // the preference is for one ACK
+        // the preference lasts for one ACK
         frto.on_ack(duplicate);
         assert!(!frto.prefers_new());
     }
@@ -214,16 +214,16 @@ mod tests {
             ..ADVANCE
         };
         assert!(frto.on_ack(original));
-        // and once answered it is over
+        // after one answer it is over
         assert!(!frto.on_ack(original));
     }
 
-    /// What an ACK from 1000 says of a timeout before which data up to 5000 was sent.
+    /// What an ACK from 1000 says about a timeout before which data up to 5000 was sent.
     fn evidence(ack: AckFacts, nxt: u64) -> Evidence {
         Evidence::new(&ack, 5000, false, nxt)
     }
 
-    /// RFC 5682 3.1: what was sent before the timeout, and once, and is acknowledged after it.
+    /// RFC 5682 3.1: data that was sent before the timeout, only once, and is acknowledged after it.
     #[test]
     fn the_original_is_known_by_its_times_or_without_sack_by_one_transmission() {
         let once = AckFacts {

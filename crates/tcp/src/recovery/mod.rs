@@ -1,19 +1,18 @@
-//! Loss recovery: what is lost, what to send again and when, and when the window falls for it.
+//! Loss recovery: which segments are lost, what is sent again and when, and when the window falls.
 //!
-//! One machine: the facts of an ACK go in ([`AckFacts`]), decisions come out ([`Outcome`], [`Detected`]).
-//! It works on the marks of the [`Scoreboard`]. How far the window falls is congestion control's matter;
-//! the sender applies both. One file per algorithm.
+//! It is one state machine: the facts of an ACK go in ([`AckFacts`]), and decisions come out ([`Outcome`],
+//! [`Detected`]). It works on the marks of the [`Scoreboard`]. Congestion control decides how far the window falls; the
+//! sender applies both. One file per algorithm.
 //!
-//! A walk, for an ACK:
+//! The path of an ACK:
 //! - `Sender::on_ack` (`sender/ack.rs`) puts it on the scoreboard and collects its facts.
-//! - [`Recovery::on_ack`] says whether the episode under way goes on, is complete or was needless
-//!   ([`undo`], [`frto`]), and whether a tail loss probe repaired a loss ([`tlp`]).
-//! - [`Recovery::detect`] looks for losses. RACK marks a segment lost where [`rack::detect`] says
-//!   so, in `scoreboard/overdue.rs`; three SACKed segments do in `scoreboard/marks.rs`, at the call of
-//!   [`rfc6675`]; three duplicate ACKs do in [`newreno`].
-//! - Recovery is entered in `Sender::enter_recovery` (`sender/episode.rs`): there the window falls, at
-//!   once, or on each later ACK by [`prr`] or [`rate_halving`] in `Sender::reduce_window_by`.
-//! - A timeout enters `Sender::on_timeout` (`sender/timeout.rs`) and [`Recovery::enter_loss`].
+//! - [`Recovery::on_ack`] decides whether the present episode continues, is complete or was needless ([`undo`],
+//!   [`frto`]), and whether a tail loss probe repaired a loss ([`tlp`]).
+//! - [`Recovery::detect`] looks for losses. RACK's rule is [`rack::detect`], applied in `scoreboard/overdue.rs`. Three
+//!   SACKed segments are counted in `scoreboard/marks.rs`, called by [`rfc6675`]; three duplicate ACKs in [`newreno`].
+//! - `Sender::enter_recovery` (`sender/episode.rs`) starts recovery. The window falls there at once, or later with each
+//!   ACK in `Sender::reduce_window_by`, by [`prr`] or [`rate_halving`].
+//! - A timeout goes through `Sender::on_timeout` (`sender/timeout.rs`) and [`Recovery::enter_loss`].
 
 mod detect;
 mod emulated_sack;
@@ -57,16 +56,16 @@ pub enum State {
     Loss,
 }
 
-/// What shows a loss. Static dispatch.
+/// How losses are detected. Dispatched statically.
 #[derive(Debug)]
 enum Detection {
-    /// Three duplicate ACKs: without SACK.
+    /// By three duplicate ACKs, without SACK.
     DuplicateAcks(NewReno),
-    /// Duplicate ACKs, each taken for a SACKed segment: without SACK, in Linux.
+    /// By duplicate ACKs that are each taken for a SACKed segment: Linux without SACK.
     Emulated(EmulatedSack),
-    /// SACKed segments above a hole.
+    /// By SACKed segments above a hole.
     Sack(Rfc6675),
-    /// Time, since a segment that was sent later arrived.
+    /// By the time since a segment that was sent later arrived.
     Rack(Rack),
 }
 
@@ -74,15 +73,15 @@ enum Detection {
 #[derive(Debug)]
 pub(crate) struct Recovery {
     state: State,
-    /// `SND.NXT` when the present or last episode began: it ends when that is acknowledged
+    /// `SND.NXT` when the present or last episode began; an episode ends when this is acknowledged
     point: u64,
-    /// the first lost segment goes out whatever the window says
+    /// the first lost segment is sent again whatever the window allows
     retransmit_now: bool,
     limited_transmit: bool,
     early_retransmit: bool,
-    /// each ACK says which transmissions arrived: all but the plain algorithms of the RFCs need that
+    /// each ACK reports which transmissions arrived; only the plain RFC algorithms do not need this
     tracks_deliveries: bool,
-    /// RFC 6675 alone: nothing is looked at outside of an episode but new SACK blocks
+    /// RFC 6675 only: outside of an episode, nothing but new SACK blocks can change anything
     looks_at_sacks_only: bool,
     detection: Detection,
     reordering: Reordering,
@@ -90,14 +89,14 @@ pub(crate) struct Recovery {
     probe: Option<TailProbe>,
     reduction: Option<Reduction>,
     frto: Option<Frto>,
-    /// segments that duplicate SACKs reported: more than were sent again are not believed
+    /// segments that duplicate SACKs reported so far, at most as many as were sent again
     dsacked: u64,
-    /// RACK's reordering window has changed, for this reason
+    /// RACK's reordering window changed, for this reason
     window_changed: Option<DecisionCause>,
 }
 
 impl Recovery {
-    /// For a connection with SACK or without; `rtt` is the handshake's.
+    /// Loss recovery of a connection with or without SACK. `rtt` is the round-trip time that the handshake measured.
     pub(crate) fn new(settings: &Settings, sack: bool, isn: u64, rtt: Option<Duration>) -> Self {
         let emulates = !sack && settings.duplicate_acks_deliver;
         let detection = if emulates {
@@ -111,7 +110,7 @@ impl Recovery {
         };
         let probe = (sack && settings.tail_loss_probe)
             .then(|| TailProbe::new(settings.timer_slack_ps, settings.rto_min_ps));
-        // a gradual reduction goes by what each ACK delivers
+        // a gradual reduction depends on how much each ACK delivers
         let reduction = Reduction::new(settings.window_reduction).filter(|_| sack || emulates);
         let frto = ((sack || emulates) && settings.frto).then(Frto::default);
         let extended = settings.rack || settings.fack || settings.undo;
@@ -141,22 +140,22 @@ impl Recovery {
         self.state
     }
 
-    /// Whether each ACK is to say which transmissions arrived.
+    /// Whether each ACK must report which transmissions arrived.
     #[inline]
     pub(crate) fn tracks_deliveries(&self) -> bool {
         self.tracks_deliveries
     }
 
-    /// Whether an ACK of new data without SACK blocks and without ECE changes nothing here and says nothing:
-    /// outside of an episode, where SACK blocks alone show losses. Then [`Self::on_ack`] and [`Self::detect`]
-    /// need not be asked.
+    /// Whether an ACK of new data, without SACK blocks and without ECE, needs no call of [`Self::on_ack`] and
+    /// [`Self::detect`]. This is so outside of an episode if only SACK blocks can show losses.
     #[inline]
     pub(crate) fn is_unconcerned(&self, board: &Scoreboard) -> bool {
         self.state == State::Open && self.looks_at_sacks_only && !board.has_lost()
     }
 
-    /// Whether an ACK of new data without SACK blocks, on a board that is [undisturbed](Scoreboard::is_undisturbed),
-    /// says nothing here but how long it took: [`Self::on_delivery`] replaces [`Self::on_ack`] and [`Self::detect`].
+    /// Whether [`Self::on_delivery`] can replace [`Self::on_ack`] and [`Self::detect`] for an ACK of new data without
+    /// SACK blocks, on a board that is [undisturbed](Scoreboard::is_undisturbed). Such an ACK only shows a round-trip
+    /// time.
     #[inline]
     pub(crate) fn asks_for_times_only(&self) -> bool {
         self.state == State::Open
@@ -167,7 +166,7 @@ impl Recovery {
             && !self.probe.as_ref().is_some_and(TailProbe::is_out)
     }
 
-    /// What was sent only once, and last of what has arrived, took `rtt`.
+    /// Takes in the round-trip time of the last-sent segment that arrived, which was sent only once.
     #[inline]
     pub(crate) fn on_delivery(&mut self, now: Instant, rtt: Duration) {
         self.reordering.on_delivery(now, Some(rtt));
@@ -176,19 +175,19 @@ impl Recovery {
         }
     }
 
-    /// Whether SACK blocks are looked at.
+    /// Whether SACK blocks are evaluated.
     #[inline]
     pub(crate) fn uses_sack(&self) -> bool {
         matches!(self.detection, Detection::Sack(_) | Detection::Rack(_))
     }
 
-    /// Whether the facts of an ACK are to say what new data there is.
+    /// Whether the facts of an ACK must say what new data there is.
     #[inline]
     pub(crate) fn asks_for_new_data(&self) -> bool {
         self.state == State::Loss || self.early_retransmit
     }
 
-    /// Whether a segment that arrived twice counts as delivered, as what leaves the network does
+    /// Whether a segment that arrived twice counts as delivered, since it leaves the network
     /// (`tcp_sacktag_write_queue`).
     pub(crate) fn counts_duplicates(&self) -> bool {
         matches!(self.reduction, Some(Reduction::Prr(_)))
@@ -199,19 +198,18 @@ impl Recovery {
         self.reduction.is_some()
     }
 
-    /// How often something came late, and by how much.
+    /// How often and how much segments arrived late.
     pub(crate) fn reordering(&self) -> &Reordering {
         &self.reordering
     }
 
-    /// Segments that came twice, as duplicate SACKs reported.
+    /// Segments that arrived twice, according to duplicate SACKs.
     pub(crate) fn dsacked(&self) -> u64 {
         self.dsacked
     }
 
-    /// What is estimated to be in the network, in the window's unit. Before recovery each SACKed segment
-    /// lets a new one out (RFC 6675 5 step 3.3), and so do the first two duplicate ACKs (RFC 3042), unless limited
-    /// transmit is off.
+    /// Estimate of the data in the network, in the window's unit. Before recovery, each SACKed segment releases a new
+    /// one (RFC 6675 5 step 3.3), and so do the first two duplicate ACKs (RFC 3042), unless limited transmit is off.
     #[inline]
     pub(crate) fn pipe(&self, board: &Scoreboard) -> u64 {
         if self.state == State::Open && !self.limited_transmit {
@@ -220,8 +218,8 @@ impl Recovery {
         self.in_flight(board)
     }
 
-    /// `segments` were acknowledged: how many of them are newly delivered. Those that duplicate ACKs
-    /// had counted are not, but what fills the hole is.
+    /// Of `segments` acknowledged, those newly delivered. Segments that duplicate ACKs had counted are not, but the one
+    /// that fills the hole is.
     #[inline]
     pub(crate) fn newly_delivered(&mut self, board: &Scoreboard, segments: u32) -> u32 {
         match &mut self.detection {
@@ -236,7 +234,7 @@ impl Recovery {
         }
     }
 
-    /// Segments that are SACKed, or that duplicate ACKs are taken for, in the window's unit.
+    /// Segments that are SACKed or counted by duplicate ACKs, in the window's unit.
     pub(crate) fn sacked(&self, board: &Scoreboard) -> u64 {
         match &self.detection {
             Detection::Emulated(it) => it.sacked() * board.unit(),
@@ -244,15 +242,15 @@ impl Recovery {
         }
     }
 
-    /// Whether the window grows by the state in which an ACK leaves loss recovery, as in today's Linux
-    /// (`tcp_cong_control`); the RFCs' plain algorithms count by the state that it finds.
+    /// Whether growth depends on the recovery state after the ACK, as in today's Linux (`tcp_cong_control`). The plain
+    /// RFC algorithms use the state before it.
     #[inline]
     pub(crate) fn grows_last(&self) -> bool {
         self.tracks_deliveries || self.reduction.is_some()
     }
 
-    /// Whether all that was sent before the episode is acknowledged, but nothing above: without SACK
-    /// Linux keeps its state until then, since duplicate ACKs may answer retransmissions (RFC 6582 3.2;
+    /// Whether exactly the data sent before the episode is acknowledged. Without SACK, Linux keeps its state until more
+    /// is acknowledged, since duplicate ACKs may answer retransmissions (RFC 6582 3.2;
     /// `tcp_is_non_sack_preventing_reopen`).
     pub(crate) fn is_held(&self, board: &Scoreboard) -> bool {
         matches!(self.detection, Detection::Emulated(_))
@@ -260,7 +258,7 @@ impl Recovery {
             && board.una() == self.point
     }
 
-    /// What is in the network while the window is reduced.
+    /// Data in the network while the window is reduced, in the window's unit.
     #[inline]
     pub(crate) fn in_flight(&self, board: &Scoreboard) -> u64 {
         match &self.detection {
@@ -270,7 +268,7 @@ impl Recovery {
         }
     }
 
-    /// Whether any duplicate ACK came since `SND.UNA` last moved, or anything above is SACKed.
+    /// Whether a duplicate ACK arrived since `SND.UNA` last moved, or a segment is SACKed.
     pub(crate) fn saw_duplicates(&self, board: &Scoreboard) -> bool {
         match &self.detection {
             Detection::DuplicateAcks(it) => it.duplicates() > 0,
@@ -279,15 +277,15 @@ impl Recovery {
         }
     }
 
-    /// Whether duplicate SACKs of so many more segments are believed, of `retransmits` ever.
+    /// Whether a report of `segments` more duplicates is plausible, given all `retransmits` so far.
     pub(crate) fn believes(&self, segments: u64, retransmits: u64) -> bool {
         self.dsacked + segments <= retransmits
     }
 }
 
-/// The window and what goes out.
+/// The window, and what is sent.
 impl Recovery {
-    /// A gradual reduction begins with a window of `cwnd`; false if the window falls at once.
+    /// Begins a gradual reduction from a window of `cwnd`. Returns false if the window falls at once.
     pub(crate) fn begin_reduction(&mut self, cwnd: u64) -> bool {
         match &mut self.reduction {
             Some(reduction) => {
@@ -298,15 +296,14 @@ impl Recovery {
         }
     }
 
-    /// A gradual reduction begins for a mark: there is nothing to take back, and no probe any more
-    /// (`tcp_enter_cwr`).
+    /// Begins a gradual reduction for a mark. There is nothing to undo then, and a probe is given up (`tcp_enter_cwr`).
     pub(crate) fn begin_cwr(&mut self, cwnd: u64) {
         self.begin_reduction(cwnd);
         self.undo.forget();
         self.forget_probe();
     }
 
-    /// The window after an ACK, in a gradual reduction; none if it stays.
+    /// The window after an ACK during a gradual reduction; none if it does not change.
     pub(crate) fn reduced_window(&mut self, sample: &ReductionSample) -> Option<u64> {
         self.reduction.as_mut()?.window(sample)
     }
@@ -319,7 +316,7 @@ impl Recovery {
         }
     }
 
-    /// So much went out during a reduction, in the window's unit.
+    /// Counts data sent during a reduction, in the window's unit.
     #[inline]
     pub(crate) fn count_sent(&mut self, amount: u64) {
         if let Some(reduction) = &mut self.reduction {
@@ -332,25 +329,25 @@ impl Recovery {
         self.undo.on_retransmit(stamp);
     }
 
-    /// The tail loss probe, where there is one.
+    /// The tail loss probe, if the settings have one.
     #[inline]
     pub(crate) fn probe(&self) -> Option<&TailProbe> {
         self.probe.as_ref()
     }
 
-    /// The same.
+    /// The tail loss probe, to be changed.
     #[inline]
     pub(crate) fn probe_mut(&mut self) -> Option<&mut TailProbe> {
         self.probe.as_mut()
     }
 
-    /// Whether new data goes before what counts as lost (F-RTO).
+    /// Whether new data is sent before lost segments (F-RTO).
     #[inline]
     pub(crate) fn prefers_new(&self) -> bool {
         self.frto.as_ref().is_some_and(Frto::prefers_new)
     }
 
-    /// F-RTO could send no new data: if none went out before, lost segments go on.
+    /// F-RTO had no new data to send. If none was sent since the timeout, F-RTO ends and lost segments are sent.
     pub(crate) fn no_new_data(&mut self, nxt: u64) {
         if nxt == self.point
             && let Some(frto) = &mut self.frto
@@ -359,8 +356,8 @@ impl Recovery {
         }
     }
 
-    /// The lost segment to send again, if `window_open` or if it must not wait for the window
-    /// (the first of an episode, RFC 6675 5 step 4.3; on a partial ACK, RFC 6582 3.2 step 3).
+    /// The lost segment to send again, if the window is open or need not be. The first segment of an episode does not
+    /// wait for the window (RFC 6675 5 step 4.3), nor does one after a partial ACK (RFC 6582 3.2 step 3).
     #[inline]
     pub(crate) fn next_lost(&mut self, board: &mut Scoreboard, window_open: bool) -> Option<u64> {
         if self.state == State::Open || !(window_open || self.retransmit_now) {
@@ -370,9 +367,9 @@ impl Recovery {
         board.next_lost()
     }
 
-    /// What else is worth sending again when the window is open and there is no new data to send:
-    /// holes that may still be on their way (RFC 6675 4, `NextSeg` rule 3). RACK would mistake the times
-    /// of what is not lost.
+    /// A segment that is worth sending again when the window is open and there is no new data: a hole whose segment may
+    /// still be in the network (RFC 6675 4, `NextSeg` rule 3). RACK does not do this, because resending segments that
+    /// are not lost would distort its times.
     pub(crate) fn next_speculative(&self, board: &mut Scoreboard) -> Option<u64> {
         match &self.detection {
             Detection::Sack(_) if self.state == State::Fast => board.next_hole(),

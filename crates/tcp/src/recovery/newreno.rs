@@ -1,13 +1,13 @@
 //! Fast recovery without SACK: RFC 6582 (NewReno), with RFC 3042's limited transmit before it.
 //!
-//! The RFC inflates the congestion window by every duplicate ACK; here the window stays what the
-//! congestion control says, and the inflation is subtracted from what is in the network, which is
-//! the same arithmetic. Departures:
+//! The RFC inflates the congestion window for every duplicate ACK. Here the window keeps the value that congestion
+//! control sets, and the inflation is subtracted from the data in the network, which gives the same result.
+//! Differences:
 //! - the retransmission timer restarts on every partial ACK ("slow but steady", RFC 6582 4),
 //!   not only on the first;
 //! - after recovery the window is ssthresh (RFC 6582 3.2 step 3, option 2), without a limit on bursts;
-//! - deflation stops at zero: a partial ACK for more than was counted out by duplicate ACKs
-//!   leaves what is outstanding, not more.
+//! - deflation stops at zero: if a partial ACK acknowledges more than duplicate ACKs have counted, all outstanding data
+//!   counts as in the network, and not more.
 
 use super::State;
 use crate::scoreboard::Scoreboard;
@@ -18,7 +18,7 @@ const DUP_THRESH: u32 = 3;
 #[derive(Debug)]
 pub(super) struct NewReno {
     duplicates: u32,
-    /// what duplicate ACKs say has left the network, in the window's unit
+    /// data that has left the network according to duplicate ACKs, in the window's unit
     inflation: u64,
 }
 
@@ -36,7 +36,7 @@ impl NewReno {
         self.inflation = 0;
     }
 
-    /// In state Open two duplicate ACKs count, which is limited transmit (RFC 3042 2).
+    /// Data in the network. In state Open two duplicate ACKs count, which is limited transmit (RFC 3042 2).
     #[inline]
     pub(super) fn pipe(&self, board: &Scoreboard) -> u64 {
         board.pipe().saturating_sub(self.inflation)
@@ -60,8 +60,8 @@ impl NewReno {
         u64::from(self.duplicates)
     }
 
-    /// Only what was sent after the last episode counts (RFC 6582 3.2 step 1): duplicate ACKs may
-    /// answer needless retransmissions of that episode.
+    /// Whether fast retransmit is due. Only data sent after the last episode counts (RFC 6582 3.2 step 1), because
+    /// duplicate ACKs may answer needless retransmissions of that episode.
     #[inline]
     pub(super) fn is_due(&self, board: &Scoreboard, point: u64) -> bool {
         self.duplicates >= DUP_THRESH && board.una() > point
@@ -73,8 +73,8 @@ impl NewReno {
         self.inflation = u64::from(self.duplicates.min(DUP_THRESH)) * board.unit();
     }
 
-    /// A partial ACK: the next segment was lost too; deflate by what was acknowledged and add
-    /// back one segment (RFC 6582 3.2 step 3).
+    /// A partial ACK: the next segment was lost too. Deflates by the data acknowledged and adds one segment back (RFC
+    /// 6582 3.2 step 3).
     pub(super) fn on_partial(&mut self, board: &mut Scoreboard, acked: u64) {
         board.mark_head_lost();
         self.inflation = self.inflation.saturating_sub(acked);
@@ -136,12 +136,12 @@ mod tests {
             newreno.on_duplicate(State::Open, &board);
             assert_eq!(newreno.is_due(&board, 0), due);
         }
-        // what was sent before the last episode does not count (RFC 6582 3.2 step 1)
+        // data sent before the last episode does not count (RFC 6582 3.2 step 1)
         assert!(!newreno.is_due(&board, 1));
     }
 
-    /// RFC 6582 3.2: each duplicate lets a segment out; before recovery the first two do (RFC 3042), and
-    /// after a timeout none.
+    /// RFC 6582 3.2: each duplicate ACK releases a segment. Before recovery only the first two do (RFC 3042), and after
+    /// a timeout none.
     #[test]
     fn duplicates_let_segments_out_in_recovery_and_two_before_it() {
         let mut board = five_segments(1000);
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(pipes, [4000, 3000, 3000, 3000]);
         assert_eq!(newreno.duplicates(), 4);
         newreno.enter(&mut board);
-        // the lost one, and three that left the network
+        // one is lost, and three left the network
         assert_eq!(newreno.pipe(&board), 1000);
         newreno.on_duplicate(State::Fast, &board);
         assert_eq!(newreno.pipe(&board), 0);
@@ -174,7 +174,7 @@ mod tests {
         let mut newreno = NewReno::new();
         newreno.on_duplicate(State::Open, &board);
         newreno.enter(&mut board);
-        // of five, one is lost and one arrived
+        // of five, one is lost and one has arrived
         assert_eq!(newreno.pipe(&board), 3);
     }
 

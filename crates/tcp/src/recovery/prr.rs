@@ -1,14 +1,14 @@
 //! Proportional rate reduction (RFC 6937): how much fast recovery sends for each ACK,
 //! with the slow-start reduction bound, as Linux has it (`tcp_cwnd_reduction`).
 //!
-//! While more is in the network than the new threshold, ssthresh / cwnd segments go out for each
-//! that was delivered, so that the flight falls to the threshold by the end of the
-//! recovery, evenly, with no silence of half a round trip. With less, it may grow by as much as was
-//! delivered, and by a segment more where the ACK showed progress and no further loss.
+//! While more than the new threshold is in the network, ssthresh / cwnd segments are sent for each one delivered. The
+//! flight then falls evenly to the threshold by the end of the recovery, without a silence of half a round trip. With
+//! less than the threshold in the network, the flight may grow by the amount delivered, and by one segment more if the
+//! ACK advanced and showed no further loss.
 
 use super::reduction::ReductionSample;
 
-/// The account of one recovery. All amounts in the window's unit.
+/// State of one recovery. All amounts are in the window's unit.
 #[derive(Debug, Default)]
 pub(crate) struct Prr {
     /// the window when the recovery began (`RecoverFS`)
@@ -27,14 +27,13 @@ impl Prr {
         };
     }
 
-    /// So much went out, new or again.
+    /// Counts data that was sent, for the first time or again.
     #[inline]
     pub(crate) fn on_sent(&mut self, amount: u64) {
         self.out += amount;
     }
 
-    /// The window after an ACK that delivered something: what is in the network and what may be
-    /// added.
+    /// The window after an ACK that delivered something: the data in the network plus what may be sent now.
     pub(super) fn window(&mut self, sample: &ReductionSample) -> u64 {
         self.delivered += sample.delivered;
         let mut count = if sample.in_flight > sample.ssthresh {
@@ -48,7 +47,7 @@ impl Prr {
             grown.min(sample.ssthresh - sample.in_flight)
         };
         if self.out == 0 {
-            // the fast retransmit itself
+            // the fast retransmit itself is always allowed
             count = count.max(sample.unit);
         }
         sample.in_flight + count
@@ -74,8 +73,8 @@ mod tests {
 
     #[test]
     fn a_lone_loss_of_twenty_sends_a_segment_for_every_second_ack_down_to_the_threshold() {
-        // 20 segments, the first lost; limited transmit sent two more. The third SACK starts
-        // recovery with 18 in the network, and an ACK comes for each of these
+        // 20 segments, the first lost; limited transmit sent two more. The third SACK starts recovery with 18 segments
+        // in the network, and one ACK arrives for each of them
         let mut prr = Prr::default();
         prr.begin(20);
         let mut flight = 18;
@@ -87,7 +86,7 @@ mod tests {
             flight = flight + out - 1;
         }
         assert_eq!(sent[..16], [1, 0].repeat(8));
-        // the threshold is reached and held
+        // the threshold is reached, and then held
         assert_eq!(sent[16..], [0, 1]);
         assert_eq!(flight + 1, 10);
     }
@@ -97,19 +96,19 @@ mod tests {
         let mut prr = Prr::default();
         prr.begin(20);
         prr.on_sent(1);
-        // of 20 segments 15 were lost: what was delivered may go out, and one more if all is well
+        // 15 of 20 segments were lost: what is delivered may be sent, and one more if the ACK is clean
         assert_eq!(prr.window(&sample(2, false)), 3);
         prr.on_sent(1);
         assert_eq!(prr.window(&sample(2, true)), 4);
         assert_eq!(prr.window(&sample(9, true)), 10);
     }
 
-    /// An ACK of a recovery: delivered, in flight, whether it is clean, and what goes out then.
+    /// An ACK during recovery: data delivered, data in flight, whether it is clean, and what is sent then.
     type Ack = (u64, u64, bool, u64);
 
     proptest! {
-        /// The formulas of RFC 6937 3.1 with the slow-start reduction bound. As in the kernel it allows a segment
-        /// more only where the ACK showed progress and no further loss, and the fast retransmit always.
+        /// The formulas of RFC 6937 3.1 with the slow-start reduction bound. As in the kernel, the bound allows one
+        /// segment more only if the ACK advanced and showed no further loss, and the fast retransmit is always allowed.
         #[test]
         fn what_goes_out_is_what_the_rfc_computes(
             unit in prop::sample::select(&[1_u64, 1000][..]),
@@ -119,7 +118,7 @@ mod tests {
         ) {
             let (before, ssthresh) = (before * unit, ssthresh * unit + unit / 3);
             let mut prr = Prr::default();
-            // an account that was used before begins anew
+            // a used account starts again from zero
             prr.on_sent(7);
             prr.begin(before);
             let (mut prr_delivered, mut prr_out) = (0_i128, 0_i128);

@@ -1,25 +1,25 @@
 //! Loss by time: RACK (RFC 8985), as Linux has it (`tcp_recovery.c`).
 //!
-//! A segment is lost once another that was sent later has arrived, and the time that the later one
-//! took, plus a reordering window, has passed since the segment was sent. So nothing is counted,
-//! a lost retransmission shows like any other loss, and small windows are served too.
+//! A segment is lost once a segment that was sent later has arrived and enough time has passed since it was sent: the
+//! round trip of that later segment plus a reordering window. No duplicates are counted, so a lost retransmission is
+//! found like any other loss, and small windows work too.
 //!
-//! The window is zero while no reordering was seen and loss is likely, else a quarter of the
-//! smallest round-trip time, a quarter more for each round trip in which a duplicate SACK reported a
-//! needless retransmission, up to SRTT.
+//! The reordering window is zero while no reordering was seen and loss is likely. Otherwise it is a quarter of the
+//! smallest round-trip time. It grows by a quarter for each round trip in which a duplicate SACK reported a needless
+//! retransmission, up to SRTT.
 
 use fairport_units::{Duration, Instant};
 
 use super::reordering::Reordering;
 use crate::scoreboard::{Arrival, Transmission};
 
-/// Recoveries for which a widened window is kept (`TCP_RACK_RECOVERY_THRESH`).
+/// Recoveries for which a wider window is kept (`TCP_RACK_RECOVERY_THRESH`).
 const PERSISTENCE: u32 = 16;
-/// Quarters of the round-trip time at most.
+/// Maximum of the window, in quarters of the smallest round-trip time.
 const STEPS_MAX: u64 = 255;
 
-/// Whether a transmission is lost at `now` (RFC 8985 6.2 step 5). `latest` is the last sent of those that
-/// have arrived, `allowed` its round trip and the reordering window.
+/// Whether a transmission is lost at `now` (RFC 8985 6.2 step 5). `latest` is the last-sent transmission that has
+/// arrived; `allowed` is its round trip plus the reordering window.
 #[inline]
 pub(crate) fn detect(
     transmission: Transmission,
@@ -38,16 +38,16 @@ pub(crate) fn detect(
     }
 }
 
-/// What RACK knows besides the times on the scoreboard.
+/// What RACK knows in addition to the times on the scoreboard.
 #[derive(Debug)]
 pub(super) struct Rack {
-    /// round-trip time of the transmission that was delivered last
+    /// round-trip time of the latest delivered transmission
     rtt: Duration,
-    /// quarters of the smallest round-trip time
+    /// size of the window, in quarters of the smallest round-trip time
     steps: u64,
-    /// recoveries until the window is narrow again
+    /// recoveries left until the window is narrow again
     persistence: u32,
-    /// duplicate SACKs count again once this is acknowledged: one step per round trip
+    /// a duplicate SACK counts again once this is acknowledged: at most one step per round trip
     round_end: u64,
 }
 
@@ -63,8 +63,8 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// The round-trip time of the transmission that was delivered last. After that time a segment is lost
-    /// when a timeout fired (`tcp_timeout_mark_lost`).
+    /// The round-trip time of the latest delivered transmission. When the retransmission timer fires, segments sent
+    /// longer ago than this are lost (`tcp_timeout_mark_lost`).
     pub(super) fn rtt(&self) -> Duration {
         self.rtt
     }
@@ -75,8 +75,8 @@ impl Rack {
         self.rtt = rtt;
     }
 
-    /// A retransmission was needless, says a duplicate SACK with an ACK up to `una`, on a path that
-    /// reorders. True if the window is wider now.
+    /// A duplicate SACK, in an ACK up to `una`, reported a needless retransmission on a path that reorders. Returns
+    /// true if the window became wider.
     pub(super) fn on_needless(&mut self, una: u64, nxt: u64) -> bool {
         if una < self.round_end {
             return false;
@@ -88,7 +88,7 @@ impl Rack {
         self.steps > before
     }
 
-    /// A recovery ended; `needed`, or else what was sent again had arrived. True if the window is
+    /// A recovery ended. `needed`: its retransmissions were not all duplicates. Returns true if the window became
     /// narrow again.
     pub(super) fn on_recovered(&mut self, needed: bool) -> bool {
         if needed {
@@ -103,8 +103,7 @@ impl Rack {
         narrows
     }
 
-    /// How long a segment may be late: the reordering window (`tcp_rack_reo_wnd`) when `sacked`
-    /// segments are SACKed.
+    /// The reordering window (`tcp_rack_reo_wnd`): how late a segment may be, while `sacked` segments are SACKed.
     pub(super) fn window(
         &self,
         path: &Reordering,
@@ -136,7 +135,7 @@ mod tests {
         let lost = |transmission| detect(transmission, at(20, 3000), RTT, now);
         assert_eq!(lost(at(20, 4000)), Arrival::Open);
         assert_eq!(lost(at(20, 2000)), Arrival::Lost);
-        // within one instant the order is that of the data
+        // at equal times the order is that of the data
         let wider = RTT + Duration::from_ms(5);
         assert_eq!(
             detect(at(20, 2000), at(20, 3000), wider, now),
@@ -177,12 +176,12 @@ mod tests {
         let (rack, mut path) = (Rack::default(), Reordering::new(None));
         path.on_late(5);
         assert_eq!(rack.window(&path, false, 0, None), Duration::ZERO);
-        // a smallest round trip that is not known yet leaves SRTT as the limit
+        // while no smallest round-trip time is known, SRTT is the limit
         assert_eq!(rack.window(&path, false, 0, Some(RTT)), RTT);
     }
 
-    /// `tcp_rack_reo_wnd`: as many SACKed segments as things come late by leave no room, unless something
-    /// did come late.
+    /// `tcp_rack_reo_wnd`: once as many segments are SACKed as the degree of reordering, the window is zero, unless
+    /// reordering was seen before.
     #[test]
     fn once_reordering_was_seen_the_window_stays_however_much_is_sacked() {
         let (rack, mut path) = (Rack::default(), Reordering::new(Some(RTT)));
@@ -193,20 +192,23 @@ mod tests {
         assert_eq!(rack.window(&path, false, 0, Some(RTT / 8)), RTT / 8);
     }
 
-    /// RFC 8985 6.2 step 4, as the kernel has it: 16 recoveries, of which needless ones count against.
+    /// RFC 8985 6.2 step 4, as in the kernel: 16 recoveries, and a needless one adds one to them.
     #[test]
     fn a_widened_window_is_kept_for_sixteen_recoveries_that_were_needed() {
         let mut rack = Rack::default();
-        assert!(!rack.on_recovered(true), "it is narrow");
+        assert!(!rack.on_recovered(true), "the window is already narrow");
         assert!(rack.on_needless(100, 200));
-        assert!(!rack.on_needless(199, 300), "once per round trip");
+        assert!(
+            !rack.on_needless(199, 300),
+            "at most one step per round trip"
+        );
         let narrows: Vec<bool> = (0..4).map(|_| rack.on_recovered(true)).collect();
         assert_eq!(narrows, [false; 4]);
         assert!(!rack.on_recovered(false));
         // 13 are left
         let narrows: Vec<bool> = (0..14).map(|_| rack.on_recovered(true)).collect();
         assert_eq!(narrows, [vec![false; 12], vec![true, false]].concat());
-        // needless ones count up to sixteen only
+        // needless recoveries raise the count to at most sixteen
         assert!(rack.on_needless(200, 300));
         for _ in 0..5 {
             rack.on_recovered(false);

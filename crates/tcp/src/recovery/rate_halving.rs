@@ -1,14 +1,13 @@
-//! Rate halving (Mathis, Semke, Mahdavi and Lahey 1999), as Linux had it before PRR (`tcp_cwnd_down`,
-//! up to 3.1): the window falls by a segment on every second ACK until it reaches the threshold, so
-//! that one segment goes out for two that are delivered.
+//! Rate halving (Mathis, Semke, Mahdavi and Lahey 1999), as in Linux before PRR (`tcp_cwnd_down`, up to 3.1). The
+//! window falls by one segment on every second ACK until it reaches the threshold, so one segment is sent for every two
+//! delivered.
 //!
-//! It never exceeds what is in the network by more than a segment. So after heavy losses, or when the
-//! application has nothing to send, recovery ends with a window below the threshold, and slow start
-//! follows.
+//! The window never exceeds the data in the network by more than a segment. After heavy losses, or when the application
+//! has nothing to send, recovery therefore ends with a window below the threshold, and slow start follows.
 
 use super::reduction::ReductionSample;
 
-/// The account of one recovery.
+/// State of one recovery.
 #[derive(Debug, Default)]
 pub(crate) struct RateHalving {
     /// the next ACK is the second of a pair
@@ -29,7 +28,7 @@ impl RateHalving {
 mod tests {
     use super::*;
 
-    /// The window and what goes out after each of `acks` ACKs, with `flight` in the network before.
+    /// The final window and the data sent after each of `acks` ACKs. `flight` is the data in the network before.
     fn recover(mut cwnd: u64, mut flight: u64, least: u64, acks: u64) -> (u64, Vec<u64>) {
         let mut halving = RateHalving::default();
         let sent = (0..acks).map(|_| {
@@ -56,14 +55,14 @@ mod tests {
         let (cwnd, sent) = recover(20, 20, 10, 20);
         assert_eq!(cwnd, 10);
         assert_eq!(sent, [1, 0].repeat(10));
-        // and then one for one
+        // and then one segment per ACK
         let (cwnd, sent) = recover(20, 20, 10, 24);
         assert_eq!((cwnd, &sent[20..]), (10, &[1; 4][..]));
     }
 
     #[test]
     fn after_heavy_losses_the_window_ends_below_the_threshold() {
-        // of 20 segments 15 are lost: 5 are in the network
+        // 15 of 20 segments are lost, so 5 are in the network
         let (cwnd, sent) = recover(20, 5, 10, 8);
         assert_eq!(cwnd, 5);
         assert!(sent.iter().all(|out| *out == 1));
@@ -88,7 +87,7 @@ mod tests {
         assert_eq!(window(6000, 9000), 6000);
         assert_eq!(window(6000, 9000), 5000);
         assert_eq!((window(5000, 9000), window(5000, 9000)), (5000, 5000));
-        // and never more than a segment above what is in the network
+        // at most one segment above the data in the network
         assert_eq!((window(7000, 3500), window(7000, 4700)), (4500, 5700));
     }
 }

@@ -1,27 +1,26 @@
-//! How the window is reduced to the threshold in fast recovery and after a mark, where not at once.
-//! One file per algorithm.
+//! Gradual reduction of the window to the threshold, in fast recovery and after a mark. One file per algorithm.
 
 use super::prr::Prr;
 use super::rate_halving::RateHalving;
 use crate::settings::WindowReduction;
 
-/// What an ACK says meanwhile. All amounts in the window's unit.
+/// What an ACK says during a reduction. All amounts are in the window's unit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReductionSample {
-    /// newly acknowledged or `SACKed`
+    /// data newly acknowledged or `SACKed`
     pub(crate) delivered: u64,
-    /// `SND.UNA` moved, and nothing was found lost
+    /// `SND.UNA` moved, and no loss was found
     pub(crate) clean: bool,
     pub(crate) in_flight: u64,
     pub(crate) cwnd: u64,
     pub(crate) ssthresh: u64,
-    /// how far rate halving goes
+    /// smallest window of rate halving
     pub(crate) least: u64,
     /// one full segment
     pub(crate) unit: u64,
 }
 
-/// Static dispatch over the algorithms.
+/// The algorithms, dispatched statically.
 #[derive(Debug)]
 pub(crate) enum Reduction {
     RateHalving(RateHalving),
@@ -29,7 +28,7 @@ pub(crate) enum Reduction {
 }
 
 impl Reduction {
-    /// None where the window falls at once.
+    /// None if the window falls at once.
     pub(crate) fn new(setting: WindowReduction) -> Option<Self> {
         match setting {
             WindowReduction::AtOnce => None,
@@ -46,7 +45,7 @@ impl Reduction {
         }
     }
 
-    /// So much went out, new or again.
+    /// Counts data that was sent, for the first time or again.
     #[inline]
     pub(crate) fn on_sent(&mut self, amount: u64) {
         if let Self::Prr(it) = self {
@@ -54,7 +53,7 @@ impl Reduction {
         }
     }
 
-    /// The window after an ACK; none if it stays.
+    /// The window after an ACK; none if it does not change.
     pub(crate) fn window(&mut self, sample: &ReductionSample) -> Option<u64> {
         if sample.delivered == 0 {
             return None;
@@ -65,8 +64,7 @@ impl Reduction {
         })
     }
 
-    /// The window at the end, of a threshold of `ssthresh` (`tcp_complete_cwr`,
-    /// `tcp_end_cwnd_reduction`).
+    /// The window at the end of a reduction to `ssthresh` (`tcp_complete_cwr`, `tcp_end_cwnd_reduction`).
     pub(crate) fn end(&self, cwnd: u64, ssthresh: u64) -> u64 {
         match self {
             Self::RateHalving(_) => cwnd.min(ssthresh),
@@ -126,9 +124,9 @@ mod tests {
         prr.begin(20);
         prr.on_sent(5);
         prr.begin(10);
-        // the fast retransmit of the second
+        // allows the fast retransmit of the second
         assert_eq!(prr.window(&sample), Some(31));
-        // with that out, one for each that is delivered: 10 of a window of 10
+        // after that, one segment per segment delivered: 10 of a window of 10
         prr.on_sent(1);
         assert_eq!(prr.window(&sample), Some(31));
         prr.on_sent(5);

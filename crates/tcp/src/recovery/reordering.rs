@@ -1,13 +1,13 @@
-//! What the path is like, from what arrives: its smallest round-trip time, and how late things come
+//! Properties of the path, learned from arrivals: its smallest round-trip time, and how late segments arrive
 //! (`tcp_min_rtt`, `tcp_check_sack_reordering`).
 
 use fairport_units::{Duration, Instant};
 
-/// SACKed segments that are taken for loss as long as no reordering was seen
-/// (`tcp_reordering`), and what this may grow to (`tcp_max_reordering`).
+/// SACKed segments that count as a loss while no reordering was seen (`tcp_reordering`), and the maximum of this number
+/// (`tcp_max_reordering`).
 pub(crate) const DUP_THRESH: u64 = 3;
 const DUP_THRESH_MAX: u64 = 300;
-/// For how long a smallest round-trip time holds: 300 s (`tcp_min_rtt_wlen`) in two halves.
+/// Half of the time for which a smallest round-trip time is kept: 300 s (`tcp_min_rtt_wlen`).
 const HALF_MEMORY: Duration = Duration::from_secs(150);
 
 /// The smallest round-trip time of the last 150 to 300 s.
@@ -39,7 +39,7 @@ pub(crate) struct Reordering {
 }
 
 impl Reordering {
-    /// None seen. `rtt` is the handshake's.
+    /// No reordering seen yet. `rtt` is the round-trip time that the handshake measured.
     pub(super) fn new(rtt: Option<Duration>) -> Self {
         Self {
             min_rtt: MinRtt {
@@ -58,7 +58,7 @@ impl Reordering {
         self.min_rtt.now.min(self.min_rtt.before)
     }
 
-    /// What was sent only once took `rtt`.
+    /// A segment that was sent only once was delivered, after `rtt` if that is known.
     #[inline]
     pub(super) fn on_delivery(&mut self, now: Instant, rtt: Option<Duration>) {
         if let Some(rtt) = rtt {
@@ -66,37 +66,36 @@ impl Reordering {
         }
     }
 
-    /// Something came `segments` later than what was sent after it.
+    /// A segment arrived `segments` later than segments that were sent after it.
     pub(super) fn on_late(&mut self, segments: u64) {
         self.seen += 1;
         self.degree = self.degree.max(segments).min(DUP_THRESH_MAX);
     }
 
-    /// Without SACK, duplicate ACKs show that something came `segments` late
-    /// (`tcp_check_reno_reordering`).
+    /// Duplicate ACKs without SACK showed that a segment arrived `segments` late (`tcp_check_reno_reordering`).
     pub(super) fn set_degree(&mut self, segments: u64) {
         self.seen += 1;
         self.degree = segments.min(DUP_THRESH_MAX);
     }
 
-    /// A timeout where enough was SACKed for fast retransmit: so much reordering there is not
-    /// (`tcp_enter_loss`).
+    /// A timeout occurred although enough segments were SACKed for fast retransmit, so the degree of reordering was
+    /// overestimated (`tcp_enter_loss`).
     pub(super) fn doubt(&mut self) {
         self.degree = self.degree.min(DUP_THRESH);
     }
 
-    /// How often something came late.
+    /// How often a segment arrived late.
     pub(crate) fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// Segments by which something may come late without counting as lost (`tcpi_reordering`).
+    /// By how many segments a segment may be late without counting as lost (`tcpi_reordering`).
     pub(crate) fn degree(&self) -> u64 {
         self.degree
     }
 
-    /// Whether the window grows for what is SACKed above a hole, too: where things come late as a
-    /// rule (`tcp_may_raise_cwnd`).
+    /// Whether the window also grows for data that is SACKed above a hole. It does if segments often arrive late
+    /// (`tcp_may_raise_cwnd`).
     pub(crate) fn raises_on_sack(&self) -> bool {
         self.degree > DUP_THRESH
     }
@@ -116,7 +115,7 @@ mod tests {
         assert_eq!(it.min_rtt(), rtt * 2);
     }
 
-    /// `minmax_running_min`, by two halves: a minimum holds for 150 to 300 s.
+    /// `minmax_running_min`, with two halves: a minimum is kept for 150 to 300 s.
     #[test]
     fn a_smallest_round_trip_holds_for_150_s_at_least() {
         let ms = Duration::from_ms;
@@ -131,7 +130,7 @@ mod tests {
             // the second half begins, and the first is remembered
             (151, Some(60), 40),
             (301, Some(55), 40),
-            // the third: what the second saw
+            // the third half begins, and the minimum is that of the second
             (302, Some(70), 55),
             (303, Some(65), 55),
             (453, Some(80), 65),
@@ -141,8 +140,8 @@ mod tests {
         }
     }
 
-    /// `tcp_check_sack_reordering`: the degree only grows, up to 300; `tcp_check_reno_reordering` sets it;
-    /// `tcp_enter_loss` brings it back to 3.
+    /// `tcp_check_sack_reordering`: the degree only grows, up to 300. `tcp_check_reno_reordering` sets it, and
+    /// `tcp_enter_loss` resets it to 3.
     #[test]
     fn the_degree_of_reordering_is_what_came_latest_up_to_300() {
         let mut it = Reordering::new(None);

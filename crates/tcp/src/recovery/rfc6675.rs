@@ -1,17 +1,16 @@
-//! Loss by SACKed segments: RFC 6675, and forward acknowledgement.
+//! Loss detection by SACKed segments: RFC 6675, and forward acknowledgement.
 //!
-//! Departures from the RFC:
+//! Differences from the RFC:
 //! - a segment is lost when three SACKed *segments* are above it; the RFC counts bytes there;
-//! - recovery starts when that is so of any segment, without a count of duplicate ACKs beside it
-//!   (each of which SACKs a segment);
+//! - recovery starts as soon as any segment is lost in this way; duplicate ACKs are not counted in addition, since each
+//!   of them SACKs a segment;
 //! - a loss above the recovery point starts the next episode as soon as the present one ends;
-//! - no rescue retransmission (`NextSeg` rule 4): Linux has none, and it is needless wherever the
-//!   tail was only on its way.
+//! - there is no rescue retransmission (`NextSeg` rule 4): Linux has none, and it is needless if the tail is merely
+//!   still in the network.
 //!
-//! As in the RFC, a retransmission that is lost itself is left to the timer. Forward acknowledgement
-//! (Mathis and Mahdavi, SIGCOMM 1996; Linux up to 4.14) counts from the highest SACKed segment, whether
-//! those between were SACKed or not, and finds lost retransmissions; until anything comes late
-//! (`tcp_disable_fack`).
+//! As in the RFC, a lost retransmission is left to the timer. Forward acknowledgement (Mathis and Mahdavi, SIGCOMM
+//! 1996; Linux up to 4.14) counts all segments below the highest SACKed one, SACKed or not, and finds lost
+//! retransmissions. It is turned off once a segment arrives late (`tcp_disable_fack`).
 
 use crate::decision::DecisionCause;
 use crate::scoreboard::Scoreboard;
@@ -26,12 +25,12 @@ impl Rfc6675 {
         Self { fack }
     }
 
-    /// Something came late: gaps below the highest SACKed segment do not show losses any more.
+    /// A segment arrived late, so gaps below the highest SACKed segment no longer show losses.
     pub(super) fn on_reordering(&mut self) {
         self.fack = false;
     }
 
-    /// Marks what is lost; returns how much of it was a retransmission, in the window's unit.
+    /// Marks lost segments. Returns how much of the newly lost data was a retransmission, in the window's unit.
     pub(super) fn mark_lost(&self, board: &mut Scoreboard, recovering: bool) -> u64 {
         if !self.fack {
             board.mark_lost_by_sack();
@@ -45,7 +44,7 @@ impl Rfc6675 {
         }
     }
 
-    /// What a recovery starts for.
+    /// The cause of a recovery that this detection starts.
     pub(super) fn cause(&self) -> DecisionCause {
         if self.fack {
             DecisionCause::Fack

@@ -1,9 +1,9 @@
 //! Tail loss probes (RFC 8985 7), as Linux has them (`tcp_send_loss_probe`).
 //!
-//! Where the last segments of a flight are lost, no ACK shows it. After about two round trips a
-//! probe goes out, new data or the last segment again, whose ACK does; only if that fails too, the sender
-//! waits for the retransmission timer. A probe that repaired the only loss hides it from
-//! congestion control, unless the end of the episode shows whether both copies arrived.
+//! If the last segments of a flight are lost, no ACK shows it. After about two round trips a probe is sent: new data,
+//! or the last segment again. Its ACK shows the loss; only if that fails too does the sender wait for the
+//! retransmission timer. A probe that repaired the only loss would hide it from congestion control, so the end of the
+//! episode checks whether both copies arrived.
 
 use fairport_units::Duration;
 
@@ -12,15 +12,15 @@ use super::AckFacts;
 /// The probe of one sender.
 #[derive(Debug)]
 pub(crate) struct TailProbe {
-    /// added to the smoothed round trips: timers of the kernel take two ticks
+    /// added to two smoothed round trips, because timers of the kernel take two ticks
     slack: Duration,
-    /// for a lone segment, whose ACK may be delayed
+    /// added instead for a single segment, whose ACK may be delayed
     delayed_ack: Duration,
-    /// `SND.NXT` after the probe, while its episode lasts
+    /// `SND.NXT` after the probe, until the probe's outcome is known
     high: Option<u64>,
-    /// it was the last segment again
+    /// the probe repeated the last segment
     repeats: bool,
-    /// it is to be sent with the next poll
+    /// the probe is to be sent at the next poll
     pub(crate) due: bool,
 }
 
@@ -35,42 +35,42 @@ impl TailProbe {
         }
     }
 
-    /// How long to wait for an ACK (RFC 8985 7.2) of what `lone` says is one segment only.
+    /// How long to wait for an ACK before probing (RFC 8985 7.2). `lone`: only one segment is outstanding.
     #[inline]
     pub(crate) fn timeout(&self, srtt: Duration, lone: bool) -> Duration {
         srtt * 2 + if lone { self.delayed_ack } else { self.slack }
     }
 
-    /// One is out, and it is not known yet what became of it: there is no second (RFC 8985 7.3).
+    /// Whether a probe was sent whose outcome is not known yet. No second one is sent then (RFC 8985 7.3).
     #[inline]
     pub(crate) fn is_out(&self) -> bool {
         self.high.is_some()
     }
 
-    /// Retransmissions that the probe put into the network: none or one.
+    /// Retransmissions in the network because of the probe: 0 or 1.
     pub(crate) fn repeated(&self) -> u32 {
         u32::from(self.is_out() && self.repeats)
     }
 
-    /// It went out, and `nxt` follows.
+    /// The probe was sent, and `nxt` is `SND.NXT` after it. `repeats`: it repeated the last segment.
     pub(crate) fn on_sent(&mut self, nxt: u64, repeats: bool) {
         self.high = Some(nxt);
         self.repeats = repeats;
         self.due = false;
     }
 
-    /// Loss recovery has begun, which looks after everything.
+    /// Loss recovery has begun and replaces the probe.
     pub(crate) fn forget(&mut self) {
         self.high = None;
         self.due = false;
     }
 
-    /// Whether a duplicate SACK up to `end` is that of the probe.
+    /// Whether a duplicate SACK up to `end` reports the probe.
     pub(crate) fn is_answer(&self, end: u64) -> bool {
         self.high == Some(end)
     }
 
-    /// Whether an ACK shows that the probe repaired a loss: congestion control has to know (RFC 8985
+    /// Whether an ACK shows that the probe repaired a loss, which must then be reported to congestion control (RFC 8985
     /// 7.4.2; `tcp_process_tlp_ack`).
     #[inline]
     pub(crate) fn on_ack(&mut self, ack: &AckFacts) -> bool {
@@ -143,7 +143,7 @@ mod tests {
             is_duplicate: true,
             ..facts(1000)
         }));
-        // new data as a probe hides nothing
+        // a probe with new data hides no loss
         let mut by_new_data = probed(false);
         assert!(!by_new_data.on_ack(&facts(1001)));
         for probe in [by_dsack, by_duplicate, by_new_data] {
@@ -192,10 +192,10 @@ mod tests {
         let mut probe = probed(true);
         assert!(!probe.on_ack(&facts(1000)));
         assert!(probe.is_out());
-        // new data as a probe is not a copy
+        // a probe with new data is not a copy
         let mut new = probed(false);
         assert!(!new.on_ack(&facts(1000)) && !new.is_out());
-        // a duplicate SACK of the probe with an ACK beyond it: both arrived
+        // the ACK covers the probe, and a duplicate SACK reports it: both copies arrived
         let mut copied = probed(true);
         let dsack = Dsack {
             late_by: 0,

@@ -1,29 +1,29 @@
-//! Undo: a reduction of the window that was needless is taken back, as Linux does (`tcp_try_undo_*`).
+//! Undo: takes back a reduction of the window that was needless, as Linux does (`tcp_try_undo_*`).
 //!
-//! Two signs show it: each retransmission of the episode was reported by a duplicate SACK (RFC
-//! 3708), or an ACK echoes a timestamp from before the first retransmission, so that the original
-//! caused it (Eifel, RFC 3522; the response: RFC 4015). Without SACK there is the second alone. F-RTO
-//! is a third ([`super::frto`]), and takes the same record back.
+//! Two signs show that it was needless. Duplicate SACKs reported every retransmission of the episode (RFC 3708), or an
+//! ACK echoes a timestamp from before the first retransmission, so that the original segment caused it (Eifel, RFC
+//! 3522; the response is RFC 4015). Without SACK only the second sign is available. F-RTO is a third sign
+//! ([`super::frto`]) and restores from the same record.
 
 use crate::decision::DecisionCause;
 
 /// One episode of recovery: what it changed, and what may show that it was needless.
 #[derive(Debug)]
 pub(crate) struct Undo {
-    /// the two signs count; F-RTO needs the record only
+    /// the two signs are evaluated; otherwise only F-RTO uses the record
     reads_acks: bool,
-    /// `SND.UNA` when it began; none: there is nothing to take back
+    /// `SND.UNA` when the episode began; none: there is nothing to undo
     marker: Option<u64>,
-    /// retransmissions that no duplicate SACK reported; none: there was none yet
+    /// retransmissions that no duplicate SACK has reported; none: nothing was sent again yet
     unreported: Option<u32>,
     /// timestamp of the first retransmission
     stamp: Option<u32>,
     window: Before,
-    /// a mark called for the reduction: it is kept, even if nothing was lost
+    /// a mark required the reduction, so it is kept even if nothing was lost
     proven: bool,
 }
 
-/// The window before the episode, in its unit.
+/// The window before the episode, in the window's unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Before {
     pub(crate) cwnd: u64,
@@ -50,7 +50,7 @@ impl Undo {
         if out == 0 {
             self.stamp = None;
         }
-        // a window that was not limited stays so; else what it was about to grow to
+        // a threshold without limit stays so; otherwise it is at least three quarters of the window
         let about = window.cwnd / 2 + window.cwnd / 4;
         self.window = Before {
             ssthresh: window.ssthresh.max(about),
@@ -73,7 +73,7 @@ impl Undo {
         }
     }
 
-    /// Whether every retransmission was reported to be a duplicate.
+    /// Whether duplicate SACKs have reported every retransmission.
     #[inline]
     pub(crate) fn all_duplicates(&self) -> bool {
         self.reads_acks && self.marker.is_some() && self.unreported == Some(0)
@@ -88,7 +88,7 @@ impl Undo {
                 if echoed != 0 && echoed.wrapping_sub(stamp).cast_signed() < 0)
     }
 
-    /// Either sign, if there is one (`tcp_may_undo`).
+    /// The sign that the reduction was needless, if there is one (`tcp_may_undo`).
     #[inline]
     pub(crate) fn sign(&self, echoed: Option<u32>) -> Option<DecisionCause> {
         if self.all_duplicates() {
@@ -99,23 +99,22 @@ impl Undo {
         }
     }
 
-    /// A mark came, so the reduction is kept (`prior_ssthresh = 0`).
+    /// A mark arrived, so the reduction is kept (`prior_ssthresh = 0`).
     pub(crate) fn prove(&mut self) {
         self.proven = true;
     }
 
-    /// Whether there is anything to take back.
+    /// Whether there is something to undo.
     pub(crate) fn is_recorded(&self) -> bool {
         self.marker.is_some()
     }
 
-    /// There is nothing to take back.
+    /// Discards the record, so that there is nothing to undo.
     pub(crate) fn forget(&mut self) {
         self.marker = None;
     }
 
-    /// Ends the episode; what the window was before, unless it was taken back already or was called
-    /// for.
+    /// Ends the episode. Returns the window before it, unless the reduction was undone before or a mark required it.
     pub(crate) fn take_back(&mut self) -> Option<Before> {
         self.unreported = None;
         self.stamp = None;
@@ -148,7 +147,7 @@ mod tests {
         undo.on_retransmit(51);
         undo.on_duplicate(2000, 1);
         assert!(!undo.all_duplicates());
-        // one from before the episode does not count
+        // a duplicate SACK from before the episode does not count
         undo.on_duplicate(900, 1);
         assert!(!undo.all_duplicates());
         undo.on_duplicate(3000, 1);
@@ -174,7 +173,7 @@ mod tests {
         assert!(!undo.is_original(Some(0)) && !undo.is_original(None));
     }
 
-    /// `tcp_init_undo`: what is in the network as retransmissions counts as well.
+    /// `tcp_init_undo`: retransmissions that are in the network when the episode begins count as well.
     #[test]
     fn retransmissions_from_before_the_episode_are_to_be_reported_too() {
         let mut undo = Undo::new(true);
@@ -184,10 +183,13 @@ mod tests {
         undo.on_duplicate(1001, 1);
         undo.on_duplicate(1001, 1);
         assert!(!undo.all_duplicates());
-        // the stamp is that of the first of them all
+        // the stamp is that of the first retransmission
         assert!(!undo.is_original(Some(40)) && undo.is_original(Some(39)));
         undo.on_duplicate(1000, 1);
-        assert!(!undo.all_duplicates(), "it ends where the episode begins");
+        assert!(
+            !undo.all_duplicates(),
+            "a block that ends where the episode begins is ignored"
+        );
         undo.on_duplicate(1001, 1);
         assert_eq!(undo.sign(None), Some(DecisionCause::Dsack));
         assert_eq!(undo.sign(Some(39)), Some(DecisionCause::Dsack));
@@ -230,7 +232,7 @@ mod tests {
         assert!(undo.is_recorded());
         assert_eq!(undo.take_back(), None);
         assert!(!undo.is_recorded());
-        // until the next episode
+        // nothing counts until the next episode
         undo.begin(2000, 0, WINDOW);
         assert!(undo.take_back().is_some());
     }
@@ -256,7 +258,7 @@ mod tests {
         assert!(undo.take_back().is_some());
     }
 
-    /// `tcp_current_ssthresh`: a threshold that lies below what the window was about to grow to comes back higher.
+    /// `tcp_current_ssthresh`: the restored threshold is at least three quarters of the window before the episode.
     #[test]
     fn the_threshold_comes_back_as_what_it_was_or_three_quarters_of_the_window() {
         let after = |cwnd, ssthresh| {

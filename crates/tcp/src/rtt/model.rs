@@ -1,4 +1,4 @@
-//! The estimator under random round-trip times, compared with the rules in floating point.
+//! The estimator under random round-trip times, compared with the same rules in floating point.
 
 use proptest::prelude::*;
 
@@ -24,8 +24,8 @@ impl Rfc {
     }
 }
 
-/// `tcp_rtt_estimator` and `tcp_set_rto` of Linux: what is added to SRTT is the largest of four mean
-/// deviations in a round trip, and the minimum at least.
+/// `tcp_rtt_estimator` and `tcp_set_rto` of Linux: four times the largest mean deviation of a round trip is added to
+/// SRTT, and at least the minimum.
 #[derive(Default)]
 struct Linux {
     srtt: f64,
@@ -47,7 +47,7 @@ impl Linux {
         }
         let error = rtt - self.srtt;
         let growth = error.abs() - self.mdev;
-        // a shorter round trip moves the deviation up with an eighth of the weight
+        // a sample below the mean raises the deviation with an eighth of the weight
         let weight = if error < 0.0 && growth > 0.0 {
             32.0
         } else {
@@ -66,13 +66,13 @@ impl Linux {
     }
 }
 
-/// Round-trip times in us, each with how many segments its ACK acknowledges and how many are out then.
+/// Round-trip times in us, each with the number of segments that its ACK acknowledges and of those still outstanding.
 fn any_acks() -> impl Strategy<Value = Vec<(u64, u64, u64)>> {
     let rtt_us = prop_oneof![1_u64..500_000, 90_000_u64..110_000, Just(100_000)];
     prop::collection::vec((rtt_us, 0_u64..4, 1_u64..8), 1..60)
 }
 
-/// Integers are rounded down: by so much, in ps, all the steps together may differ.
+/// Integers are rounded down; all steps together may differ by this much, in ps.
 const ROUNDING: f64 = 200.0;
 
 fn settings(preset: &str, minimum: Duration) -> Settings {
@@ -135,11 +135,11 @@ fn a_round_trip_of_linux_ends_when_more_than_its_end_is_acknowledged() {
         let mut it = RttEstimator::new(&settings("linux-6", Duration::from_ms(1)));
         it.sample(Instant::from_secs(1), Duration::from_ms(100), 1, 10);
         assert_eq!(it.rto(), Duration::from_ms(300));
-        // the deviation falls from 50 ms, what is added to SRTT only with the end of the round trip
+        // the deviation falls from 50 ms, but the variance falls only at the end of the round trip
         it.sample(Instant::from_secs(2), Duration::from_ms(100), una, 20);
         assert_eq!(it.rto(), Duration::from_ms(300));
-        // the end of the next one: from 200 ms a quarter of the way to its largest, which is 112.5 ms, or
-        // 200 where it has not begun
+        // this sample ends a round trip. If that began with the second sample, its largest deviation is 112.5 ms, and
+        // the variance falls from 200 ms by a quarter of the distance; otherwise the largest deviation is still 200 ms
         it.sample(Instant::from_secs(3), Duration::from_ms(100), 21, 30);
         let added = if falls { 178_125 } else { 200_000 };
         let rto = Duration::from_ms(100) + Duration::from_us(added);

@@ -1,18 +1,18 @@
-//! What a cumulative acknowledgement takes off the scoreboard.
+//! What a cumulative acknowledgement removes from the scoreboard.
 
 use fairport_units::Instant;
 
 use super::{LEAST_RING, LOST, RESENT, RETRANSMITTED, SACKED, Scoreboard};
 
-/// What a cumulative acknowledgement removed.
+/// The segments that a cumulative acknowledgement removed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Acked {
     pub(crate) segments: u32,
-    /// in the window's unit
+    /// their data, in the window's unit
     pub(crate) amount: u64,
-    /// when the oldest of them was sent that was neither retransmitted nor SACKed before
+    /// when the oldest of them was sent that had been neither retransmitted nor SACKed
     pub(crate) sent: Option<Instant>,
-    /// whether any of them was retransmitted: Karn's rule
+    /// whether any of them was retransmitted, for Karn's rule
     pub(crate) retransmitted: bool,
 }
 
@@ -46,7 +46,7 @@ impl Scoreboard {
                     acked.sent = Some(record.sent);
                 }
                 if let Some(deliveries) = &mut self.deliveries {
-                    // Karn's rule holds for tail probes and for what a timeout gave up, too
+                    // Karn's rule also applies to tail probes and to segments that a timeout gave up
                     acked.retransmitted |= record.is(RESENT);
                     deliveries.note(self.head, &record, true);
                 }
@@ -59,15 +59,16 @@ impl Scoreboard {
         acked
     }
 
-    /// Whether the next ACK without SACK blocks says nothing but what it acknowledges: all that is outstanding was
-    /// sent once, and after all that was sent again or SACKed before, so nothing can be late or lost.
+    /// Whether the next ACK without SACK blocks shows only what it acknowledges. This is so if every outstanding
+    /// segment was sent once, and after all segments that were ever retransmitted or SACKed; then nothing can be late
+    /// or lost.
     #[inline]
     pub(crate) fn is_undisturbed(&self) -> bool {
         self.sacked + self.lost + self.retransmitted == 0 && self.head >= self.disturbed
     }
 
-    /// [`Self::ack`] on a board that [`Self::is_undisturbed`]: also when the last of them was sent, if any is acknowledged
-    /// whole. It repeats the loop without what marks ask for.
+    /// [`Self::ack`] for a board that [`Self::is_undisturbed`]. It also returns when the last fully acknowledged
+    /// segment was sent. The loop is repeated here without the handling of marks.
     #[inline]
     pub(crate) fn ack_in_order(&mut self, ack: u64) -> (Acked, Option<Instant>) {
         assert!(self.una < ack && ack <= self.nxt);
@@ -106,7 +107,7 @@ impl Scoreboard {
         (acked, last)
     }
 
-    /// So much was taken off, from `first` to the head.
+    /// Completes an acknowledgement that removed `amount`, from segment `first` up to the head.
     #[inline]
     fn end_ack(&mut self, first: u64, amount: u64, ack: u64) {
         if (first ^ self.head) > self.mask as u64 {
@@ -119,8 +120,8 @@ impl Scoreboard {
         }
     }
 
-    /// Cuts off what the peer has of the first segment, and returns the part's weight: a peer may
-    /// acknowledge any byte.
+    /// Removes the acknowledged part of the first segment, since a peer may acknowledge any byte. Returns the part's
+    /// weight.
     #[cold]
     fn trim(&mut self, ack: u64) -> u64 {
         let (unit, head) = (self.unit, self.head);
@@ -143,9 +144,9 @@ impl Scoreboard {
         part
     }
 
-    /// Leaves half of the ring out of use where the other has been enough twice over, so that what
-    /// is in the cache is what is outstanding and not what once was. Only where the records stay
-    /// in their places: when the head has just begun another lap.
+    /// Stops using half of the ring if the other half is twice as large as needed, so that the cache holds what is
+    /// outstanding and not what once was. It does so only when the head has just begun another lap, since the records
+    /// then keep their places.
     #[cold]
     fn shrink(&mut self) {
         let half = self.mask / 2;

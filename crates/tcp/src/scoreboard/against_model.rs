@@ -1,4 +1,4 @@
-//! Random exchanges on the scoreboard and on the plain list of [`super::model`], which must agree after each step.
+//! Random exchanges on the scoreboard and on the plain list of [`super::model`]. Both must agree after each step.
 
 use fairport_units::{Duration, Instant};
 use proptest::prelude::*;
@@ -29,13 +29,13 @@ enum Step {
         segments: u8,
         fin: bool,
     },
-    /// acknowledges so many bytes and SACKs blocks at these distances from `SND.UNA`
+    /// acknowledges this many bytes, and SACKs blocks at these distances from `SND.UNA`
     Ack {
         bytes: u64,
         blocks: Vec<(u64, u64)>,
         trust: (u64, u64),
     },
-    /// acknowledges so many whole segments
+    /// acknowledges this many whole segments
     AckSegments(usize),
     Mark {
         allowed: u64,
@@ -79,7 +79,7 @@ struct Both {
 
 impl Both {
     fn new(rule: Rule, unit: u64) -> Self {
-        // the numbers wrap soon
+        // sequence numbers wrap soon
         let start = seq::first(u32::MAX - 100);
         let mut board = Scoreboard::new(start, unit);
         if !matches!(rule, Rule::Count { times: false } | Rule::First) {
@@ -146,7 +146,7 @@ impl Both {
                 self.model.time_out(self.now, span);
             }
             Step::Unmark => {
-                // what was lost twice is not looked at again, as in the kernel
+                // a segment that was lost twice is not looked at again, as in the kernel
                 let twice = |it: &Segment| it.lost && it.ever_again && !it.again;
                 if self.has_times() && !self.model.segments.iter().any(twice) {
                     self.board.unmark_lost();
@@ -171,7 +171,7 @@ impl Both {
         self.model.push(self.now, chunk);
     }
 
-    /// Whatever is sent again has a time of its own.
+    /// Every retransmission has a time of its own.
     fn repeat(&mut self, number: Option<u64>) {
         let Some(number) = number else { return };
         self.now += Duration::from_us(1);
@@ -180,7 +180,7 @@ impl Both {
     }
 
     fn probe(&mut self) {
-        // only where nothing is known to be lost (RFC 8985 7.2)
+        // only if nothing is known to be lost (RFC 8985 7.2)
         let is_calm = |it: &Segment| !it.lost && !it.again;
         if !self.has_times() || !self.model.segments.iter().all(is_calm) {
             return;
@@ -192,7 +192,7 @@ impl Both {
         assert_eq!(sent.map(|it| it.start), last.filter(|_| goes));
     }
 
-    /// What [`Scoreboard::ack_in_order`] leaves out would have said nothing.
+    /// The steps that [`Scoreboard::ack_in_order`] leaves out would have reported nothing.
     fn ack_in_order(&mut self, ack: u64) {
         let (held, highest) = (self.model.sum(|_| true), self.model.highest_ever);
         let (acked, last) = self.board.ack_in_order(ack);
@@ -277,7 +277,7 @@ impl Both {
         assert_eq!(arrived.sacked, ends.map(|(a, b)| (a.sent, b.sent)));
         let first = delivered.once().min_by_key(|it| it.number);
         assert_eq!(arrived.first_once_end, first.map_or(u64::MAX, Segment::end));
-        // what came after something above it had been SACKed came late: by all from it to the highest
+        // a segment that arrived after a higher one was SACKed is late, by all segments up to the highest
         let late = first.filter(|it| it.number + 1 < highest).map(|first| {
             let above = self.model.segments.iter().rfind(|it| it.sacked);
             let end = above.map_or(highest.max(self.model.acknowledged), |it| it.number + 1);

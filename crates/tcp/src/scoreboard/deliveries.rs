@@ -1,5 +1,5 @@
-//! What each ACK delivered, by time of sending: for loss detection by time (RFC 8985; Linux's
-//! `tcp_recovery.c`), for undo and for F-RTO.
+//! What each ACK delivered, ordered by time of sending. Used by loss detection by time (RFC 8985; Linux's
+//! `tcp_recovery.c`), by undo and by F-RTO.
 
 use std::collections::VecDeque;
 
@@ -8,11 +8,11 @@ use fairport_units::Instant;
 use super::{RESENT, Record, Scoreboard};
 use crate::delivery_rate::DeliveryRate;
 
-/// A transmission in the order that RACK looks at: by time, and within one instant by position.
+/// A transmission. RACK orders transmissions by time, and at equal times by position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Transmission {
     pub(crate) sent: Instant,
-    /// where the segment ends
+    /// position where the segment ends
     pub(crate) end: u64,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Transmission {
 pub(super) struct Resent {
     pub(super) ordinal: u64,
     pub(super) sent: Instant,
-    /// `SND.NXT` when it was sent
+    /// `SND.NXT` when the retransmission was sent
     pub(super) nxt: u64,
 }
 
@@ -35,32 +35,33 @@ impl Record {
     }
 }
 
-/// What the ACK at hand delivered, and the latest transmission that any ACK did.
+/// What the present ACK delivered, and the latest transmission delivered by any ACK.
 #[derive(Debug)]
 pub(super) struct Deliveries {
-    /// the latest transmission that is known to have arrived (`RACK.segment`)
+    /// the latest transmission known to have arrived (`RACK.segment`)
     pub(super) latest: Transmission,
-    /// something arrived since losses were last looked for
+    /// a segment was delivered since losses were last looked for
     pub(super) unexamined: bool,
-    /// a segment sent again after this may have been delivered by its first transmission
+    /// the delivery of a segment that was sent again after this time may be that of its first transmission
     trusted: Instant,
-    /// of this ACK: the transmission that the kernel looks at last, and its rank in that order:
-    /// acknowledged is after SACKed, and the higher after the lower
+    /// of the present ACK: when the transmission was sent that the kernel processes last, and its rank in that order
+    /// (acknowledged segments after SACKed ones, higher ones after lower ones)
     sent: Option<Instant>,
     sent_rank: u64,
-    /// of this ACK: the latest of what was sent once
+    /// of the present ACK: the latest sending time of a segment that was sent once
     sent_once: Option<Instant>,
-    /// of this ACK: when the lowest and the highest of what is newly SACKed and was sent once were sent
+    /// of the present ACK: ordinal and sending time of the lowest and the highest newly SACKed segment that was sent
+    /// once
     first_sacked: Option<(u64, Instant)>,
     last_sacked: Option<(u64, Instant)>,
-    /// of this ACK: the first segment that was sent once, and where it ends
+    /// of the present ACK: the first segment that was sent once, and where it ends
     first_once: u64,
     first_once_end: u64,
-    /// retransmissions by time of sending; those delivered meanwhile are skipped
+    /// retransmissions in order of sending; those delivered since are skipped
     pub(super) resent: VecDeque<Resent>,
-    /// lost once more, in order; those sent meanwhile are skipped
+    /// segments whose retransmission was lost, in order; those sent since are skipped
     pub(super) again: VecDeque<u64>,
-    /// for a congestion control that asks
+    /// the delivery rate, for a congestion control that asks for it
     pub(super) rate: Option<Box<DeliveryRate>>,
 }
 
@@ -83,7 +84,7 @@ impl Deliveries {
         }
     }
 
-    /// The segment was delivered, `acked` or SACKed; it had not been SACKed before.
+    /// The segment was delivered, acknowledged (`acked`) or SACKed. It had not been SACKed before.
     #[inline]
     pub(super) fn note(&mut self, ordinal: u64, record: &Record, acked: bool) {
         if let Some(rate) = &mut self.rate {
@@ -112,7 +113,7 @@ impl Deliveries {
         self.latest = self.latest.max(record.transmission());
     }
 
-    /// A segment is sent again; those below `head` are of no interest any more.
+    /// A segment is sent again. Entries below `head` are dropped.
     #[inline]
     pub(super) fn note_resent(&mut self, head: u64, resent: Resent) {
         while self.resent.front().is_some_and(|it| it.ordinal < head) {
@@ -121,8 +122,8 @@ impl Deliveries {
         self.resent.push_back(resent);
     }
 
-    /// The retransmission of a segment was lost. What is sent again goes in the order of its sequence
-    /// numbers (`tcp_verify_retransmit_hint`).
+    /// The retransmission of a segment was lost. Such segments are sent again in the order of their sequence numbers
+    /// (`tcp_verify_retransmit_hint`).
     pub(super) fn note_lost_again(&mut self, ordinal: u64) {
         let at = self.again.partition_point(|it| *it < ordinal);
         if self.again.get(at) != Some(&ordinal) {
@@ -134,28 +135,28 @@ impl Deliveries {
 /// What an ACK delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrived {
-    /// when the transmission was sent that is looked at last, where it is known which that was. (RFC
-    /// 8985 6.2 takes the one that was sent last, as does the kernel for the order of
-    /// transmissions, but not for the round trip: `tcp_rack_advance`.)
+    /// when the transmission that the kernel processes last was sent; none if it is not known which one arrived. (RFC
+    /// 8985 6.2 takes the one sent last. The kernel does so for the order of transmissions, but not for the round-trip
+    /// time: `tcp_rack_advance`.)
     pub(crate) sent: Option<Instant>,
-    /// when the latest of what was sent only once was sent
+    /// the latest sending time of a segment that was sent only once
     pub(crate) sent_once: Option<Instant>,
-    /// when the lowest and the highest segment were sent that were newly SACKed and sent only once
+    /// sending times of the lowest and the highest segment that were newly SACKed and sent only once
     pub(crate) sacked: Option<(Instant, Instant)>,
-    /// the end of the first segment that was sent only once; `u64::MAX`: none
+    /// the end of the first segment that was sent only once; `u64::MAX` if there is none
     pub(crate) first_once_end: u64,
-    /// segments by which that one came late: from it to the highest that is SACKed, both included
+    /// how late that segment arrived: segments from it up to the highest SACKed one, both included
     pub(crate) late_by: u64,
 }
 
 impl Scoreboard {
-    /// From now on deliveries are tracked by time.
+    /// Starts to track deliveries by time.
     pub(crate) fn track_deliveries(&mut self) {
         self.deliveries = Some(Box::new(Deliveries::new()));
     }
 
-    /// An ACK comes: what was sent again after `trusted` may have been delivered by an earlier
-    /// transmission (RFC 8985 6.2 step 2). Returns one more than the highest SACKed ordinal.
+    /// An ACK arrives. A segment that was sent again after `trusted` may have been delivered by an earlier transmission
+    /// (RFC 8985 6.2 step 2). Returns the highest SACKed ordinal plus one.
     pub(crate) fn begin_ack(&mut self, trusted: Instant) -> u64 {
         if let Some(deliveries) = &mut self.deliveries {
             deliveries.trusted = trusted;
@@ -170,14 +171,14 @@ impl Scoreboard {
         self.highest_sacked[0]
     }
 
-    /// From here on the ACK at hand may have been caused by what was sent again until `trusted`.
+    /// From here on, a segment that was sent again by `trusted` counts as delivered by that transmission.
     pub(crate) fn trust(&mut self, trusted: Instant) {
         if let Some(deliveries) = &mut self.deliveries {
             deliveries.trusted = trusted;
         }
     }
 
-    /// What the ACK delivered that began when `highest` was what [`Self::begin_ack`] said.
+    /// What the present ACK delivered. `highest` is the value that [`Self::begin_ack`] returned.
     pub(crate) fn arrived(&self, highest: u64) -> Arrived {
         let deliveries = self.deliveries.as_deref().expect("deliveries are tracked");
         let late = deliveries.first_once.saturating_add(1) < highest;
@@ -190,7 +191,7 @@ impl Scoreboard {
                 .map(|((_, first), (_, last))| (first, last)),
             first_once_end: deliveries.first_once_end,
             late_by: if late {
-                // with nothing SACKed any more, up to what is acknowledged (`tcp_highest_sack_seq`)
+                // if nothing is SACKed any more, up to what is acknowledged (`tcp_highest_sack_seq`)
                 let end = if self.sacked > 0 {
                     self.highest_sacked[0]
                 } else {
@@ -211,14 +212,14 @@ impl Scoreboard {
         }
     }
 
-    /// Whether anything was delivered since losses were looked for.
+    /// Whether a segment was delivered since losses were last looked for.
     #[inline]
     pub(crate) fn has_unexamined(&self) -> bool {
         self.deliveries.as_ref().is_some_and(|it| it.unexamined)
     }
 
-    /// Whether nothing can be lost, so that there is no need to look: all that is outstanding was sent
-    /// once, and after what was delivered.
+    /// Whether nothing can be lost, so that there is no need to look: every outstanding segment was sent once, and
+    /// after the latest delivered one.
     #[inline]
     pub(crate) fn is_in_order(&mut self) -> bool {
         if self.sacked + self.lost + self.retransmitted > 0 {

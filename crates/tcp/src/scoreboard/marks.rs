@@ -1,4 +1,4 @@
-//! What was SACKed, what is lost, and what to send again.
+//! Marks: which segments were SACKed, which are lost, and which are to be sent again.
 
 use super::{DUP_THRESH, LOST, RESENT, RETRANSMITTED, SACKED, Scoreboard};
 use crate::ranges::Range;
@@ -6,8 +6,8 @@ use crate::segment::SackBlock;
 use crate::seq;
 
 impl Scoreboard {
-    /// Takes a SACK block in; true if it says anything new. Blocks outside of what is
-    /// outstanding are ignored (RFC 2018: advisory; RFC 2883 ones lie below `SND.UNA`).
+    /// Takes in a SACK block. Returns true if it reports anything new. Blocks outside of the outstanding data are
+    /// ignored (SACK is advisory, RFC 2018; duplicate SACKs lie below `SND.UNA`, RFC 2883).
     pub(crate) fn sack(&mut self, block: SackBlock) -> bool {
         let block = Range {
             start: seq::unwrap(self.una, block.start).max(self.una),
@@ -23,8 +23,8 @@ impl Scoreboard {
         self.sacked > before
     }
 
-    /// Of a segment at `start` that a duplicate SACK reports: if it was sent again and is SACKed, by how many
-    /// segments it came late, up to the highest that is SACKed; else 0 (`tcp_sacktag_one`).
+    /// How late a segment at `start`, which a duplicate SACK reports, arrived: the segments from it up to the highest
+    /// SACKed one, if it was sent again and is SACKed; otherwise 0 (`tcp_sacktag_one`).
     pub(crate) fn repeated_late_by(&self, start: u64) -> u64 {
         if !(self.una..self.nxt).contains(&start) {
             return 0;
@@ -38,7 +38,7 @@ impl Scoreboard {
         }
     }
 
-    /// Outstanding segments up to the highest that is SACKed, included; 0 if none is.
+    /// Outstanding segments up to and including the highest SACKed one; 0 if none is SACKed.
     pub(crate) fn segments_to_highest_sacked(&self) -> u64 {
         if self.sacked > 0 {
             self.highest_sacked[0].saturating_sub(self.head)
@@ -47,7 +47,7 @@ impl Scoreboard {
         }
     }
 
-    /// Marks the segments that `part` touches and `whole`, which was SACKed by now, covers.
+    /// Marks the segments that `part` touches and that `whole`, the SACKed range around it, covers completely.
     fn mark_sacked(&mut self, part: Range, whole: Range) {
         let mut ordinal = self.find(part.start);
         while ordinal < self.tail {
@@ -76,9 +76,9 @@ impl Scoreboard {
         }
     }
 
-    /// The segment that contains `position`, which is outstanding.
+    /// The ordinal of the segment that contains `position`, which must be outstanding.
     fn find(&self, position: u64) -> u64 {
-        // most often it follows the highest that is SACKed
+        // mostly it follows the highest SACKed segment
         let next = self.highest_sacked[0];
         if (self.head..self.tail).contains(&next) && self.record(next).start == position {
             return next;
@@ -105,9 +105,8 @@ impl Scoreboard {
         }
     }
 
-    /// Marks as lost what has three SACKed segments above it. RFC 6675 counts bytes where
-    /// segments are contiguous; segments are counted here, as in Linux, which is the same
-    /// when they are full.
+    /// Marks every segment as lost that has three SACKed segments above it. RFC 6675 counts bytes if segments are
+    /// contiguous; counting segments, as Linux does, gives the same if they are full.
     pub(crate) fn mark_lost_by_sack(&mut self) {
         let third = self.highest_sacked[DUP_THRESH - 1];
         if third > 0 {
@@ -115,14 +114,14 @@ impl Scoreboard {
         }
     }
 
-    /// Marks as lost what lies three segments or more below the highest SACKed one, whether those
-    /// between were SACKed or not: forward acknowledgement (Mathis and Mahdavi, SIGCOMM 1996; Linux's
-    /// `tcp_update_scoreboard` up to 4.14).
+    /// Marks every segment as lost that is three or more below the highest SACKed one, whether those in between were
+    /// SACKed or not: forward acknowledgement (Mathis and Mahdavi, SIGCOMM 1996; Linux's `tcp_update_scoreboard` up to
+    /// 4.14).
     pub(crate) fn mark_lost_by_fack(&mut self) {
         self.mark_lost_below(self.highest_sacked[0].saturating_sub(DUP_THRESH as u64));
     }
 
-    /// Marks the first segment as lost: duplicate ACKs say so, or a partial one.
+    /// Marks the first segment as lost, because of duplicate ACKs or a partial ACK.
     pub(crate) fn mark_head_lost(&mut self) {
         self.mark_lost_below((self.head + 1).min(self.tail));
     }
@@ -141,9 +140,8 @@ impl Scoreboard {
         self.lost_below = self.lost_below.max(limit);
     }
 
-    /// After a timeout everything is lost that was not SACKed, and nothing was retransmitted.
-    /// If the first segment was SACKed, the peer threw away what it had SACKed, and all
-    /// SACKs are forgotten (RFC 2018 8).
+    /// After a timeout, marks every segment as lost that was not SACKed, and none as retransmitted. If the first
+    /// segment was SACKed, the peer has discarded data that it had SACKed, and all SACKs are forgotten (RFC 2018 8).
     pub(crate) fn mark_all_lost(&mut self) {
         let reneged = !self.is_empty() && self.record(self.head).is(SACKED);
         if reneged {
@@ -175,7 +173,7 @@ impl Scoreboard {
         self.forget_lost_again();
     }
 
-    /// The first lost segment that was not retransmitted yet (RFC 6675 4, `NextSeg` rule 1).
+    /// The first lost segment that was not yet retransmitted (RFC 6675 4, `NextSeg` rule 1).
     #[inline]
     pub(crate) fn next_lost(&mut self) -> Option<u64> {
         let first = self.next_below(self.lost_below);
@@ -187,8 +185,8 @@ impl Scoreboard {
         first
     }
 
-    /// The first segment below the highest SACKed one that was not retransmitted yet, lost or not
-    /// (RFC 6675 4, `NextSeg` rule 3).
+    /// The first segment below the highest SACKed one that was not yet retransmitted, lost or not (RFC 6675 4,
+    /// `NextSeg` rule 3).
     pub(crate) fn next_hole(&mut self) -> Option<u64> {
         self.next_below(self.highest_sacked[0])
     }

@@ -1,12 +1,11 @@
-//! What is outstanding: one small record per segment, in a ring, with running sums of what was
-//! SACKed, is lost, was retransmitted (RFC 6675 3, 4; Linux's `sacked_out`, `lost_out`,
-//! `retrans_out`).
+//! The outstanding data: one small record per segment, in a ring, with running sums of the data that was SACKed, is
+//! lost, or was retransmitted (RFC 6675 3, 4; Linux's `sacked_out`, `lost_out`, `retrans_out`).
 //!
-//! Each record is touched a constant number of times in its life: SACK blocks that repeat what is
-//! known cost one look-up, and the loss mark and the retransmission pointer only go forward
-//! between timeouts. So a window of 100 000 segments costs no more per ACK than one of ten.
+//! Each record is touched a constant number of times: a SACK block that repeats known ones costs one look-up, and
+//! between timeouts the loss mark and the retransmission pointer only move forward. So an ACK costs no more with a
+//! window of 100 000 segments than with one of ten.
 //!
-//! Segments are named by ordinals that count from 0 over the life of the connection.
+//! Segments are numbered by ordinals, which count from 0 over the whole connection.
 
 mod acked;
 mod deliveries;
@@ -26,21 +25,21 @@ use crate::ranges::Ranges;
 /// SACKed segments above a segment that make it lost (RFC 6675 2, `DupThresh`).
 const DUP_THRESH: usize = 3;
 
-/// Records that a ring has in use at least: a power of two.
+/// Smallest number of records that a ring uses; a power of two.
 const LEAST_RING: usize = 16;
 
 const SACKED: u8 = 1;
 const LOST: u8 = 2;
 const RETRANSMITTED: u8 = 4;
 const FIN: u8 = 8;
-/// it was sent more than once (Linux's `TCPCB_EVER_RETRANS`)
+/// sent more than once (Linux's `TCPCB_EVER_RETRANS`)
 const RESENT: u8 = 16;
 
 /// One outstanding segment.
 #[derive(Clone, Copy, Debug, Default)]
 struct Record {
     start: u64,
-    /// of the latest transmission
+    /// when the latest transmission was sent
     sent: Instant,
     payload: u16,
     flags: u8,
@@ -58,7 +57,7 @@ impl Record {
     }
 }
 
-/// What leaves the sender: a part of the stream, and whether its end goes with it.
+/// A segment's part of the stream, and whether a FIN follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub(crate) start: u64,
@@ -74,12 +73,12 @@ impl Chunk {
 }
 
 /// The ring of records and its sums, which are in the window's unit: segments or bytes.
-// More than 15 fields: each mark of a record moves two or three of the sums and a pointer together.
+// More than 15 fields: each mark of a record changes two or three of the sums and a pointer together.
 #[derive(Debug)]
 pub(crate) struct Scoreboard {
     /// ordinal n is at n & mask
     ring: Vec<Record>,
-    /// one less than a power of two: so much of the ring is in use, at most
+    /// size of the used part of the ring minus one; the size is a power of two
     mask: usize,
     head: u64,
     tail: u64,
@@ -90,24 +89,24 @@ pub(crate) struct Scoreboard {
     outstanding: u64,
     sacked: u64,
     lost: u64,
-    /// the same ever, also what was lost once more
+    /// all data ever marked lost, counted again if it was lost again
     lost_ever: u64,
     retransmitted: u64,
-    /// every un-SACKed segment below is marked lost
+    /// every segment below this that is not SACKed is marked lost
     lost_below: u64,
-    /// no segment below is both un-SACKed and not yet retransmitted
+    /// every segment below this is SACKed or retransmitted
     next: u64,
-    /// one more than the ordinals of the three highest SACKed segments, falling; 0: none
+    /// ordinals plus one of the three highest SACKed segments, highest first; 0: none
     highest_sacked: [u64; DUP_THRESH],
-    /// one more than the highest ordinal that was SACKed, or outstanding when another was sent again
+    /// one more than the highest ordinal that was ever SACKed, or outstanding when a segment was sent again
     disturbed: u64,
     sacked_ranges: Ranges,
-    /// where losses are detected by time
+    /// present if losses are detected by time
     deliveries: Option<Box<Deliveries>>,
 }
 
 impl Scoreboard {
-    /// Nothing sent yet; the first byte is `start`. `unit` is 1 where windows count segments.
+    /// An empty scoreboard; `start` is the first position. `unit` is 1 if windows count segments.
     pub(crate) fn new(start: u64, unit: u64) -> Self {
         Self {
             ring: vec![Record::default(); LEAST_RING],
@@ -148,19 +147,19 @@ impl Scoreboard {
         self.unit
     }
 
-    /// Segments that are outstanding.
+    /// Number of outstanding segments.
     #[inline]
     pub(crate) fn segments(&self) -> u64 {
         self.tail - self.head
     }
 
-    /// Segments of a small flight that are SACKed.
+    /// Number of SACKed segments in a small flight.
     pub(crate) fn sacked_segments(&self) -> u64 {
         let sacked = (self.head..self.tail).filter(|&it| self.record(it).is(SACKED));
         sacked.count() as u64
     }
 
-    /// Segments that were acknowledged since the start, or are SACKed.
+    /// Number of segments acknowledged since the start or SACKed now.
     pub(crate) fn delivered_segments(&self) -> u64 {
         self.head + self.sacked_segments()
     }
@@ -170,7 +169,7 @@ impl Scoreboard {
         self.head == self.tail
     }
 
-    /// Sent and not acknowledged cumulatively (RFC 5681: `FlightSize`).
+    /// Data sent and not acknowledged cumulatively (RFC 5681: `FlightSize`).
     #[inline]
     pub(crate) fn outstanding(&self) -> u64 {
         self.outstanding
@@ -181,18 +180,18 @@ impl Scoreboard {
         self.sacked
     }
 
-    /// Marked lost and neither SACKed nor acknowledged since (Linux: `lost_out`).
+    /// Data marked lost, and neither SACKed nor acknowledged since (Linux: `lost_out`).
     #[inline]
     pub(crate) fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// All that was ever marked lost (Linux: `tp->lost`).
+    /// All data ever marked lost (Linux: `tp->lost`).
     pub(crate) fn lost_ever(&self) -> u64 {
         self.lost_ever
     }
 
-    /// Sent again and not acknowledged since (Linux: `retrans_out`).
+    /// Data sent again and not acknowledged since (Linux: `retrans_out`).
     #[inline]
     pub(crate) fn retransmitted(&self) -> u64 {
         self.retransmitted
@@ -203,8 +202,8 @@ impl Scoreboard {
         self.lost > 0
     }
 
-    /// What is estimated to be in the network (RFC 6675 4, `pipe`): neither SACKed nor lost,
-    /// and what was retransmitted.
+    /// Estimate of the data in the network (RFC 6675 4, `pipe`): data that is neither SACKed nor lost, plus
+    /// retransmitted data.
     #[inline]
     pub(crate) fn pipe(&self) -> u64 {
         self.outstanding + self.retransmitted - self.sacked - self.lost
@@ -234,7 +233,7 @@ impl Scoreboard {
         }
     }
 
-    /// Puts new data on record.
+    /// Records a new segment.
     #[inline]
     pub(crate) fn push(&mut self, now: Instant, chunk: Chunk) {
         assert!(chunk.start == self.nxt, "new data follows what was sent");
@@ -254,7 +253,7 @@ impl Scoreboard {
         self.tail += 1;
     }
 
-    /// Takes twice as much of the ring into use; all of it is full.
+    /// Doubles the used part of the ring, which is full.
     #[cold]
     fn grow(&mut self) {
         let mask = 2 * self.mask + 1;
@@ -267,7 +266,7 @@ impl Scoreboard {
         self.mask = mask;
     }
 
-    /// What the segment carries.
+    /// The data and FIN of the segment.
     #[inline]
     pub(crate) fn chunk(&self, ordinal: u64) -> Chunk {
         let record = self.record(ordinal);

@@ -1,4 +1,5 @@
-//! The scoreboard against a plain list of segments: every sum and every answer is found by going through the list.
+//! A model of the scoreboard as a plain list of segments: every sum and every answer is computed by going through the
+//! list.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +7,7 @@ use fairport_units::{Duration, Instant};
 
 use super::Chunk;
 
-/// What an ACK acknowledges, SACKs, and when what it delivered was sent.
+/// One outstanding segment of the model.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Segment {
     /// its number since the start
@@ -30,18 +31,18 @@ impl Segment {
         self.start + self.payload + u64::from(self.fin)
     }
 
-    /// A transmission of it may be in the network.
+    /// Whether a transmission of the segment may be in the network.
     fn is_out(&self) -> bool {
         !self.sacked && (!self.lost || self.again)
     }
 
-    /// RFC 8985 6.2: the order of transmissions is that of their times, and then of their ends.
+    /// RFC 8985 6.2: transmissions are ordered by their times, and then by their ends.
     pub(super) fn order(&self) -> (Instant, u64) {
         (self.sent, self.end())
     }
 }
 
-/// What was delivered by one ACK: the segments as they were, acknowledged or SACKed.
+/// What one ACK delivered: the segments as they were, acknowledged or SACKed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Delivered {
     pub(super) acked: Vec<Segment>,
@@ -49,7 +50,7 @@ pub(super) struct Delivered {
 }
 
 impl Delivered {
-    /// What was sent only once.
+    /// The delivered segments that were sent only once.
     pub(super) fn once(&self) -> impl Iterator<Item = &Segment> {
         let all = self.acked.iter().chain(&self.sacked);
         all.filter(|it| !it.ever_again)
@@ -62,13 +63,13 @@ pub(super) struct Model {
     pub(super) una: u64,
     pub(super) nxt: u64,
     pub(super) segments: Vec<Segment>,
-    /// SACKed bytes
+    /// positions of SACKed bytes
     bytes: BTreeSet<u64>,
     pub(super) acknowledged: u64,
     pub(super) lost_ever: u64,
-    /// the highest segment that was ever SACKed, one more than its number
+    /// number plus one of the highest segment that was ever SACKed
     pub(super) highest_ever: u64,
-    /// the latest transmission that is known to have arrived (`RACK.xmit_ts`, `RACK.end_seq`)
+    /// the latest transmission known to have arrived (`RACK.xmit_ts`, `RACK.end_seq`)
     pub(super) latest: (Instant, u64),
 }
 
@@ -87,7 +88,8 @@ impl Model {
         }
     }
 
-    /// Windows count segments, or bytes of payload and one for a FIN without any.
+    /// The weight of a segment: 1 if windows count segments; otherwise its payload in bytes, or 1 for a FIN without
+    /// data.
     pub(super) fn weight(&self, segment: &Segment) -> u64 {
         if self.unit == 1 {
             1
@@ -117,7 +119,7 @@ impl Model {
         self.nxt = chunk.end();
     }
 
-    /// RFC 6675 4: the segment has three SACKed ones above it.
+    /// RFC 6675 4: a segment with three SACKed ones above it is lost.
     pub(super) fn mark_by_count(&mut self) {
         for at in 0..self.segments.len() {
             let above = &self.segments[at + 1..];
@@ -127,7 +129,7 @@ impl Model {
         }
     }
 
-    /// Forward acknowledgement: it is three segments or more below the highest SACKed one.
+    /// Forward acknowledgement: a segment three or more below the highest SACKed one is lost.
     pub(super) fn mark_by_distance(&mut self) {
         let Some(highest) = self.segments.iter().rposition(|it| it.sacked) else {
             return;
@@ -152,7 +154,7 @@ impl Model {
         }
     }
 
-    /// The segment is lost, and with it what was sent again of it.
+    /// Marks the segment as lost, and its retransmission with it.
     fn lose_all_of(&mut self, at: usize) -> u64 {
         let weight = self.weight(&self.segments[at]);
         let segment = &mut self.segments[at];
@@ -164,7 +166,7 @@ impl Model {
         weight
     }
 
-    /// Forward acknowledgement: something sent after the retransmission is SACKed.
+    /// Forward acknowledgement: a retransmission is lost if a segment sent after it is SACKed.
     pub(super) fn mark_overtaken(&mut self) -> u64 {
         let highest = self.segments.iter().rfind(|it| it.sacked);
         let Some(start) = highest.map(|it| it.start) else {
@@ -177,7 +179,7 @@ impl Model {
         found.into_iter().map(|at| self.lose_all_of(at)).sum()
     }
 
-    /// RFC 8985 6.2 step 5: what is newly lost, and the timeout for what may be late.
+    /// RFC 8985 6.2 step 5: returns what is newly lost, and the timeout for segments that may be late.
     pub(super) fn mark_by_time(
         &mut self,
         now: Instant,
@@ -200,8 +202,8 @@ impl Model {
         (lost, timeout)
     }
 
-    /// A timeout: what was sent longer than `span` ago is lost, and the first segment; all of it without a
-    /// span. If the first is SACKed, the peer threw away what it had SACKed (RFC 2018 8).
+    /// A timeout: the first segment is lost, and all that were sent longer than `span` ago; without a span, all are. If
+    /// the first is SACKed, the peer has discarded data that it had SACKed (RFC 2018 8).
     pub(super) fn time_out(&mut self, now: Instant, span: Option<Duration>) {
         let reneged = self.segments.first().is_some_and(|it| it.sacked);
         if reneged {
@@ -220,20 +222,20 @@ impl Model {
         }
     }
 
-    /// Nothing is lost after all.
+    /// Takes all loss marks back.
     pub(super) fn unmark(&mut self) {
         for segment in &mut self.segments {
             segment.lost = false;
         }
     }
 
-    /// RFC 6675 4, `NextSeg` rule 1: lost and not sent again since.
+    /// RFC 6675 4, `NextSeg` rule 1: the first lost segment that was not sent again since.
     pub(super) fn first_to_repeat(&self) -> Option<u64> {
         let due = |it: &&Segment| it.lost && !it.sacked && !it.again;
         self.segments.iter().find(due).map(|it| it.number)
     }
 
-    /// RFC 6675 4, `NextSeg` rule 3: neither SACKed nor sent again, below the highest that is SACKed.
+    /// RFC 6675 4, `NextSeg` rule 3: the first one below the highest SACKed that is neither SACKed nor sent again.
     pub(super) fn first_hole(&self) -> Option<u64> {
         let highest = self.segments.iter().rposition(|it| it.sacked)?;
         let below = self.segments[..highest].iter();
@@ -251,7 +253,7 @@ impl Model {
         segment.nxt = nxt;
     }
 
-    /// The last segment again, as a probe that counts once.
+    /// Sends the last segment again as a probe, which counts once.
     pub(super) fn probe(&mut self, now: Instant) -> bool {
         let last = self.segments.last_mut().filter(|it| !it.sacked);
         let Some(last) = last else { return false };
@@ -275,7 +277,8 @@ impl Model {
         gone
     }
 
-    /// A SACK block: the segments that are newly SACKed, each with all of its bytes, as they were.
+    /// Takes in a SACK block. Returns the newly SACKed segments as they were; a segment counts if all its bytes are
+    /// SACKed.
     pub(super) fn sack(&mut self, start: u64, end: u64) -> Vec<Segment> {
         let start = start.max(self.una);
         if start >= end || end > self.nxt {
@@ -298,7 +301,7 @@ impl Model {
         newly
     }
 
-    /// RFC 8985 6.2 step 2: what was sent again since `trusted` may have arrived before.
+    /// RFC 8985 6.2 step 2: a segment that was sent again since `trusted` may have arrived by its first transmission.
     pub(super) fn note_arrival(&mut self, segment: &Segment, trusted: Instant) -> bool {
         let known = !segment.ever_again || segment.sent <= trusted;
         if known {

@@ -1,9 +1,8 @@
-//! What is lost by time: the marks that RACK asks for (`detect` in `recovery/rack.rs`), and those of a
-//! timeout.
+//! Loss marks by time: those of RACK (`detect` in `recovery/rack.rs`), and those of a timeout.
 //!
-//! What was sent once is in the order of its transmissions on the ring, so a mark that only goes
-//! forward finds what is overdue among it. Retransmissions are in a queue of their own. Each
-//! transmission is looked at until it is delivered or lost, and then never again.
+//! First transmissions are in order of time on the ring, so a pointer that only moves forward finds the overdue ones.
+//! Retransmissions are in a queue of their own. Each transmission is looked at until it is delivered or lost, and never
+//! again after that.
 
 use std::collections::VecDeque;
 
@@ -12,21 +11,21 @@ use fairport_units::{Duration, Instant};
 use super::deliveries::{Deliveries, Resent, Transmission};
 use super::{Chunk, LOST, RESENT, RETRANSMITTED, Record, SACKED, Scoreboard};
 
-/// What RACK says of a transmission.
+/// What RACK says about a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// Nothing that was sent later has arrived.
+    /// No transmission that was sent later has arrived.
     Open,
-    /// It may be late; it is lost after this time.
+    /// The segment may be late; it is lost after this time.
     Late(Duration),
-    /// It is lost.
+    /// The segment is lost.
     Lost,
 }
 
 impl Scoreboard {
-    /// Marks as lost the transmissions that `rule` says are lost, given each one and the latest that has
-    /// arrived. Returns how much was newly lost, in the window's unit, and how long until the last one that
-    /// may be late is overdue, if there is any.
+    /// Marks the transmissions as lost that `rule` says are lost, given each transmission and the latest one that has
+    /// arrived. Returns the newly lost data, in the window's unit, and the time until the last segment that may be late
+    /// is overdue, if there is any.
     pub(crate) fn mark_overdue(
         &mut self,
         rule: impl Fn(Transmission, Transmission) -> Arrival,
@@ -58,7 +57,7 @@ impl Scoreboard {
         while ordinal < self.tail {
             let unit = self.unit;
             let record = self.record_mut(ordinal);
-            // what was sent again is in its own queue
+            // a segment that was sent again is in the queue of retransmissions
             if !record.is(SACKED | LOST | RETRANSMITTED) {
                 match detect(record.transmission()) {
                     Arrival::Open => break,
@@ -80,7 +79,7 @@ impl Scoreboard {
         wait
     }
 
-    /// How long until the last first transmission above `ordinal` is overdue that may be late.
+    /// Time until the last first transmission above `ordinal` that may be late is overdue.
     fn last_late(
         &self,
         ordinal: u64,
@@ -127,7 +126,7 @@ impl Scoreboard {
         (again, None)
     }
 
-    /// Whether nothing was heard of the retransmission, and it is the segment's last.
+    /// Whether the retransmission is the segment's latest, and was neither delivered nor found lost.
     pub(super) fn is_under_way(&self, resent: &Resent) -> bool {
         (self.head..self.tail).contains(&resent.ordinal) && {
             let record = self.record(resent.ordinal);
@@ -140,7 +139,7 @@ impl Scoreboard {
             .then(|| self.record(resent.ordinal))
     }
 
-    /// The segment's retransmission was lost.
+    /// Marks a segment's retransmission as lost. Returns its weight.
     pub(super) fn lose_again(&mut self, ordinal: u64) -> u64 {
         let unit = self.unit;
         let record = self.record_mut(ordinal);
@@ -155,7 +154,7 @@ impl Scoreboard {
         weight
     }
 
-    /// The first segment whose retransmission was lost and that was not sent since.
+    /// The first segment whose retransmission was lost and that was not sent again since.
     #[inline]
     pub(super) fn next_lost_again(&mut self) -> Option<u64> {
         let mut deliveries = self.deliveries.take()?;
@@ -171,16 +170,16 @@ impl Scoreboard {
         found
     }
 
-    /// What was lost once more is found with everything else.
+    /// Empties the list of segments whose retransmission was lost, because other marks cover them.
     pub(super) fn forget_lost_again(&mut self) {
         if let Some(deliveries) = &mut self.deliveries {
             deliveries.again.clear();
         }
     }
 
-    /// After a timeout: the first segment is lost, and whatever was sent more than `span` ago;
-    /// what was sent since may still arrive (Linux's `tcp_timeout_mark_lost`). A first segment that
-    /// was SACKed takes all SACKs with it (RFC 2018 8).
+    /// After a timeout, marks the first segment as lost, and every segment that was sent more than `span` ago. Segments
+    /// sent since may still arrive (Linux's `tcp_timeout_mark_lost`). If the first segment was SACKed, all SACKs are
+    /// forgotten (RFC 2018 8).
     pub(crate) fn mark_timed_out(&mut self, now: Instant, span: Duration) {
         if self.is_empty() || self.record(self.head).is(SACKED) {
             self.mark_all_lost();
@@ -218,7 +217,7 @@ impl Scoreboard {
         self.retransmitted = retransmitted;
         self.next = head;
         if !again.is_empty() {
-            // the first segment goes first all the same
+            // the first segment is always sent first
             again.push_front(head);
         }
         if let Some(deliveries) = &mut self.deliveries {
@@ -226,8 +225,8 @@ impl Scoreboard {
         }
     }
 
-    /// The episode was needless: nothing is lost (`tcp_undo_cwnd_reduction`). What was sent again
-    /// is in the network twice.
+    /// Undoes the loss marks of a needless episode (`tcp_undo_cwnd_reduction`). Segments that were sent again are in
+    /// the network twice.
     pub(crate) fn unmark_lost(&mut self) {
         for ordinal in self.head..self.tail {
             let record = self.record_mut(ordinal);
@@ -241,14 +240,14 @@ impl Scoreboard {
         self.forget_lost_again();
     }
 
-    /// Losses are to be looked for although nothing new was delivered.
+    /// Makes the next ACK look for losses although it delivers nothing new.
     pub(crate) fn look_again(&mut self) {
         if let Some(deliveries) = &mut self.deliveries {
             deliveries.unexamined = true;
         }
     }
 
-    /// The last segment goes out again as a probe; it counts as in the network once (Linux's
+    /// Records that the last segment is sent again as a probe. It counts as in the network once (Linux's
     /// `tcp_send_loss_probe`). None if it was SACKed.
     pub(crate) fn repeat_last(&mut self, now: Instant) -> Option<Chunk> {
         let last = self.tail.checked_sub(1).filter(|last| *last >= self.head)?;
@@ -261,7 +260,7 @@ impl Scoreboard {
         let retransmitted = record.is(RETRANSMITTED);
         self.disturbed = self.tail;
         if retransmitted {
-            // after an undo it is in the network as one that was sent again
+            // after an undo it counts as in the network, like a segment that was sent again
             self.note_resent(last, now);
         }
         self.note_sent(last, now);

@@ -1,11 +1,11 @@
-//! Retransmissions that what was sent after them has overtaken: part of forward acknowledgement.
+//! Lost retransmissions found by forward acknowledgement: segments that were sent later overtook them.
 
 use super::Scoreboard;
 
 impl Scoreboard {
-    /// Marks as lost the retransmissions that were overtaken: a segment is SACKed that begins above
-    /// `SND.NXT` as it was when they were sent (Linux's `tcp_mark_lost_retrans` up to 4.14, part of
-    /// forward acknowledgement). Returns how much, in the window's unit.
+    /// Marks retransmissions as lost that were overtaken: a segment is SACKed that begins above `SND.NXT` at the time
+    /// of the retransmission (Linux's `tcp_mark_lost_retrans` up to 4.14, part of forward acknowledgement). Returns how
+    /// much, in the window's unit.
     pub(crate) fn mark_overtaken(&mut self) -> u64 {
         let highest = self.highest_sacked[0];
         if self.retransmitted == 0 || highest <= self.head {

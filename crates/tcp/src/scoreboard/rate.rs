@@ -1,4 +1,4 @@
-//! How fast the network delivers: the scoreboard's part of [`crate::delivery_rate`].
+//! Measurement of the delivery rate: the scoreboard's part of [`crate::delivery_rate`].
 
 use fairport_units::Instant;
 
@@ -7,7 +7,7 @@ use super::{RESENT, Scoreboard};
 use crate::delivery_rate::{DeliveryRate, FlightFacts, RateSample};
 
 impl Scoreboard {
-    /// From now on each ACK can say how fast the network delivers.
+    /// Starts to measure the delivery rate, so that each ACK can give a sample.
     pub(crate) fn measure_rate(&mut self) {
         let deliveries = self
             .deliveries
@@ -19,12 +19,12 @@ impl Scoreboard {
         self.deliveries.as_mut()?.rate.as_deref_mut()
     }
 
-    /// New data went out, where rates may be measured.
+    /// New data was sent, and rates may be measured.
     pub(crate) fn note_sent_last(&mut self, now: Instant) {
         self.note_sent(self.tail - 1, now);
     }
 
-    /// A segment goes out, new or again.
+    /// A segment is sent, for the first time or again.
     #[inline]
     pub(super) fn note_sent(&mut self, ordinal: u64, now: Instant) {
         if self.deliveries.as_ref().is_some_and(|it| it.rate.is_some()) {
@@ -41,27 +41,27 @@ impl Scoreboard {
         }
     }
 
-    /// An ACK arrives of which a rate sample is taken.
+    /// An ACK arrives that may give a rate sample.
     pub(crate) fn begin_rate(&mut self) {
         if let Some(rate) = self.rate() {
             rate.begin_ack();
         }
     }
 
-    /// The rate sample of that ACK.
+    /// The rate sample of the present ACK.
     pub(crate) fn sample_rate(&mut self, now: Instant, facts: &FlightFacts) -> Option<RateSample> {
         let head = self.head;
         Some(self.rate()?.sample(now, head, facts))
     }
 
-    /// The application leaves a gap, or what is sent is held small, while so much is in flight.
+    /// Samples are limited by the application until the present `in_flight` is delivered.
     pub(crate) fn limit_rate(&mut self, in_flight: u64) {
         if let Some(rate) = self.rate() {
             rate.limit(in_flight);
         }
     }
 
-    /// Whether the application left a gap of late, where rates are measured.
+    /// Whether the application recently had nothing to send, if rates are measured.
     pub(crate) fn is_rate_limited(&self) -> bool {
         let rate = self.deliveries.as_ref().and_then(|it| it.rate.as_ref());
         rate.is_some_and(|it| it.is_limited())

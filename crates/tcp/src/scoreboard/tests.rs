@@ -1,4 +1,4 @@
-//! The running sums against a recount, under any sequence of events.
+//! The running sums compared with a recount, under random sequences of events.
 
 use fairport_units::Duration;
 
@@ -9,7 +9,7 @@ use crate::seq;
 use proptest::prelude::*;
 
 impl Scoreboard {
-    /// What the sums ought to be: outstanding, SACKed, lost, retransmitted.
+    /// The expected sums: outstanding, SACKed, lost, retransmitted.
     fn recount(&self) -> [u64; 4] {
         let mut sums = [0; 4];
         for ordinal in self.head..self.tail {
@@ -32,8 +32,7 @@ impl Scoreboard {
         sums
     }
 
-    /// The first segment that is lost and was not sent again since, also if it is lost once more
-    /// (`tcp_xmit_retransmit_queue`).
+    /// The first lost segment that was not sent again since, even if it was lost twice (`tcp_xmit_retransmit_queue`).
     fn first_to_repeat(&self) -> Option<u64> {
         (self.head..self.tail).find(|&ordinal| {
             let record = self.record(ordinal);
@@ -228,8 +227,8 @@ fn what_is_acknowledged_is_no_longer_kept_as_sacked() {
     assert!(board.sacked_ranges.is_empty());
 }
 
-/// A duplicate SACK of what was sent again and had been SACKed since says by how many segments the first
-/// transmission came late.
+/// A duplicate SACK of a segment that was sent again and then SACKed shows by how many segments the first transmission
+/// was late.
 #[test]
 fn a_repetition_that_was_needless_says_how_late_the_first_came() {
     let start = seq::first(0);
@@ -254,7 +253,7 @@ fn a_repetition_that_was_needless_says_how_late_the_first_came() {
     assert_eq!(board.repeated_late_by(start - 1), 0, "acknowledged");
 }
 
-/// Sends segments of 100 bytes until so many are outstanding.
+/// Sends segments of 100 bytes until `segments` are outstanding.
 fn fill(board: &mut Scoreboard, segments: u64) {
     while board.segments() < segments {
         let start = board.nxt();
@@ -298,10 +297,10 @@ fn a_small_window_keeps_to_a_small_part_of_the_ring() {
         board.ack(board.una() + 100);
     }
     assert_eq!(board.mask + 1, LEAST_RING);
-    assert_eq!(board.ring.len(), 1024); // so that it need not allocate when the window is back
+    assert_eq!(board.ring.len(), 1024); // need not allocate when the window grows again
 }
 
-/// Mathis and Mahdavi 1996: what lies three segments below the highest SACKed one is lost.
+/// Mathis and Mahdavi 1996: every segment three or more below the highest SACKed one is lost.
 #[test]
 fn forward_acknowledgement_takes_what_is_three_below_the_highest_for_lost() {
     for (sacked, lost) in [(1, 0), (2, 0), (3, 1), (4, 2)] {
@@ -365,14 +364,15 @@ fn what_was_sent_again_says_nothing_of_the_next_segment_in_its_place() {
     assert_eq!(repeated(&mut board, Instant::ZERO), [19]);
 }
 
-/// `tcp_timeout_mark_lost`: the first is lost, and what is older than a round trip; all of it goes again, in order.
+/// `tcp_timeout_mark_lost`: the first segment is lost, and all that are older than a round trip. They are sent in
+/// order.
 #[test]
 fn what_is_lost_beyond_something_younger_goes_again_after_a_timeout() {
     let (mut board, _) = board_of(4);
     board.track_deliveries();
     board.mark_all_lost();
     board.retransmit(Instant::from_ms(90), 1);
-    // that was lost as well, and then the timeout turned out to be needless
+    // the retransmission was lost as well, and then the timeout proved needless
     board.lose_again(1);
     board.unmark_lost();
     board.mark_timed_out(Instant::from_ms(100), Duration::from_ms(50));

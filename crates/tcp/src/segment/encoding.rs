@@ -1,10 +1,10 @@
-//! What is put into a segment comes out of it, and its header has the size that RFC 9293, 7323 and 2018 say.
+//! The fields of a segment can be read back, and its header has the size that RFC 9293, 7323 and 2018 give.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Every flag set of a header's byte, taken bit by bit.
+/// Every byte of flags, checked bit by bit.
 #[test]
 fn flags_are_sets_of_bits() {
     let bit = |byte: u8, number: u8| byte >> number & 1 == 1;
@@ -32,7 +32,7 @@ fn flags_are_sets_of_bits() {
     assert_eq!(known.map(Flags::bits), [1, 2, 4, 8, 16, 64, 128]);
 }
 
-/// Bytes on the wire, padded to words.
+/// Rounds bytes up to whole words, as on the wire.
 fn words(bytes: u32) -> u32 {
     bytes.next_multiple_of(4)
 }
@@ -67,7 +67,7 @@ proptest! {
         prop_assert_eq!(options.sacks().collect::<Vec<_>>(), blocks.clone());
         prop_assert_eq!(options.has_sacks(), !blocks.is_empty());
         prop_assert_eq!(options.syn(), None);
-        // timestamps are 10 bytes, SACK 2 and 8 a block
+        // timestamps take 10 bytes, SACK takes 2 plus 8 per block
         let sacks = if blocks.is_empty() { 0 } else { words(2 + 8 * blocks.len() as u32) };
         let bytes = if stamps.is_some() { words(10) } else { 0 } + sacks;
         prop_assert_eq!(options.wire_bytes(), bytes);
@@ -86,7 +86,7 @@ proptest! {
         prop_assert_eq!(options.timestamps(), stamps);
         prop_assert_eq!(options.sacks().len(), 0);
         prop_assert!(!options.has_sacks());
-        // MSS 4 bytes, window scale 3, timestamps 10, SACK-permitted 2: these two share their padding
+        // MSS takes 4 bytes, window scale 3, timestamps 10, SACK-permitted 2; the last two share their padding
         let scale = if syn.window_scale.is_some() { words(3) } else { 0 };
         let others = match (stamps.is_some(), syn.sack_permitted) {
             (true, permitted) => words(10 + 2 * u32::from(permitted)),
@@ -105,7 +105,7 @@ proptest! {
     }
 }
 
-/// A fifth block, or a fourth beside timestamps, has no room (RFC 2018 3).
+/// No room is left for a fifth block, or for a fourth beside timestamps (RFC 2018 3).
 #[test]
 fn blocks_beyond_the_room_are_refused() {
     let block = SackBlock { start: 1, end: 2 };

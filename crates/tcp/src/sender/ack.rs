@@ -1,5 +1,5 @@
-//! What an ACK does: it goes on the scoreboard (`ack_facts`), its facts go to loss recovery, the window grows
-//! or falls, and the timers are set again (Linux: `tcp_ack`).
+//! The effects of an ACK: it goes on the scoreboard (`ack_facts`), its facts go to loss recovery, the window grows or
+//! falls, and the timers are set again (Linux: `tcp_ack`).
 
 use fairport_units::Instant;
 
@@ -12,8 +12,8 @@ use crate::seq;
 use crate::timers::Timers;
 
 impl Sender {
-    /// Takes in the acknowledgement, the window and the SACK blocks of a segment, and passes on what
-    /// is decided. False if it acknowledges what was not sent.
+    /// Processes the acknowledgement, the window and the SACK blocks of a segment, and passes decisions on. Returns
+    /// false if the segment acknowledges data that was not sent.
     #[inline]
     pub(crate) fn on_ack(
         &mut self,
@@ -35,8 +35,8 @@ impl Sender {
         self.on_news(timers, now, segment, ack, mere_data, events)
     }
 
-    /// The same where more than the window may be of interest.
-    #[inline(never)] // so that the path of mere data stays short
+    /// Processes an ACK that may change more than the peer's window.
+    #[inline(never)] // keeps the path of pure data segments short
     fn on_news(
         &mut self,
         timers: &mut Timers,
@@ -46,7 +46,7 @@ impl Sender {
         mere_data: bool,
         events: &mut impl Events,
     ) -> bool {
-        // what was decided while sending is passed on before this ACK changes the window
+        // pass on what was decided while sending, before this ACK changes the window
         self.pass_decisions(now, events);
         if self.before_ack.is_some() {
             self.note_before_ack();
@@ -59,8 +59,7 @@ impl Sender {
         is_valid
     }
 
-    /// The same for an acknowledgement up to `ack`, unless nobody asks for more than the window of
-    /// `mere_data`.
+    /// Processes an acknowledgement up to `ack`. With `mere_data`, only the peer's window is of interest.
     #[inline]
     fn take_ack_of(
         &mut self,
@@ -115,8 +114,8 @@ impl Sender {
         true
     }
 
-    /// Whether an ACK of new data without SACK blocks and without ECE says nothing to loss recovery but how long it
-    /// took, as most where deliveries are tracked.
+    /// Whether an ACK of new data without SACK blocks and without ECE only gives loss recovery a round-trip time. This
+    /// is the usual case if deliveries are tracked.
     #[inline]
     fn expects_times_only(&self) -> bool {
         self.board.is_undisturbed()
@@ -124,8 +123,8 @@ impl Sender {
             && self.before_ack.is_none()
     }
 
-    /// After an ACK that loss recovery has nothing to do with, as most: the steps that follow without those that would
-    /// change nothing. Debug builds check that they would not.
+    /// Finishes an ACK that does not concern loss recovery, which is the usual case. It leaves out the steps that would
+    /// change nothing; debug builds check that.
     #[inline]
     fn go_on(&mut self, timers: &mut Timers, facts: &AckFacts) {
         let look = self.look(facts);
@@ -136,7 +135,7 @@ impl Sender {
         self.wait_on(timers, facts.now);
     }
 
-    /// Waits anew for what is still outstanding.
+    /// Restarts the timers for the data that is still outstanding.
     #[inline]
     fn wait_on(&mut self, timers: &mut Timers, now: Instant) {
         if self.board.is_empty() {
@@ -147,8 +146,8 @@ impl Sender {
         }
     }
 
-    /// Whether what the ACK SACKs was sent before the first segment was last sent, which is so no sign that
-    /// that is lost: its timer starts again (`tcp_clean_rtx_queue`).
+    /// Whether all newly SACKed data was sent before the first segment was last sent. It is then no sign that this
+    /// segment is lost, and its timer restarts (`tcp_clean_rtx_queue`).
     #[inline]
     fn is_overtaken(&self, facts: &AckFacts) -> bool {
         let since = |sent: Instant| facts.now - sent;
@@ -157,8 +156,8 @@ impl Sender {
             .is_some_and(|(first, _)| self.board.head_sent().is_some_and(|it| first > since(it)))
     }
 
-    /// The window after the ACK: a mark begins to reduce it, what was delivered lets it grow, and a
-    /// reduction under way goes on.
+    /// Changes the window after the ACK: a mark starts a reduction, delivered data lets the window grow, and a
+    /// reduction in progress continues.
     #[inline]
     fn adjust_window(&mut self, facts: &AckFacts, detected: &Detected) {
         if facts.marked {
@@ -179,8 +178,7 @@ impl Sender {
         self.reduce_window_by(facts.delivered, facts.advances && detected.lost == 0);
     }
 
-    /// Whether a segment that acknowledges nothing new is of no interest here at all: it carries data to an
-    /// endpoint that has nothing outstanding.
+    /// Whether a segment that acknowledges nothing new only carries data, to an endpoint that has nothing outstanding.
     #[inline]
     fn is_mere_data(&self, segment: &Segment) -> bool {
         segment.payload > 0
@@ -189,21 +187,21 @@ impl Sender {
             && !segment.flags.contains(Flags::ECE)
     }
 
-    /// Whether an acknowledgement below `SND.UNA` can still be under way (RFC 5961 5.2).
+    /// Whether an acknowledgement below `SND.UNA` may still be in the network (RFC 5961 5.2).
     #[cold]
     fn is_recent(&self, ack: u64) -> bool {
         let una = self.board.una();
         ack + self.peer.largest().min(una - self.stream.start) >= una
     }
 
-    /// Whether an acknowledgement that was overtaken is of interest: its SACK blocks alone count, and the
-    /// window stays (`old_ack` of `tcp_ack`).
+    /// Whether an acknowledgement that was overtaken is processed. Only its SACK blocks count then, and the window does
+    /// not change (`old_ack` in `tcp_ack`).
     #[cold]
     fn reads_old_acks(&self, segment: &Segment) -> bool {
         segment.options.has_sacks() && self.recovery.tracks_deliveries()
     }
 
-    /// Loss recovery: how the ACK changes the episode under way, and what it shows to be lost.
+    /// Loss recovery: the ACK changes the present episode, and may show losses.
     #[inline]
     fn recover(&mut self, facts: &mut AckFacts, events: &mut impl Events) -> Detected {
         let before = self.recovery.state();
@@ -222,7 +220,7 @@ impl Sender {
             self.change_episode(facts.now, outcome.change, events);
         }
         if facts.advances && !self.recovery.grows_last() {
-            // the RFCs' order: an ACK counts by the state that it finds
+            // as in the RFCs, an ACK counts in the state before it
             let undone = matches!(outcome.change, Change::Undone { .. });
             self.grow(facts, if undone { State::Open } else { before });
         }
@@ -248,8 +246,7 @@ impl Sender {
         }
     }
 
-    /// Reports an ACK to congestion control, which may let the window grow. `state` is that of loss
-    /// recovery.
+    /// Reports an ACK to congestion control, which may let the window grow. `state` is the state of loss recovery.
     #[expect(clippy::inline_always, reason = "the hot path of a sender")]
     #[inline(always)]
     fn grow(&mut self, facts: &AckFacts, state: State) {

@@ -1,5 +1,4 @@
-//! What an ACK says: it goes on the scoreboard, and its facts are collected for loss recovery and congestion
-//! control.
+//! Collects the facts of an ACK for loss recovery and congestion control, and puts it on the scoreboard.
 
 use fairport_units::{Duration, Instant};
 
@@ -11,7 +10,7 @@ use crate::segment::{Flags, SackBlock, Segment};
 use crate::seq;
 
 impl Sender {
-    /// Puts the ACK on the scoreboard and collects what it says.
+    /// Puts the ACK on the scoreboard and collects its facts.
     #[inline]
     pub(super) fn take_in(
         &mut self,
@@ -40,7 +39,7 @@ impl Sender {
             && segment.sequence_length() == 0;
     }
 
-    /// What the ACK acknowledges and SACKs.
+    /// Collects what the ACK acknowledges and SACKs.
     #[expect(clippy::inline_always, reason = "the hot path of a sender")]
     #[inline(always)]
     pub(super) fn take_in_amounts(
@@ -62,7 +61,8 @@ impl Sender {
         }
     }
 
-    /// What the ACK acknowledges, on a board that is [undisturbed](crate::scoreboard::Scoreboard::is_undisturbed).
+    /// Collects what the ACK acknowledges on a board that is
+    /// [undisturbed](crate::scoreboard::Scoreboard::is_undisturbed).
     #[expect(clippy::inline_always, reason = "the hot path of a sender")]
     #[inline(always)]
     pub(super) fn take_in_order(
@@ -85,13 +85,13 @@ impl Sender {
             let rtt = now - last;
             self.recovery.on_delivery(now, rtt);
             if self.rto.samples_sack {
-                // congestion control sees that of what was delivered last (`ca_rtt_us`)
+                // congestion control uses the round-trip time of the segment delivered last (`ca_rtt_us`)
                 facts.rtt = Some(rtt);
             }
         }
     }
 
-    /// The same, and which transmissions arrived.
+    /// Collects what the ACK acknowledges and SACKs, and which transmissions arrived.
     #[inline(never)]
     fn take_in_deliveries(
         &mut self,
@@ -102,8 +102,8 @@ impl Sender {
         let now = facts.now;
         let left = self.board.outstanding() - self.board.sacked();
         let trusted = now.earlier_by(self.recovery.reordering().min_rtt());
-        // RFC 8985 6.2 step 2 looks at the echo as well, which the kernel does not; that of an ACK
-        // above a gap is older than what is SACKed
+        // the kernel does not use the echoed timestamp, as RFC 8985 6.2 step 2 does; the echo of an ACK above a gap is
+        // older than the SACKed data
         let since = self.clock.since(now, facts.echoed.unwrap_or(0));
         let echoed_at = since.map(|since| now.earlier_by(since));
         let highest = self
@@ -127,7 +127,7 @@ impl Sender {
         }
         facts.delivered = left - (self.board.outstanding() - self.board.sacked());
         match self.board.unit() {
-            // as the kernel counts: what was SACKed before is not delivered again
+            // as in the kernel, data that was SACKed before is not delivered again
             1 => facts.segments = facts.delivered as u32,
             unit if !facts.advances => facts.segments = facts.delivered.div_ceil(unit) as u32,
             _ => {}
@@ -139,7 +139,7 @@ impl Sender {
         }
     }
 
-    /// Takes what is acknowledged off the scoreboard.
+    /// Removes acknowledged data from the scoreboard.
     #[expect(clippy::inline_always, reason = "the hot path of a sender")]
     #[inline(always)]
     fn take_ack(&mut self, facts: &mut AckFacts) -> Acked {
@@ -154,8 +154,8 @@ impl Sender {
         acked
     }
 
-    /// Takes the round-trip time that the ACK shows: of what it acknowledges (Karn's rule), or else of what
-    /// it SACKs, or else by the timestamp that it echoes (`tcp_ack_update_rtt`).
+    /// Takes the round-trip time that the ACK shows: of acknowledged data (Karn's rule), otherwise of SACKed data,
+    /// otherwise by the echoed timestamp (`tcp_ack_update_rtt`).
     #[inline]
     fn sample_rtt(&mut self, facts: &mut AckFacts, segment: &Segment, events: &mut impl Events) {
         let now = facts.now;
@@ -167,14 +167,14 @@ impl Sender {
         }
         self.note_rtt(now, facts.rtt, facts.ack, events);
         if self.rto.samples_sack {
-            // congestion control sees that of what was delivered last (`ca_rtt_us`)
+            // congestion control uses the round-trip time of the segment delivered last (`ca_rtt_us`)
             let acked = facts.arrived.and_then(|it| it.sent_once);
             let acked = acked.filter(|_| facts.once).map(|sent| now - sent);
             facts.rtt = facts.sack_rtt.map(|(_, last)| last).or(acked).or(facts.rtt);
         }
     }
 
-    /// The round-trip time that the ACK shows goes into the timeout.
+    /// Updates the timeout with the round-trip time that the ACK shows.
     #[inline]
     fn note_rtt(
         &mut self,
@@ -192,7 +192,7 @@ impl Sender {
         }
     }
 
-    /// Takes in the SACK blocks; true if they report anything new.
+    /// Processes the SACK blocks. Returns true if they report anything new.
     fn take_sacks(&mut self, segment: &Segment) -> bool {
         let mut new = false;
         for block in segment.options.sacks() {
@@ -201,8 +201,8 @@ impl Sender {
         new
     }
 
-    /// The first block reports a duplicate if it is below the ACK or within the second (RFC 2883
-    /// 4.1, 4.2; `tcp_check_dsack`).
+    /// The duplicate that the first block reports, if it lies below the ACK or within the second block (RFC 2883 4.1,
+    /// 4.2; `tcp_check_dsack`).
     fn duplicate_sack(&self, ack: u64, segment: &Segment) -> Option<Dsack> {
         let mut blocks = segment.options.sacks();
         let position = |block: SackBlock| {
@@ -227,8 +227,8 @@ impl Sender {
         })
     }
 
-    /// What the timestamps option says of a round trip (RFC 7323 4): where a segment was
-    /// retransmitted, the echo shows which transmission is acknowledged.
+    /// The round-trip time by the timestamps option (RFC 7323 4). If a segment was retransmitted, the echo shows which
+    /// transmission is acknowledged.
     #[cold]
     fn echoed_rtt(&self, now: Instant, segment: &Segment) -> Option<Duration> {
         let timestamps = segment.options.timestamps()?;

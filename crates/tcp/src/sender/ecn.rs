@@ -1,10 +1,8 @@
-//! What the sender does about ECE: the window falls once per window of data, and CWR says so
-//! (RFC 3168 6.1.2).
+//! The sender's reaction to ECE: the window falls once per window of data, and CWR reports that (RFC 3168 6.1.2).
 //!
-//! As in Linux the episode ends when something above `SND.NXT` of its beginning is acknowledged, so
-//! that CWR has reached the peer; until then the window does not grow, and a loss does not
-//! lower it again. With PRR it is reduced gradually (`TCP_CA_CWR`, [`super::episode`]), without it at
-//! once.
+//! As in Linux the episode ends when data above its initial `SND.NXT` is acknowledged, so that CWR has reached the
+//! peer. Until then the window does not grow, and a loss does not lower it again. With PRR the window falls gradually
+//! (`TCP_CA_CWR`, [`super::episode`]), without PRR at once.
 
 use super::Sender;
 use crate::recovery::State;
@@ -17,11 +15,11 @@ pub(super) struct Reaction {
     cwr_due: bool,
     /// `SND.NXT` when the window last began to fall for ECE
     point: u64,
-    /// the window is reduced gradually
+    /// the window is being reduced gradually
     reduces: bool,
-    /// delivered by ACKs with ECE, in the window's unit
+    /// data delivered by ACKs with ECE, in the window's unit
     delivered: u64,
-    /// the ACK at hand carries ECE
+    /// the present ACK carries ECE
     echoed: bool,
 }
 
@@ -37,7 +35,7 @@ impl Sender {
         self.congestion.needs_ecn()
     }
 
-    /// An ACK up to `ack` came, before anything else is made of it.
+    /// An ACK up to `ack` arrived. Called before the ACK is processed otherwise.
     #[inline(never)]
     pub(super) fn on_echo(&mut self, ack: u64, flags: Flags) {
         let marked = flags.contains(Flags::ECE);
@@ -61,7 +59,7 @@ impl Sender {
         }
     }
 
-    /// Bytes or segments that the receiver reported as CE-marked, of those that an ACK acknowledged.
+    /// The part of `acked` that the receiver reported as CE-marked, in the same unit.
     #[inline]
     pub(super) fn marked_of(&self, acked: u64) -> u64 {
         if self.ecn.is_some_and(|reaction| reaction.echoed) {
@@ -71,13 +69,13 @@ impl Sender {
         }
     }
 
-    /// Whether the window has fallen for ECE in the window of data that `una` lies in.
+    /// Whether the window has already fallen for ECE in the window of data that contains `una`.
     #[inline]
     pub(super) fn is_reduced(&self, una: u64) -> bool {
         self.ecn.is_some_and(|reaction| una <= reaction.point)
     }
 
-    /// A gradual reduction begins.
+    /// Starts a gradual reduction.
     pub(super) fn begin_cwr(&mut self) {
         self.ecn = Some(Reaction {
             cwr_due: true,
@@ -87,26 +85,26 @@ impl Sender {
         });
     }
 
-    /// An ACK with ECE `delivered` so much.
+    /// Counts data `delivered` by an ACK with ECE, in the window's unit.
     pub(super) fn count_marked(&mut self, delivered: u64) {
         if let Some(reaction) = &mut self.ecn {
             reaction.delivered += delivered;
         }
     }
 
-    /// In whole segments.
+    /// Segments that ACKs with ECE delivered.
     pub(super) fn delivered_ce(&self) -> u64 {
         self.ecn
             .map_or(0, |reaction| reaction.delivered / self.board.unit())
     }
 
-    /// Whether a gradual reduction for a mark is under way.
+    /// Whether a gradual reduction for a mark is in progress.
     #[inline]
     pub(super) fn is_in_cwr(&self) -> bool {
         self.ecn.is_some_and(|reaction| reaction.reduces)
     }
 
-    /// `SND.NXT` when the reduction began: it ends when that is acknowledged.
+    /// `SND.NXT` when the reduction began. It ends when more than this is acknowledged.
     pub(super) fn cwr_point(&self) -> u64 {
         self.ecn.map_or(0, |reaction| reaction.point)
     }
@@ -120,21 +118,21 @@ impl Sender {
         }
     }
 
-    /// Loss recovery takes over from a gradual reduction, if there is one: returns where that ends.
+    /// Loss recovery replaces a gradual reduction, if one is in progress. Returns where that would have ended.
     pub(super) fn end_cwr(&mut self) -> Option<u64> {
         let reaction = self.ecn.as_mut().filter(|reaction| reaction.reduces)?;
         reaction.reduces = false;
         Some(std::mem::take(&mut reaction.point))
     }
 
-    /// The window fell for a loss or a timeout, which CWR reports as well.
+    /// Makes the next new segment carry CWR, because the window fell for a loss or a timeout.
     pub(super) fn queue_cwr(&mut self) {
         if let Some(reaction) = &mut self.ecn {
             reaction.cwr_due = true;
         }
     }
 
-    /// Whether the segment with new data that goes out carries CWR.
+    /// Whether the new segment that is sent now carries CWR.
     #[inline]
     pub(crate) fn take_cwr(&mut self) -> bool {
         match &mut self.ecn {

@@ -1,6 +1,6 @@
-//! Where loss recovery changes the window: an episode begins, for a loss, a mark or a probe's answer;
-//! the window is reduced in it; it ends, or was needless (`tcp_enter_recovery`, `tcp_enter_cwr`,
-//! `tcp_cwnd_reduction`, `tcp_undo_cwnd_reduction`).
+//! Changes of the window by loss recovery. An episode begins for a loss, a mark or a probe's answer; it reduces the
+//! window; it ends, or was needless (`tcp_enter_recovery`, `tcp_enter_cwr`, `tcp_cwnd_reduction`,
+//! `tcp_undo_cwnd_reduction`).
 
 use fairport_units::Instant;
 
@@ -12,7 +12,7 @@ use crate::recovery::{Change, State};
 use crate::report::Events;
 
 impl Sender {
-    /// The window as it is.
+    /// The present window and threshold.
     pub(super) fn present_window(&self) -> Before {
         let window = self.congestion.window();
         Before {
@@ -21,7 +21,7 @@ impl Sender {
         }
     }
 
-    /// Reports a decision, with the window as it was `before` and as it is.
+    /// Reports a decision, with the window `before` it and the present window.
     #[cold]
     pub(super) fn report_decision(
         &self,
@@ -44,7 +44,7 @@ impl Sender {
         );
     }
 
-    /// RACK's reordering window has changed.
+    /// Reports that RACK's reordering window changed.
     #[cold]
     pub(super) fn report_reordering_window(
         &self,
@@ -56,9 +56,8 @@ impl Sender {
         self.report_decision(now, what, cause, self.present_window(), events);
     }
 
-    /// Fast recovery begins (`tcp_enter_recovery`). The window falls at once, or is reduced with each
-    /// ACK from now on. `marked`: a mark came with the ACK, so the reduction is called for whatever
-    /// becomes of the losses.
+    /// Starts fast recovery (`tcp_enter_recovery`). The window falls at once, or with each ACK from now on. `marked`:
+    /// the ACK carries a mark, so the reduction is needed even if nothing turns out to be lost.
     #[cold]
     pub(super) fn enter_recovery(
         &mut self,
@@ -73,7 +72,7 @@ impl Sender {
         self.recovery.enter_fast(&mut self.board, before, needed);
         self.counters.fast_recoveries += 1;
         if let Some(point) = under_way {
-            // the reduction for a mark goes on, and is over when it would have been
+            // the reduction for a mark continues, and ends where it would have ended
             self.recovery.set_point(point);
             if self.congestion.reduces_after_mark() {
                 self.congestion.reduce_threshold();
@@ -87,7 +86,7 @@ impl Sender {
         self.report_decision(now, DecisionKind::EnterRecovery, cause, before, events);
     }
 
-    /// A tail loss probe repaired a loss that nothing else shows (RFC 8985 7.4.2).
+    /// Reduces the window because a tail loss probe repaired a loss that nothing else shows (RFC 8985 7.4.2).
     #[cold]
     pub(super) fn reduce_for_probe(&mut self, now: Instant, events: &mut impl Events) {
         let before = self.present_window();
@@ -97,7 +96,7 @@ impl Sender {
         self.report_decision(now, DecisionKind::EnterRecovery, cause, before, events);
     }
 
-    /// The episode ends, or was needless.
+    /// Applies the end of an episode, or its undoing.
     #[cold]
     pub(super) fn change_episode(
         &mut self,
@@ -123,11 +122,11 @@ impl Sender {
         self.report_decision(now, what, cause, present, events);
     }
 
-    /// The congestion control's answer to a loss.
+    /// Lowers the window, or the threshold, as congestion control reacts to a loss.
     fn reduce_window(&mut self) {
         self.queue_cwr();
         let window = self.congestion.window();
-        // unless an undo has taken the reduction back meanwhile
+        // not if the window was reduced for a mark before, unless an undo has restored it since
         let reduced = window.cwnd == window.ssthresh && self.is_reduced(self.board.una());
         if reduced && !self.congestion.reduces_after_mark() {
             return;
@@ -137,15 +136,14 @@ impl Sender {
         self.begin_epoch(before);
     }
 
-    /// The window has fallen from `before`, for a loss or a mark.
+    /// An epoch of payload sizing begins: the window fell from `before`, for a loss or a mark.
     pub(super) fn begin_epoch(&mut self, before: u64) {
         if let Some(sizing) = &mut self.policies.sizing {
             sizing.on_loss(before, self.congestion.window().ssthresh);
         }
     }
 
-    /// A mark: the window is reduced to the threshold gradually, where that is how it falls
-    /// (`tcp_enter_cwr`).
+    /// A mark arrived: starts to reduce the window to the threshold, if this stack does so gradually (`tcp_enter_cwr`).
     #[cold]
     pub(super) fn enter_cwr(&mut self) {
         if self.is_in_cwr() || !self.recovery.reduces_gradually() {
@@ -158,7 +156,7 @@ impl Sender {
         self.begin_cwr();
     }
 
-    /// In fast recovery and after a mark, the reduction says how large the window is after each ACK.
+    /// Sets the window after each ACK of a gradual reduction, in fast recovery and after a mark.
     #[inline]
     pub(super) fn reduce_window_by(&mut self, delivered: u64, clean: bool) {
         if (self.recovery.state() == State::Fast || self.is_in_cwr())
@@ -184,14 +182,15 @@ impl Sender {
         }
     }
 
-    /// The reduction is complete.
+    /// Completes a reduction.
     pub(super) fn end_reduction(&mut self) {
         let window = self.congestion.window();
         let cwnd = self.recovery.final_window(window.cwnd, window.ssthresh);
         self.congestion.set_recovery_window(cwnd);
     }
 
-    /// Whether a timeout lowers the threshold: not twice in a window (`tcp_enter_loss`).
+    /// Whether a timeout lowers the threshold. It does not if this window of data has lowered it before
+    /// (`tcp_enter_loss`).
     pub(super) fn timeout_lowers_threshold(&self) -> bool {
         match self.recovery.state() {
             State::Open => !self.is_in_cwr() || self.board.una() >= self.cwr_point(),

@@ -11,7 +11,7 @@ impl Sender {
     /// See [`Info`].
     pub(crate) fn info(&self) -> Info {
         let window = self.congestion.window();
-        // windows in bytes: a begun segment counts
+        // if windows count bytes, a partial segment counts as one
         let segments = |amount: u64| amount.div_ceil(window.unit());
         let ca_state = match self.recovery.state() {
             State::Open if self.is_in_cwr() => CaState::Cwr,
@@ -51,7 +51,7 @@ impl Sender {
         }
     }
 
-    /// Whether a short segment waits while data is unacknowledged.
+    /// Sets whether a short segment waits while data is unacknowledged.
     pub(crate) fn set_nagle(&mut self, nagle: bool) {
         self.stream.nagle = nagle;
     }

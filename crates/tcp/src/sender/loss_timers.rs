@@ -1,5 +1,4 @@
-//! The timers that take the place of the retransmission timer: for the tail's probe, and
-//! for segments that may be late.
+//! The timers that replace the retransmission timer: for probes of the tail, and for segments that may be late.
 
 use fairport_units::{Duration, Instant};
 
@@ -11,9 +10,8 @@ use crate::scoreboard::Chunk;
 use crate::timers::{Timer, Timers};
 
 impl Sender {
-    /// Waits for an ACK of the tail before it is probed, where there is no sign of loss
-    /// (`tcp_schedule_loss_probe`), but not longer than a timeout from `rto_start`. False if no probe
-    /// is called for.
+    /// Starts the timer for a probe of the tail, if there is no sign of loss (`tcp_schedule_loss_probe`). It fires at
+    /// the latest one timeout after `rto_start`. Returns false if no probe is needed.
     #[inline]
     pub(super) fn await_tail(
         &mut self,
@@ -48,7 +46,7 @@ impl Sender {
         timers.start(Timer::Reordering, now, wait);
     }
 
-    /// The retransmission timer runs again: for what is left of it, if another timer had its place
+    /// Restarts the retransmission timer. If another timer had replaced it, only its remaining time is left
     /// (`tcp_rearm_rto`).
     #[inline]
     pub(super) fn restart_timer(&mut self, timers: &mut Timers, now: Instant) {
@@ -59,7 +57,7 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer takes its place back from another.
+    /// Starts the retransmission timer again after another timer had replaced it.
     fn resume_timer(&self, timers: &mut Timers, now: Instant) {
         let rto = self.rtt.rto();
         match self.board.head_sent() {
@@ -71,7 +69,7 @@ impl Sender {
         }
     }
 
-    /// The tail is to be probed, unless a probe is out already.
+    /// Makes the next poll probe the tail, unless a probe was already sent.
     pub(super) fn on_tail_timer(
         &mut self,
         timers: &mut Timers,
@@ -91,8 +89,8 @@ impl Sender {
         }
     }
 
-    /// The probe of the tail, if it is due: new data whatever the congestion window says, or else
-    /// the last segment again (RFC 8985 7.3).
+    /// The probe of the tail, if one is due: new data whatever the congestion window allows, otherwise the last segment
+    /// again (RFC 8985 7.3).
     pub(super) fn tail_probe(&mut self, timers: &mut Timers, now: Instant) -> Option<Chunk> {
         let probe = self.recovery.probe_mut()?;
         if !std::mem::take(&mut probe.due) || self.board.is_empty() {
@@ -115,7 +113,7 @@ impl Sender {
         Some(sent)
     }
 
-    /// What may have been late is late now (`tcp_rack_reo_timeout`).
+    /// The time for segments that might be late is over (`tcp_rack_reo_timeout`).
     pub(super) fn on_reordering_timer(
         &mut self,
         timers: &mut Timers,

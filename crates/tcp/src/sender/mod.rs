@@ -1,5 +1,5 @@
-//! The sending half. What an ACK says is in `ack_facts`, what it does in `ack`, what a loss does to the window in
-//! `episode`, what a timeout does in `timeout`, what goes out in `transmit`.
+//! The sending half. `ack_facts` collects the facts of an ACK, `ack` applies them, `episode` changes the window for a
+//! loss, `timeout` handles a timeout, and `transmit` decides what is sent.
 
 mod ack;
 mod ack_facts;
@@ -36,34 +36,34 @@ use crate::seq;
 use crate::settings::Settings;
 use crate::timers::Timers;
 
-/// What was agreed on in the handshake.
+/// What the handshake agreed on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Agreed {
-    /// when
+    /// when the handshake was completed
     pub(crate) at: Instant,
-    /// of what is drawn at random
+    /// seed of the random numbers
     pub(crate) seed: u64,
-    /// largest payload of a data segment, options taken out
+    /// largest payload of a data segment, without the bytes of options
     pub(crate) payload: u16,
     pub(crate) sack: bool,
-    /// by which the peer's windows are shifted
+    /// shift of the windows in the peer's segments
     pub(crate) peer_window_scale: u8,
 }
 
-/// What the sender wants on the wire.
+/// What the sender wants to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outgoing {
     Data(Chunk),
-    /// An empty segment below the window, which the peer must answer.
+    /// An empty segment below the window, which the peer must acknowledge.
     Probe,
 }
 
 /// The sending half of an endpoint.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    /// what the application wrote, and how it is cut into segments
+    /// the data that the application wrote, and how it is cut into segments
     stream: Stream,
-    /// what is outstanding
+    /// the outstanding segments
     board: Scoreboard,
     /// the peer's window
     peer: PeerWindow,
@@ -71,21 +71,21 @@ pub(crate) struct Sender {
     /// the congestion window
     congestion: Congestion,
     usage: WindowUse,
-    /// where both sides use ECN
+    /// none if the connection does not use ECN
     ecn: Option<Reaction>,
     recovery: Recovery,
     rto: RtoSeries,
     rtt: RttEstimator,
     clock: TimestampClock,
-    /// what else decides when data leaves, and in what pieces
+    /// other rules for when data is sent, and in what pieces
     policies: Policies,
-    /// where congestion control wants to know how fast the network delivers
+    /// none unless congestion control wants to know the delivery rate
     before_ack: Option<Box<BeforeAck>>,
     counters: Counters,
 }
 
 impl Sender {
-    /// Before the handshake; `isn` is the number of the SYN.
+    /// A sender before the handshake. `isn` is the sequence number of the SYN.
     pub(crate) fn new(settings: &Settings, isn: u32, seed: u64) -> Self {
         let start = seq::first(isn) + 1;
         let congestion = Congestion::new(settings, settings.mss_bytes);
@@ -107,14 +107,14 @@ impl Sender {
         }
     }
 
-    /// Its SYN or SYN-ACK is waited for `linear_timeouts` times before the timeout begins to double.
+    /// Sets after how many timeouts of its SYN or SYN-ACK the timeout begins to double.
     pub(crate) fn opening(mut self, linear_timeouts: u32) -> Self {
         self.rto.linear_timeouts = u64::from(linear_timeouts);
         self
     }
 
-    /// The handshake is over: `window` is the first one of the peer, in bytes, and `peer_nxt` the
-    /// next byte that it sends.
+    /// The handshake is complete. `window` is the peer's first window in bytes, and `peer_nxt` the next byte that it
+    /// sends.
     pub(crate) fn open(
         &mut self,
         timers: &mut Timers,
@@ -150,7 +150,7 @@ impl Sender {
         self.begin_rate(agreed);
     }
 
-    /// The application hands over `bytes` more.
+    /// The application writes `bytes` more.
     pub(crate) fn write(&mut self, bytes: u64) {
         assert!(!self.stream.closing, "nothing is written after close");
         if self.before_ack.is_some() {
@@ -159,17 +159,17 @@ impl Sender {
         self.stream.write(bytes);
     }
 
-    /// The application never stops.
+    /// The application writes data without end.
     pub(crate) fn write_endless(&mut self) {
         self.write(ENDLESS);
     }
 
-    /// The application is done: FIN follows the last byte.
+    /// The application closes: FIN follows the last byte.
     pub(crate) fn close(&mut self) {
         self.stream.closing = true;
     }
 
-    /// The application takes back what was not sent, and is done.
+    /// The application stops: data that was not sent is discarded, and FIN follows.
     pub(crate) fn stop(&mut self) {
         self.stream.stop(self.board.nxt());
     }
@@ -200,7 +200,7 @@ impl Sender {
         self.stream.has_unsent(self.board.nxt())
     }
 
-    /// Whether there was anything to send, and all of it is acknowledged.
+    /// Whether there was something to send, and all of it is acknowledged.
     #[inline]
     pub(crate) fn is_done(&self) -> bool {
         self.board.is_empty() && !self.stream.is_unused() && !self.has_unsent()
@@ -217,7 +217,7 @@ impl Sender {
         &self.rtt
     }
 
-    /// An amount in the window's unit, in bytes.
+    /// Converts an amount in the window's unit into bytes.
     fn bytes(&self, amount: u64) -> u64 {
         match self.congestion.window().unit() {
             1 => amount.saturating_mul(u64::from(self.stream.payload)),

@@ -1,22 +1,22 @@
-//! The peer's receive window: what it allows, and which segment said so.
+//! The peer's receive window, and which segment announced it.
 
 use crate::segment::Segment;
 use crate::seq;
 
-/// Windows up to this many bytes are filled by one segment, larger ones by at least two (Linux's
+/// Up to this size in bytes, a window may be filled by one segment; a larger one takes at least two (Linux's
 /// `tcp_bound_to_half_wnd`), so that ACKs keep coming.
 const SMALL_WINDOW: u64 = 536;
 
-/// `SND.WND` and what it needs.
+/// `SND.WND` and the variables that go with it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PeerWindow {
-    /// the first position beyond it
+    /// the first position beyond the window
     end: u64,
-    /// in bytes
+    /// size of the window in bytes
     size: u64,
-    /// the largest so far
+    /// the largest size so far, in bytes
     largest: u64,
-    /// where the segment stood that said it (`SND.WL1`)
+    /// position of the segment that announced it (`SND.WL1`)
     said_at: u64,
     scale: u8,
 }
@@ -33,9 +33,9 @@ impl PeerWindow {
         }
     }
 
-    /// Takes the window of a segment that acknowledges up to `ack`, unless an older segment says
-    /// it (RFC 9293 3.10.7.4). Of two that their numbers do not distinguish, the larger window is
-    /// the newer, but a window of zero is taken always (`tcp_may_update_window`). True if the size changed.
+    /// Takes the window of a segment that acknowledges up to `ack`, unless a newer segment has announced one (RFC 9293
+    /// 3.10.7.4). If the numbers do not show which is newer, the larger window is; a window of zero is always taken
+    /// (`tcp_may_update_window`). Returns true if the size changed.
     #[inline]
     pub(super) fn update(&mut self, segment: &Segment, ack: u64, advances: bool) -> bool {
         let size = u64::from(segment.window) << self.scale;
@@ -54,23 +54,23 @@ impl PeerWindow {
         changed
     }
 
-    /// The largest so far, in bytes.
+    /// The largest window so far, in bytes.
     pub(super) fn largest(&self) -> u64 {
         self.largest
     }
 
-    /// In bytes.
+    /// The window in bytes.
     pub(super) fn size(&self) -> u64 {
         self.size
     }
 
-    /// Bytes from `nxt` to its end.
+    /// Bytes from `nxt` to the end of the window.
     #[inline]
     pub(super) fn room(&self, nxt: u64) -> u64 {
         self.end.saturating_sub(nxt)
     }
 
-    /// The largest payload that such a window is sent in one segment, of `payload` at most.
+    /// The largest payload of one segment in such a window, at most `payload`.
     #[inline]
     pub(super) fn segment_limit(&self, payload: u16) -> u16 {
         if self.largest >= 2 * u64::from(payload) {
@@ -109,7 +109,7 @@ mod tests {
             (4000, 4000, 4000)
         );
         assert_eq!((peer.room(UNA + 3999), peer.room(UNA + 4001)), (1, 0));
-        // with data of the peer behind it, the segment is newer, and its window counts in units of 8
+        // a segment with later data of the peer is newer, and its window counts in units of 8
         assert!(peer.update(&says(PEER + 10, 200), UNA, false));
         assert_eq!(
             (peer.size(), peer.room(UNA), peer.largest()),
@@ -117,7 +117,7 @@ mod tests {
         );
         assert!(!peer.update(&says(PEER + 9, 900), UNA, false));
         assert_eq!((peer.size(), peer.room(UNA)), (1600, 1600));
-        // from the same position, the larger is the newer, and one of zero is taken always
+        // at the same position the larger window is the newer, and a window of zero is always taken
         assert!(!peer.update(&says(PEER + 10, 199), UNA, false));
         assert!(!peer.update(&says(PEER + 10, 200), UNA, false));
         assert_eq!(peer.room(UNA), 1600);
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(peer.room(UNA), 1608);
         assert!(peer.update(&says(PEER + 10, 0), UNA, false));
         assert_eq!(peer.room(UNA), 0);
-        // what acknowledges more is newer, wherever it begins; the same size is no change
+        // a segment that acknowledges more is newer, whatever its position; the same size is no change
         assert!(peer.update(&says(PEER + 5, 100), UNA + 8, true));
         assert_eq!(peer.room(UNA + 8), 800);
         assert!(!peer.update(&says(PEER + 5, 100), UNA + 16, true));

@@ -1,4 +1,4 @@
-//! The peer's window is closed: it is probed, less often each time (RFC 9293 3.8.6.1).
+//! Probes of a peer whose window is closed, at growing intervals (RFC 9293 3.8.6.1).
 
 use fairport_units::Instant;
 
@@ -6,25 +6,24 @@ use super::{Outgoing, Sender};
 use crate::scoreboard::Chunk;
 use crate::timers::{Timer, Timers};
 
-/// Probes that a timer asks for.
+/// Probes that a timer has requested.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Persist {
-    /// the peer's window, or the tail of the flight, is to be probed with the next poll
+    /// the peer's window or the tail of the flight is probed at the next poll
     pub(super) due: bool,
-    /// probes of the window in a row
+    /// consecutive probes of the window
     pub(super) probes: u32,
 }
 
 impl Sender {
-    /// Waits for the peer to open its window, longer each time.
+    /// Waits for the peer to open its window, longer after each probe.
     pub(super) fn await_window(&mut self, timers: &mut Timers, now: Instant) {
         let wait = self.rtt.backed_off(self.persist.probes);
         timers.start(Timer::Persist, now, wait);
     }
 
-    /// The persist timer fired: send what little fits, or else a segment that must be answered.
-    /// Like Linux's, the probe is empty and lies just below the window (RFC 9293 3.8.6.1 sends an
-    /// byte).
+    /// The persist timer fired: sends the little data that fits, or otherwise a segment that must be acknowledged. As
+    /// in Linux this probe is empty and lies just below the window (RFC 9293 3.8.6.1 sends a byte).
     #[cold]
     pub(super) fn probe_window(&mut self, timers: &mut Timers, now: Instant) -> Option<Outgoing> {
         self.persist.due = false;

@@ -1,5 +1,5 @@
-//! What decides, besides the windows, when data leaves and in what pieces: payload sizing, the pacer,
-//! bursts, and the limit on the host's own queue.
+//! What decides, in addition to the windows, when data is sent and in what pieces: payload sizing, the pacer, bursts,
+//! and the limit on the host's own queue.
 
 use fairport_units::Instant;
 
@@ -16,18 +16,18 @@ use crate::timers::{Timer, Timers};
 /// IP and TCP headers without options.
 const HEADERS_BYTES: u64 = 40;
 
-/// The policies of one sender; what is none does not apply.
+/// The policies of one sender. A policy that is none does not apply.
 #[derive(Debug)]
 pub(super) struct Policies {
-    /// draws payloads; none: they are the largest
+    /// draws payload sizes; none: payloads are as large as possible
     pub(super) sizing: Option<Box<Sizing>>,
-    /// spaces segments; none: they leave back to back
+    /// spaces segments; none: they are sent back to back
     pub(super) pacer: Option<Box<Pacer>>,
     /// sends bursts; none: single segments
     pub(super) offload: Option<Box<Offload>>,
-    /// limits what waits in the host; none: any amount
+    /// limits this flow's data in the host's queue; none: no limit
     pub(super) small_queue: Option<SmallQueue>,
-    /// a full queue of the host pushes back
+    /// a full queue of the host makes the sender wait
     pushback: bool,
 }
 
@@ -43,13 +43,13 @@ impl Policies {
         }
     }
 
-    /// Whether any of them may hold back what is to be sent.
+    /// Whether a policy may delay what is to be sent.
     #[inline]
     pub(super) fn may_hold(&self) -> bool {
         self.pacer.is_some() || self.small_queue.is_some()
     }
 
-    /// The pacer has nothing to space.
+    /// Tells the pacer that there is nothing to space.
     #[inline]
     pub(super) fn rest(&mut self, timers: &mut Timers) {
         if let Some(pacer) = &mut self.pacer {
@@ -59,7 +59,7 @@ impl Policies {
 }
 
 impl Sender {
-    /// Whether the pacer or the host holds back what is to be sent.
+    /// Whether the pacer or the host delays what is to be sent.
     #[expect(clippy::inline_always, reason = "as [`Self::poll`]")]
     #[inline(always)]
     pub(super) fn is_held(&mut self, timers: &mut Timers, now: Instant) -> bool {
@@ -74,7 +74,7 @@ impl Sender {
                 && self.waits_for_host(timers, now))
     }
 
-    /// Whether new data waits for more to go with it.
+    /// Whether new data waits until more can be sent with it.
     #[inline(never)]
     pub(super) fn waits_for_burst(&mut self, now: Instant) -> bool {
         let offer = self.offer();
@@ -84,7 +84,7 @@ impl Sender {
             .as_mut()
             .is_none_or(|it| it.sends(now, &offer));
         if !sends {
-            // what waits would fill the window
+            // the data that waits would fill the window
             self.note_use(now, false);
         }
         !sends
@@ -108,7 +108,7 @@ impl Sender {
         }
     }
 
-    /// Whether the segment that left last goes on with a burst.
+    /// Whether the segment sent last continues a burst.
     #[inline]
     pub(crate) fn continues_burst(&self) -> bool {
         self.policies
@@ -117,7 +117,7 @@ impl Sender {
             .is_some_and(|it| it.follows())
     }
 
-    /// Whether the pacer holds back what is to be sent.
+    /// Whether the pacer delays what is to be sent.
     #[inline(never)]
     fn waits_for_pace(&mut self, timers: &mut Timers, now: Instant) -> bool {
         let cwnd_bytes = self.bytes(self.congestion.window().cwnd);
@@ -133,7 +133,7 @@ impl Sender {
         waits
     }
 
-    /// Whether enough of this flow waits in the host.
+    /// Whether as much of this flow waits in the host as is allowed.
     #[inline]
     fn waits_for_host(&mut self, timers: &mut Timers, now: Instant) -> bool {
         let Some(queue) = &mut self.policies.small_queue else {
@@ -179,7 +179,7 @@ impl Sender {
         waits
     }
 
-    /// A segment with `payload` bytes left.
+    /// A segment with `payload` bytes was sent.
     #[inline(never)]
     pub(super) fn pace(&mut self, timers: &mut Timers, now: Instant, payload: u16) {
         if self.before_ack.is_some() {
@@ -191,7 +191,7 @@ impl Sender {
         }
     }
 
-    /// What decides the pacing rate.
+    /// What the pacing rate depends on.
     fn load(&self) -> Load {
         let window = self.congestion.window();
         Load {
@@ -206,10 +206,10 @@ impl Sender {
         }
     }
 
-    /// The host's queue has no room for another packet. Returns whether the sender waits for its next ACK or
-    /// timer: what it would send now stays unsent, is no loss, and reduces the window gradually, once in a
-    /// window of data (`tcp_enter_cwr` in `__tcp_transmit_skb`; `tcp_write_xmit` keeps the segment). With
-    /// nothing outstanding no ACK would come, so it tries again after an RTO (`tcp_check_probe_timer`).
+    /// The host's queue has no room for another packet. Returns whether the sender waits for its next ACK or timer. If
+    /// it does, the segment stays unsent and is not lost, and the window is reduced gradually, at most once per window
+    /// of data (`tcp_enter_cwr` in `__tcp_transmit_skb`; `tcp_write_xmit` keeps the segment). If nothing is
+    /// outstanding, no ACK would come, so the sender tries again after an RTO (`tcp_check_probe_timer`).
     #[cold]
     pub(crate) fn yields_to_host(&mut self, timers: &mut Timers, now: Instant) -> bool {
         if !self.policies.pushback {
@@ -234,7 +234,7 @@ impl Sender {
         true
     }
 
-    /// A packet with data will have left the host at `departs`.
+    /// The packet of a data segment will have left the host at `departs`.
     #[inline]
     pub(crate) fn queued(&mut self, departs: Instant, segment: &Segment) {
         if let Some(queue) = &mut self.policies.small_queue {

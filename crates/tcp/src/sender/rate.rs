@@ -1,5 +1,5 @@
-//! For a congestion control that asks how fast the network delivers: what each ACK says, when the
-//! application leaves gaps, when sending begins again.
+//! Support for a congestion control that uses the delivery rate: a report of each ACK, of gaps left by the application,
+//! and of sending that starts again.
 
 use fairport_units::Instant;
 
@@ -7,18 +7,18 @@ use super::{Agreed, Sender};
 use crate::congestion::AckSample;
 use crate::delivery_rate::FlightFacts;
 
-/// The state of the sender before an ACK. All but `una` in the window's unit.
+/// The state of the sender before an ACK. All fields but `una` are in the window's unit.
 #[derive(Debug, Default)]
 pub(super) struct BeforeAck {
     una: u64,
     sacked: u64,
-    /// outstanding and not `SACKed`
+    /// data that is outstanding and not `SACKed`
     held: u64,
     in_flight: u64,
 }
 
 impl Sender {
-    /// The handshake is over.
+    /// The handshake is complete.
     pub(super) fn begin_rate(&mut self, agreed: Agreed) {
         if self.congestion.wants_rate_samples() {
             self.before_ack = Some(Box::default());
@@ -28,7 +28,7 @@ impl Sender {
             .on_established(agreed.at, self.rtt.srtt(), agreed.seed);
     }
 
-    /// An ACK comes.
+    /// Records the state before an ACK.
     #[inline(never)]
     pub(super) fn note_before_ack(&mut self) {
         self.board.begin_rate();
@@ -44,7 +44,7 @@ impl Sender {
         }
     }
 
-    /// An ACK is taken in.
+    /// An ACK was processed.
     #[inline]
     pub(super) fn after_ack(&mut self, now: Instant) {
         if self.before_ack.is_some() {
@@ -95,7 +95,7 @@ impl Sender {
         }
     }
 
-    /// The application writes more: whether it had left a gap (`tcp_rate_check_app_limited`).
+    /// The application writes more: notes whether it had left a gap (`tcp_rate_check_app_limited`).
     pub(super) fn note_gap(&mut self) {
         let board = &self.board;
         let unsent = self.stream.write_end.saturating_sub(board.nxt());
@@ -108,7 +108,7 @@ impl Sender {
         }
     }
 
-    /// A segment goes out: whether it is the only one in flight, after a gap.
+    /// A segment is sent: notes whether it is alone in the network after a gap.
     pub(super) fn note_restart(&mut self, now: Instant) {
         if self.board.pipe() <= self.board.unit() && self.board.is_rate_limited() {
             self.congestion.on_resume(now);

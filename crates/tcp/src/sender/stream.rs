@@ -1,8 +1,8 @@
-//! The stream: what the application wrote, where it ends, and how it is cut into segments.
+//! The stream: what the application wrote, where it ends, and the rules for cutting it into segments.
 
 use crate::settings::Settings;
 
-/// Where the stream of an application that never stops ends: farther than any connection comes.
+/// Where an endless stream ends: farther than any connection gets.
 pub(super) const ENDLESS: u64 = u64::MAX / 2;
 
 /// The stream of one sender. Positions count from the SYN's number, without wrapping.
@@ -12,19 +12,19 @@ pub(super) struct Stream {
     pub(super) start: u64,
     /// where the data that the application wrote ends
     pub(super) write_end: u64,
-    /// the application is done writing
+    /// the application has closed
     pub(super) closing: bool,
     pub(super) fin_sent: bool,
     /// largest payload of a data segment
     pub(super) payload: u16,
     pub(super) nagle: bool,
     minshall: bool,
-    /// where the last short segment ended (Linux's `snd_sml`)
+    /// where the last short segment ends (Linux's `snd_sml`)
     pub(super) short_end: u64,
 }
 
 impl Stream {
-    /// Nothing written yet.
+    /// An empty stream that begins at `start`.
     pub(super) fn new(settings: &Settings, start: u64) -> Self {
         Self {
             start,
@@ -38,12 +38,12 @@ impl Stream {
         }
     }
 
-    /// The application hands over `bytes` more.
+    /// The application writes `bytes` more.
     pub(super) fn write(&mut self, bytes: u64) {
         self.write_end = self.write_end.saturating_add(bytes).min(ENDLESS);
     }
 
-    /// The application takes back what lies beyond `nxt`, and is done.
+    /// The application discards what lies beyond `nxt`, and closes.
     pub(super) fn stop(&mut self, nxt: u64) {
         if !self.fin_sent {
             self.write_end = nxt;
@@ -51,26 +51,26 @@ impl Stream {
         self.closing = true;
     }
 
-    /// Whether there is more to send than what lies before `nxt`.
+    /// Whether data or a FIN is left to send at `nxt`.
     #[inline]
     pub(super) fn has_unsent(&self, nxt: u64) -> bool {
         nxt < self.write_end || (self.closing && !self.fin_sent)
     }
 
-    /// Bytes from `nxt` to the end of what was written.
+    /// Bytes of written data from `nxt` on.
     #[inline]
     pub(super) fn unsent(&self, nxt: u64) -> u64 {
         self.write_end - nxt.min(self.write_end)
     }
 
-    /// Whether the application neither wrote nor closed.
+    /// Whether the application has neither written nor closed.
     #[inline]
     pub(super) fn is_unused(&self) -> bool {
         !self.closing && self.write_end == self.start
     }
 
-    /// Whether Nagle's rule holds a short segment (RFC 896; RFC 9293 3.7.4): while anything is
-    /// outstanding from `una` on, or under Minshall's variant a short segment is.
+    /// Whether Nagle's rule delays a short segment (RFC 896; RFC 9293 3.7.4): it does while data is outstanding, or
+    /// under Minshall's variant while a short segment from `una` on is.
     pub(super) fn holds_short(&self, una: u64, nothing_outstanding: bool) -> bool {
         self.nagle
             && if self.minshall {
@@ -104,7 +104,7 @@ mod tests {
         assert!(!it.is_unused());
         assert_eq!((it.unsent(START), it.unsent(START + 14)), (15, 1));
         assert!(it.has_unsent(START + 14) && !it.has_unsent(START + 15));
-        // a FIN takes a number, so the next one lies beyond the end
+        // a FIN takes one number, so the next position lies beyond the end
         assert_eq!((it.unsent(START + 15), it.unsent(START + 16)), (0, 0));
         it.closing = true;
         assert!(it.has_unsent(START + 15));
@@ -126,7 +126,7 @@ mod tests {
         it.stop(START + 300);
         assert!(it.closing && it.has_unsent(START + 300));
         assert_eq!(it.unsent(START + 300), 0);
-        // with the FIN gone there is nothing to take back
+        // once the FIN was sent, nothing can be discarded
         it.fin_sent = true;
         it.stop(START + 301);
         assert_eq!(it.write_end, START + 300);
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(it.write_end, ENDLESS);
     }
 
-    /// RFC 896: while anything is outstanding; Minshall: while a short segment is.
+    /// RFC 896: it waits while data is outstanding. Minshall: only while a short segment is.
     #[test]
     fn a_short_segment_waits_for_what_the_rule_says() {
         let (rfc, minshall, off) = (stream(true, false), stream(true, true), stream(false, true));

@@ -1,4 +1,4 @@
-//! The timer fires: a retransmission timeout, or a probe of the peer's closed window.
+//! Expiry of a timer: a retransmission timeout, or a probe of the peer's closed window.
 
 use fairport_units::{Duration, Instant};
 
@@ -9,18 +9,18 @@ use crate::seq;
 use crate::settings::Settings;
 use crate::timers::{Expired, Timer, Timers};
 
-/// The timeouts of a connection.
+/// The timeouts of a connection, and their settings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RtoSeries {
-    /// in a row, without `SND.UNA` moving
+    /// consecutive timeouts without progress of `SND.UNA`
     pub(super) timeouts: u32,
-    /// timeouts of the handshake that do not double the timeout
+    /// timeouts of the handshake before the timeout begins to double
     pub(super) linear_timeouts: u64,
     /// the timer restarts when the first outstanding segment is sent again
     pub(super) restarts_on_head: bool,
-    /// what is newly SACKed gives a round-trip time
+    /// newly SACKed data gives a round-trip time
     pub(super) samples_sack: bool,
-    /// what the kernel adds to the timer of late segments
+    /// added to the timer of late segments, as the kernel does
     pub(super) slack: Duration,
 }
 
@@ -37,7 +37,7 @@ impl RtoSeries {
 }
 
 impl Sender {
-    /// The SYN or SYN-ACK goes out: wait for its answer, unless that is done already.
+    /// The SYN or SYN-ACK is sent: starts the timer for its answer, unless it is running.
     pub(crate) fn await_handshake(&mut self, timers: &mut Timers, now: Instant) {
         if !timers.is_running(Timer::Handshake) {
             timers.start(Timer::Handshake, now, self.rtt.rto());
@@ -50,20 +50,20 @@ impl Sender {
             .sample(now, rtt, self.stream.start, self.stream.start);
     }
 
-    /// Where the SYN was sent again, its echoed timestamp says how long the round trip took.
+    /// The SYN was sent again: takes the round-trip time from the echoed timestamp.
     pub(crate) fn handshake_echo(&mut self, now: Instant, echoed: u32) {
         if let Some(rtt) = self.clock.since(now, echoed) {
             self.handshake_rtt(now, rtt);
         }
     }
 
-    /// No timer is to fire any more.
+    /// The connection is closed: no timer fires any more.
     pub(crate) fn abort(&mut self) {
         self.policies.pacer = None;
         self.policies.small_queue = None;
     }
 
-    /// Does what is due. True if the handshake's segment is to be sent again.
+    /// Handles the timers that are due. Returns true if the segment of the handshake is to be sent again.
     pub(crate) fn on_timer(
         &mut self,
         timers: &mut Timers,
@@ -104,13 +104,13 @@ impl Sender {
                 false
             }
             Timer::DelayedAck | Timer::ReceiveOffload | Timer::Pacing | Timer::SmallQueue => {
-                unreachable!("it has a slot of its own")
+                unreachable!("this timer has a slot of its own")
             }
         }
     }
 
-    /// RFC 6298 5.4 to 5.7: the window falls to one segment, everything not SACKed counts as
-    /// lost, and the timeout doubles.
+    /// A retransmission timeout (RFC 6298 5.4 to 5.7): the window falls to one segment, everything that is not SACKed
+    /// counts as lost, and the timeout doubles.
     #[cold]
     fn on_timeout(
         &mut self,

@@ -1,4 +1,4 @@
-//! What goes out: lost segments first, then new data, as far as both windows allow.
+//! What the sender sends: lost segments first, then new data, as far as both windows allow.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 
@@ -10,8 +10,7 @@ use crate::scoreboard::Chunk;
 use crate::timers::{Timer, Timers};
 
 impl Sender {
-    /// The next segment to send now, if any. Asked again and again at each event, it sends back
-    /// to back what the windows allow.
+    /// The next segment to send now, if any. Repeated calls at each event send back to back what the windows allow.
     #[expect(
         clippy::inline_always,
         reason = "the hot path: asked twice per packet received, mostly in vain"
@@ -54,15 +53,15 @@ impl Sender {
         }
         self.note_use(now, open);
         if self.board.is_empty() && !timers.is_running(Timer::Persist) {
-            // the congestion window lets one segment out always: it is the peer's that does not
+            // the congestion window always allows one segment, so it is the peer's window that is closed
             self.persist.probes = 0;
             self.await_window(timers, now);
         }
         None
     }
 
-    /// What goes before other data in an episode of recovery: F-RTO's new data, or lost segments.
-    #[inline(never)] // seldom
+    /// What is sent before other data during recovery: F-RTO's new data, or lost segments.
+    #[inline(never)] // rarely called
     fn poll_in_episode(
         &mut self,
         timers: &mut Timers,
@@ -84,9 +83,9 @@ impl Sender {
         Continue(())
     }
 
-    /// The next new segment, if the peer's window takes it whole (RFC 9293 3.8.6.2.1: no silly
-    /// windows) and Nagle's rule does not hold it (RFC 896; RFC 9293 3.7.4). The end of
-    /// the stream is never held: nothing more would come to fill the segment.
+    /// The next new segment, if the peer's window holds all of it (RFC 9293 3.8.6.2.1: no silly windows) and Nagle's
+    /// rule does not delay it (RFC 896; RFC 9293 3.7.4). The end of the stream is never delayed, because nothing would
+    /// come to fill the segment.
     #[inline]
     pub(super) fn next_new(&mut self) -> Option<Chunk> {
         let start = self.board.nxt();
@@ -118,7 +117,7 @@ impl Sender {
         })
     }
 
-    /// Sends new data, and waits for its acknowledgement.
+    /// Sends new data and starts the timer for its acknowledgement.
     #[expect(clippy::inline_always, reason = "as [`Self::poll`]")]
     #[inline(always)]
     pub(super) fn send_new(&mut self, timers: &mut Timers, now: Instant, chunk: Chunk) {
@@ -137,7 +136,7 @@ impl Sender {
         self.count_in_reduction(chunk);
     }
 
-    /// Sends new data; the timers stay as they are.
+    /// Sends new data without changing the timers.
     #[expect(clippy::inline_always, reason = "as [`Self::poll`]")]
     #[inline(always)]
     pub(super) fn send_unwatched(&mut self, timers: &mut Timers, now: Instant, chunk: Chunk) {
@@ -147,7 +146,7 @@ impl Sender {
         self.note_sent(now);
         self.stream.fin_sent |= chunk.fin;
         if chunk.payload < self.stream.payload && self.policies.sizing.is_none() {
-            // a drawn size counts as a full one
+            // a payload that was drawn counts as full
             self.stream.short_end = chunk.start + u64::from(chunk.payload);
         }
         self.board.push(now, chunk);
@@ -155,14 +154,14 @@ impl Sender {
             offload.on_sent(now, u64::from(chunk.payload));
         }
         if self.policies.pacer.is_some() {
-            // who asks for rates paces
+            // a congestion control that uses the delivery rate always paces
             self.board.note_sent_last(now);
             self.pace(timers, now, chunk.payload);
         }
         self.counters.segments_sent += 1;
     }
 
-    /// A segment went out while the window is reduced.
+    /// Counts a segment that was sent while the window is reduced.
     #[inline]
     fn count_in_reduction(&mut self, chunk: Chunk) {
         if self.recovery.state() == State::Fast || self.is_in_cwr() {
@@ -172,8 +171,8 @@ impl Sender {
         }
     }
 
-    /// Sends a segment again, unless the peer took back the window that it lies in; the first one
-    /// goes out even so (RFC 9293 3.8.6).
+    /// Sends a segment again, unless the peer has withdrawn the window that it lies in. The first outstanding segment
+    /// is always sent again (RFC 9293 3.8.6).
     fn retransmit(&mut self, timers: &mut Timers, now: Instant, ordinal: u64) -> Option<Chunk> {
         let chunk = self.board.chunk(ordinal);
         let is_head = chunk.start == self.board.una();
@@ -199,7 +198,7 @@ impl Sender {
         Some(chunk)
     }
 
-    /// F-RTO's new data, if the window is `open`; if none could be sent, lost segments go on.
+    /// Sends F-RTO's new data, if the window is `open`. If there is none to send, lost segments are sent instead.
     fn poll_new_first(&mut self, timers: &mut Timers, now: Instant, open: bool) -> Option<Chunk> {
         if open && let Some(chunk) = self.next_whatever_nagle() {
             self.send_new(timers, now, chunk);

@@ -1,6 +1,5 @@
-//! Whether the congestion window is what holds the sender back, and what becomes of one that was not
-//! used (RFC 2861, RFC 7661; Linux's `tcp_cwnd_validate`, `tcp_is_cwnd_limited`,
-//! `tcp_slow_start_after_idle_check`).
+//! Whether the congestion window limits the sender, and what happens to a window that is not used (RFC 2861, RFC 7661;
+//! Linux's `tcp_cwnd_validate`, `tcp_is_cwnd_limited`, `tcp_slow_start_after_idle_check`).
 
 use fairport_units::Instant;
 
@@ -8,24 +7,24 @@ use super::Sender;
 use crate::recovery::State;
 use crate::settings::Settings;
 
-/// What is known of the use of the window.
+/// How the window was used lately.
 #[derive(Debug)]
 pub(super) struct WindowUse {
-    /// the window was full when the sender last stopped, or, by rounds, at one time in this round
+    /// the window was full when the sender last stopped; with `by_round`: at any time in this round
     limited: bool,
     by_round: bool,
-    /// the most that was outstanding in this round, if the window never was full
+    /// the most data outstanding in this round, if the window was never full in it
     most_out: u64,
-    /// the round ends when this is acknowledged
+    /// the round ends when this position is acknowledged
     round_end: u64,
-    /// `SND.NXT` when this was last looked at
+    /// `SND.NXT` at the last check
     seen: u64,
-    /// a window that is not used shrinks
+    /// an unused window shrinks
     shrinks: bool,
-    /// the most that was outstanding since the window was last used, and when that was
+    /// the most data outstanding since the window was last used, and when that was
     used: u64,
     used_at: Instant,
-    /// data was last sent
+    /// when data was last sent
     sent_at: Instant,
 }
 
@@ -46,7 +45,7 @@ impl WindowUse {
 }
 
 impl Sender {
-    /// The sender stops, with the window `open` or full.
+    /// The sender stops sending. `open`: the window has room left.
     #[inline]
     pub(super) fn note_use(&mut self, now: Instant, open: bool) {
         let nxt = self.board.nxt();
@@ -56,7 +55,7 @@ impl Sender {
             return;
         }
         if it.seen == nxt && (open || self.stream.write_end <= nxt) {
-            // it did not try
+            // nothing was sent since the last check, and not because of the window
             return;
         }
         it.seen = nxt;
@@ -71,7 +70,7 @@ impl Sender {
         }
     }
 
-    /// The sender waits for the pacer, which `uses` the window or leaves it idle.
+    /// The sender waits for the pacer. `uses`: the window counts as used meanwhile.
     pub(super) fn note_paced(&mut self, now: Instant, uses: bool) {
         if self.usage.by_round {
             let window = self.congestion.window();
@@ -82,8 +81,8 @@ impl Sender {
         }
     }
 
-    /// Whether the window may grow for what an ACK acknowledges now: in slow start also where more
-    /// than half of it was under way, so that it comes to twice of what was acknowledged.
+    /// Whether the window may grow for the data that an ACK acknowledges now. In slow start it also may if more than
+    /// half of it was outstanding, so that it can reach twice the acknowledged data.
     #[inline]
     pub(super) fn is_window_limited(&self) -> bool {
         let it = &self.usage;
@@ -94,13 +93,13 @@ impl Sender {
         window.cwnd < window.ssthresh && window.cwnd < 2 * it.most_out
     }
 
-    /// The window grew for an ACK, so that its use was just checked.
+    /// The window grew for an ACK, so its use was checked at `now`.
     #[inline]
     pub(super) fn note_growth(&mut self, now: Instant) {
         self.usage.used_at = now;
     }
 
-    /// A window that was not used for a timeout's time comes half the way down to what was used
+    /// If the window was not fully used for the length of a timeout, reduces it halfway to what was used
     /// (`tcp_cwnd_application_limited`, RFC 2861 3.2).
     fn shrink_unused(&mut self, now: Instant, out: u64) {
         if self.is_window_limited() {
@@ -119,8 +118,8 @@ impl Sender {
         self.usage.used_at = now;
     }
 
-    /// New data goes out and nothing is outstanding: each timeout's time since data was last sent
-    /// halves the window, down to the initial one (RFC 2861 3.1; `tcp_cwnd_restart`).
+    /// New data is sent while nothing is outstanding: halves the window for each timeout since data was last sent, down
+    /// to the initial window (RFC 2861 3.1; `tcp_cwnd_restart`).
     #[cold]
     pub(super) fn restart_after_idle(&mut self, now: Instant) {
         let idle = now.saturating_sub(self.usage.sent_at);
@@ -134,7 +133,7 @@ impl Sender {
         }
     }
 
-    /// Data goes out.
+    /// Data is sent.
     #[inline]
     pub(super) fn note_sent(&mut self, now: Instant) {
         self.usage.sent_at = now;

@@ -1,12 +1,11 @@
-//! Payload sizing: how long the next segment is, whatever the congestion control.
+//! Payload sizing: how long the next segment is, with any congestion control.
 //!
-//! Without it every segment is as long as the peer takes. `TCPRand` (Lee et al., INFOCOM 2015;
-//! Computer Networks 129, 2017) draws each new segment's payload from U{rMin..MSS}, so that flows
-//! that share a port lose the rhythm in which one of them always finds the buffer full. rMin is
-//! either constant or follows the congestion window ([`tcprand`]).
+//! Without it every segment is as long as the peer accepts. `TCPRand` (Lee et al., INFOCOM 2015; Computer Networks 129,
+//! 2017) draws the payload of each new segment from U{rMin..MSS}. Flows that share a port then lose the rhythm in which
+//! one of them always finds the buffer full. rMin is constant, or follows the congestion window ([`tcprand`]).
 //!
-//! Where the paper leaves it open: a segment that is sent again keeps its boundaries;
-//! a drawn size counts as a full segment, so Nagle's rule does not hold it back.
+//! Decisions that the paper leaves open: a segment that is sent again keeps its boundaries; a drawn payload counts as a
+//! full segment, so Nagle's rule does not delay it.
 
 mod tcprand;
 
@@ -16,7 +15,7 @@ use crate::checks::SettingError;
 use crate::random::Random;
 use crate::settings::{PayloadSizing, Settings};
 
-/// The purpose of the random sequence ([`Random::new`]).
+/// Separates this random sequence from others with the same seed ([`Random::new`]).
 const PURPOSE: u64 = 1;
 
 #[derive(Debug)]
@@ -25,18 +24,18 @@ enum Minimum {
     Adaptive(Adaptive),
 }
 
-/// Draws the payloads of one sender.
+/// Draws the payload sizes of one sender.
 #[derive(Debug)]
 pub struct Sizing {
     minimum: Minimum,
     random: Random,
-    /// the size that was drawn for the segment at `drawn_for`, which may have to wait
+    /// the size drawn for the segment at `drawn_for`, which may have to wait
     drawn: u16,
     drawn_for: Option<u64>,
 }
 
 impl Sizing {
-    /// Payloads from `least` bytes up; with a `shape`, from what it says of the window, and at least
+    /// Draws payloads of at least `least` bytes. With a `shape`, the minimum follows the window, but is never below
     /// `least`. Equal seeds give equal draws.
     #[must_use]
     pub fn from_parts(least: u16, shape: Option<TcpRand>, seed: u64) -> Self {
@@ -52,9 +51,9 @@ impl Sizing {
         }
     }
 
-    /// None where every segment is full.
+    /// None if every segment is full.
     pub(crate) fn new(settings: &Settings, seed: u64) -> Option<Box<Self>> {
-        // validated to be at most the MSS
+        // validation ensures that it is at most the MSS
         let least = settings.payload_min_bytes.min(u32::from(u16::MAX)) as u16;
         let shape = match settings.payload_sizing {
             PayloadSizing::Full => return None,
@@ -64,7 +63,7 @@ impl Sizing {
         Some(Box::new(Self::from_parts(least, shape, seed)))
     }
 
-    /// The payload of the new segment at `start`, at most `full` bytes; asked again, the same.
+    /// The payload of the new segment at `start`, at most `full` bytes. Repeated calls give the same size.
     #[inline(never)]
     pub fn payload(&mut self, start: u64, full: u16, cwnd: u64) -> u16 {
         if self.drawn_for != Some(start) {
@@ -79,14 +78,14 @@ impl Sizing {
         self.drawn.min(full)
     }
 
-    /// The window falls from `before` to `after`; an epoch begins.
+    /// The window falls from `before` to `after`, and an epoch begins.
     pub fn on_loss(&mut self, before: u64, after: u64) {
         if let Minimum::Adaptive(it) = &mut self.minimum {
             it.begin(before, after);
         }
     }
 
-    /// The window falls to `after` in an episode that began before.
+    /// The window falls again to `after`, in an epoch that began before.
     pub(crate) fn on_further_loss(&mut self, after: u64) {
         if let Minimum::Adaptive(it) = &mut self.minimum {
             it.fall(after);
@@ -104,7 +103,7 @@ pub(crate) fn validate(settings: &Settings) -> Result<(), SettingError> {
             "payload_min_bytes",
             &settings.payload_min_bytes,
             &format!(
-                "payloads are drawn from it up to the MSS of {} B",
+                "is not a possible minimum: payloads are drawn between it and the MSS of {} B",
                 settings.mss_bytes
             ),
             format!(
@@ -134,8 +133,8 @@ mod tests {
         assert!((826..=834).contains(&mean), "{mean}");
     }
 
-    /// A window that fell from 30 to 10 segments, and in the same episode to 2: at 16 segments x is 0.5, as it was at
-    /// 20 before, and half a standard deviation below the mean the minimum is 0.69 of a segment.
+    /// A window that fell from 30 to 10 segments, and in the same episode to 2. x is 0.5 at 16 segments, as it was at
+    /// 20 before; half a standard deviation below the mean the minimum is 0.69 of a segment.
     #[test]
     fn a_further_fall_of_an_episode_lowers_where_the_window_came_from() {
         let least = |further: Option<u64>, cwnd| {
@@ -149,7 +148,7 @@ mod tests {
         };
         assert_eq!((least(None, 20), least(Some(2), 16)), (1010, 1010));
         assert_eq!((least(None, 9), least(Some(2), 9)), (1460, 1129));
-        // static payloads do not follow the window
+        // static payloads do not depend on the window
         let mut sizing = Sizing::from_parts(1400, None, 7);
         sizing.on_loss(30, 10);
         sizing.on_further_loss(2);

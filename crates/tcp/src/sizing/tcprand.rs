@@ -1,21 +1,20 @@
-//! `TCPRand`'s adaptive minimum: small payloads where the window nears that of the last loss.
+//! `TCPRand`'s adaptive minimum: payloads are small while the window is near the one at the last loss.
 //!
-//! With alpha the window after the last decrease, Wmax the one before it and
-//! `x = (cwnd - alpha) / (Wmax - alpha)`, the minimum is `MSS (1 - Phi(x))` and at least theta, as long
-//! as `tau <= cwnd <= omega`; beyond these it is the MSS, and nothing is drawn. Phi is the normal
-//! distribution of mean mu and *variance* sigma^2, `tau = Wmax - (Wmax - alpha) / nu_tau`,
-//! `omega = Wmax + (Wmax - alpha) / nu_omega`.
+//! Alpha is the window after the last decrease, Wmax the one before it, and `x = (cwnd - alpha) / (Wmax - alpha)`.
+//! While `tau <= cwnd <= omega`, the minimum is `MSS (1 - Phi(x))`, and at least theta. Outside of these bounds it is
+//! the MSS, so nothing is drawn. Phi is the normal distribution with mean mu and *variance* sigma^2; `tau = Wmax -
+//! (Wmax - alpha) / nu_tau` and `omega = Wmax + (Wmax - alpha) / nu_omega`.
 //!
-//! The paper does not say what happens before the first loss, nor where Wmax equals alpha: there it
-//! is off. Wmax is the window itself, not what fast convergence makes of it. After a timeout alpha
-//! is the window of one segment; a timeout of the same episode leaves Wmax.
+//! The paper does not say what happens before the first loss, or when Wmax equals alpha; here it is off then. Wmax is
+//! the window itself, before fast convergence. After a timeout alpha is the window of one segment; a further timeout in
+//! the same episode does not change Wmax.
 
 use serde::{Deserialize, Serialize};
 
 use crate::checks::SettingError;
 
-/// The four parameters of adaptive `TCPRand`, in thousandths; as JSON a name or the list
-/// `[sigma^2, mu, nu_tau, nu_omega]`.
+/// The four parameters of adaptive `TCPRand`, in thousandths. In JSON they are a name or the list `[sigma^2, mu,
+/// nu_tau, nu_omega]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Given", into = "Given")]
 pub struct TcpRand {
@@ -23,9 +22,9 @@ pub struct TcpRand {
     pub variance_permille: u32,
     /// mu.
     pub mean_permille: i32,
-    /// nu of the lower bound tau; none: infinite, so that tau is Wmax.
+    /// nu of the lower bound tau; none: infinite, so that tau equals Wmax.
     pub nu_tau_permille: Option<u32>,
-    /// nu of the upper bound omega; 0: there is no bound; none: infinite, so that omega is Wmax.
+    /// nu of the upper bound omega; 0: no bound; none: infinite, so that omega equals Wmax.
     pub nu_omega_permille: Option<u32>,
 }
 
@@ -84,13 +83,13 @@ impl TcpRand {
         nu_omega_permille: Some(1000),
     };
 
-    /// (1, 1, infinite, 1): only above the last maximum.
+    /// (1, 1, infinite, 1): draws only above the last maximum.
     pub const CONSERVATIVE: Self = Self {
         nu_tau_permille: None,
         ..Self::DEFAULT
     };
 
-    /// (1, 0, 1, 0): smaller payloads, and without an upper bound.
+    /// (1, 0, 1, 0): smaller payloads, without an upper bound.
     pub const AGGRESSIVE: Self = Self {
         mean_permille: 0,
         nu_omega_permille: Some(0),
@@ -102,7 +101,7 @@ impl TcpRand {
             return Err(SettingError::new(
                 "tcprand",
                 &"sigma^2 = 0",
-                "gives a normal distribution no variance",
+                "would make the variance of the normal distribution zero",
                 "use 1000 (thousandths), as its authors do",
             ));
         }
@@ -118,14 +117,14 @@ impl TcpRand {
     }
 }
 
-/// The state of one sender. Windows are in the unit that the stack counts.
+/// The state of one sender. Windows are in the unit that the stack counts in.
 #[derive(Clone, Debug)]
 pub(super) struct Adaptive {
     shape: TcpRand,
-    /// bytes
+    /// smallest minimum, in bytes
     theta: u16,
     alpha: u64,
-    /// 0: undefined
+    /// window before the last decrease; 0: undefined
     w_max: u64,
 }
 
@@ -148,7 +147,7 @@ impl Adaptive {
         self.alpha = alpha;
     }
 
-    /// rMin at the window `cwnd`: `mss` where nothing is to be drawn.
+    /// rMin at the window `cwnd`; `mss` if nothing is drawn.
     pub(super) fn minimum(&self, mss: u16, cwnd: u64) -> u16 {
         if self.w_max <= self.alpha {
             return mss;
@@ -189,7 +188,7 @@ mod tests {
             minima(TcpRand::DEFAULT, WINDOWS),
             [1228, 1010, 730, 450, 232]
         );
-        // theta is 200
+        // with a theta of 200
         assert_eq!(
             minima(TcpRand::AGGRESSIVE, WINDOWS),
             [730, 450, 232, 200, 200]

@@ -1,50 +1,50 @@
-//! What one direction of a connection is given, a segment or an ACK of the other end, and what it makes of it.
+//! Input and output of one direction of a connection: a segment, or an ACK of the other end, and what it shows.
 
 use super::report::Expiry;
 
-/// A segment as the tap saw it.
+/// A segment, as the tap saw it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
     pub(crate) time_ns: u64,
     pub(crate) seq: u32,
-    /// sequence numbers that it takes
+    /// length in sequence numbers
     pub(crate) length: u32,
-    /// bytes of data in it
+    /// bytes of data
     pub(crate) payload: u32,
     pub(crate) is_syn: bool,
     pub(crate) is_fin: bool,
     pub(crate) stamp: Option<u32>,
-    /// when it went on to the receiver; none: it was dropped
+    /// when it continued to the receiver; none if it was dropped
     pub(crate) left_ns: Option<u64>,
 }
 
-/// An ACK as the tap saw it.
+/// An ACK, as the tap saw it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ack {
     pub(crate) time_ns: u64,
     pub(crate) to: u32,
-    /// the window that it offers, bytes
+    /// the window that it offers, in bytes
     pub(crate) window: u32,
     pub(crate) has_data: bool,
     pub(crate) echo: Option<u32>,
-    /// the first SACK block, and the second
+    /// the first and the second SACK block
     pub(crate) sacks: [Option<(u32, u32)>; 2],
 }
 
-/// What a segment meant.
+/// What a segment showed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outcome {
     /// bytes that reached the receiver for the first time
     pub(crate) new_bytes: u64,
-    /// the retransmission timer had expired
+    /// an expiry of the retransmission timer before it
     pub(crate) expiry: Option<Expiry>,
 }
 
-/// What an ACK meant.
+/// What an ACK showed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckOutcome {
-    /// bytes that it shows to have arrived and nobody saw
+    /// bytes that it shows to have arrived although nobody saw them
     pub(crate) unseen_bytes: u64,
-    /// a sample of the way to the receiver and back
+    /// a sample of the time from the tap to the receiver and back
     pub(crate) rtt_ns: Option<u64>,
 }

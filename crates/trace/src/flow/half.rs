@@ -1,4 +1,4 @@
-//! One direction of a connection: what its sender sent, and what came of it.
+//! One direction of a connection: what its sender sent, and what happened to it.
 
 mod acks;
 
@@ -9,16 +9,16 @@ use super::legs::Leg;
 use super::ranges::Arrived;
 use super::report::{Cause, Counts, Expiry};
 
-/// Segments whose ACK is waited for, at most: more than any window holds.
+/// Maximum number of segments that wait for an ACK; more than any window holds.
 const MOST_OUTSTANDING: usize = 1 << 16;
-/// Without any sample of the round-trip time, a silence of so long ends in a timeout.
+/// If there is no sample of the round-trip time, a silence of this length indicates a timeout.
 const UNKNOWN_RTT_NS: u64 = 3_000_000;
-/// What fills a hole sooner than this came out of order (as Wireshark has it), and is not sent again.
+/// A segment that fills a hole sooner than this was reordered (as in Wireshark), and was not sent again.
 const REORDERED_NS: u64 = 3_000_000;
-/// A silence shorter than this is no stall.
+/// Shorter silences are not stalls.
 const SHORTEST_STALL_NS: u64 = 1_000_000;
 
-/// A segment that was sent and not yet acknowledged.
+/// A segment that was sent and is not yet acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
     end: u64,
@@ -38,34 +38,34 @@ struct Again {
 #[derive(Clone, Debug)]
 pub(crate) struct Half {
     pub(crate) counts: Counts,
-    /// this end's timestamps, and the way from the tap to this end and back
+    /// this end's timestamps, and the time from the tap to this end and back
     pub(crate) leg: Leg,
     pub(crate) window_scale: u8,
     is_known: bool,
     base: u64,
     next: u64,
     una: u64,
-    /// what was seen of it, dropped or not
+    /// segments that were seen, dropped or not
     sent: Arrived,
-    /// what reached the receiver
+    /// segments that reached the receiver
     pub(crate) arrived: Arrived,
-    /// when a hole appeared last in what was sent
+    /// when a hole last appeared in the segments sent
     hole_ns: u64,
     outstanding: VecDeque<Outstanding>,
     last_sent_ns: u64,
     last_ack_ns: u64,
     has_acks: bool,
-    /// since when the sender's retransmission timer runs
+    /// when the sender's retransmission timer was last started
     timer_ns: u64,
-    /// the first outstanding segment, when it was sent again last
+    /// the first outstanding segment, and when it was last sent again
     head: (u64, u64),
     duplicates: u32,
-    /// beyond this, a loss is a new one
+    /// a loss beyond this position starts a new recovery
     recover: u64,
     again: Option<Again>,
     window: Option<u32>,
     closed_since_ns: Option<u64>,
-    /// when the receiver's window was closed last
+    /// when the receiver's window was last closed
     closed_ns: u64,
     in_a_row: u32,
     pub(crate) srtt_ns: f64,
@@ -101,8 +101,7 @@ impl Half {
         }
     }
 
-    /// Reads what the next packet needs, a word of each cache line; see
-    /// [`Tracker::warm`](super::Tracker::warm).
+    /// Reads data that the next packet needs, one word per cache line; see [`Tracker::warm`](super::Tracker::warm).
     #[inline]
     pub(crate) fn warm(&self) -> u64 {
         let sums = self.counts.packets ^ self.counts.duplicate_acks ^ self.counts.stalled_ns[3];
@@ -110,25 +109,25 @@ impl Half {
         sums ^ stamps ^ self.next ^ self.sent.to() ^ self.arrived.to() ^ self.closed_ns
     }
 
-    /// When the first segment that waits for its ACK passed.
+    /// When the first segment that waits for its ACK passed the tap.
     #[inline]
     pub(crate) fn oldest_ns(&self) -> u64 {
         self.outstanding.front().map_or(0, |one| one.time_ns)
     }
 
-    /// A sample of the way from the tap to this end and back.
+    /// Adds a sample of the time from the tap to this end and back.
     #[inline]
     pub(crate) fn leg_of_answers(&mut self, sample_ns: u64) {
         self.leg.add(sample_ns);
     }
 
-    /// The typical time of late from the tap to this end and back.
+    /// The typical recent time from the tap to this end and back.
     #[inline]
     pub(crate) fn answers_ns(&self) -> Option<u64> {
         self.leg.typical_ns()
     }
 
-    /// Sent and not acknowledged.
+    /// Bytes sent and not acknowledged; 0 until an ACK was seen.
     pub(crate) fn in_flight(&self) -> u64 {
         if self.has_acks {
             self.next - self.una
@@ -137,7 +136,7 @@ impl Half {
         }
     }
 
-    /// The position nearest to what was sent last that a number on the wire means.
+    /// The position with these low 32 bits that is nearest to what was sent last.
     #[inline]
     pub(crate) fn position(&self, wire: u32) -> u64 {
         let distance = wire.wrapping_sub(self.next as u32).cast_signed();
@@ -146,7 +145,7 @@ impl Half {
 
     #[cold]
     fn begin(&mut self, segment: &Segment) {
-        // the low 32 bits are the wire's, and what lies before does not go below zero
+        // the low 32 bits are those on the wire, and earlier positions do not go below zero
         let first = 1 << 32 | u64::from(segment.seq);
         self.is_known = true;
         (self.base, self.next, self.una, self.recover) = (first, first, first, first);
@@ -157,7 +156,7 @@ impl Half {
         self.last_ack_ns = self.last_ack_ns.max(segment.time_ns);
     }
 
-    /// A segment with data, SYN or FIN passes.
+    /// Processes a segment with data, SYN or FIN.
     #[inline]
     pub(crate) fn on_segment(&mut self, segment: &Segment, other_leg_ns: Option<u64>) -> Outcome {
         if !self.is_known {
@@ -177,7 +176,7 @@ impl Half {
                 self.hole_ns = now;
                 self.counts.gap_bytes += start - self.next;
             }
-            // the answer to a SYN comes before anything is known of the way to the sender
+            // the answer to a SYN arrives before anything is known about the path to the sender
             if self.outstanding.len() < MOST_OUTSTANDING && !segment.is_syn {
                 self.outstanding.push_back(Outstanding {
                     end,
@@ -203,13 +202,13 @@ impl Half {
         Outcome { new_bytes, expiry }
     }
 
-    /// Whether something old was sent again, or only came out of order.
+    /// Whether old data was sent again, or was only reordered.
     fn is_again(&mut self, segment: &Segment, start: u64, end: u64) -> bool {
         if end <= start || end <= self.base {
             return false;
         }
         if self.sent.has_any(start, end) {
-            // one byte before what is expected asks whether the other end is still there (RFC 9293 3.8.4)
+            // a single byte before the next expected one is a keep-alive (RFC 9293 3.8.4)
             let is_probe = segment.payload <= 1 && end == self.next && self.una >= end;
             return !is_probe;
         }
@@ -262,9 +261,9 @@ impl Half {
         expiry
     }
 
-    /// Whether the retransmission timer was the reason to send this segment again: it is the first
-    /// outstanding one, and either nothing had passed for long, or it had been sent again long before and was
-    /// lost again, while ACKs of others kept coming.
+    /// Whether this segment was sent again because the retransmission timer expired. It must be the first outstanding
+    /// one. In addition, either nothing had passed for a long time, or it had been sent again long before and was lost
+    /// again while ACKs for other segments kept arriving.
     fn is_by_timer(&self, segment: &Segment, start: u64, other_leg_ns: Option<u64>) -> bool {
         if segment.is_syn {
             return true;
@@ -300,9 +299,9 @@ impl Half {
         expiry
     }
 
-    /// After more silence than this, no ACK was the reason to send something again, but a timer. A sender
-    /// answers an ACK within the way to it and back. The timer waits for longer than a round-trip
-    /// time (RFC 6298 2.3), though ACKs that do not restart it may come meanwhile.
+    /// A segment that is sent again after a longer silence than this was triggered by a timer, not by an ACK. A sender
+    /// reacts to an ACK within one round trip. The timer waits for longer than that (RFC 6298 2.3), although ACKs that
+    /// do not restart it may arrive in the meantime.
     fn longest_answer_ns(&self, other_leg_ns: Option<u64>) -> u64 {
         let own = self.leg.typical_ns();
         let round_trip = match (own, other_leg_ns) {
@@ -314,7 +313,7 @@ impl Half {
         round_trip + round_trip / 4
     }
 
-    /// Adds up silences of this sender, by their causes.
+    /// Adds the silence of this sender before `now` to the stalls, by cause.
     #[inline]
     fn note_silence(&mut self, now: u64, by_timer: bool) {
         let silence = now.saturating_sub(self.last_sent_ns);
@@ -327,7 +326,7 @@ impl Half {
         let cause = if by_timer {
             Cause::Timeout
         } else if self.counts.segments <= 1 {
-            return; // before the first data
+            return; // no data was sent before
         } else if self.closed_ns > self.last_sent_ns || (is_full && self.una < self.next) {
             Cause::Window
         } else if self.has_acks && self.una == self.next {

@@ -1,10 +1,10 @@
-//! Round-trip times of one flow as a histogram of which only the bins with samples are kept: a capture may
-//! have many thousand flows.
+//! A histogram of one flow's round-trip times that stores only the bins with samples, because a capture may have many
+//! thousand flows.
 
-/// Bins per octave: a bin is 2^-7 = 0.8 % of its octave's start wide.
+/// Bins per octave, as a power of two: each is 2^-7 = 0.8 % of the octave's start wide.
 const BINS_LOG2: u32 = 7;
 
-/// Counts of samples, by bins in order.
+/// Counts of samples, by bin, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Histogram {
     bins: Vec<(u16, u32)>,
@@ -22,14 +22,14 @@ impl Histogram {
         }
     }
 
-    /// Reads what the next sample needs; see [`Tracker::warm`](super::Tracker::warm).
+    /// Reads data that the next sample needs; see [`Tracker::warm`](super::Tracker::warm).
     #[inline]
     pub(crate) fn warm(&self) -> u32 {
         let middle = self.bins.get(self.bins.len() / 2);
         middle.map_or(0, |(_, samples)| *samples)
     }
 
-    /// The bins: (middle in s, samples).
+    /// The bins with samples: (middle of the bin in s, number of samples).
     pub(crate) fn bins(&self) -> impl Iterator<Item = (f64, u64)> {
         self.bins.iter().map(|(bin, samples)| {
             let octave = u32::from(*bin) >> BINS_LOG2;

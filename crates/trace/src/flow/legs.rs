@@ -1,18 +1,18 @@
-//! Round-trip times as a tap in the middle sees them: the way to one end and back, and the way to the other
-//! end and back.
+//! Round-trip times as seen by a tap in the middle: the time to one end and back, and the time to the other end and
+//! back.
 //!
-//! Each way is measured by the first packet that echoes a timestamp (RFC 7323), by the handshake, and
-//! towards the receiver by the ACK of a segment that was sent once (Karn).
+//! Each is measured by the first packet that echoes a timestamp (RFC 7323), by the handshake, and towards the receiver
+//! by the ACK of a segment that was sent only once (Karn).
 
-/// Timestamps of which the first sight is kept.
+/// Number of timestamps whose first appearance is remembered.
 const STAMPS: usize = 8;
 
-/// How long the way from the tap to an end and back takes.
+/// The time from the tap to an end and back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leg {
-    /// smoothed as TCP smooths its samples (RFC 6298 2.3)
+    /// smoothed in the same way as TCP smooths samples (RFC 6298 2.3)
     smoothed_ns: Option<f64>,
-    /// values of this end's clock and when they were first seen; time 0: an echo has come
+    /// values of this end's clock and when they were first seen; a time of 0 means that an echo has been seen
     stamps: [(u32, u64); STAMPS],
     newest: u8,
     has_stamp: bool,
@@ -30,13 +30,13 @@ impl Default for Leg {
 }
 
 impl Leg {
-    /// When the stamps at both ends of the list were seen.
+    /// Reads the times of the first and the last timestamp in the list.
     #[inline]
     pub(crate) fn stamped_ns(&self) -> u64 {
         self.stamps[0].1 ^ self.stamps[STAMPS - 1].1
     }
 
-    /// A packet of this end passes with a value of its clock.
+    /// A packet from this end carries `value` of its clock.
     #[inline]
     pub(crate) fn stamp(&mut self, value: u32, now_ns: u64) {
         let (newest, _) = self.stamps[usize::from(self.newest)];
@@ -47,7 +47,7 @@ impl Leg {
         }
     }
 
-    /// The other end echoes a value. The time since it was first seen, if this is its first echo.
+    /// The other end echoes `value`. Returns the time since it was first seen, if this is its first echo.
     #[inline]
     pub(crate) fn echoed(&mut self, value: u32, now_ns: u64) -> Option<u64> {
         let newest = usize::from(self.newest);
@@ -64,8 +64,8 @@ impl Leg {
         None
     }
 
-    /// Adds a sample of the way to this end and back. The end answers late where it has nothing to send, so
-    /// a sample counts for no more than twice what is typical.
+    /// Adds a sample of the time to this end and back. An end without data to send may answer late, so a sample counts
+    /// for at most twice the typical value.
     #[inline]
     pub(crate) fn add(&mut self, sample_ns: u64) {
         let sample = sample_ns as f64;
@@ -75,7 +75,7 @@ impl Leg {
         });
     }
 
-    /// Without samples none.
+    /// The typical time. None without samples.
     #[inline]
     pub(crate) fn typical_ns(&self) -> Option<u64> {
         self.smoothed_ns.map(|smoothed| smoothed as u64)

@@ -1,9 +1,9 @@
-//! Flows, rebuilt from what passes a tap: sequence numbers, retransmissions and why, round-trip times,
-//! windows, stalls.
+//! Flows, reconstructed from the packets at a tap: sequence numbers, retransmissions and their causes, round-trip
+//! times, windows, stalls.
 //!
-//! A [`Tracker`] takes the packets of one place in order of time. A packet that was dropped behind the tap
-//! comes with that fate; at a single tap, nothing is known of the fates, and what passes counts as
-//! arrived: a byte counts once, however often it is sent.
+//! A [`Tracker`] takes the packets at one place in order of time. A packet that was dropped after the tap is given with
+//! that fate. At a single tap nothing is known about fates, and every packet counts as arrived: a byte counts once,
+//! however often it is sent.
 
 mod connections;
 mod events;

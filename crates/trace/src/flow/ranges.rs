@@ -1,17 +1,17 @@
-//! Ranges of sequence numbers behind a point up to which everything is there.
+//! Ranges of sequence numbers after a point up to which everything is present.
 
-/// What has arrived: everything before `to`, and ranges beyond it, in order and apart.
+/// The positions that have arrived: everything before `to`, and separate ranges beyond it, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrived {
     to: u64,
     beyond: Vec<(u64, u64)>,
 }
 
-/// Of more ranges, the first hole counts as filled.
+/// Maximum number of ranges. If there are more, the first hole counts as filled.
 const MOST: usize = 256;
 
 impl Arrived {
-    /// Everything before `to`.
+    /// Everything before `to` has arrived.
     pub(crate) fn before(to: u64) -> Self {
         Self {
             to,
@@ -19,13 +19,13 @@ impl Arrived {
         }
     }
 
-    /// The first byte that is missing.
+    /// The first missing position.
     #[inline]
     pub(crate) fn to(&self) -> u64 {
         self.to
     }
 
-    /// Adds a range; returns how much of it is new.
+    /// Adds a range. Returns how much of it is new.
     #[inline]
     pub(crate) fn add(&mut self, start: u64, end: u64) -> u64 {
         if start <= self.to && self.beyond.is_empty() {
@@ -41,7 +41,7 @@ impl Arrived {
         if end <= start {
             return 0;
         }
-        // the ranges that it touches
+        // the ranges that the new one touches
         let first = self.beyond.partition_point(|range| range.1 < start);
         let last = self.beyond.partition_point(|range| range.0 <= end);
         let mut whole = (start, end);
@@ -69,7 +69,7 @@ impl Arrived {
         }
     }
 
-    /// Whether any byte of a range is there.
+    /// Whether any position of a range has arrived.
     pub(crate) fn has_any(&self, start: u64, end: u64) -> bool {
         start < self.to
             || self
@@ -78,7 +78,7 @@ impl Arrived {
                 .any(|range| range.0 < end && start < range.1)
     }
 
-    /// Everything before `to` is there, whether seen or not; returns how much had not been.
+    /// Everything before `to` has arrived, whether seen or not. Returns how much of it had not.
     #[inline]
     pub(crate) fn advance(&mut self, to: u64) -> u64 {
         if to <= self.to {

@@ -1,13 +1,13 @@
-//! What is counted of one direction of a connection.
+//! Counters of one direction of a connection.
 
 /// Why a sender stood still.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// its retransmission timer had to expire
+    /// it waited for its retransmission timer
     Timeout = 0,
     /// the receiver's window was closed or full
     Window = 1,
-    /// everything that passed was acknowledged: there was nothing to send, or it was lost before the tap
+    /// everything seen was acknowledged: there was nothing to send, or it was lost before the tap
     Idle = 2,
     /// data was outstanding, and its ACKs came late
     Network = 3,
@@ -18,23 +18,23 @@ impl Cause {
     pub const NAMES: [&'static str; 4] = ["timeout", "window", "idle", "network"];
 }
 
-/// An expiry of the retransmission timer, as it was inferred.
+/// An inferred expiry of the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expiry {
-    /// the last that passed of the connection before
+    /// when the timer was last started: at the last progress, or without any ACK, at the last transmission
     pub since_ns: u64,
-    /// when the retransmission passed
+    /// when the retransmission passed the tap
     pub at_ns: u64,
-    /// expiries before it without progress
+    /// number of expiries before it without progress
     pub backoff: u32,
     /// the first byte that was sent again
     pub seq: u32,
 }
 
-/// Sums over one direction of a connection.
+/// Totals of one direction of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// packets, those without data too
+    /// packets, including those without data
     pub packets: u64,
     /// segments with data, retransmissions included
     pub segments: u64,
@@ -42,40 +42,40 @@ pub struct Counts {
     pub delivered_bytes: u64,
     /// segments sent again
     pub retransmits: u64,
-    /// those of them that were needless, by DSACK or timestamps
+    /// segments among `retransmits` that were needless, according to DSACK or timestamps
     pub spurious: u64,
-    /// segments that came out of order
+    /// segments that were reordered
     pub out_of_order: u64,
     /// entries into fast recovery
     pub fast_recoveries: u64,
     /// expiries of the retransmission timer
     pub timeouts: u64,
-    /// silence before them
+    /// total silence before these expiries
     pub timeout_ns: u64,
     /// ACKs that acknowledged nothing new while data was outstanding
     pub duplicate_acks: u64,
     /// ACKs with a duplicate SACK block
     pub duplicate_sacks: u64,
-    /// bytes that were skipped when they were first due: lost before the tap, or by the capture
+    /// bytes that were missing when later ones passed: lost before the tap, or by the capture
     pub gap_bytes: u64,
-    /// bytes acknowledged that nobody saw passing: the capture lost them
+    /// bytes acknowledged that nobody saw: the capture lost them
     pub unseen_bytes: u64,
-    /// times at which the receiver closed its window
+    /// number of times that the receiver closed its window
     pub zero_windows: u64,
-    /// how long it was closed
+    /// total time for which it was closed
     pub zero_window_ns: u64,
     /// the largest window that the receiver offered
     pub window_max_bytes: u32,
-    /// the most that was sent and not acknowledged
+    /// the most bytes sent and not acknowledged
     pub in_flight_max_bytes: u64,
-    /// stalls, by cause
+    /// number of stalls, by cause
     pub stalls: [u64; 4],
-    /// their lengths
+    /// total length of stalls, by cause
     pub stalled_ns: [u64; 4],
-    /// the largest segment that the receiver takes; 0: not seen
+    /// the largest segment that the receiver accepts; 0 if not seen
     pub mss: u16,
-    /// hops left in the sender's packets
+    /// time to live (remaining hops) in the sender's packets
     pub ttl: u8,
-    /// FINs
+    /// number of FINs
     pub fins: u64,
 }

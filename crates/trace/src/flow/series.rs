@@ -1,16 +1,16 @@
-//! What flows are like over time, in intervals that become longer when there would be too many.
+//! The state of flows over time, in intervals that become longer if there would be too many.
 
 use std::iter;
 
 use fairport_record::tables::{SeriesRow, SeriesRows};
 use fairport_units::{Duration, Instant};
 
-/// Intervals of all flows together, at most.
+/// Maximum number of intervals of all flows together.
 const MOST_CELLS: usize = 1 << 18;
-/// Directions beyond this number have no series.
+/// Directions with this number or a higher one have no series.
 pub(crate) const MOST_DIRECTIONS: u32 = 1 << 17;
 
-/// One flow within one interval.
+/// One flow in one interval.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     interval: u32,
@@ -47,14 +47,14 @@ impl Rtt {
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     interval_ns: u64,
-    /// the interval that was used last, and when it begins
+    /// the interval that was used last, and its beginning
     present: (u32, u64),
     cells: usize,
-    /// by direction
+    /// by direction: its intervals
     of: Vec<Vec<Cell>>,
 }
 
-/// What a direction is like at the moment.
+/// The state of a direction at one moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Present {
     pub(crate) in_flight_bytes: u64,
@@ -75,7 +75,7 @@ impl Series {
         self.interval_ns
     }
 
-    /// New bytes of a direction arrived at the receiver, and its sender is like that.
+    /// Adds new bytes of a direction that arrived at the receiver, with the sender's state at that time.
     #[inline]
     pub(crate) fn add(&mut self, direction: u32, time_ns: u64, new_bytes: u64, present: Present) {
         let Some(cell) = self.cell(direction, time_ns) else {
@@ -86,7 +86,7 @@ impl Series {
         cell.srtt_us = (present.srtt_ns / 1e3) as f32;
     }
 
-    /// An RTT sample.
+    /// Adds an RTT sample.
     #[inline]
     pub(crate) fn add_rtt(&mut self, direction: u32, time_ns: u64, rtt_ns: u64) {
         let us = rtt_ns as f32 / 1e3;
@@ -115,7 +115,7 @@ impl Series {
         }
         let interval = self.interval_of(time_ns);
         let cells = &mut self.of[direction];
-        // what left late may belong to an interval before the newest one
+        // a packet that left late may belong to an interval before the newest one
         let place = match cells.last() {
             None => 0,
             Some(newest) if newest.interval == interval => cells.len() - 1,
@@ -142,7 +142,7 @@ impl Series {
         Some(&mut cells[place])
     }
 
-    /// The interval of a moment: most often that of the packet before.
+    /// The interval of a time; mostly that of the packet before.
     #[inline]
     fn interval_of(&mut self, time_ns: u64) -> u32 {
         let (interval, from_ns) = self.present;
@@ -157,7 +157,7 @@ impl Series {
         number as u32
     }
 
-    /// Reads what the next packet of this direction needs; see [`Tracker::warm`](super::Tracker::warm).
+    /// Reads data that the next packet of this direction needs; see [`Tracker::warm`](super::Tracker::warm).
     #[inline]
     pub(crate) fn warm(&self, direction: u32) -> u32 {
         let cells = self.of.get(direction as usize);
@@ -166,7 +166,7 @@ impl Series {
             .map_or(0, |cell| cell.interval)
     }
 
-    /// Makes every interval twice as long.
+    /// Doubles the length of every interval.
     #[cold]
     fn double(&mut self) {
         self.interval_ns *= 2;
@@ -193,7 +193,7 @@ impl Series {
         }
     }
 
-    /// Bytes of a direction from an instant on, to the interval.
+    /// Bytes of a direction in the intervals that begin within `from_ns..to_ns`.
     pub(crate) fn bytes_between(&self, direction: u32, from_ns: u64, to_ns: u64) -> u64 {
         let within = self.cells_of(direction).iter().filter(|cell| {
             let start_ns = u64::from(cell.interval) * self.interval_ns;
@@ -202,8 +202,8 @@ impl Series {
         within.map(|cell| u64::from(cell.new_bytes)).sum()
     }
 
-    /// Rows of these directions, by number of the flow, from the first packet to the last: also of intervals
-    /// in which nothing came.
+    /// The rows of these directions, by number of the flow, from the first packet to the last. Intervals without
+    /// packets have rows as well.
     pub(crate) fn into_rows(mut self, directions: &[u32]) -> SeriesRows {
         let mut spans = self.spans(directions);
         while spans.iter().map(Span::rows).sum::<usize>() > MOST_CELLS {
@@ -214,7 +214,7 @@ impl Series {
         let mut cursors = vec![Cursor::default(); directions.len()];
         spans.sort_by_key(|span| span.first);
         let mut later = spans.into_iter().peekable();
-        // those that have a row in this interval, by flow
+        // flows with a row in this interval, by number
         let mut present: Vec<Span> = Vec::new();
         while let Some(first) = later.peek().map(|span| span.first) {
             let mut interval = first;
@@ -243,7 +243,7 @@ impl Series {
         cells.map_or(&[], Vec::as_slice)
     }
 
-    /// The intervals of these directions, those with any.
+    /// The intervals of these directions, for those that have any.
     fn spans(&self, directions: &[u32]) -> Vec<Span> {
         let spans = (0..).zip(directions).filter_map(|(flow, direction)| {
             let cells = self.cells_of(*direction);
@@ -296,16 +296,16 @@ impl Span {
     }
 }
 
-/// How far the rows of a flow are.
+/// The position in the rows of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cursor {
-    /// cells that have had their rows
+    /// number of cells that already have a row
     done: usize,
     delivered_bytes: u64,
 }
 
 impl Cursor {
-    /// The cell of the next interval: that of the flow, or one in which nothing came.
+    /// The cell for the next interval: the flow's own, or one without arrivals.
     fn step(&mut self, cells: &[Cell], interval: u32) -> Cell {
         let next = cells
             .get(self.done)

@@ -1,4 +1,4 @@
-//! All flows of a capture: packets in, tables out.
+//! The tracker of all flows in a capture: it takes packets and gives tables.
 
 use fairport_record::RttSummary;
 use fairport_record::tables::TimeoutRow;
@@ -13,58 +13,58 @@ use super::report::{Counts, Expiry};
 use super::series::{Present, Series};
 use crate::packet::Packet;
 
-/// A packet as the tracker needs it.
+/// A packet, with what the tracker needs to know.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
     /// number of its direction
     pub direction: u32,
     /// the packet
     pub packet: &'a Packet,
-    /// when it came, ns since the start of the analysis
+    /// when it passed, in ns since the start of the analysis
     pub time_ns: u64,
-    /// when it went on to the receiver; none: it was dropped
+    /// when it continued to the receiver; none if it was dropped
     pub left_ns: Option<u64>,
 }
 
-/// What both directions of a connection have in common.
+/// Facts about a connection that both directions share.
 #[derive(Clone, Copy, Debug)]
 struct Opening {
     first_ns: u64,
     last_ns: u64,
-    /// when the SYN passed, when its answer did; 0: not seen
+    /// when the SYN passed, and when the SYN-ACK passed; 0 if not seen
     syn_ns: u64,
     answer_ns: u64,
     syns: u32,
     established_ns: Option<u64>,
-    /// by direction: when data reached the receiver last, and what of it within the measurement
+    /// by direction: when data last reached the receiver, and its bytes during the measurement
     ended_ns: [u64; 2],
     measured_bytes: [u64; 2],
-    /// RTT samples of the whole capture
+    /// by direction: RTT samples of the whole capture
     rtt: [RttSummary; 2],
 }
 
-/// A flow at the end of the capture: one direction of a connection.
+/// A flow at the end of the capture, which is one direction of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowEnd {
     /// when its first packet passed
     pub first_ns: u64,
     /// when its last packet passed
     pub last_ns: u64,
-    /// when its handshake was done, or, without one, its first packet passed
+    /// when its handshake was complete, or without a handshake, when its first packet passed
     pub established_ns: Option<u64>,
     /// whether its SYN was seen
     pub has_start: bool,
-    /// when data reached the receiver last
+    /// when data last reached the receiver
     pub ended_ns: u64,
-    /// new bytes within the measurement
+    /// new bytes during the measurement
     pub measured_bytes: u64,
-    /// its sums
+    /// counters of this direction
     pub counts: Counts,
-    /// those of the other direction
+    /// counters of the other direction
     pub back: Counts,
     /// RTT samples
     pub rtt: RttSummary,
-    /// the way from the tap to the sender and back, to the receiver and back
+    /// time from the tap to the sender and back, and to the receiver and back
     pub legs_ns: [Option<u64>; 2],
 }
 
@@ -76,13 +76,13 @@ pub struct Tracker {
     /// by direction
     histograms: Vec<Histogram>,
     pub(crate) series: Series,
-    /// expiries and their directions
+    /// expiries of the retransmission timer, with their directions
     expiries: Vec<(u32, Expiry)>,
     measure_ns: Option<(u64, u64)>,
 }
 
 impl Tracker {
-    /// With samples at this interval, and a measurement if it is known before.
+    /// A tracker with a series of this interval, and the bounds of the measurement if they are known.
     pub fn new(interval_ns: u64, measure_ns: Option<(u64, u64)>) -> Self {
         Self {
             halves: Vec::new(),
@@ -111,9 +111,9 @@ impl Tracker {
         });
     }
 
-    /// Reads what the next packets of these directions need, so that it is in the cache when they are
-    /// observed: of thousands of flows none is there, and one by one each would be waited for. The sum
-    /// means nothing.
+    /// Reads data that the next packets of these directions need, so that it is in the cache when they are observed.
+    /// With thousands of flows it is not in the cache, and a separate access for each packet would have to wait. The
+    /// returned sum has no meaning.
     pub fn warm(&self, directions: &[u32]) -> u64 {
         let mut sum = 0;
         let known = directions
@@ -123,7 +123,7 @@ impl Tracker {
             sum ^= self.halves[place].warm() ^ self.halves[place ^ 1].warm();
             sum ^= self.openings[place / 2].last_ns;
         }
-        // and then what these point to
+        // then the data that these point to
         for direction in known {
             let other = direction ^ 1;
             sum ^= self.halves[other as usize].oldest_ns();
@@ -133,7 +133,7 @@ impl Tracker {
         sum
     }
 
-    /// A packet passes the tap. Directions are numbered in pairs, from 0.
+    /// Processes a packet that passes the tap. Directions are numbered in pairs, from 0.
     #[inline]
     pub fn observe(&mut self, seen: &Seen<'_>) {
         let place = seen.direction as usize;
@@ -177,7 +177,7 @@ impl Tracker {
             if packet.flags.contains(Flags::ACK)
                 && let Some(sample) = self.halves[other].leg.echoed(stamps.ecr, now)
             {
-                // the way to this packet's sender and back, for its own half
+                // the time to the sender of this packet and back belongs to its own half
                 self.halves[place].leg_of_answers(sample);
             }
         }
@@ -233,7 +233,7 @@ impl Tracker {
         self.halves[place ^ 1].counts.mss = packet.mss.unwrap_or(536);
     }
 
-    /// The first packet after the handshake, or the first one at all.
+    /// Processes the first packet after the handshake, or the very first one.
     #[inline]
     fn note_established(&mut self, seen: &Seen<'_>) {
         let opening = &mut self.openings[seen.direction as usize / 2];
@@ -246,13 +246,13 @@ impl Tracker {
             let sample = seen.time_ns.saturating_sub(opening.answer_ns);
             self.halves[seen.direction as usize].leg_of_answers(sample);
         } else if opening.syns == 1 {
-            // the answer went another way: this is the whole round trip
+            // the SYN-ACK took another path, so this is the full round trip
             self.halves[seen.direction as usize]
                 .add_rtt(seen.time_ns.saturating_sub(opening.syn_ns));
         }
     }
 
-    /// The packet acknowledges data of the other direction.
+    /// Processes a packet that acknowledges data of the other direction.
     #[inline]
     fn on_ack(&mut self, seen: &Seen<'_>) {
         let (packet, now) = (seen.packet, seen.time_ns);
@@ -278,7 +278,7 @@ impl Tracker {
             sacks,
         });
         if let Some(leg_ns) = outcome.rtt_ns {
-            // without any sight of the way to the sender, only this part is known
+            // if the path to the sender was never measured, only this part is known
             let rtt_ns = leg_ns + sender_leg_ns.unwrap_or(0);
             half.add_rtt(rtt_ns);
             self.openings[place / 2].rtt[other % 2].add(Duration::from_ns(rtt_ns));
@@ -320,12 +320,12 @@ impl Tracker {
         }
     }
 
-    /// How many connections there are.
+    /// Number of connections.
     pub fn connections(&self) -> usize {
         self.openings.len()
     }
 
-    /// The direction of a connection in which more data went.
+    /// The direction of a connection that carried more data.
     pub fn data_direction(&self, connection: u32) -> u32 {
         let first = 2 * connection;
         let load = |direction: u32| {
@@ -339,12 +339,12 @@ impl Tracker {
         }
     }
 
-    /// What was counted of a direction so far.
+    /// The counters of a direction so far.
     pub fn counts(&self, direction: u32) -> &Counts {
         &self.halves[direction as usize].counts
     }
 
-    /// What is known of a flow.
+    /// Everything known about a flow.
     pub fn end(&self, direction: u32) -> FlowEnd {
         let place = direction as usize;
         let opening = &self.openings[place / 2];
@@ -363,7 +363,7 @@ impl Tracker {
         }
     }
 
-    /// The timeouts of all connections, as rows with the connection's number, in order of their ends.
+    /// The timeouts of all connections, as rows with the number of the connection, in the order in which they ended.
     pub fn timeouts(&self) -> Vec<TimeoutRow> {
         let rows = self.expiries.iter().map(|(direction, expiry)| TimeoutRow {
             flow: direction / 2,
@@ -377,7 +377,7 @@ impl Tracker {
         rows.collect()
     }
 
-    /// The histogram of a direction's round-trip times: middles of bins in s, and samples.
+    /// The histogram of a direction's round-trip times: middles of bins in s, and numbers of samples.
     pub fn rtt_bins(&self, direction: u32) -> Vec<(f64, u64)> {
         self.histograms[direction as usize].bins().collect()
     }

@@ -1,46 +1,46 @@
-//! How far the clocks of two captures are apart, and how fast they part.
+//! Measures the offset and the drift between the clocks of two captures.
 //!
-//! Packets that were seen at both sides are sampled by a hash of their key, so that both sides sample
-//! the same ones, whatever is lost. The difference of their stamps is the clocks' difference and the time in
-//! the switch. The latter is never below zero and often next to nothing, so the line under the differences is
-//! the clocks': its height is their offset, its slope their drift.
+//! Packets that were seen at both sides are sampled by a hash of their key, so that both sides sample the same packets
+//! whatever is lost. The difference of their timestamps is the difference of the clocks plus the time in the switch.
+//! The latter is never negative and often almost zero, so the line along the lower edge of the differences describes
+//! the clocks: its height is their offset, and its slope is their drift.
 
 use rustc_hash::FxHashMap;
 
 use super::packets::key;
 use crate::packet::Packet;
 
-/// Packets sampled, at most; when there would be more, half of them go.
+/// Maximum number of sampled packets. If there would be more, half of them are removed.
 const MOST_SAMPLES: usize = 1 << 18;
-/// Parts of the capture of which the least difference is taken.
+/// Number of parts of the capture; the smallest difference in each is used.
 const PARTS: usize = 64;
-/// Captures of one clock show a switch's delay: something between nothing and this.
+/// Captures with a common clock differ by the switch's delay, which is between zero and this.
 const ONE_CLOCK_NS: i64 = 10_000_000;
-/// Captures of one clock may seem to drift by this much: where two links of the same rate have clocks of their own,
-/// packets come in a little earlier or later each time, until one of them fits in between.
+/// Captures with a common clock may seem to drift by up to this much. If two links of the same rate have separate
+/// clocks, packets arrive a little earlier or later each time, until an additional one fits in between.
 const ONE_CLOCK_SLIP_NS: f64 = 1_000_000.0;
-/// What waits for longer was not queued.
+/// Packets that wait for longer were not queued.
 const LONGEST_QUEUE_NS: i64 = 500_000_000;
-/// A drift counts when it moves the line by so many times the scatter around it.
+/// A drift is significant if it moves the line by this many times the scatter around it.
 const SIGNIFICANT: f64 = 4.0;
 
-/// From a capture's stamps to those of the reference.
+/// Converts a capture's timestamps to those of the reference.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Clock {
-    /// added to a stamp, at the beginning of the captures
+    /// added to a timestamp at the beginning of the captures
     pub offset_ns: i64,
-    /// and so much more per ns after it
+    /// added in addition, per ns after the beginning
     pub drift: f64,
     /// when the captures begin
     pub from_ns: u64,
-    /// packets that were seen at both sides and sampled
+    /// number of sampled packets that were seen at both sides
     pub samples: u64,
-    /// whether each of them was seen at the egress first, though by no more than a queue's delay
+    /// whether each of them was seen at the egress first, but earlier only by at most a queue's delay
     pub is_backward: bool,
 }
 
 impl Clock {
-    /// What the reference's clock shows when this one shows `time_ns`.
+    /// The time of the reference's clock when this clock shows `time_ns`.
     #[inline]
     pub(crate) fn aligned(&self, time_ns: u64) -> u64 {
         if self.offset_ns == 0 && self.drift == 0.0 {
@@ -51,7 +51,7 @@ impl Clock {
         time_ns.saturating_add_signed(correction)
     }
 
-    /// From these stamps to those that `next` makes of the reference's.
+    /// Combines two conversions: from these timestamps to the reference's, and from there by `next`.
     pub(crate) fn then(&self, next: &Self) -> Self {
         let middle_ns = self.aligned(self.from_ns);
         let there_ns = next.aligned(middle_ns);
@@ -62,7 +62,7 @@ impl Clock {
         }
     }
 
-    /// From the reference's stamps to these.
+    /// The opposite conversion, from the reference's timestamps to these.
     pub(crate) fn inverse(&self) -> Self {
         Self {
             offset_ns: -self.offset_ns,
@@ -74,19 +74,19 @@ impl Clock {
     }
 }
 
-/// The sampled packets of one side.
+/// The sampled packets at one side.
 #[derive(Debug, Default)]
 pub(crate) struct Sampler {
-    /// packets whose key has these bits clear are sampled
+    /// packets whose key has none of these bits set are sampled
     mask: u64,
-    /// by key: when it was seen; 0: twice
+    /// by key: when the packet was seen; 0 if it was seen twice
     seen: FxHashMap<u64, u64>,
 }
 
 impl Sampler {
     #[inline]
     pub(crate) fn add(&mut self, packet: &Packet) {
-        // the high bits are the best of this hash
+        // the high bits of this hash are the best
         let key = key(packet).rotate_left(20);
         if key & self.mask != 0 {
             return;
@@ -102,7 +102,7 @@ impl Sampler {
         }
     }
 
-    /// How long before `other` this side saw the same packets, at least. None: they have none in common.
+    /// The least time by which this side saw the common packets before `other` did. None if there is no common packet.
     pub(crate) fn ahead_ns(&self, other: &Self) -> Option<i64> {
         self.differences(other)
             .map(|(_, difference)| difference)
@@ -114,7 +114,7 @@ impl Sampler {
         self.differences(other).next().is_some()
     }
 
-    /// The packets in common: when this side saw them, and how much later the other did.
+    /// The common packets: when this side saw each, and how much later the other side did.
     fn differences(&self, other: &Self) -> impl Iterator<Item = (u64, i64)> {
         let both = self.seen.iter();
         both.filter_map(|(key, here_ns)| Some((*here_ns, *other.seen.get(key)?)))
@@ -122,7 +122,7 @@ impl Sampler {
             .map(|(here_ns, there_ns)| (here_ns, there_ns.wrapping_sub(here_ns).cast_signed()))
     }
 
-    /// The clock of this side, the reference being that of `egress`. None: they have no packet in common.
+    /// The clock of this side, with that of `egress` as the reference. None if they have no packet in common.
     pub(crate) fn clock(&self, egress: &Self) -> Option<Clock> {
         let mut differences: Vec<(u64, i64)> = self.differences(egress).collect();
         differences.sort_unstable();
@@ -158,15 +158,15 @@ impl Sampler {
     }
 }
 
-/// The line under the differences.
+/// The line along the lower edge of the differences.
 struct Line {
     slope: f64,
-    /// median distance of the parts' least differences from the line
+    /// median distance of the parts' smallest differences from the line
     scatter_ns: f64,
 }
 
 impl Line {
-    /// Through the least differences of the capture's parts, by the median of all slopes (Theil, Sen).
+    /// The line through the smallest differences of the capture's parts, with the median of all slopes (Theil, Sen).
     fn under(differences: &[(u64, i64)]) -> Self {
         let (first, last) = (differences[0].0, differences[differences.len() - 1].0);
         let part_ns = ((last - first) / PARTS as u64).max(1);
@@ -213,7 +213,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 mod tests {
     use super::*;
 
-    /// The clock of captures of 1 s that differ by this much, and by 50 ppm more as time goes on.
+    /// The clock of captures of 1 s whose times differ by `offset_ns`, plus 50 ppm of the elapsed time.
     fn clock(offset_ns: i64) -> Clock {
         let (mut here, mut there) = (Sampler::default(), Sampler::default());
         for number in 0..1000_u64 {

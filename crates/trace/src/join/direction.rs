@@ -1,42 +1,42 @@
-//! What the join learns of one direction of a connection: which way it passes the switch, and what of it left.
+//! What the join knows about one direction of a connection: how it passes the switch, and which of its data has left.
 
 use super::emitted::Side;
 use crate::flow::Arrived;
 use crate::packet::Packet;
 
-/// What a direction is known to do.
+/// The known facts about a direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Direction {
-    /// the output by which the packet before the one that is decided left, or the first one will
+    /// the output by which the previous decided packet left, or the first one will leave
     pub(super) output: Option<u32>,
-    /// copies seen first at the ingress, and first at the egress
+    /// number of copies that were seen first at the ingress, and first at the egress
     pub(super) forward: u64,
     pub(super) backward: u64,
     pub(super) ingress: Option<u32>,
     pub(super) home: Option<Side>,
-    /// what passed the egress
+    /// data that passed the egress
     pub(super) passed: Option<Arrived>,
     pub(super) next: u64,
     pub(super) unseen: Vec<(u64, u64)>,
 }
 
 impl Direction {
-    /// Whether its packets go from an ingress to an output, not the other way.
+    /// Whether its packets go from an ingress port to an output, and not the other way.
     pub(super) fn is_forward(&self) -> bool {
         self.output.is_some() && self.backward <= self.forward
     }
 
-    /// Whether packets of it came by an ingress and left.
+    /// Whether packets of it came in by an ingress port and left.
     pub(super) fn is_joined(&self) -> bool {
         self.is_forward() && self.forward > 0
     }
 
-    /// Whether it is followed where this packet was seen. Other sights of its packets are copies.
+    /// Whether it is followed at the tap that saw this packet. Packets of it at other taps are copies.
     pub(super) fn at_home(&mut self, side: Side) -> bool {
         *self.home.get_or_insert(side) == side
     }
 
-    /// A packet of it leaves by the output.
+    /// Records that a packet leaves by the output.
     pub(super) fn pass(&mut self, packet: &Packet) {
         let length = packet.sequence_length();
         if length == 0 {
@@ -53,7 +53,7 @@ impl Direction {
         passed.add(start, end);
     }
 
-    /// Whether some of its data was acknowledged without having been seen at the egress.
+    /// Whether part of the packet's data was acknowledged without being seen at the egress.
     pub(super) fn was_unseen(&self, packet: &Packet) -> bool {
         let length = packet.sequence_length();
         if self.unseen.is_empty() || length == 0 {
@@ -66,7 +66,7 @@ impl Direction {
     }
 }
 
-/// The position nearest to a reference that a number on the wire means.
+/// The position with these low 32 bits that is nearest to a reference.
 pub(super) fn position(reference: u64, wire: u32) -> u64 {
     let distance = wire.wrapping_sub(reference as u32).cast_signed();
     reference.wrapping_add_signed(i64::from(distance))

@@ -1,4 +1,4 @@
-//! What the join learns of one output: how long packets wait there, which of them the ingress captures missed, and
+//! What the join knows about one output: how long packets wait there, which of them the ingress captures missed, and
 //! how complete the captures are.
 
 use std::collections::VecDeque;
@@ -9,14 +9,14 @@ use super::waiting::Waiting;
 /// An output of the switch.
 #[derive(Debug)]
 pub(super) struct Output {
-    /// packets seen going out only, by the time at which they will have come in
+    /// packets that were only seen going out, in order of the estimated time at which they came in
     pub(super) missed: VecDeque<Waiting>,
     pub(super) missed_first: u64,
-    /// by ingress tap: when the last packet came that was forwarded
+    /// by ingress tap: when the last forwarded packet came in
     pub(super) last_forwarded_ns: Vec<u64>,
     pub(super) last_delay_ns: u64,
     pub(super) first_joined_ns: Option<u64>,
-    /// when its capture saw the last packet
+    /// when the capture of the output saw its last packet
     pub(super) last_ns: u64,
     pub(super) completeness: Completeness,
 }
@@ -37,14 +37,14 @@ impl Output {
         }
     }
 
-    /// The packet of this number was seen elsewhere, too.
+    /// Removes the packet with this number, because it was seen at another tap as well.
     pub(super) fn take_missed(&mut self, number: u64) -> Waiting {
         let missed = &mut self.missed[(number - self.missed_first) as usize];
         missed.is_gone = true;
         *missed
     }
 
-    /// A packet was seen on both sides.
+    /// Records a packet that was seen on both sides.
     pub(super) fn note_joined(&mut self, came_ns: u64, left_ns: u64) {
         let delay_ns = left_ns - came_ns;
         self.last_delay_ns = delay_ns;
@@ -54,7 +54,7 @@ impl Output {
         completeness.delay_max_ns = completeness.delay_max_ns.max(delay_ns);
     }
 
-    /// Whether its capture does not show what became of a packet that came now.
+    /// Whether the capture ends too early to show the fate of a packet that came in at `time_ns`.
     pub(super) fn is_open(&self, time_ns: u64) -> bool {
         let is_before = self
             .first_joined_ns

@@ -1,4 +1,4 @@
-//! What makes a packet itself at both sides of a switch.
+//! The key that identifies a packet at both sides of a switch.
 
 use std::hash::{Hash, Hasher};
 
@@ -6,8 +6,8 @@ use rustc_hash::FxHasher;
 
 use crate::packet::Packet;
 
-/// The key of a packet in both captures. A switch may change addresses of Ethernet, hops left and the ECN
-/// codepoint; none of them is part of it.
+/// The key of a packet in both captures. A switch may change Ethernet addresses, the time to live and the ECN
+/// codepoint, so none of them is part of it.
 #[inline]
 pub(crate) fn key(packet: &Packet) -> u64 {
     let mut hasher = FxHasher::default();
@@ -15,7 +15,7 @@ pub(crate) fn key(packet: &Packet) -> u64 {
     hash_rest(packet, hasher)
 }
 
-/// The same where the direction has a number.
+/// The key of a packet whose direction has a number.
 #[inline]
 pub(crate) fn numbered_key(direction: u32, packet: &Packet) -> u64 {
     let mut hasher = FxHasher::default();

@@ -1,5 +1,5 @@
-//! An output port at which captures are joined: its counts, drops, marks and longest blackouts, filled as a
-//! simulated port fills them.
+//! An output port at which captures are joined: its counts, drops, marks and longest blackouts, recorded in the same
+//! way as at a simulated port.
 
 use fairport_net::discipline::{Admission, Reason};
 use fairport_net::{Arrival, Counts, Header, Observer, PortId, Topology};
@@ -10,10 +10,10 @@ use fairport_units::Instant;
 use super::queue::Occupancy;
 use crate::load::Load;
 
-/// Interval of the queue's samples.
+/// Interval of the samples of the queue.
 const QUEUE_INTERVAL_NS: u64 = 1_000_000;
 
-/// Of a packet that counts nowhere.
+/// The counts of a packet that is not counted.
 const NONE_YET: Counts = Counts {
     port_arrival: 0,
     ingress_arrival: 0,
@@ -21,7 +21,7 @@ const NONE_YET: Counts = Counts {
     port_accepted: 0,
 };
 
-/// What a record needs of a captured packet.
+/// The facts about a captured packet that a record needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
     pub(crate) seq: u32,
@@ -42,12 +42,12 @@ impl Content for Facts {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passed {
     pub(crate) time_ns: u64,
-    /// number of the direction
+    /// number of its direction
     pub(crate) direction: u32,
     pub(crate) facts: Facts,
     pub(crate) frame_bytes: u32,
     pub(crate) has_data: bool,
-    /// whether another packet may have arrived between the last drop and this one
+    /// whether another packet may have arrived between the last drop and this packet
     pub(crate) is_apart: bool,
 }
 
@@ -60,46 +60,46 @@ pub(crate) struct Arriving<'a> {
     pub(crate) passed: &'a Passed,
 }
 
-/// What became of a packet.
+/// What happened to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// it was seen on both sides
     Forwarded {
         /// when it left
         left_ns: u64,
-        /// whether it got the codepoint CE on the way
+        /// whether its codepoint was changed to CE on the way
         is_marked: bool,
     },
-    /// it was acknowledged, though nobody saw it leave
+    /// it was acknowledged, although nobody saw it leave
     Unseen,
-    /// it never left, for the reason that the capture gives, if any
+    /// it never left; the reason is given if the capture has one
     Dropped(Option<Reason>),
-    /// a capture ended before, or the other one began later: it counts nowhere
+    /// a capture ended too early, or the other one began too late: it is not counted
     Open,
 }
 
-/// The port, and the ports by which packets come in for it.
+/// The port, and the ingress ports of its packets.
 pub(crate) struct JoinedPort {
     pub(super) port: PortId,
     ingress: Vec<PortId>,
-    /// what passed it
+    /// the traffic that passed it
     pub(super) load: Load,
     recorder: Recorder,
     pub(super) hash: PortFingerprint,
     counter: Counter,
     queue: Occupancy,
-    /// a row for each packet, where it is asked for
+    /// a row per packet, if requested
     log: Option<PacketLog>,
     flows: u32,
     accepted: [u64; 2],
     drops: u64,
     marks: u64,
-    /// reasons that the capture gave
+    /// whether the capture gives reasons for drops
     pub(super) has_reasons: bool,
 }
 
 impl JoinedPort {
-    /// This port of the topology, and those by which packets come in; `logs_packets`: with a row for each packet.
+    /// The given port of the topology, with the ingress ports of its packets. `logs_packets`: log a row per packet.
     pub(super) fn new(
         topology: &Topology,
         port: PortId,
@@ -124,7 +124,7 @@ impl JoinedPort {
         }
     }
 
-    /// A packet arrives.
+    /// Records the arrival of a packet.
     #[inline]
     pub(super) fn arrive(&mut self, arriving: &Arriving<'_>) {
         let passed = arriving.passed;
@@ -204,7 +204,7 @@ impl JoinedPort {
         }
     }
 
-    /// Packets of a flow that were dropped, and marked.
+    /// Numbers of dropped and of marked packets of a flow.
     pub(super) fn losses(&self, flow: u32) -> (u64, u64) {
         if flow >= self.flows {
             return (0, 0);
@@ -213,8 +213,8 @@ impl JoinedPort {
         (losses.drops, losses.marks)
     }
 
-    /// The tables of ports, queue, drops, marks and the longest blackouts, at the end of a capture of this
-    /// length that shows so many flows.
+    /// The tables of ports, queue, drops, marks and the longest blackouts, at the end of a capture of length `run_ns`
+    /// with `flows` flows.
     pub(super) fn into_tables(mut self, run_ns: u64, flows: u32) -> Vec<Table> {
         self.queue.advance(run_ns);
         let (queue_mean_bytes, queue_max_bytes) = self.queue.mean_and_max_bytes();

@@ -1,4 +1,4 @@
-//! What waited in the port's buffer, rebuilt from arrivals and departures.
+//! The occupancy of the port's buffer, reconstructed from arrivals and departures.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,17 +7,17 @@ use fairport_net::discipline::Backlog;
 use fairport_record::tables::{QueueRow, QueueRows};
 use fairport_units::Instant;
 
-/// Samples kept; when there would be more, every second one goes.
+/// Maximum number of samples. If there would be more, every second one is removed.
 const MOST_SAMPLES: usize = 1 << 18;
 
 /// The occupancy of one port's buffer, from its accepted packets in order of their arrival.
 #[derive(Clone, Debug)]
 pub(crate) struct Occupancy {
-    /// when the waiting packets leave, and their bytes
+    /// when each waiting packet leaves, and its bytes
     leaving: BinaryHeap<Reverse<(u64, u32)>>,
     bytes: u64,
     now_ns: u64,
-    /// bytes times ns
+    /// integral over time, in bytes times ns
     integral: u128,
     max_bytes: u64,
     interval_ns: u64,
@@ -39,7 +39,7 @@ impl Occupancy {
         }
     }
 
-    /// A packet arrives that will leave.
+    /// Adds an arriving packet that will leave at `left_ns`.
     #[inline]
     pub(crate) fn accept(&mut self, arrived_ns: u64, left_ns: u64, bytes: u32) {
         self.advance(arrived_ns);
@@ -51,7 +51,7 @@ impl Occupancy {
         self.max_bytes = self.max_bytes.max(self.bytes);
     }
 
-    /// Time goes on, and what is due leaves.
+    /// Advances the time, and removes packets that have left.
     pub(crate) fn advance(&mut self, now_ns: u64) {
         while let Some(Reverse((left_ns, bytes))) = self.leaving.peek().copied() {
             if left_ns > now_ns {
@@ -64,7 +64,7 @@ impl Occupancy {
         self.pass(now_ns);
     }
 
-    /// What waits now.
+    /// The packets that wait now.
     pub(crate) fn backlog(&self) -> Backlog {
         Backlog {
             bytes: self.bytes as u32,
@@ -96,7 +96,7 @@ impl Occupancy {
         }
     }
 
-    /// Mean until now, and the most.
+    /// The mean and the maximum number of bytes so far.
     pub(crate) fn mean_and_max_bytes(&self) -> (f64, u64) {
         (
             self.integral as f64 / self.now_ns.max(1) as f64,
@@ -129,7 +129,7 @@ mod tests {
         queue.accept(5, 25, 100);
         queue.accept(15, 35, 200);
         queue.advance(40);
-        // 100 B for 20 ns and 200 B for 20 ns, of 40 ns
+        // 100 B for 20 ns and 200 B for 20 ns, in 40 ns
         assert_eq!(queue.mean_and_max_bytes(), (150.0, 300));
         assert_eq!(
             queue.samples,

@@ -1,4 +1,4 @@
-//! The switch whose captures are joined: its ports in the tables, and what is known of each output together.
+//! The switch whose captures are joined: its ports in the tables, and the results of all outputs together.
 
 use fairport_net::{PortId, Topology};
 use fairport_record::{Fingerprint, PortFingerprint, Table};
@@ -7,34 +7,34 @@ use super::emitted::{Completeness, Joined};
 use super::port::{Arriving, JoinedPort, Passed};
 use crate::error::Error;
 
-/// Tables of an output that are in order of time, whatever the output.
+/// Tables with rows in order of time across all outputs.
 const IN_ORDER: [&str; 4] = ["queue", "drops", "marks", "packets"];
 
-/// The outputs, and the ports by which packets come in for them.
+/// The outputs, and the ingress ports of their packets.
 pub(crate) struct JoinedSwitch {
     topology: Topology,
-    /// ports of the switch: those by which packets come in, and then the outputs
+    /// ports of the switch: first the ingress ports, then the outputs
     ports: Vec<PortId>,
     outputs: Vec<JoinedPort>,
     /// by connection: the ingress tap and the output of its data
     ways: Vec<Option<(u32, u32)>>,
 }
 
-/// What is known of an output besides the tables.
+/// Facts about an output that are not in the tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutputSummary {
-    /// what it is called
+    /// its name
     pub name: String,
     /// how complete its captures are
     pub completeness: Completeness,
-    /// the most that passed within 10 ms, bit/s
+    /// highest rate within any 10 ms, in bit/s
     pub peak_bps: f64,
 }
 
 impl JoinedSwitch {
-    /// With so many ports by which packets come in, and so many outputs; `logs_packets`: with a row for each packet.
+    /// A switch with these numbers of ingress ports and outputs. `logs_packets`: log a row per packet.
     pub(crate) fn new(ingress: u32, egress: u32, logs_packets: bool) -> Result<Self, Error> {
-        // a host represents what is behind each port
+        // a host represents everything behind each port
         let topology = fairport_net::topology::star(ingress + egress).map_err(|_| {
             let remedy = "give the captures of the ports that carry traffic for the outputs";
             Error::new("--ingress", "has too many ports", remedy)
@@ -57,7 +57,7 @@ impl JoinedSwitch {
         })
     }
 
-    /// Names of all ports in the tables, given those of the ingress taps and of the outputs.
+    /// The names of all ports in the tables, from the names of the ingress taps and of the outputs.
     pub(crate) fn names(&self, ingress: &[String], egress: &[String]) -> Vec<String> {
         let mut names = vec![String::new(); self.topology.ports().len()];
         for (port, name) in self.ports.iter().zip(ingress.iter().chain(egress)) {
@@ -66,13 +66,13 @@ impl JoinedSwitch {
         names
     }
 
-    /// A packet passes an output.
+    /// Records that a packet passes an output.
     #[inline]
     pub(crate) fn pass(&mut self, egress: u32, time_ns: u64, frame_bytes: u32) {
         self.outputs[egress as usize].load.add(time_ns, frame_bytes);
     }
 
-    /// A packet's fate is decided.
+    /// Records a packet whose fate is decided.
     #[inline]
     pub(crate) fn arrive(&mut self, joined: &Joined, passed: &Passed) {
         if passed.has_data {
@@ -89,7 +89,7 @@ impl JoinedSwitch {
         });
     }
 
-    /// Numbers in the tables of the port by which a flow's data comes in, and of its output.
+    /// The numbers, in the tables, of the ingress port and the output of a flow's data.
     pub(crate) fn way(&self, flow: u32) -> [Option<u32>; 2] {
         let way = self.ways.get(flow as usize).copied().flatten();
         let output = self.ports.len() - self.outputs.len();
@@ -98,7 +98,7 @@ impl JoinedSwitch {
         })
     }
 
-    /// Packets of a flow that were dropped, and marked.
+    /// Numbers of dropped and of marked packets of a flow.
     pub(crate) fn losses(&self, flow: u32) -> (u64, u64) {
         let losses = self.outputs.iter().map(|output| output.losses(flow));
         losses.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
@@ -109,7 +109,7 @@ impl JoinedSwitch {
         self.outputs.iter().any(|output| output.has_reasons)
     }
 
-    /// The hash of what happened.
+    /// The hash over everything that happened at the outputs.
     pub(crate) fn fingerprint(&self) -> u64 {
         let empty = PortFingerprint::default();
         let of = |port: PortId| {
@@ -120,7 +120,7 @@ impl JoinedSwitch {
         Fingerprint::new(ports.map(of)).digest
     }
 
-    /// What is known of each output, given its name and how complete its captures are.
+    /// The summary of each output, from its name and the completeness of its captures.
     pub(crate) fn summaries(
         &self,
         names: &[String],
@@ -139,7 +139,7 @@ impl JoinedSwitch {
             .collect()
     }
 
-    /// The tables of ports, queue, drops, marks and the longest blackouts, at the end of captures of this length.
+    /// The tables of ports, queue, drops, marks and the longest blackouts, at the end of captures of length `run_ns`.
     pub(crate) fn into_tables(self, run_ns: u64) -> Vec<Table> {
         let flows = |place: usize| {
             let ways = self.ways.iter().flatten();

@@ -13,24 +13,24 @@ use super::port::Fate;
 use super::waiting::{NONE, Waiting};
 use crate::packet::Packet;
 
-/// Packets in the window, at most; with more, it is shorter.
+/// Maximum number of packets in the window. If there would be more, the window becomes shorter.
 const MOST_WAITING: usize = 1 << 19;
-/// A packet may be seen at the egress so much before the ingress: what is left of the clocks' difference.
+/// A packet may be seen at the egress this much before the ingress, because of the remaining difference of the clocks.
 const EARLY_NS: u64 = 200_000;
-/// Ranges that were acknowledged and not seen, kept by direction.
+/// Maximum number of ranges per direction that were acknowledged and not seen.
 const MOST_UNSEEN: usize = 64;
 const CE: u8 = 3;
 
-/// Joins the packets of all taps, given in order of time.
+/// Joins the packets of all taps. They must be given in order of time.
 pub struct Join {
     window_ns: u64,
     waiting: VecDeque<Waiting>,
-    /// number of the first one that waits
+    /// number of the first waiting packet
     first: u64,
-    /// by key: the first and the last that waits for its copy
+    /// by key: the first and the last packet that waits for its copy
     by_key: FxHashMap<u64, (u64, u64)>,
     outputs: Vec<Output>,
-    /// packets seen going out only, by key: the output, and their number there
+    /// by key: packets that were only seen going out, as the output and their number there
     missed_by_key: FxHashMap<u64, (u32, u64)>,
     directions: Vec<Direction>,
     /// by address: the output that leads to it
@@ -38,7 +38,7 @@ pub struct Join {
 }
 
 impl Join {
-    /// With this window, for so many ingress taps and outputs.
+    /// A join with this window, for the given numbers of ingress taps and outputs.
     pub fn new(window_ns: u64, ingress: u32, egress: u32) -> Self {
         Self {
             window_ns,
@@ -52,7 +52,7 @@ impl Join {
         }
     }
 
-    /// How complete the captures are so far, by output.
+    /// The completeness of the captures so far, by output.
     pub fn completeness(&self) -> impl Iterator<Item = Completeness> {
         self.outputs.iter().map(|output| output.completeness)
     }
@@ -66,7 +66,7 @@ impl Join {
         &mut self.directions[place]
     }
 
-    /// A packet was seen; `emit` is called with those whose fate is decided by now.
+    /// Adds a packet that was seen. Calls `emit` with every packet whose fate is decided now.
     pub fn add(
         &mut self,
         packet: &Packet,
@@ -170,13 +170,13 @@ impl Join {
         });
         let before = self.missed_by_key.insert(key, (egress, number));
         if let Some((other, number)) = before.filter(|(other, _)| *other != egress) {
-            // another output's capture of both directions saw it come in there
+            // another output's capture has both directions, and saw the packet come in there
             self.outputs[other as usize].take_missed(number);
             self.directions[direction as usize].output = Some(egress);
         }
     }
 
-    /// What an ACK shows to have arrived without having been seen at the egress.
+    /// Records data that an ACK shows to have arrived without being seen at the egress.
     fn note_ack(&mut self, packet: &Packet, direction: u32) {
         if !packet.flags.contains(fairport_tcp::Flags::ACK) {
             return;
@@ -198,7 +198,7 @@ impl Join {
         }
     }
 
-    /// Calls `emit` with the packets that came before `until_ns`, or are too many.
+    /// Calls `emit` with the packets that came before `until_ns`, and with the oldest of those that exceed `most`.
     fn emit_until(&mut self, until_ns: u64, most: usize, mut emit: impl FnMut(&Emitted)) {
         loop {
             let came_in = self.waiting.front().map(|one| (one.time_ns, None));
@@ -206,7 +206,7 @@ impl Join {
             let went_out = firsts
                 .filter_map(|(egress, output)| Some((output.missed.front()?.time_ns, Some(egress))))
                 .min();
-            // of the same time, what came in is first
+            // at equal times, packets that came in are first
             let Some((time_ns, output)) = came_in.into_iter().chain(went_out).min() else {
                 return;
             };
@@ -223,7 +223,7 @@ impl Join {
         }
     }
 
-    /// Packets in the window.
+    /// Number of packets in the window.
     fn held(&self) -> usize {
         let missed = self.outputs.iter().map(|output| output.missed.len());
         self.waiting.len() + missed.sum::<usize>()
@@ -269,7 +269,7 @@ impl Join {
             _ => None,
         };
         let Some((ingress, mut egress)) = way else {
-            // other sights of what is joined are copies
+            // packets of a joined direction at other taps are copies
             let is_copy = direction.is_forward() || !direction.at_home(one.side);
             return (!is_copy).then(|| one.emitted(None));
         };
@@ -309,8 +309,8 @@ impl Join {
         })
     }
 
-    /// Whether a packet that the ingress capture missed came by the same port for the same output, between the
-    /// packets that were forwarded before and after this moment.
+    /// Whether the ingress capture missed a packet from the same port for the same output, between the packets that
+    /// were forwarded before and after this time.
     fn has_missed_neighbour(&self, tap: u32, egress: u32, time_ns: u64) -> bool {
         let output = &self.outputs[egress as usize];
         if output.missed.is_empty() {
@@ -335,7 +335,7 @@ impl Join {
         missed.any(|one| !one.is_gone && one.time_ns >= from_ns && of_tap(one))
     }
 
-    /// A packet that was seen going out only.
+    /// The result for a packet that was only seen going out.
     fn missed_packet(&mut self, one: &Waiting, egress: u32) -> Emitted {
         let direction = &self.directions[one.direction as usize];
         let ingress = direction
@@ -369,7 +369,7 @@ impl Join {
         of.and_then(|of| of.output).is_some_and(|it| it != egress)
     }
 
-    /// Whether packets of this direction answer what goes to the output: where the output was captured in both
+    /// Whether packets of this direction answer those that go to the output. If the output was captured in both
     /// directions, they come in there.
     pub fn goes_back(&self, direction: u32) -> bool {
         let of = |direction: u32| self.directions.get(direction as usize);
@@ -377,7 +377,7 @@ impl Join {
         is_forward(direction ^ 1) && !is_forward(direction)
     }
 
-    /// Decides about everything that is left.
+    /// Decides about all packets that are left.
     pub fn finish(&mut self, emit: impl FnMut(&Emitted)) {
         self.emit_until(u64::MAX, 0, emit);
     }

@@ -1,8 +1,8 @@
-//! The frame that captures are full of, read in one go: Ethernet without tags, IPv4 without options or fragments,
-//! TCP without options or with timestamps alone, and no SYN.
+//! A fast path for the most frequent frame in captures: Ethernet without tags, IPv4 without options or fragments, TCP
+//! with no options or only timestamps, and no SYN.
 //!
-//! Every place in it is known beforehand, so that its lengths are checked once. Anything else is left to the
-//! general way, which gives the same packet for these frames; a test compares the two.
+//! All offsets in such a frame are known in advance, so its lengths are checked only once. Any other frame is decoded
+//! by the general path, which gives the same packet for these frames as well; a test compares the two.
 
 use fairport_tcp::{Flags, Timestamps};
 use fairport_wire::{SackList, tcp};
@@ -11,17 +11,17 @@ use super::{Key, Packet};
 
 const ETHERNET: usize = 14;
 const HEADERS: usize = ETHERNET + 20 + tcp::HEADER_BYTES;
-/// Timestamps as hosts send them (RFC 7323 A): two bytes of padding, kind, length, two numbers.
+/// Length of timestamps as hosts send them (RFC 7323 A): two bytes of padding, kind, length, and two numbers.
 const STAMPS: usize = 12;
 const STAMPS_START: [u8; 4] = [1, 1, 8, 10];
-/// IPv4's type in Ethernet, its version and header length.
+/// IPv4's type in Ethernet, and its version and header length.
 const IPV4: [u8; 3] = [0x08, 0x00, 0x45];
-/// `::ffff:0:0/96`, in which IPv4 addresses are (RFC 4291 2.5.5.2).
+/// `::ffff:0:0/96`, to which IPv4 addresses are mapped (RFC 4291 2.5.5.2).
 const MAPPED: u128 = 0xffff << 32;
-/// Of the field of flags and fragment offset, what a whole packet has not.
+/// Bits of the flags and fragment offset that are zero in a whole packet.
 const FRAGMENT: u16 = 0x3fff;
 
-/// The packet in a frame of this kind, of which `bytes` were captured; None: read it the general way.
+/// The packet in such a frame, of which `bytes` were captured. None if the general path must decode it.
 #[inline]
 pub(super) fn usual(bytes: &[u8], length: u32, time_ns: u64) -> Option<Packet> {
     let (head, rest) = bytes.split_first_chunk::<HEADERS>()?;
@@ -69,7 +69,7 @@ pub(super) fn usual(bytes: &[u8], length: u32, time_ns: u64) -> Option<Packet> {
     })
 }
 
-/// Timestamps that are all the options.
+/// The timestamps, if they are the only option.
 #[inline]
 fn timestamps(options: &[u8]) -> Option<Timestamps> {
     let (words, _) = options.first_chunk::<STAMPS>()?.as_chunks::<4>();
@@ -120,7 +120,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4096))]
 
-        /// Bytes that decide about the headers change most often, to values near those of a usual frame.
+        /// Changes bytes that affect the headers most often, to values near those of a usual frame.
         #[test]
         fn it_gives_what_the_general_way_gives(
             changes in prop::collection::vec((0_usize..86, any::<u8>()), 0..4),

@@ -1,7 +1,7 @@
-//! Who the ends of a flow are on the wire: addresses of Ethernet and IP, and ports.
+//! The ends of a flow on the wire: Ethernet and IP addresses, and ports.
 //!
-//! They are those that the Linux backend gives its hosts: flow n goes from port 20000 + n of its
-//! sender to port 5001 of its receiver. A run with more flows than ports goes on with port 5002.
+//! They are the same as those of the Linux backend's hosts: flow n goes from port 20000 + n of its sender to port 5001
+//! of its receiver. If a run has more flows than ports, the next flows go to port 5002.
 
 use std::net::Ipv4Addr;
 
@@ -12,14 +12,14 @@ const FIRST_PORT: u32 = 20_000;
 const SERVER_PORT: u32 = 5001;
 const PORTS: u32 = 65_536 - FIRST_PORT;
 
-/// Addresses of Ethernet and of IP.
+/// An Ethernet address and an IP address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
     pub(crate) ethernet: MacAddress,
     pub(crate) ip: Ipv4Addr,
 }
 
-/// The hosts' addresses, by number.
+/// The addresses of the hosts, by number.
 pub(crate) fn of_hosts(topology: &Topology) -> Vec<Address> {
     let address = |(number, host): (usize, &fairport_net::NodeId)| {
         let [a, b, c, d] = (number as u32).to_be_bytes();
@@ -31,7 +31,7 @@ pub(crate) fn of_hosts(topology: &Topology) -> Vec<Address> {
     topology.hosts().iter().enumerate().map(address).collect()
 }
 
-/// The ports of a flow: its sender's and its receiver's.
+/// The ports of a flow: that of its sender and that of its receiver.
 pub(crate) fn ports(flow: u32) -> [u16; 2] {
     let (server, client) = (flow / PORTS, flow % PORTS);
     [

@@ -1,7 +1,6 @@
-//! A capture's file while it is written: a buffer that is appended to the file when it is full.
+//! The file of a capture that is being written, with a buffer that is appended to the file when it is full.
 //!
-//! The file is open only for that moment, so that a network may have more ports than a process may
-//! have open files.
+//! The file is only open while it is appended to, so a network may have more ports than a process may have open files.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -9,10 +8,10 @@ use std::path::PathBuf;
 
 use super::pcapng::{self, Interface, PacketBlock};
 
-/// Bytes that wait to be written, at most, and the longest block besides.
+/// Maximum number of bytes that wait to be written, not counting the longest block.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// A capture on its way to the disk.
+/// A capture that is being written to a file.
 #[derive(Debug)]
 pub(crate) struct CaptureFile {
     path: PathBuf,
@@ -20,7 +19,7 @@ pub(crate) struct CaptureFile {
 }
 
 impl CaptureFile {
-    /// A capture at these interfaces. The file is made by the first write.
+    /// A capture at these interfaces. The first write creates the file.
     pub(crate) fn new(path: PathBuf, interfaces: &[Interface], snap_bytes: u32) -> Self {
         let mut buffer = Vec::new();
         let application = concat!("fairport ", env!("CARGO_PKG_VERSION"));
@@ -40,7 +39,7 @@ impl CaptureFile {
         self.flush()
     }
 
-    /// Writes what waits.
+    /// Writes the buffer to the file.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         let mut file = OpenOptions::new()
             .create(true)

@@ -1,8 +1,8 @@
 //! The bytes of a simulated packet, as a tap on the cable would see them.
 //!
-//! The data of a simulated segment is zeros. A capture keeps the headers, and of the data as much as it
-//! is asked for; lengths and checksums are those of the whole packet. Where a stack has one size for
-//! every header (ns-2's 40 bytes), the header on the wire has its true size nevertheless.
+//! The data of a simulated segment is zeros. A capture contains the headers, and as much of the data as requested;
+//! lengths and checksums are those of the whole packet. If a stack uses one size for every header (40 bytes in ns-2),
+//! the header on the wire still has its true size.
 
 use fairport_record::{FlowEnds, Numbered};
 use fairport_tcp::Ecn;
@@ -14,12 +14,12 @@ use fairport_wire::{
 use super::addresses::{Address, ports};
 use super::port::Kept;
 
-/// Hops that a packet has left when its host sends it.
+/// Time to live of a packet when its host sends it.
 const INITIAL_TTL: u8 = 64;
-/// The most bytes of headers: Ethernet, IPv4, TCP with all the options that fit.
+/// Maximum number of header bytes: Ethernet, IPv4, and TCP with the most options.
 pub(crate) const HEADER_BYTES_MAX: usize = 14 + 20 + tcp::HEADER_BYTES_MAX;
 
-/// A frame's headers, and how long it is.
+/// The headers of a frame, and its length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FrameBytes {
     headers: [u8; HEADER_BYTES_MAX],
@@ -29,7 +29,7 @@ pub(crate) struct FrameBytes {
 }
 
 impl FrameBytes {
-    /// The headers.
+    /// The headers of the frame.
     #[inline]
     fn headers(&self) -> &[u8] {
         &self.headers[..usize::from(self.header_bytes)]
@@ -41,7 +41,7 @@ impl Kept for FrameBytes {
         self.wire_bytes
     }
 
-    /// The headers, and of the data, which is zeros, what is asked for.
+    /// Calls `put` with the headers and the requested part of the data, which is zeros.
     fn with_bytes<T>(&self, snap_bytes: usize, put: impl FnOnce(&[u8]) -> T) -> T {
         let headers = self.headers();
         let kept = snap_bytes.min(self.wire_bytes as usize);
@@ -54,21 +54,21 @@ impl Kept for FrameBytes {
     }
 }
 
-/// Whose packet it is, and what the network has done to it so far.
+/// The addresses of a packet, and what the network has done to it so far.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Envelope<'a> {
     pub(crate) hosts: &'a [Address],
     pub(crate) flow: u32,
     pub(crate) ends: FlowEnds,
     pub(crate) ecn: Ecn,
-    /// switches that have passed it on
+    /// number of switches that have forwarded it
     pub(crate) hops: u8,
 }
 
 /// The frame of a packet.
 ///
 /// # Panics
-/// If the packet has more data than IP can carry, which no simulated one has.
+/// If the packet has more data than IP can carry. No simulated packet has.
 pub(crate) fn frame(envelope: &Envelope<'_>, packet: &Numbered) -> FrameBytes {
     let FlowEnds { src, dst, is_udp } = envelope.ends;
     let [source_port, destination_port] = ports(envelope.flow);

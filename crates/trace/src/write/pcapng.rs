@@ -1,7 +1,7 @@
-//! The blocks of a pcapng file (draft-ietf-opsawg-pcapng): section header, interface description,
-//! enhanced packet. All numbers are little-endian, time is counted in ns.
+//! The blocks of a pcapng file (draft-ietf-opsawg-pcapng): section header, interface description, enhanced packet. All
+//! numbers are little-endian, and times are in ns.
 //!
-//! Own code, because it is three kinds of blocks: the crate pcap-file, which the tests read them with,
+//! This is own code because it needs only three kinds of blocks. The crate pcap-file, with which the tests read them,
 //! allocates for each block.
 
 /// The first block of every section.
@@ -9,24 +9,24 @@ const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
-/// The section's length is not said.
+/// Means that the length of the section is not given.
 const UNKNOWN_LENGTH: u64 = u64::MAX;
 const LINK_TYPE_ETHERNET: u16 = 1;
 
-/// Options of all blocks.
+/// Code of the option that ends a list, in all blocks.
 const END_OF_OPTIONS: u16 = 0;
 const COMMENT: u16 = 1;
-/// Options of a section header.
+/// Option codes of a section header.
 const USER_APPLICATION: u16 = 4;
-/// Options of an interface description.
+/// Option codes of an interface description.
 const NAME: u16 = 2;
 const DESCRIPTION: u16 = 3;
 const SPEED: u16 = 8;
 const TIME_RESOLUTION: u16 = 9;
-/// Options of an enhanced packet.
+/// Option codes of an enhanced packet.
 const FLAGS: u16 = 2;
 
-/// 10^-9 s.
+/// Time resolution of 10^-9 s.
 const NANOSECONDS: u8 = 9;
 
 /// A port at which packets are seen.
@@ -34,39 +34,39 @@ const NANOSECONDS: u8 = 9;
 pub struct Interface {
     /// Name of the port.
     pub name: String,
-    /// What is seen there.
+    /// Description of what is seen there.
     pub description: String,
     /// Rate of its link, in bit/s.
     pub speed_bps: u64,
 }
 
-/// Which way a packet goes through the interface, as the flags of a packet say it.
+/// The direction in which a packet passes the interface, as in the flags of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// It comes in.
+    /// The packet comes in.
     Inbound = 1,
-    /// It goes out.
+    /// The packet goes out.
     Outbound = 2,
 }
 
-/// A packet as it is in the file.
+/// A packet in the file.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketBlock<'a> {
     /// Number of the interface in the section.
     pub interface: u32,
-    /// When, in ns since the beginning of the run.
+    /// When it was seen, in ns since the beginning of the run.
     pub time_ns: u64,
     /// The first bytes of the frame, without preamble and checksum.
     pub bytes: &'a [u8],
     /// Length of the whole frame.
     pub wire_bytes: u32,
-    /// Which way.
+    /// The direction in which it passes.
     pub direction: Direction,
-    /// What there is to say about it.
+    /// A comment about it.
     pub comment: Option<&'a str>,
 }
 
-/// Appends the header of a section that `application` writes.
+/// Appends a section header. `application` is the name of the writing program.
 pub fn section(out: &mut Vec<u8>, application: &str) {
     block(out, SECTION_HEADER, |out| {
         out.extend(BYTE_ORDER_MAGIC.to_le_bytes());
@@ -78,8 +78,7 @@ pub fn section(out: &mut Vec<u8>, application: &str) {
     });
 }
 
-/// Appends the description of the section's next interface. Of each frame at most `snap_bytes` are
-/// kept.
+/// Appends the description of the section's next interface. At most `snap_bytes` of each frame are kept.
 pub fn interface(out: &mut Vec<u8>, interface: &Interface, snap_bytes: u32) {
     block(out, INTERFACE_DESCRIPTION, |out| {
         out.extend(LINK_TYPE_ETHERNET.to_le_bytes());
@@ -111,7 +110,7 @@ pub fn packet(out: &mut Vec<u8>, packet: &PacketBlock<'_>) {
     });
 }
 
-/// A block of this type: its length comes before and behind its body.
+/// Appends a block. Its length is written before and after its body.
 fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend(kind.to_le_bytes());
@@ -122,7 +121,7 @@ fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     out.extend(length.to_le_bytes());
 }
 
-/// An option. A value longer than its length can say is cut.
+/// Appends an option. A value that is too long for its length field is cut.
 fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     let value = &value[..value.len().min(usize::from(u16::MAX))];
     out.extend(code.to_le_bytes());
@@ -131,7 +130,7 @@ fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     pad(out, value.len());
 }
 
-/// Zeros up to a multiple of four bytes.
+/// Appends zeros up to a multiple of four bytes.
 fn pad(out: &mut Vec<u8>, length: usize) {
     out.extend(&[0; 3][..length.wrapping_neg() % 4]);
 }

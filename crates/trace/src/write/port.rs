@@ -1,8 +1,8 @@
-//! The captures of one output port: what arrived for it, and what left it.
+//! The captures of one output port: the packets that arrived for it, and the packets that left it.
 //!
-//! A first-in-first-out port says at once what becomes of a packet. One with a scheduler may drop a
-//! packet that it had accepted, so arrivals are kept until they have left or were dropped: no more than
-//! wait in the port. Both files are in order of time, because a port's arrivals and its departures are.
+//! A first-in-first-out port decides about a packet at once. A port with a scheduler may drop a packet that it had
+//! accepted, so arrivals are kept until they have left or were dropped. These are at most the packets that wait in the
+//! port. Both files are in order of time, because a port's arrivals are and its departures are.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,16 +15,16 @@ use super::pcapng::{Direction, PacketBlock};
 
 const PS_PER_NS: u64 = 1000;
 
-/// What is kept of a frame.
+/// A frame, as far as it is kept.
 pub(crate) trait Kept {
     /// Length of the whole frame.
     fn wire_bytes(&self) -> u32;
 
-    /// Gives the bytes that are to be in the file to `put`: the headers, and at least the first `snap_bytes`.
+    /// Calls `put` with the bytes for the file: the headers, and at least the first `snap_bytes`.
     fn with_bytes<T>(&self, snap_bytes: usize, put: impl FnOnce(&[u8]) -> T) -> T;
 }
 
-/// A frame at an interface.
+/// A frame that was seen at an interface.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen<F> {
     pub(crate) interface: u32,
@@ -32,11 +32,11 @@ pub(crate) struct Seen<F> {
     pub(crate) frame: F,
 }
 
-/// An arrival whose fate is open, or whose predecessor's is.
+/// An arrival whose fate is not known, or which waits behind such an arrival.
 #[derive(Clone, Copy, Debug)]
 struct Waiting<F> {
     seen: Seen<F>,
-    /// none: open
+    /// none: not known yet
     fate: Option<Admission>,
 }
 
@@ -45,11 +45,11 @@ struct Waiting<F> {
 pub(crate) struct PortCapture<F> {
     pub(crate) ingress: CaptureFile,
     pub(crate) egress: CaptureFile,
-    /// the port's arrivals in a row
+    /// consecutive arrivals at the port
     waiting: VecDeque<Waiting<F>>,
-    /// which of the port's arrivals the first of them is, from 1
+    /// number of the first of these arrivals at the port, from 1
     first: u64,
-    /// bytes kept of every frame, beside its headers
+    /// at least this many bytes of every frame are kept
     snap_bytes: usize,
 }
 
@@ -64,7 +64,7 @@ impl<F: Kept> PortCapture<F> {
         }
     }
 
-    /// The port's next packet arrives; `fate` is none if it may still be dropped.
+    /// The port's next packet arrives. `fate` is none if it may still be dropped.
     pub(crate) fn arrived(&mut self, seen: Seen<F>, fate: Option<Admission>) -> io::Result<()> {
         if self.waiting.is_empty()
             && let Some(fate) = fate
@@ -76,7 +76,7 @@ impl<F: Kept> PortCapture<F> {
         Ok(())
     }
 
-    /// What becomes of the port's n-th arrival is known. Nothing happens if it was known before.
+    /// The fate of the port's n-th arrival is known. Does nothing if it was known before.
     pub(crate) fn settled(&mut self, port_arrival: u64, fate: Admission) -> io::Result<()> {
         let place = port_arrival.checked_sub(self.first);
         let waiting = place.and_then(|place| self.waiting.get_mut(place as usize));
@@ -100,7 +100,7 @@ impl<F: Kept> PortCapture<F> {
         )
     }
 
-    /// The run is over: what still waits has arrived.
+    /// The run is over: packets that still wait count as arrived.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         while !self.waiting.is_empty() {
             self.write_first()?;

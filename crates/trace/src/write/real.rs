@@ -1,4 +1,4 @@
-//! Captures of real frames, at ports of a network in real time.
+//! Captures of real frames, at the ports of a network in real time.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use fairport_wire::{Captured, Frame, Transport, mark_ce};
 use super::port::{Kept, PortCapture, Seen};
 use super::tap::{PortFiles, capture};
 
-/// Bytes of headers, at most, that a file's interfaces announce.
+/// Maximum number of header bytes, which a file's interfaces announce.
 const HEADER_BYTES_MAX: u32 = 192;
 
 /// The first bytes of a frame.
@@ -22,14 +22,14 @@ pub struct RealFrame {
 }
 
 impl RealFrame {
-    /// Of a frame of this length the first bytes, as far as they are headers and at least `snap_bytes`. `ecn` is
-    /// what a network has made of the codepoint since the frame was read.
+    /// A frame of length `wire_bytes`, of which the headers and at least the first `snap_bytes` are kept. `ecn` is the
+    /// codepoint that the network has given to it since it was read.
     pub fn new(bytes: &[u8], wire_bytes: u32, snap_bytes: usize, ecn: Ecn) -> Self {
         let (network_offset, headers) = headers(Captured::first_of(bytes, wire_bytes as usize));
         let kept = bytes.len().min(headers.max(snap_bytes));
         let mut bytes = bytes[..kept].to_vec();
         if ecn == Ecn::Ce && network_offset < kept {
-            // what is no IP has no codepoint
+            // a frame without IP has no codepoint
             let _ = mark_ce(&mut bytes[network_offset..]);
         }
         Self { bytes, wire_bytes }
@@ -46,7 +46,7 @@ impl Kept for RealFrame {
     }
 }
 
-/// Where the packet begins in a frame, and bytes of all headers; of an unknown packet, everything.
+/// The offset of the packet in a frame, and the number of bytes of all headers. For an unknown packet, all bytes.
 fn headers(captured: Captured<'_>) -> (usize, usize) {
     let all = captured.bytes().len();
     let Ok(frame) = Frame::parse(captured) else {
@@ -67,16 +67,16 @@ fn headers(captured: Captured<'_>) -> (usize, usize) {
 pub struct FrameCaptures {
     /// by port
     captures: Vec<Option<Box<PortCapture<RealFrame>>>>,
-    /// number at its node, by port
+    /// by port: its number at its node
     numbers: Vec<u16>,
-    /// the stamps count from here
+    /// the start of the run's time
     zero: Instant,
     snap_bytes: usize,
 }
 
 impl FrameCaptures {
-    /// At these ports of the topology, whose links have the rates `rates_bps`, by port. The stamps count from
-    /// `zero`.
+    /// Captures at these ports of the topology. `rates_bps` are the rates of the links by port. The run's time starts
+    /// at `zero`.
     pub fn new(
         topology: &Topology,
         rates_bps: &[u64],
@@ -99,7 +99,7 @@ impl FrameCaptures {
         }
     }
 
-    /// Bytes of each frame that are kept beside the headers.
+    /// Number of bytes of each frame that are kept in any case.
     pub fn snap_bytes(&self) -> usize {
         self.snap_bytes
     }
@@ -112,8 +112,8 @@ impl FrameCaptures {
         }
     }
 
-    /// The next packet arrives at a captured port, by another port of its node; `fate` is none if it may still
-    /// be dropped.
+    /// The next packet arrives at a captured port, through another port of its node. `fate` is none if it may still be
+    /// dropped.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -133,7 +133,7 @@ impl FrameCaptures {
         }
     }
 
-    /// What becomes of the port's n-th arrival is known.
+    /// The fate of the port's n-th arrival is known.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -156,7 +156,7 @@ impl FrameCaptures {
         }
     }
 
-    /// The run is over.
+    /// The run is over: completes the captures.
     ///
     /// # Errors
     /// If a file cannot be written.

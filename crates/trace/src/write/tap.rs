@@ -1,4 +1,4 @@
-//! The observer of a run's network that writes captures, and logs packets, besides recording.
+//! The observer of a run's network that, in addition to recording, writes captures and logs packets.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,30 +15,30 @@ use super::frame::{Envelope, FrameBytes, HEADER_BYTES_MAX, frame};
 use super::pcapng::Interface;
 use super::port::{Kept, PortCapture, Seen};
 
-/// A port whose packets are captured, and where to.
+/// A port whose packets are captured, and the files for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortFiles {
     /// The output port.
     pub port: PortId,
-    /// What arrives for it.
+    /// File for the packets that arrive for it.
     pub ingress: PathBuf,
-    /// What leaves it.
+    /// File for the packets that leave it.
     pub egress: PathBuf,
 }
 
 /// Records a run, and captures or logs the packets at some of its ports.
 ///
-/// It sees what a [`Recorder`] sees and changes nothing: a run is the same with it and without it.
+/// It sees the same as a [`Recorder`] and changes nothing, so a run is the same with and without it.
 pub struct Tap {
     recorder: Recorder,
     log: PacketLog,
     hosts: Vec<Address>,
     flows: Vec<FlowEnds>,
-    /// number at its node, by port
+    /// by port: its number at its node
     numbers: Vec<u16>,
-    /// whether it leads from a host to itself, by port
+    /// by port: whether it leads from a host to itself
     is_own: Vec<bool>,
-    /// where routes begin, by their first hop
+    /// by index of a hop: whether it is the first hop of a route
     starts: Vec<bool>,
     /// by port
     captures: Vec<Option<Box<PortCapture<FrameBytes>>>>,
@@ -48,9 +48,8 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// Records with `recorder` until `end`, and captures at these ports of the topology, whose links
-    /// have the rates `rates_bps`, by port: of each frame the headers, and at least the first
-    /// `snap_bytes`. `log` logs.
+    /// Records with `recorder` until `end`, and captures at these ports of the topology. `rates_bps` are the rates of
+    /// the links by port. The headers of each frame are kept, and at least its first `snap_bytes`. `log` logs packets.
     pub fn new(
         topology: &Topology,
         recorder: Recorder,
@@ -84,15 +83,15 @@ impl Tap {
         }
     }
 
-    /// The first failure to write, if there was one.
+    /// The first write error, if there was one.
     pub fn take_failure(&mut self) -> Option<io::Error> {
         self.failure.take()
     }
 
-    /// Writes what is left, at the end of the run; returns the table of logged packets.
+    /// Writes what is left at the end of the run. Returns the table of logged packets.
     ///
     /// # Errors
-    /// If a file cannot be written, or could not before.
+    /// If a file cannot be written now or could not be written before.
     pub fn finish(&mut self) -> io::Result<Table> {
         self.take_failure().map_or(Ok(()), Err)?;
         self.captures
@@ -104,13 +103,13 @@ impl Tap {
         Ok(log.into_table(self.end))
     }
 
-    /// Links that a packet has behind it whose next hop is at this index of the routes.
+    /// Number of links that a packet has passed whose next hop is at this index of the routes.
     fn links(&self, hop: u32) -> u8 {
         let starts = |hop: &u32| self.starts.get(*hop as usize) == Some(&true);
         (0..=hop).rev().take_while(|hop| !starts(hop)).count() as u8
     }
 
-    /// A packet at a port: `hops` switches have passed it on.
+    /// The frame of a packet that `hops` switches have forwarded.
     fn frame(&self, flow: u32, content: &Numbered, ecn: Ecn, hops: u8) -> FrameBytes {
         let envelope = Envelope {
             hosts: &self.hosts,
@@ -122,7 +121,7 @@ impl Tap {
         frame(&envelope, content)
     }
 
-    /// Does something with a port's capture, if there is one and nothing has failed yet.
+    /// Calls a function with a port's capture, if there is one and nothing has failed yet.
     fn with(
         &mut self,
         port: PortId,
@@ -140,7 +139,7 @@ impl Tap {
     fn arrived(&mut self, arrival: &Arrival<'_, Numbered>) {
         let (header, content) = (arrival.header, arrival.content);
         let frame = |ecn, hops| self.frame(header.flow, content, ecn, hops);
-        // the route is one hop further on already
+        // the route is already one hop further
         let links = self.links(header.route - 1);
         let came = Seen {
             interface: u32::from(self.numbers[arrival.ingress.0 as usize]),
@@ -167,8 +166,8 @@ impl Tap {
     }
 }
 
-/// The captures of a port: one interface for each port of its node by which packets come in. A host's
-/// own packets come by the port itself. No packet has more than `most` bytes in the files.
+/// The captures of a port, with one interface per port of its node through which packets come in. A host's own packets
+/// come in by the port itself. Each packet has at most `most` bytes in the files.
 pub(super) fn capture<F: Kept>(
     topology: &Topology,
     rates_bps: &[u64],
@@ -234,7 +233,7 @@ impl Observer<Numbered> for Tap {
 
     fn sent(&mut self, port: PortId, state: &mut PortFingerprint, packet: &Packet<Numbered>) {
         self.recorder.sent(port, state, packet);
-        // from a host's own port on the way to its adapter, a packet has passed no link yet
+        // from a host's own port to its adapter, a packet has not passed a link yet
         let first = packet.header.route as usize + usize::from(self.is_own[port.0 as usize]);
         if self.starts.len() <= first {
             self.starts.resize(2 * (first + 1), false);

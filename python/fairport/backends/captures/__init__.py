@@ -1,7 +1,7 @@
-"""Captures as a backend: it moves no packets, it finds out how they moved.
+"""Captures as a backend: it moves no packets, but finds out how they moved.
 
-`analyse` reads packet captures of a switch's ports and gives what a run gives: tables, summary,
-verdict. The scenario of such a result is a guess (`guess.py`): what was captured, as a scenario.
+`analyse` reads packet captures of a switch's ports and returns what a run returns: tables, summary,
+verdict. The scenario of such a result is a guess from the captured packets (`guess.py`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NAME = "captures"
 
 Role = Literal["auto", "ingress", "egress"]
 Progress = Callable[[int, int], None]
-"""Called now and then with the packets and the bytes read so far."""
+"""Called from time to time with the packets and the bytes read so far."""
 
 # columns of the simulator's tables that packets do not show
 _UNKNOWN = {
@@ -46,7 +46,7 @@ _UNKNOWN = {
 }
 _LONGEST_NAME = 100
 _PIPE_BYTES = 1 << 20
-# so soon Ctrl-C is heard
+# Ctrl-C is noticed within this time
 _LOOK_S = 0.1
 
 
@@ -56,14 +56,14 @@ class CaptureError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A capture, and what is known of it."""
+    """A capture, and what is known about it."""
 
     file: str
     """pcap or pcapng, plain, gzip or zstd; `-` is standard input."""
     role: Role = "auto"
     """Which side of the switch it is."""
     port: str | None = None
-    """What the port is called; by default as the capture calls it."""
+    """The port's name; by default the one in the capture."""
 
 
 def analyse(
@@ -79,12 +79,13 @@ def analyse(
 ) -> Result:
     """What captures show, as the result of a run.
 
-    With captures of both sides of a switch, of `role` ingress and egress or found by themselves,
-    every packet's fate is decided. `hosts` is a CSV file that names addresses. A packet waits
-    `window_s` for its copy at the other side. `packets` keeps a row for each packet at the output.
-    Raises CaptureError.
+    With captures of both sides of a switch, every packet's fate is known. Their `role` is ingress
+    or egress, or is found from the packets. `hosts` is a CSV file that names addresses. A packet's
+    copy at the other side is searched for `window_s`. `packets` keeps a row for each packet at the
+    output. Raises CaptureError.
     """
     given = [Source(one) if isinstance(one, str) else one for one in sources]
+    _refuse_twice(given)
     known = groups.read_map(hosts) if hosts else {}
     if any(one.file == "-" for one in given):
         widen_stdin()
@@ -121,8 +122,18 @@ def analyse(
     )
 
 
+def _refuse_twice(sources: Sequence[Source]) -> None:
+    """One file may be both sides of the switch, but each side once: packets would count twice."""
+    seen: set[tuple[Path, Role]] = set()
+    for one in sources:
+        side = (Path(one.file).resolve(), one.role)
+        if side in seen:
+            raise CaptureError("is given twice", file=one.file, remedy="name each capture once")
+        seen.add(side)
+
+
 def _of_pipe(read: Callable[..., dict[str, Any]], progress: Progress | None) -> dict[str, Any]:
-    """Reads in a thread of its own: a read that waits for a pipe's writer does not hear Ctrl-C."""
+    """Reads in a thread of its own, because Ctrl-C does not end a read that waits for a pipe."""
     done: Future[dict[str, Any]] = Future()
     is_over = threading.Event()
 
@@ -141,20 +152,20 @@ def _of_pipe(read: Callable[..., dict[str, Any]], progress: Progress | None) -> 
     thread = threading.Thread(target=work, daemon=True, name="captures")
     thread.start()
     try:
-        # Where a library (Polars) handles SIGINT too, a wait without an end goes on.
+        # If a library (Polars) handles SIGINT, too, a wait without a time limit is resumed.
         while not done.done():
             wait([done], timeout=_LOOK_S)
         return done.result()
     finally:
         is_over.set()
-        # after Ctrl-C, a thread that reads ends soon; one that waits ends with the process
+        # after Ctrl-C a reading thread ends soon; a thread that waits ends with the process
         thread.join(timeout=1)
 
 
 def widen_stdin() -> None:
-    """Makes a pipe at standard input as large as any process may (1 MiB), where that can be done.
+    """Enlarges a pipe at standard input to 1 MiB, the most that any process may, where possible.
 
-    As made it holds 64 KiB, and so often its writer and its reader would wait for each other.
+    A new pipe holds 64 KiB, with which its writer and its reader would often wait for each other.
     """
     with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):
         import fcntl
@@ -163,7 +174,7 @@ def widen_stdin() -> None:
 
 
 def _name(sources: Sequence[Source]) -> str:
-    """From the first file's name, as a scenario may be called."""
+    """A scenario's name made from the first file's name."""
     file = Path(sources[0].file).name.split(".")[0] if sources else ""
     word = re.sub(r"[^A-Za-z0-9._-]+", "-", file).strip("-._")
     return word[:_LONGEST_NAME] or "capture"
@@ -181,7 +192,8 @@ def _tables(raw: dict[str, Any], run_id: str, known: groups.Map) -> Tables:
     tables = columns.from_core(raw, run_id, raw["names"]["host"], [], outputs.WORKLOADS)
     tables["flows"] = groups.with_hops(tables, known, is_joined=bool(raw["egress"]))
     if not raw["egress"]:
-        # one capture shows no drops; what was sent again, and not needlessly, was lost
+        # one capture shows no drops; segments that were retransmitted, and not needlessly, were
+        # lost
         lost = pl.col("retransmits") - tables["conversations"]["spurious_retransmits"]
         tables["flows"] = tables["flows"].with_columns(drops=lost)
     return groups.named(tables, known)
@@ -217,7 +229,7 @@ def _summary(
     most: Any = tables["flows"]["traffic"].max()
     kinds = outputs.WORKLOADS[: int(most or 0) + 1]
     summary |= {
-        # what hosts do in themselves is not captured
+        # captures do not show what happens inside hosts
         "host_queue_drop_share": None,
         "rto_min_s": None,
         "decisions_left_out": 0,

@@ -1,11 +1,11 @@
 """Who is compared with whom: hop counts and names of captured hosts.
 
-A map says it best: a CSV file with a row for each address or network. Without one, hop counts come
-from the hops left in the packets (TTL), where routers count them down; in a network of bridges they
-do not, and then from the ports of the joined switch: an ingress port with one sender is taken for
-that sender's own (2 links to the receiver), one with several for a link to another switch (3 at
-least). If that makes no difference between the senders, their subnets may: those in the receiver's
-own are taken for near (2 links), the others for far (3 at least).
+A map is best: a CSV file with a row for each address or network. Without one, hop counts come from
+the hops left in the packets (TTL), if routers count them down. In a network of bridges they are not
+counted down. Then the ports of the joined switch decide: an ingress port with one sender is assumed
+to be that sender's own (2 links to the receiver), one with several senders to be a link to another
+switch (at least 3). If all senders come out equal, their subnets decide: senders in the receiver's
+own subnet are assumed to be near (2 links), the others far (at least 3).
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ import polars as pl
 from fairport.errors import InputError
 from fairport.tables import Tables
 
-# what systems send with, and a packet that has passed routers shows less than
+# the TTLs with which systems send; a packet that has passed routers has a smaller one
 _INITIAL_TTL = (32, 64, 128, 255)
+_MOST_HOPS = 255
 
 _MAP_FORM = "write a line `address,name,hops`, and below it one for each host"
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a map says of an address."""
+    """What a map says about an address."""
 
     name: str
     hops: int | None
@@ -38,20 +39,22 @@ class Known:
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Map = Mapping[Network, Known]
 
-# subnets as most networks have them: a rack, a link
+# prefix lengths of typical subnets: a rack, a link
 _SUBNET_BITS = {4: 24, 6: 64}
 
 
 def read_map(path: Path) -> Map:
-    """A CSV file with the columns address, name and hops; the last two may be missing.
+    """Reads a CSV file with the columns address, name and hops; the last two may be missing.
 
     An address may be a network, such as 10.0.1.0/24: then its hops are those of all its hosts.
 
     Raises InputError.
     """
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+        # spreadsheets write a byte order mark
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file)
+            rows, columns = list(reader), reader.fieldnames or ()
     except FileNotFoundError:
         raise InputError("does not exist", file=str(path), remedy=_MAP_FORM) from None
     except UnicodeDecodeError:
@@ -61,12 +64,18 @@ def read_map(path: Path) -> Map:
         raise InputError(problem, file=str(path), remedy=_MAP_FORM) from None
     except csv.Error as error:
         raise InputError(f"is not CSV: {error}", file=str(path), remedy=_MAP_FORM) from None
-    known = {}
+    if "address" not in columns:
+        raise InputError("has no column `address`", file=str(path), remedy=_MAP_FORM)
+    known: dict[Network, Known] = {}
     for number, row in enumerate(rows, 2):
         place = f"{path}, line {number}"
         try:
             address = ipaddress.ip_network((row.get("address") or "").strip())
             hops = int(row["hops"]) if row.get("hops") else None
+            if address in known:
+                raise ValueError(f"{row['address']} has a line above, too")
+            if hops is not None and not 1 <= hops <= _MOST_HOPS:
+                raise ValueError(f"{hops} is no number of hops from 1 to {_MOST_HOPS}")
         except ValueError as error:
             raise InputError(
                 f"is not understood: {error}",
@@ -79,7 +88,7 @@ def read_map(path: Path) -> Map:
 
 
 def _found(known: Map, address: str) -> Known | None:
-    """What the map says of an address: of the smallest network that holds it."""
+    """The map's entry for the smallest network that contains the address."""
     host = ipaddress.ip_address(address)
     holding = [network for network in known if host in network]
     if not holding:
@@ -88,7 +97,7 @@ def _found(known: Map, address: str) -> Known | None:
 
 
 def with_hops(tables: Tables, known: Map, *, is_joined: bool) -> pl.DataFrame:
-    """The table of flows with `hops` as far as they can be known; null where they cannot."""
+    """The table of flows with `hops`, which are null if they cannot be known."""
     flows = tables["flows"].join(
         tables["conversations"].select("flow", "ttl", "ingress_port"), on="flow", how="left"
     )
@@ -112,9 +121,10 @@ def _mapped(flows: pl.DataFrame, known: Map) -> pl.Series | None:
 
 
 def _counted_down(flows: pl.DataFrame, is_joined: bool) -> pl.Series | None:
-    """From the hops left. The tap is taken for the receiver's switch, or, alone, for the receiver.
+    """Hop counts from the hops left in the packets.
 
-    A switch that is joined has not yet counted down what comes in.
+    A joined tap is assumed to be at the receiver's switch, a single capture at the receiver. A
+    joined switch has not yet counted down the packets that come in.
     """
     initial = pl.lit(None, pl.UInt32)
     for value in reversed(_INITIAL_TTL):
@@ -134,7 +144,7 @@ def _behind_ports(flows: pl.DataFrame) -> pl.Series:
 
 
 def _by_subnet(flows: pl.DataFrame) -> pl.Series:
-    """2 hops for senders in the receiver's subnet, 3 for others."""
+    """Hop counts from subnets: 2 for senders in the receiver's subnet, 3 for others."""
 
     def subnet(address: str) -> Network:
         bits = _SUBNET_BITS[ipaddress.ip_address(address).version]
@@ -146,7 +156,7 @@ def _by_subnet(flows: pl.DataFrame) -> pl.Series:
 
 
 def named(tables: Tables, known: Map) -> Tables:
-    """The tables with the map's names in place of addresses."""
+    """The tables with the map's names instead of addresses."""
     names = {
         str(network.network_address): one.name
         for network, one in known.items()

@@ -1,8 +1,9 @@
 """A scenario made from captures: the joined switch, its ports, and the long flows.
 
-The network is a guess. Each sender behind an ingress port of its own is at the joined switch; those
-that share one are at a switch of their own behind it. Each sender's link is as long as the shortest
-round-trip time of its flows says. Queue and rate are what the captures suggest, TCP is the default.
+The network is a guess. A sender with an ingress port of its own is placed at the joined switch;
+senders that share one are placed at another switch behind it. The length of a sender's link follows
+from the shortest round-trip time of its flows. Queue and rate are taken from the captures, TCP is
+the default.
 """
 
 from __future__ import annotations
@@ -17,29 +18,30 @@ from fairport.scenario import Scenario
 from fairport.tables import Tables
 
 SEED = 1
-"""The scenario's seed, as every scenario's by default."""
+"""The scenario's seed, which is the default of every scenario."""
 
 MOST_FLOWS = 200
-"""Long flows that a scenario has, at most: those with most data."""
+"""Most long flows that a scenario has: those with most data."""
 
 _DEFAULT_RATE_BPS = 1_000_000_000
-# slower ones are no links: the captures show next to nothing
+# a slower rate is no link: the captures then show next to nothing
 _SLOWEST_BPS = 10_000
-# rates that links have; what was measured is less than the next one by at most 7 %
+# common rates of links; a measured rate may be at most 7 % below one of them
 _RATES_BPS = [step * 10**power for power in range(6, 12) for step in (1, 2, 2.5, 4, 5)]
 _TOLERANCE = 0.07
-# host.delay 4 times, switch.processing_delay, and 2 links' serialization: what the defaults take, s
+# time of the defaults, in s: host.delay 4 times, switch.processing_delay, and 2 links'
+# serialization
 _BASE_RTT_S = 55e-6
 _SHORTEST_S = 1e-3
-# 104 days: a damaged stamp may be further off, and a scenario lasts 106 days at most
+# 104 days: a damaged timestamp may be later, but a scenario lasts at most 106 days
 _LONGEST_S = 9e6
-# of the port's most waiting bytes; a packet is 1518 bytes
+# relative to the most bytes that waited at the port; a packet has 1518 bytes
 _PACKET_BYTES = 1518
 _SMALLEST_LIMIT_BYTES = 2 * _PACKET_BYTES
 
 
 def scenario(raw: Mapping[str, Any], tables: Tables, name: str, port: str | None) -> Scenario:
-    """The scenario of what passes this output. It is a valid one whatever was captured."""
+    """The scenario of the flows through this output. It is valid, whatever was captured."""
     flows = _long_flows(tables)
     receiver = _receiver(flows)
     flows = flows.filter(pl.col("dst") == receiver)
@@ -61,7 +63,7 @@ def scenario(raw: Mapping[str, Any], tables: Tables, name: str, port: str | None
 
 
 def _long_flows(tables: Tables) -> pl.DataFrame:
-    """The flows that are compared, those with most data, each with its ingress port."""
+    """The compared flows with most data, each with its ingress port."""
     flows = metrics.compared(tables["flows"]).filter(pl.col("delivered_bytes") > 0)
     largest = flows.sort("delivered_bytes", descending=True).head(MOST_FLOWS).sort("flow")
     ports = tables["conversations"].select("flow", "ingress_port")
@@ -69,7 +71,7 @@ def _long_flows(tables: Tables) -> pl.DataFrame:
 
 
 def _receiver(flows: pl.DataFrame) -> str:
-    """The host that most of the flows go to."""
+    """The host that receives most of the flows."""
     counts = flows.group_by("dst").len().sort("len", "dst", descending=[True, False])
     return str(counts["dst"][0]) if counts.height else "receiver"
 
@@ -79,7 +81,7 @@ def _senders(flows: pl.DataFrame) -> list[str]:
 
 
 def _rate_bps(peak_bps: float | None, flows: pl.DataFrame) -> float:
-    """The line's rate: what passed within the busiest 10 ms, as a link has it."""
+    """The line's rate: the rate of the busiest 10 ms, rounded to that of a link."""
     most = peak_bps or float(flows["goodput_bps"].sum())
     if most < _SLOWEST_BPS:
         return _DEFAULT_RATE_BPS
@@ -92,7 +94,7 @@ def _as_rate(bps: float) -> str:
 
 
 def _limit_bytes(tables: Tables, port: str | None) -> int:
-    """The buffer: the most that waited in it, if anything was dropped."""
+    """The buffer: the most bytes that waited in it, if any packet was dropped."""
     ports = tables["ports"].filter(port=port or "")
     if ports.is_empty() or ports["drops"].sum() == 0:
         return 128 * 1024

@@ -1,9 +1,9 @@
 """The outputs of a joined switch: each is assessed alone, and a result is about the worst one.
 
-Flows that leave by different outputs do not compete. Of several outputs the worst is the one at
-which the lone class has the least share, if any is outcast; otherwise the bottleneck, chosen as for
-runs. The long flows of the others are of the workload `elsewhere`, so that nothing compares them
-with those of the worst.
+Flows that leave by different outputs do not compete. If there is an outcast, the worst output is
+the one where the lone class has the smallest share; otherwise it is the bottleneck, chosen as for
+runs. The long flows of other outputs have the workload `elsewhere`, so that nothing compares them
+with those of the worst output.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from fairport.backends.captures import words
 from fairport.tables import Tables
 
 BULK, SHORT, ELSEWHERE = WORKLOADS = ("bulk", "short", "elsewhere")
-"""What flows are, by number in the core's table: long ones, short ones, and long ones that leave by
-another output than the one that the result is about."""
+"""Kinds of flows, by number in the core's table: long, short, and long through another output than
+the one that the result is about."""
 
 _COUNTS = ("arrived", "joined", "missed_at_ingress", "missed_at_egress", "open", "without_ingress")
 _OF_PORT = ("drops", "marks", "queue_mean_bytes", "queue_max_bytes")
@@ -30,7 +30,7 @@ Summarise = Callable[[Tables], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Assessed:
-    """What is about one output: the worst, or the only one, or, without any, a single capture."""
+    """Results about one output: the worst, or the only one, or, without any, a single capture."""
 
     port: str | None
     tables: Tables
@@ -40,9 +40,9 @@ class Assessed:
 def assess(
     tables: Tables, outputs: Sequence[Mapping[str, Any]], summarise: Summarise
 ) -> tuple[Assessed, list[dict[str, Any]]]:
-    """The worst output, and the summary's entry of each, in the order of the captures.
+    """The worst output, and each output's entry in the summary, in the order of the captures.
 
-    `outputs` are those of the core, `summarise` gives the summary of tables.
+    `outputs` are those of the core; `summarise` makes the summary of tables.
     """
     ports = [str(one["port"]) for one in outputs]
     if not ports:
@@ -57,7 +57,7 @@ def assess(
 
 
 def completeness(outputs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """How complete the captures are in all; None where nothing was joined."""
+    """How complete all captures together are; None if no captures were joined."""
     if not outputs:
         return None
     each = [one["completeness"] for one in outputs]
@@ -90,7 +90,7 @@ def _summary(tables: Tables, summarise: Summarise, *, is_joined: bool) -> dict[s
 
 
 def _worst(assessed: Sequence[Assessed], ports: pl.DataFrame) -> int:
-    """Its place: the outcast with the least share, or else the bottleneck."""
+    """The worst output's index: the outcast with the least share, or else the bottleneck."""
     outcast = [
         (one.summary["verdict"]["ratio"], place)
         for place, one in enumerate(assessed)
@@ -107,7 +107,7 @@ def _worst(assessed: Sequence[Assessed], ports: pl.DataFrame) -> int:
 
 
 def _marked(tables: Tables, port: str) -> Tables:
-    """The tables as those of the worst output."""
+    """The tables from the viewpoint of the worst output."""
     flows = tables["flows"]
     ways = tables["conversations"].select("flow", "egress_port")
     output = flows.select("flow").join(ways, on="flow", how="left", maintain_order="left")
@@ -127,7 +127,7 @@ def _marked(tables: Tables, port: str) -> Tables:
 
 
 def _entry(one: Assessed, output: Mapping[str, Any]) -> dict[str, Any]:
-    """What the summary says of an output."""
+    """What the summary says about an output."""
     (counts,) = one.tables["ports"].filter(port=one.port).select(_OF_PORT).to_dicts()
     runs = metrics.drop_runs(one.tables["drops"], "ingress")
     dark = metrics.blackouts(one.tables["drops"])

@@ -17,7 +17,7 @@ _ALMOST_ALL = 0.98
 
 
 def sentence(summary: Mapping[str, Any], tables: Tables, *, is_joined: bool) -> str:
-    """Who gets how much, after what waiting."""
+    """Who gets how much, and how long they waited."""
     flows = metrics.compared(tables["flows"])
     if flows.is_empty():
         return "The captures hold no TCP flow with data."
@@ -97,7 +97,7 @@ def _without_lone_class(summary: Mapping[str, Any], flows: pl.DataFrame) -> str:
     gets = ratio_in_words(worst["goodput_bps"] / best["goodput_bps"])
     known = set(summary["classes"])
     why = (
-        "nothing says how far the senders are: give their hops with --map"
+        "how far the senders are is not known: give their hops with --map"
         if known == {metrics.UNKNOWN_HOPS}
         else f"no group of senders is smaller than the others ({', '.join(known)})"
     )
@@ -116,15 +116,16 @@ def in_all(sentence: str, outputs: Sequence[Mapping[str, Any]], port: str | None
     if not left:
         return f"{sentence} No packet was seen on both sides."
     share = f"{100 * here['joined'] / left:.4g} %"
-    seen = f"{sentence} The captures show {share} of what left on both sides of the switch."
+    seen = f"{sentence} The captures show {share} of the departing packets on both sides."
     if len(outputs) == 1:
         return seen
     return f"Of {len(outputs)} outputs, {port} is the worst: {seen}"
 
 
 def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | None) -> list[str]:
-    """What the captures lack, and what follows for the numbers: a sentence each."""
+    """What the captures lack, and what that means for the numbers, one sentence each."""
     found = [_damage(file) for file in raw["files"] if file["damaged_at_byte"] is not None]
+    found += [_copies(file) for file in raw["files"] if file["copies"]]
     found += [_clock(file) for file in raw["files"] if file["clock_offset_s"]]
     if complete is None:
         found.append(
@@ -150,9 +151,19 @@ def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | 
 
 def _damage(file: Mapping[str, Any]) -> str:
     packets = file["lost_packets"]
+    if not file["lost_bytes"]:
+        return f"{file['file']}: {file['damage']} at byte {file['damaged_at_byte']}."
     return (
         f"{file['file']}: {file['damage']} at byte {file['damaged_at_byte']}: {file['lost_bytes']}"
         f" bytes, at least {packets} packet{'s' if packets != 1 else ''}, could not be read."
+    )
+
+
+def _copies(file: Mapping[str, Any]) -> str:
+    packets = f"{file['copies']} packet{'s' if file['copies'] != 1 else ''}"
+    return (
+        f"{file['file']} holds {packets} twice. The copies do not count. Mirror one direction of"
+        " each port, and do not capture at `any`."
     )
 
 
@@ -185,5 +196,8 @@ def _completeness(complete: Mapping[str, Any]) -> list[str]:
     if complete["open"]:
         found.append(f"{complete['open']} packets were still queued when a capture ended.")
     if left and complete["joined"] / left < _ALMOST_ALL:
-        found.append("More than 2 % of the packets are missing: capture with a larger buffer (-B).")
+        found.append(
+            "More than 2 % of the packets are missing: capture with a larger buffer (-B), at ports"
+            " that do not merge segments (ethtool -K PORT gro off tso off gso off)."
+        )
     return found

@@ -1,9 +1,9 @@
 """Real Linux TCP as a backend: hosts are network namespaces, the network is Fairport's own switch.
 
 The same forwarding core, queue disciplines, topology and routing as in the simulation run in real
-time between the kernel's TCP stacks. Hosts take the time that they take, so the scenario's times of
-hosts do not apply. A run is valid if the switch kept its times (`gate`); else its numbers say more
-about the machine than about TCP.
+time between the kernel's TCP stacks. Hosts take real time, so the scenario's profile and processing
+times do not apply. A run is valid if the switch was on time (`gate`); otherwise its numbers say
+more about the machine than about TCP.
 """
 
 from __future__ import annotations
@@ -63,53 +63,52 @@ _REAL_HOST: dict[str, Any] = {
     "processing": {"kind": "constant", "value": "0s"},
     "queue": "100000 packets",
 }
-# From the switch's start to the scenario's: so long its clock takes to be known to the load.
+# From the switch's start to the scenario's: the load needs this time to learn the switch's clock.
 _LEAD_S = 0.5
 _SHORTEST_SAMPLE_S = 0.001
 # `tc -s` takes some 10 ms
 _SHORTEST_LOOK_S = 0.1
 _MEMORY_BYTES = 500_000_000
 _WATCHED_FLOWS = 1000
-# a timeout ends a silence of at least the minimum RTO; some of it is the measurement's own error
+# a timeout ends a silence of at least the minimum RTO; the rest allows for errors of measurement
 _SILENCE_OF_RTO_MIN = 0.75
 
 
 @dataclass(frozen=True)
 class PreparedLinux:
-    """A scenario with its seed, and what its hosts and flows are."""
+    """A scenario with its seed, and the settings of its hosts and flows."""
 
     scenario: Scenario
     job: Job
     settings: Mapping[int, HostSettings]
-    """By the number of the host; of those that take part."""
+    """By the host's number, for hosts that take part."""
     stacks: Sequence[Stack]
     observation: Observation | None = None
-    """What is kept of single packets, each port by its own name, and all ports of the network:"""
+    """Which packets are kept, at ports by their own names; `ports` are all of the network's."""
     ports: Sequence[str] = ()
     is_checked: bool = True
-    """Whether it is refused if this machine cannot forward as much as it asks for."""
+    """Whether the run is refused if this machine cannot forward enough frames for it."""
 
     @property
     def key(self) -> str:
-        """What decides the run; the kernel is one of the things."""
+        """The key of the run; the kernel's release is a part of it."""
         network = self.scenario.queue.implementation
         return f"{key(NAME, self.job, network)}-{os.uname().release}"
 
     @property
     def is_kept(self) -> bool:
-        """No: two runs of real hosts differ, with the same seed too."""
+        """False: two runs of real hosts differ, even with the same seed."""
         return False
 
     @property
     def estimate(self) -> Estimate:
-        """It takes as long as it lasts."""
+        """Memory, and time: a run takes place in real time."""
         return Estimate(memory_bytes=_MEMORY_BYTES, wall_s=self.scenario.duration.seconds + 2)
 
     def observing(self, observation: Observation) -> PreparedLinux:
-        """The same run, whose switch keeps single packets.
+        """The same run, with a switch that keeps single packets.
 
-        Raises InputError for a port that is not there, BackendError where the kernel's own queues
-        are the switch and captures are asked for.
+        Raises InputError for an unknown port, BackendError for captures of the kernel's own queues.
         """
         if observation.captures and self._has_shapers:
             raise BackendError(
@@ -191,7 +190,7 @@ class PreparedLinux:
                 progress(self.scenario.seed, max(0.0, content[1] - _LEAD_S), 0)
 
     def _network(self, spaces: Namespaces) -> Starts:
-        """What starts the process between the hosts; the network is ready when it has."""
+        """The function that starts the process between the hosts; after it the network is ready."""
         if self._has_shapers:
             task = QueueTask(
                 namespace=spaces.switch,
@@ -205,7 +204,7 @@ class PreparedLinux:
 
     @cached_property
     def _frames_per_s(self) -> float:
-        """What Fairport's own switch will have to forward."""
+        """The frames per second that Fairport's own switch will have to forward."""
         if self._has_shapers:
             return 0.0
         return demand.frames_per_s(self.scenario, self.job, self._layout)
@@ -216,7 +215,7 @@ class PreparedLinux:
 
     @property
     def _programs(self) -> list[str]:
-        """The congestion controls that are BPF programs of ours."""
+        """Those congestion controls that are Fairport's own BPF programs."""
         used = {stack.congestion_control for stack in self.stacks}
         return [name for name, kernel in congestion.PROGRAMS.items() if kernel in used]
 
@@ -258,7 +257,8 @@ class PreparedLinux:
         )
 
     def _load_task(self, hosts: Mapping[int, HostAt]) -> LoadTask:
-        scenario, measure = self.scenario, self.scenario.measure
+        scenario, measure_to = self.scenario, self.scenario.measure.end
+        measure_from = scenario.measured_from()
         return LoadTask(
             job_json=json.dumps(self.job.document),
             hosts=hosts,
@@ -272,14 +272,14 @@ class PreparedLinux:
             observe=Observe(
                 interval_s=max(_SHORTEST_SAMPLE_S, scenario.probes.series_interval.seconds),
                 watched_flows=self.job.document["probes"].get("watched_flows", _WATCHED_FLOWS),
-                measure_from_s=None if measure.start is None else measure.start.seconds,
-                measure_to_s=None if measure.end is None else measure.end.seconds,
+                measure_from_s=None if measure_from is None else measure_from.seconds,
+                measure_to_s=None if measure_to is None else measure_to.seconds,
             ),
             has_programs=bool(self._programs),
         )
 
     def _waited_at(self) -> list[tuple[int, int, int]]:
-        """Host, port and stack of what waits for connections and datagrams."""
+        """Host, port and stack of each socket that waits for connections or datagrams."""
         places = {
             (spec.host(1 - spec.opener), spec.remote_port, spec.stacks[1 - spec.opener])
             for spec in self._listed()
@@ -293,7 +293,7 @@ class PreparedLinux:
         return sorted(places)
 
     def _expectation(self) -> gate.Expectation:
-        """Of the buffer and the line that the scenario gives every port."""
+        """What is expected of the run, from the buffer and the line of the scenario's ports."""
         scenario = self.scenario
         rate = int(scenario.link.rate)
         if scenario.shaper is not None:
@@ -376,7 +376,8 @@ class Linux:
     def prepare(self, scenario: Scenario, seed: int, *, is_checked: bool = True) -> PreparedLinux:
         """Checks a scenario with this seed. Raises ScenarioError.
 
-        `is_checked`: a run is refused if it asks for more than this machine forwards.
+        `is_checked`: the run is refused if it needs more frames per second than this machine
+        forwards.
         """
         host = _REAL_HOST | scenario.host.beside_measured()
         scenario = scenario.patch({"host": host, "seed": seed})

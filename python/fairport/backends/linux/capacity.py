@@ -1,8 +1,8 @@
-"""Whether this machine can forward what a scenario asks for (`demand`), estimated before a run.
+"""Whether this machine can forward the frames of a scenario (`demand`), estimated before a run.
 
-What the machine forwards is measured: for a second the switch gets more than it can carry. Only
-scenarios that ask for much are worth that second, and have hosts that receive on processors of
-their own.
+The machine's capacity is measured: for a second the switch gets more frames than it can forward.
+Only demanding scenarios are worth that second; their hosts receive on other processors than the
+switch's.
 """
 
 from __future__ import annotations
@@ -21,34 +21,35 @@ LITTLE = 80_000
 """Frames per second that any machine forwards: two thirds of a line of 1 Gbit/s."""
 _PROBE_S = 0.7
 _PROBES = 3
-# what an estimate may be wrong before a run is refused
+# factor by which an estimate may be wrong before a run is refused
 _MARGIN = 1.1
 # frames per second: a line of 1 Gbit/s and its ACKs
 _WITHIN_CALLS = 130_000
 
 
 def processors_of_hosts(needed: float) -> list[int]:
-    """Where hosts receive if the switch is to forward so many frames per second.
+    """The processors on which hosts receive if the switch must forward `needed` frames per second.
 
-    None: the receiving host's TCP runs where the switch does, within its call for the frame. That
-    is 6 to 8 us per frame, which it does not have if there are many. Else it has the first
-    processor for itself.
+    An empty list means that a receiving host's TCP runs within the switch's call for the frame.
+    That takes 6 to 8 us per frame, which is too long if there are many frames. In that case the
+    switch has the first processor to itself.
     """
     return sorted(os.sched_getaffinity(0))[1:] if needed > LITTLE else []
 
 
 def within_calls(needed: float, only_receiving: set[str]) -> set[str]:
-    """Which of the hosts that only receive do so within the switch's calls, and not in threads.
+    """The hosts that receive within the switch's calls and not in threads.
 
-    They take 4 us for a segment, and answer it at once, so all do unless there are too many frames.
+    These are the hosts that only receive: they take 4 us per segment and answer it at once. If
+    there are too many frames, no host receives within the calls.
     """
     return only_receiving if needed <= _WITHIN_CALLS else set()
 
 
 def require(needed: float, rate_bps: int, measured: Callable[[], float]) -> None:
-    """Raises BackendError if the machine forwards fewer frames per second than that.
+    """Raises BackendError if the machine forwards fewer frames per second than `needed`.
 
-    `rate_bps` is the rate of the scenario's links, `measured` says what the machine forwards.
+    `rate_bps` is the rate of the scenario's links; `measured` returns what the machine forwards.
     """
     if needed <= LITTLE:
         return
@@ -57,7 +58,7 @@ def require(needed: float, rate_bps: int, measured: Callable[[], float]) -> None
         return
     fitting = Rate.of(max(1, int(rate_bps * here / needed / 1e6)) * 10**6)
     raise BackendError(
-        f"asks the switch for about {needed:,.0f} frames per second, and this machine forwards"
+        f"needs about {needed:,.0f} frames per second from the switch, and this machine forwards"
         f" {here:,.0f} now",
         field="link.rate",
         value=str(Rate.of(rate_bps)),
@@ -70,7 +71,7 @@ def require(needed: float, rate_bps: int, measured: Callable[[], float]) -> None
 def forwarded_per_s() -> float:
     """Frames per second that the switch forwards here if it gets more than it can carry.
 
-    Where that is little, something came between: it is measured again.
+    If they are few, something disturbed the measurement, and it is repeated.
     """
     from fairport.backends.linux import BACKEND
 
@@ -85,13 +86,13 @@ def forwarded_per_s() -> float:
 
 
 def backlog_losses() -> int:
-    """Frames that the processors of hosts have lost so far, because too many waited for them."""
+    """Frames lost so far because too many waited for the processors of hosts."""
     rows = Path("/proc/net/softnet_stat").read_text(encoding="ascii").splitlines()
     return sum(int(row.split()[1], 16) for row in rows)
 
 
 def overload(*, pairs: int, duration_s: float) -> Scenario:
-    """Bulk flows between pairs of hosts over links that are faster than the switch."""
+    """A scenario of bulk flows between pairs of hosts, over links faster than the switch."""
     document: dict[str, Any] = {
         "name": "capacity",
         "duration": f"{duration_s}s",

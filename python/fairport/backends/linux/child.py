@@ -17,7 +17,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main(descriptor: int, parent: int) -> None:
-    """Does what comes through the pipe."""
+    """Runs the function that comes through the pipe."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     # Ctrl-C reaches the parent, which ends its children
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -27,7 +27,7 @@ def main(descriptor: int, parent: int) -> None:
     function, task = reports.recv()
     try:
         function(reports, task)
-    except Exception as error:  # the parent reports it, whatever it is
+    except Exception as error:  # the parent reports every exception
         reports.send(("failed", f"{type(error).__name__}: {error}"))
 
 

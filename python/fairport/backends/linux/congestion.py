@@ -1,9 +1,9 @@
 """Congestion controls that the kernel lacks: Fairport's own, as BPF programs (`bpf/`).
 
-libbpf loads them; it is there wherever `ip` is. A control is registered under a name of its own for
-the length of a run. Since Linux 6.4 the kernel takes the name back itself when the process ends,
-whatever ends it. On an older kernel the name stays: `leftovers` finds it, because no running
-process holds the lock.
+libbpf loads them; it is installed wherever `ip` is. A control is registered under its own name for
+the length of a run. Since Linux 6.4 the kernel removes the name itself when the process ends,
+however it ends. On an older kernel the name stays: `leftovers` finds it, because no running process
+holds the lock.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from fairport.backends.linux import programs
 from fairport.backends.linux.programs import ProgramError, libbpf, require
 
 PROGRAMS = {"bic": "fp_bic", "dctcp": "fp_dctcp"}
-"""Scenario's name of a congestion control, and the kernel's."""
+"""A congestion control's name in scenarios, and in the kernel."""
 
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _LOCK = Path("/run/fairport-congestion.lock")
-# what Linux calls the type of such maps, the flag of those that end with their link, and the link
+# Linux's numbers for the type of such maps, the flag of maps that end with their link, and the link
 _MAP_STRUCT_OPS = 26
 _MAP_LINK = 1 << 13
 _ATTACH_STRUCT_OPS = 44
 # of struct bpf_map_info
 _NAME_AT, _NAME_BYTES = 24, 16
 _INFO_BYTES = 88
-# before its version 1.2 libbpf knows no links of such maps
+# before version 1.2 libbpf has no links of such maps
 _LINKS_ITSELF = 2
 
 
 class Registered:
-    """Congestion controls that the kernel has for as long as this is open."""
+    """Congestion controls that are registered in the kernel as long as this object is open."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._held: list[_Held] = []
@@ -63,7 +63,7 @@ class Registered:
             raise
 
     def close(self) -> None:
-        """The kernel has them no more. Connections that are still open keep theirs."""
+        """Removes them from the kernel. Connections that are still open keep theirs."""
         while self._held:
             self._held.pop().close()
         if self._lock is not None:
@@ -71,10 +71,10 @@ class Registered:
             self._lock = None
 
     def lost_answers(self) -> tuple[int, int]:
-        """Answers of theirs that did not reach the kernel, as far as that showed.
+        """How many answers of the programs are known not to have reached the kernel.
 
-        Windows, which let out segments before they were made good; and thresholds, which were
-        made good before a window grew towards them.
+        The first number is that of windows, which let out segments before they were repaired; the
+        second is that of thresholds, which were repaired before a window grew towards them.
         """
         lost = [programs.counted(held.loaded) for held in self._held]
         return sum(one[0] for one in lost), sum(one[1] for one in lost)
@@ -92,12 +92,12 @@ class Registered:
 
 
 def available() -> list[str]:
-    """The congestion controls of the running kernel, by its own names."""
+    """The congestion controls of the running kernel, by the kernel's names."""
     return _AVAILABLE.read_text(encoding="ascii").split()
 
 
 def leftovers() -> list[str]:
-    """Names of ours that the kernel still has, though no run goes on."""
+    """Our names that the kernel still has although no run uses them."""
     if os.geteuid() != 0:
         return []
     lock = _locked()
@@ -112,7 +112,7 @@ def leftovers() -> list[str]:
 
 
 def remove_leftovers() -> list[str]:
-    """Takes leftovers out of the kernel; returns their names."""
+    """Removes leftovers from the kernel; returns their names."""
     if os.geteuid() != 0:
         return []
     lock = _locked()
@@ -163,7 +163,7 @@ class _Held:
             raise problem
 
     def close(self) -> None:
-        """The kernel has it no more."""
+        """Removes it from the kernel."""
         library = libbpf()
         if self._own_link is not None:
             os.close(self._own_link)
@@ -182,7 +182,7 @@ def _failed(name: str, what: str) -> ProgramError:
 
 
 def _locked() -> int | None:
-    """The lock that a run with congestion controls of ours holds; None if another has it."""
+    """The lock that a run with our congestion controls holds; None if another run holds it."""
     descriptor = os.open(_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -193,7 +193,7 @@ def _locked() -> int | None:
 
 
 def _registered() -> list[tuple[str, int]]:
-    """Congestion controls of ours in the kernel: name and number of the map."""
+    """Our congestion controls in the kernel: name, and number of the map."""
     library = libbpf()
     found = []
     number = ctypes.c_uint32(0)

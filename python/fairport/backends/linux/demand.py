@@ -1,8 +1,8 @@
-"""Frames per second that a scenario asks the switch to forward, estimated before a run.
+"""Frames per second that the switch must forward for a scenario, estimated before a run.
 
-Bulk flows and rounds of incast fill a line, whatever the rest of the scenario does; what asks for
-less brings its mean. What fills a line for less of the run than the switch may be late counts for
-nothing.
+Bulk flows and rounds of incast fill a line, whatever the rest of the scenario does; slower traffic
+counts with its mean rate. Traffic that fills a line for a smaller share of the run than the switch
+may be late does not count.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from fairport.backends.linux.gate import STALLED_SHARE
 from fairport.scenario import Scenario
 from fairport.scenario.lower import Job
 
-# two segments, as Linux acknowledges a bulk flow
+# Linux acknowledges two segments of a bulk flow with one ACK
 _ACKS_PER_SEGMENT = 0.5
 _PS_PER_S = 1e12
-# workloads whose receivers ask for what they get
+# workloads whose receivers request their data
 _BOTH_WAYS = ("request-response", "web")
 
 
 def frames_per_s(scenario: Scenario, job: Job, layout: Mapping[str, Any]) -> float:
-    """What the switch will have to forward, ACKs included, while all flows send."""
+    """Frames per second that the switch must forward while all flows send, ACKs included."""
     mtu, is_ethernet = int(scenario.link.mtu), scenario.link.framing == "ethernet"
     header = headers.ETHERNET_ON_WIRE if is_ethernet else 0
     datagrams = datagram_bits = 0.0
@@ -55,7 +55,7 @@ def _ends(workloads: Sequence[Mapping[str, Any]], role: str) -> set[str]:
 
 
 def _rates(scenario: Scenario, layout: Mapping[str, Any]) -> dict[int, int]:
-    """Of every port, in bit/s."""
+    """The rate of every port, in bit/s."""
     rates = {port: link["rate_bps"] for link in layout["links"] for port in link["ports"]}
     if scenario.shaper is not None:
         most = int(scenario.shaper.rate)
@@ -64,11 +64,11 @@ def _rates(scenario: Scenario, layout: Mapping[str, Any]) -> dict[int, int]:
 
 
 def _filled_bps(job: Job, layout: Mapping[str, Any], rates: Mapping[int, int]) -> float:
-    """What TCP flows that the scenario lists bring to their receivers at most.
+    """The highest rate at which TCP flows listed in the scenario bring data to their receivers.
 
-    Each passes the slowest port of its path, so together they have no more than these ports.
-    Of ports that are equally slow, all count that are first on a path, or all that are last,
-    whichever are fewer. Transfers of a given size count if they keep a port busy long enough.
+    Each passes the slowest port of its path, so together they have no more than the rates of these
+    ports. If ports of a path are equally slow, the first of each path counts, or the last of each
+    path, whichever are fewer. Transfers of a given size count if they keep a port busy long enough.
     """
     paths: list[Sequence[int]] = []
     busy_s: dict[int, float] = {}
@@ -99,7 +99,7 @@ def _workload_bps(
     layout: Mapping[str, Any],
     rates: Mapping[int, int],
 ) -> float:
-    """What a workload brings while it goes on: at most its senders' or its receivers' lines."""
+    """Rate of a workload while it runs: at most that of its senders' or its receivers' links."""
     of_host: dict[str, int] = {}
     for link in layout["links"]:
         for port, node in zip(link["ports"], link["ends"], strict=True):
@@ -119,7 +119,7 @@ def _poisson(_: Any, pattern: Mapping[str, Any], __: float, ___: float) -> float
 
 
 def _incast(workload: Any, pattern: Mapping[str, Any], line_bps: float, run_s: float) -> float:
-    """The line, since all senders of a round send at once."""
+    """The line's rate, because all senders of a round send at once."""
     round_s = pattern["block_bytes"] * len(workload["senders"]) * 8 / line_bps
     rounds = run_s / (round_s + pattern["pause_ps"] / _PS_PER_S)
     if pattern["rounds"] is not None:
@@ -133,7 +133,7 @@ def _periodic(workload: Any, pattern: Mapping[str, Any], _: float, __: float) ->
 
 
 def _requests(workload: Any, pattern: Mapping[str, Any], line_bps: float, _: float) -> float:
-    """Each connection thinks, and then has an answer under way."""
+    """Mean rate of connections that each think and then have an answer under way."""
     bits = 8 * _mean_bytes(pattern["response"])
     connections = pattern["connections"] * len(workload["receivers"])
     return float(connections * bits / (_mean_s(pattern["think"]) + bits / line_bps))
@@ -150,7 +150,7 @@ def _trace(_: Any, pattern: Mapping[str, Any], line_bps: float, run_s: float) ->
 
 
 def _web(_: Any, pattern: Mapping[str, Any], __: float, ___: float) -> float:
-    """All users at once, pages of the mean number of objects of the mean size."""
+    """Mean rate of all users, with pages of the mean number of objects of the mean size."""
     objects, sizes = pattern["objects"], pattern["size_packets"]
     packets = _pareto_mean(sizes[0], sizes[1], pattern["shape_milli"] / 1000)
     bits = 8 * pattern["packet_bytes"] * packets
@@ -169,7 +169,7 @@ _OFFERED: Mapping[str, Callable[..., float]] = {
 
 
 def _mean_bytes(sizes: Mapping[str, Any]) -> float:
-    """Of a distribution that is linear between its points; shares are in parts of 10^9."""
+    """Mean of a distribution that is linear between its points; shares are in parts of 10^9."""
     values, shares = zip(*sizes["points"], strict=True)
     mean = values[0] * shares[0]
     for at in range(1, len(values)):
@@ -184,7 +184,7 @@ def _mean_s(time: Mapping[str, Any]) -> float:
 
 
 def _pareto_mean(least: float, most: float, shape: float) -> float:
-    """Of a Pareto distribution between two sizes."""
+    """Mean of a Pareto distribution between two sizes."""
     if least == most:
         return least
     if shape == 1:

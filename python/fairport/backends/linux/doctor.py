@@ -1,4 +1,4 @@
-"""What a machine offers to the Linux backend, and what each lack costs."""
+"""What a machine offers to the Linux backend, and the effect of what is missing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fairport.errors import BackendError
 _ETH_P_ALL = 3
 
 IN_USER_NAMESPACE = "unshare -Urnm sh -c 'mount -t tmpfs none /run && exec \"$@\"' -"
-"""What an ordinary user writes before a command that needs root."""
+"""An ordinary user writes this before a command that needs root."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,15 @@ class Finding:
     here: str
     """What was found, in words."""
     cost: str
-    """What its lack costs; empty where nothing is missing."""
+    """The effect if it is missing; empty if nothing is missing."""
 
     def document(self) -> dict[str, Any]:
-        """For programs."""
+        """The check as a dictionary, for JSON."""
         return asdict(self)
 
 
 def examine() -> list[Finding]:
-    """Everything, in the order in which a run needs it."""
+    """All checks, in the order in which a run needs them."""
     return [
         _finding("root", _is_root, "the Linux backend does not run; the simulation does"),
         _finding(
@@ -104,7 +104,7 @@ def _is_root() -> tuple[bool, str]:
 
 
 def has_user_namespaces() -> bool:
-    """Whether an ordinary user may be root in a namespace."""
+    """Whether an ordinary user may be root in a user namespace."""
     tool = shutil.which("unshare")
     if tool is None:
         return False

@@ -1,8 +1,8 @@
-"""Flows over real sockets: what each is, by which ports it is known, and what came of it.
+"""Flows over real sockets: what each is, which ports identify it, and its outcome.
 
-A flow that opens its connection from the sender's side goes to a data port of the receiver. One
-whose receiver asks first goes from the receiver to a request port of the sender. Each port belongs
-to a stack, because a listener gives its congestion control to the connections that it accepts.
+If the sender opens the connection, it connects to a data port of the receiver. If the receiver asks
+first, it connects to a request port of the sender. Each port belongs to a stack, because a listener
+passes its congestion control on to the connections that it accepts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DATA_PORT = 5000
 _REQUEST_PORT = 10_000
 _STACKS = 5000
 REQUEST_PORTS = (_REQUEST_PORT, _REQUEST_PORT + _STACKS - 1)
-"""The first and the last of them."""
+"""The first and the last request port."""
 _FIRST_PORT = 20_000
 _LAST_PORT = 65_535
 SENDER, RECEIVER = 0, 1
@@ -36,19 +36,19 @@ SENDER, RECEIVER = 0, 1
 
 @dataclass(frozen=True)
 class HostAt:
-    """Where a host of the scenario is."""
+    """The namespace and the address of a host of the scenario."""
 
     namespace: str
     address: IPv4Address
 
 
 def data_port(stack: int) -> int:
-    """Where a receiver with this stack waits for connections."""
+    """The port at which a receiver with this stack waits for connections."""
     return _DATA_PORT + stack
 
 
 def request_port(stack: int) -> int:
-    """Where a server with this stack waits for connections."""
+    """The port at which a server with this stack waits for connections."""
     return _REQUEST_PORT + stack
 
 
@@ -58,15 +58,16 @@ class PayloadSizes:
 
     r_min: int
     adaptive: str | tuple[float, ...] | None
-    """Its shape, by name or in numbers; None: the smallest payload is always `r_min`."""
+    """Shape of the adaptive form, by name or in numbers; None: the smallest payload is always
+    `r_min`."""
 
 
 @dataclass(frozen=True)
 class Stack:
-    """What a socket of a flow is to have."""
+    """The settings of a flow's sockets."""
 
     congestion_control: str
-    """As the kernel calls it."""
+    """The kernel's name for it."""
     payload: PayloadSizes | None
 
 
@@ -78,7 +79,7 @@ class FlowSpec:
     src: int
     dst: int
     stacks: tuple[int, int]
-    """Of the sender and of the receiver, as indices into the job's."""
+    """Stacks of the sender and of the receiver, as indices into the job's."""
     traffic: int
     size_bytes: int | None
     stays_open: bool
@@ -87,7 +88,7 @@ class FlowSpec:
     hops: int
     ideal_s: float | None
     local_port: int
-    """At the side that opens."""
+    """Port at the side that opens the connection."""
 
     @property
     def opener(self) -> int:
@@ -96,7 +97,7 @@ class FlowSpec:
 
     @property
     def remote_port(self) -> int:
-        """At the side that is waited at."""
+        """Port at the side that waits for connections."""
         if self.is_udp:
             return UDP_PORT
         if self.request_bytes is not None:
@@ -108,7 +109,7 @@ class FlowSpec:
         return self.src if side == SENDER else self.dst
 
     def key(self, hosts: Mapping[int, HostAt]) -> Key:
-        """What its data is known by on the wire."""
+        """Addresses, protocol and ports of its data on the wire."""
         ports = (self.local_port, self.remote_port)
         source, destination = ports if self.opener == SENDER else ports[::-1]
         return (
@@ -121,7 +122,7 @@ class FlowSpec:
 
 
 class FlowSpecs:
-    """Gives the flows of an agenda their ports: those of the lowest numbers first, always alike."""
+    """Gives the flows of an agenda their ports, always in the order of their numbers."""
 
     def __init__(self, agenda: _core.Agenda) -> None:
         self._agenda = agenda
@@ -149,14 +150,14 @@ class FlowSpecs:
 
 @dataclass
 class FlowReport:
-    """What came of a flow."""
+    """The outcome of a flow."""
 
     spec: FlowSpec
     started_s: float | None = None
     established_s: float | None = None
     finished_s: float | None = None
     size_bytes: int | None = None
-    """What it had to send in the end; None: without end."""
+    """Bytes that it had to send in the end; None: endless."""
     delivered_bytes: int = 0
     measured_bytes: int = 0
     datagrams_sent: int = 0
@@ -170,11 +171,11 @@ class Side:
 
     socket: socket.socket | None = None
     left_bytes: int | None = 0
-    """Still to be written; None: without end."""
+    """Bytes still to be written; None: endless."""
     written_bytes: int = 0
-    """By the application, in all."""
+    """Bytes that the application has written in all."""
     arrived_bytes: int = 0
-    """Of what the other side has written."""
+    """Bytes received of those that the other side has written."""
     is_watched_for_writing: bool = False
 
 
@@ -186,15 +187,15 @@ class LiveFlow:
     sides: tuple[Side, Side] = field(default_factory=lambda: (Side(), Side()))
     datagrams: _core.Datagrams | None = None
     sampled_bytes: int = 0
-    """Delivered when it was sampled last."""
+    """Bytes that had been delivered at the last sample."""
 
     @property
     def spec(self) -> FlowSpec:
-        """What it is."""
+        """The flow's description."""
         return self.report.spec
 
     def send_datagrams(self, now: float, data: bytes) -> float:
-        """Sends the datagrams that are due, of these data; returns when the next one is."""
+        """Sends the datagrams that are due, with these data; returns when the next one is due."""
         source, one = self.datagrams, self.sides[SENDER].socket
         if source is None or one is None:
             return math.inf

@@ -1,6 +1,6 @@
-"""Whether a run on the Linux backend is valid: the switch must have kept its times.
+"""Whether a run on the Linux backend is valid: the switch must have been on time.
 
-A run that is not valid happened, and its numbers say something about the machine, not about TCP.
+An invalid run has numbers, too, but they describe the machine, not TCP.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 STALLED_SHARE = 0.005
-"""Of a run, what may be spent in stalls."""
+"""Largest share of a run that may be spent in stalls."""
 # the kernel skips a trace program that interrupts itself
 _UNSEEN_DROPS = 0.01
-# of the line, below so many bit/s and above
+# shares of the line's goodput that may be missing, below this rate in bit/s and above
 _SLOW_BPS = 200e6
 _MISSING_SLOW = 0.03
 _MISSING_FAST = 0.06
-# a token bucket of one packet loses what its timer is late, whatever else the machine does
+# a token bucket of one packet loses the time by which its timer is late, on any machine
 _MISSING_SHAPERS = 0.2
 # RFC 7323 2.3: no receiver offers more
 _LARGEST_WINDOW_BYTES = 1 << 30
@@ -25,19 +25,19 @@ _LARGEST_WINDOW_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class Expectation:
-    """What the bottleneck of a scenario asks of the machine."""
+    """What the bottleneck of a scenario requires of the machine."""
 
     drain_s: float
     """Time in which its full buffer empties."""
     line_goodput_bps: float | None
-    """Goodput of a full line; None where nothing says that it should be full."""
+    """Goodput of a full line; None if it is not known to be full."""
     rate_bps: float
 
 
 def faults(
     health: Mapping[str, Any], expected: Expectation, run_s: float, goodput_bps: float
 ) -> list[str]:
-    """Why a run is not valid; nothing if it is."""
+    """The reasons why a run is not valid; an empty list if it is valid."""
     found = []
     if health["lag_p99_s"] >= expected.drain_s / 2:
         found.append(
@@ -63,7 +63,7 @@ def faults(
 def faults_of_shapers(
     health: Mapping[str, Any], expected: Expectation, goodput_bps: float
 ) -> list[str]:
-    """The same for the kernel's own disciplines, which keep their times themselves."""
+    """The reasons for a run with the kernel's own disciplines, which keep time themselves."""
     found = []
     if health["events_lost"]:
         found.append(f"{health['events_lost']} packets at the queues were not seen")
@@ -77,9 +77,9 @@ def faults_of_shapers(
 
 
 def faults_of_windows(windows: Mapping[int, int]) -> list[str]:
-    """The same for the largest congestion window of each flow, in bytes.
+    """The reasons in the largest congestion window of each flow, in bytes.
 
-    Where a kernel passes over a BPF program, it takes a word of its memory for a window.
+    If the kernel skips a BPF program, it takes a word of its memory for a window.
     """
     return [
         f"flow {flow} had a congestion window of {window / 1e9:.3g} GB: its congestion control went"

@@ -1,4 +1,4 @@
-"""What a scenario asks of its hosts' TCP, as a Linux kernel has it, and what it asks in vain."""
+"""A scenario's settings of its hosts' TCP as Linux has them, and those that Linux does not have."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from fairport.scenario import Scenario
 from fairport.scenario.lower import Job
 from fairport.scenario.traffic.udp import Udp
 
-# the kernel's names, where they are not ours
+# the kernel's names where they differ from ours
 _KERNEL_NAMES = {"newreno": "reno"}
-# of a stack that no TCP connection has
+# the settings of a stack that no TCP connection has
 _ANY = Stack("reno", None)
 _PS_PER_MS = 10**9
-# what is set for a host, and so for all of its connections
+# settings of a host, and so of all its connections
 _OF_A_HOST = (
     "sack",
     "timestamps",
@@ -34,8 +34,9 @@ _OF_A_HOST = (
 )
 # room for the fastest flow, so that no socket's buffer limits it
 _SOCKET_BYTES = 8 << 20
-# What waits in a sender's socket leaves at once if its window ever goes wrong, so there is room for
-# what so many full ports hold, at least this much: several times of what can be under way.
+# If a window ever goes wrong, all that waits in a sender's socket leaves at once. So a socket has
+# room for what this many full ports hold, or for this many bytes if they hold less: several times
+# the bytes that can be under way.
 _PORTS = 32
 _LEAST_BYTES = 1 << 18
 
@@ -43,10 +44,10 @@ _LEAST_BYTES = 1 << 18
 def host_settings(
     scenario: Scenario, job: Job, names: Sequence[str]
 ) -> tuple[dict[int, HostSettings], list[Stack]]:
-    """What is set on every host, by number, and what the sockets of each of the job's stacks have.
+    """The settings of every host, by number, and those of the sockets of each of the job's stacks.
 
-    `names` are those of all hosts. Raises ScenarioError for what a Linux host cannot do, or what
-    this backend does not yet do, BackendError without the privileges of a run where they matter.
+    `names` are those of all hosts. Raises ScenarioError for a setting that a Linux host or this
+    backend does not have, and BackendError if the privileges for it are missing.
     """
     _refuse_what_is_simulated(scenario)
     stacks = [_resolved(stack) for stack in job.stacks]
@@ -90,7 +91,7 @@ def _settings(stack: Mapping[str, Any], unsent_bytes: int) -> HostSettings:
         "tcp_ecn": 1 if stack["ecn"] else 0,
         "tcp_comp_sack_nr": stack["sack_compression"],
         "tcp_slow_start_after_idle": int(stack["slow_start_after_idle"]),
-        # nothing is learnt from an earlier connection
+        # no connection learns from an earlier one
         "tcp_no_metrics_save": 1,
         "tcp_rmem": f"4096 1048576 {_SOCKET_BYTES}",
         "tcp_wmem": f"4096 131072 {unsent_bytes}",

@@ -1,8 +1,8 @@
-"""From the answers that the switch saw to a host profile.
+"""Makes a host profile from the answers that the switch saw.
 
-Left out are waits that TCP itself asks for: the timer of delayed ACKs, duplicate ACKs that the
-kernel holds back to send several as one, and data that a timer sent. The profile says how many
-ACKs these are.
+Waits that TCP itself imposes are left out: the timer of delayed ACKs, duplicate ACKs that the
+kernel holds back to send several as one, and data that a timer sent. The profile says how many ACKs
+these are.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ from fairport.scenario.units import Duration
 LEVELS = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 """The quantiles that a profile has. Above the last level are stalls of the machine."""
 LOADS = (0.0, 20e-6, 60e-6, 200e-6, 1e-3, 10e-3)
-"""Loads differ by the time since the last packet to the host, in s."""
-# with fewer answers a load is counted with its neighbour: the level 0.999 asks for a thousand
+"""Loads are classes of the time since the last packet to the host, in seconds; these are their
+bounds."""
+# a load with fewer answers is merged with its neighbour: the level 0.999 needs a thousand
 _FEWEST = 1000
-# what comes so long after its cause was sent by a timer: delayed ACKs, RTOs, probes are no earlier
+# an answer this long after its cause was sent by a timer: delayed ACKs, RTOs, probes are no earlier
 _TIMER_S = 1e-3
 _PS_PER_S = 10**12
 _ROUNDED_TO_PS = 10_000
@@ -42,7 +43,7 @@ _ROUNDED_TO_PS = 10_000
 def profile(
     answers: pl.DataFrame, healths: Sequence[Mapping[str, float]], load: str, description: str = ""
 ) -> HostProfile:
-    """The profile of this machine, from the answers of all valid runs and what their switches said.
+    """The profile of this machine, from the answers and the switches' reports of all valid runs.
 
     Raises BackendError if there are too few answers.
     """
@@ -52,7 +53,7 @@ def profile(
     later = duplicates.filter(pl.col("answer") == "later-duplicate-ack")
     prompt = duplicates.filter(pl.col("answer") == "duplicate-ack")
     if prompt.height < _FEWEST:
-        # hardly a packet was lost: duplicates, if there are any, take what other ACKs do
+        # hardly any packet was lost: duplicate ACKs, if there are any, take as long as other ACKs
         prompt = acks.filter(~_waited_for_timer(acks))
     lags = [[health[name] for health in healths] for name in ("lag_p50_s", "lag_p99_s")]
     return HostProfile(
@@ -77,9 +78,10 @@ def profile(
 
 
 def _waited_for_timer(acks: pl.DataFrame) -> pl.Expr:
-    """ACKs as late as a timer's, and those of one segment that are later than nearly all of two.
+    """ACKs as late as a timer's, and ACKs of one segment later than nearly all ACKs of two.
 
-    Of two, few wait for a timer: where the program that receives has not read yet.
+    Few ACKs of two segments wait for a timer: those for which the receiving program has not read
+    yet.
     """
     is_late = pl.col("delay_s") >= _TIMER_S
     of_two = acks.filter((pl.col("frames") >= 2) & ~is_late)["delay_s"]
@@ -116,7 +118,7 @@ def _times(answers: pl.DataFrame, what: str) -> AnswerTimes:
 
 
 def _gaps(idle: np.ndarray) -> list[float]:
-    """Where each load begins: of `LOADS`, those that leave enough answers on both sides."""
+    """The lower bound of each load: those of `LOADS` that leave enough answers on both sides."""
     gaps = [0.0]
     for gap in LOADS[1:]:
         if np.count_nonzero(idle >= gap) < _FEWEST:
@@ -127,7 +129,7 @@ def _gaps(idle: np.ndarray) -> list[float]:
 
 
 def _correlation(rank: np.ndarray, hosts: pl.Series) -> float:
-    """Of each answer's rank under its load with that of the same host's next answer."""
+    """Correlation of each answer's rank within its load with that of the host's next answer."""
     same = (hosts == hosts.shift(-1)).fill_null(False).to_numpy()
     one, following = rank[same], rank[1:][same[:-1]]
     if len(one) < 2:
@@ -170,6 +172,6 @@ def _share(part: int, whole: int) -> float:
 
 
 def _duration(seconds: float) -> Duration:
-    """To 10 ns: finer than any of this is known."""
+    """A duration rounded to 10 ns, which is finer than the measurement."""
     rounded = round(seconds * _PS_PER_S / _ROUNDED_TO_PS) * _ROUNDED_TO_PS
     return Duration.of(rounded) if rounded else Duration("0s")

@@ -1,8 +1,8 @@
 """The load: one process that holds all sockets of all hosts, and moves their data.
 
 The agenda says what is due: flows open, applications write, sources send. A socket belongs to the
-namespace in which it was made. Senders write as fast as their sockets take it; receivers count and
-throw away. Nothing here adds to what TCP does.
+namespace in which it was made. Senders write as fast as their sockets accept data; receivers count
+the bytes and discard them. Nothing here adds to what TCP does.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _READS = select.EPOLLIN
 
 @dataclass(frozen=True)
 class LoadTask:
-    """What the load's process is to do; times are of the scenario's clock, in s."""
+    """The task of the load's process; times are of the scenario's clock, in seconds."""
 
     job_json: str
     hosts: Mapping[int, HostAt]
@@ -55,15 +55,15 @@ class LoadTask:
     """Flows that stop before the end."""
     end_s: float
     listen: Sequence[tuple[int, int, int]]
-    """Host, port and stack of each socket that waits for others."""
+    """Host, port and stack of each socket that waits for connections."""
     observe: Observe
     has_programs: bool = False
-    """Whether a congestion control is a BPF program of ours."""
+    """Whether any congestion control is one of our BPF programs."""
 
 
 @dataclass
 class LoadReport:
-    """What came of the load."""
+    """The outcome of the load."""
 
     flows: list[FlowReport]
     samples: list[Sample]
@@ -96,7 +96,7 @@ class Load:
         sockets.allow_many()
 
     def listen(self) -> None:
-        """Makes the hosts ready. Raises OSError for a congestion control that is not there."""
+        """Makes the hosts ready. Raises OSError for a congestion control that the kernel lacks."""
         for number in range(self._listed):
             self._add(number)
         for host, port, stack in self._task.listen:
@@ -119,7 +119,7 @@ class Load:
         return time.monotonic() - self._zero
 
     def _wait(self, left_s: float) -> None:
-        """Handles what the sockets have, or waits for it so long."""
+        """Handles the events of the sockets, or waits for some at most that long."""
         for descriptor, events in self._waiting.ready(left_s):
             handler = self._handlers.get(descriptor)
             if handler is not None:
@@ -192,13 +192,13 @@ class Load:
         it = flow.sides[SENDER]
         if it.socket is None or flow.report.established_s is None:
             return
-        # what has been sent is still delivered
+        # data already sent are still delivered
         it.left_bytes = 0
         it.written_bytes = -1
         self._send(flow, SENDER)
 
     def _send_datagrams(self, now: float) -> float:
-        """Sends the datagrams that are due; returns when the next one is."""
+        """Sends the datagrams that are due; returns when the next one is due."""
         next_s = self._task.end_s
         for number, flow in list(self._sources.items()):
             flow_next_s = flow.send_datagrams(now, _CHUNK)
@@ -217,7 +217,7 @@ class Load:
         if is_udp:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _UDP_BUFFER_BYTES)
         else:
-            # a listener gives it on: DCTCP's receiver echoes marks
+            # connections inherit it from the listener: DCTCP's receiver echoes marks
             self._choose(one, stack)
         one.bind((str(at.address), port))
         if is_udp:
@@ -257,7 +257,7 @@ class Load:
         return True
 
     def _prepare_to_send(self, flow: LiveFlow) -> None:
-        """What a connected socket of a sender has."""
+        """Sets the options of a sender's connected socket."""
         one, spec = flow.sides[SENDER].socket, flow.spec
         if one is None or spec.number in self._senders:
             return
@@ -290,7 +290,7 @@ class Load:
             self._watch(accepted, _READS, self._handler(flow, side))
 
     def _send(self, flow: LiveFlow, side: int) -> None:
-        """Writes what the socket takes, and watches it for as long as there is more."""
+        """Writes as much as the socket accepts, and watches it while there is more to write."""
         it = flow.sides[side]
         one = it.socket
         if one is None:
@@ -359,7 +359,7 @@ class Load:
         self._end(flow)
 
     def _end(self, flow: LiveFlow) -> None:
-        """A flow is over: its sockets are closed."""
+        """Closes the sockets of a flow that is over."""
         one = flow.sides[SENDER].socket
         if one is not None and not flow.spec.is_udp and flow.report.established_s is not None:
             flow.report.info = read(one)

@@ -18,7 +18,7 @@ from fairport.scenario import Scenario, load
 from fairport.scenario.host_profile import HostProfile
 
 RETRIES = 4
-"""Runs at a rate that may be made again because the machine did not keep its times."""
+"""Number of runs per rate that may be repeated because the switch was late."""
 _RATES = ("10Mbps", "100Mbps", "1Gbps")
 _LOAD = (
     "bulk TCP (CUBIC) of {peers} peers and a lone sender to one receiver at {rates}; one program in"
@@ -28,7 +28,7 @@ _PEERS = 12
 
 
 def scenario(rate: str, duration: str = "10s") -> Scenario:
-    """The load at a rate of the line."""
+    """The scenario that makes the load at this rate of the line."""
     document: dict[str, Any] = {
         "name": f"measure-hosts-{rate}",
         "duration": duration,
@@ -42,9 +42,9 @@ def scenario(rate: str, duration: str = "10s") -> Scenario:
 
 
 def measure_hosts(description: str = "", progress: Progress | None = None) -> HostProfile:
-    """The profile of this machine's hosts, of all rates at which it can run validly.
+    """The profile of this machine's hosts, from all rates with valid runs.
 
-    Raises BackendError without the privileges, and if the machine keeps its times at no rate.
+    Raises BackendError without the privileges, and if no rate has a valid run.
     """
     answers: list[pl.DataFrame] = []
     healths, rates = [], []
@@ -54,7 +54,7 @@ def measure_hosts(description: str = "", progress: Progress | None = None) -> Ho
         ):
             if result.summary["valid"]:
                 healths.append(result.summary["health"])
-                # hosts of different runs are different hosts
+                # hosts of different runs count as different hosts
                 host = pl.concat_str(pl.lit(f"{rate} "), "host")
                 answers.append(result.tables["answers"].with_columns(host.alias("host")))
                 rates.append(rate)

@@ -1,4 +1,4 @@
-"""From the reports of switch and load to the arrays that `backends.columns` makes tables of."""
+"""Turns the reports of switch and load into the arrays of which `backends.columns` makes tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Arrays = dict[str, dict[str, np.ndarray]]
 
 _NO_FLOW = np.iinfo(np.uint32).max
 _NONE_U64 = np.iinfo(np.uint64).max
-# what only a simulated host says of its timeouts
+# columns of timeouts that only a simulated host can fill
 _UNKNOWN_OF_TIMEOUTS = ("rto_s", "backoff", "cause")
 _MEANS_OVER_THE_RUN = ("queue_mean_bytes", "busy_share")
 
@@ -30,8 +30,9 @@ def arrays(
 ) -> Arrays:
     """Every table that this backend fills.
 
-    The run's clock began `lead_s` before the scenario's; what happened before that, or after
-    `duration_s`, is left out. The switch numbers flows as it sees them; the load's numbers hold.
+    The run's clock began `lead_s` before the scenario's. Events before the scenario's start, or
+    after `duration_s`, are left out. The switch numbers flows in the order in which it sees them;
+    the tables have the load's numbers.
     """
     tables = {name: dict(columns) for name, columns in outcome["tables"].items()}
     numbers = _numbers(outcome["flows"], load, hosts)
@@ -39,7 +40,7 @@ def arrays(
         _renumber(columns, numbers)
     for columns in tables.values():
         _shift(columns, lead_s, duration_s)
-    # nothing was sent before the scenario began: what is a mean over the run is one over less time
+    # nothing was sent before the scenario began, so a mean over the run is taken over less time
     for name in _MEANS_OVER_THE_RUN:
         if name in (ports := tables.get("ports", {})):
             ports[name] = ports[name] * ((lead_s + duration_s) / duration_s)
@@ -59,7 +60,7 @@ def arrays(
 def _numbers(
     keys: Sequence[Sequence[Any]], load: LoadReport, hosts: Mapping[int, HostAt]
 ) -> np.ndarray:
-    """The load's number of each flow of the switch; `_NO_FLOW` for what is none of the load's."""
+    """The load's number of each flow of the switch; `_NO_FLOW` if it is not the load's."""
     known = {report.spec.key(hosts): report.spec.number for report in load.flows}
     found = [known.get((str(src), str(dst), *others), _NO_FLOW) for src, dst, *others in keys]
     return np.array(found, dtype=np.uint32)
@@ -114,14 +115,14 @@ def _flows(
     sizes = [report.size_bytes for report in reports]
     ideals = [report.spec.ideal_s for report in reports]
     datagrams = np.array([report.datagrams_sent for report in reports], dtype=np.uint64)
-    # a completion time is that of a flow that had an end
+    # only a flow of a given size has a completion time
     fct = np.where([size is None for size in sizes], np.nan, finished - started)
     if timeouts:
         waited = np.zeros(count)
         np.add.at(waited, timeouts["flow"], timeouts["end_s"] - timeouts["start_s"])
         expiries = _counted(counts["timeouts"], count)
     else:
-        # nobody saw them between the hosts: what the kernel counts
+        # nobody saw them between the hosts, so these are the kernel's counts
         waited, expiries = info("timeout_period_s", float), info("timeouts")
     return {
         "flow": np.arange(count, dtype=np.uint32),

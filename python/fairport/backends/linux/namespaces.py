@@ -1,8 +1,8 @@
 """Hosts as network namespaces, and one namespace for the switch between them.
 
-Every namespace is named for the process that made it, so that the next start finds what a killed
-process has left. Nothing is made in the namespace of the caller. A namespace takes its interfaces
-with it when it is removed.
+The name of a namespace contains the process that made it, so that the next start finds those that a
+killed process has left. Nothing is made in the namespace of the caller. When a namespace is
+removed, its interfaces are removed, too.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _NAME = re.compile(r"fairport-(\d+)-(\d+)-")
 _CLONE_NEWNET = 0x40000000
 _PREFIX_BITS = 16
 INTERFACE = "eth0"
-"""What every host calls its adapter."""
+"""Name of the adapter in every host."""
 
-# ethtool's old way of switching a feature: one ioctl each
+# ethtool's old way to switch features: one ioctl per feature
 _SIOCETHTOOL = 0x8946
 _OFFLOADS = {
     "tx-checksum": 0x17,
@@ -54,16 +54,16 @@ class Host:
 
 @dataclass(frozen=True)
 class HostSettings:
-    """What is set in a host's namespace."""
+    """The settings of a host's namespace."""
 
     sysctls: tuple[tuple[str, str], ...]
-    """Below /proc/sys/net, with their values."""
+    """Settings below /proc/sys/net, with their values."""
     rto_min_ms: int
     """Minimum RTO of its routes; it also limits the delay of its ACKs."""
     initial_window: int
     """Initial window of its routes, in segments."""
     is_in_segments: bool = True
-    """Whether TCP makes single segments. Else it makes bursts, which the adapter cuts."""
+    """Whether TCP makes single segments. Otherwise it makes bursts, which the adapter splits."""
 
     @property
     def has_timestamps(self) -> bool:
@@ -81,7 +81,7 @@ class Namespaces:
         self.hosts: list[Host] = []
 
     def make(self, settings: Mapping[int, HostSettings]) -> None:
-        """Makes the switch's namespace, and hosts that know each other, by their numbers."""
+        """Makes the switch's namespace and the hosts, with their addresses known to each other."""
         self.make_switch()
         for number in settings:
             self.hosts.append(self._host(number))
@@ -111,12 +111,12 @@ class Namespaces:
         return Host(number, namespace, address, mac, index)
 
     def remove(self) -> None:
-        """Removes all of them, whatever is left."""
+        """Removes all namespaces that are left."""
         remove(name for name in netns.listnetns() if name.startswith(self.prefix))
 
 
 def leftovers() -> list[str]:
-    """Namespaces that a process of Fairport made which is no more."""
+    """Namespaces made by processes of Fairport that have ended."""
     found = []
     for name in netns.listnetns():
         made = _NAME.match(name)
@@ -126,7 +126,7 @@ def leftovers() -> list[str]:
 
 
 def remove(names: Iterator[str] | Sequence[str]) -> list[str]:
-    """Removes namespaces; returns those that there were."""
+    """Removes namespaces; returns those that existed."""
     removed = []
     for name in names:
         with suppress(FileNotFoundError, OSError):
@@ -137,7 +137,7 @@ def remove(names: Iterator[str] | Sequence[str]) -> list[str]:
 
 @contextmanager
 def inside(namespace: str) -> Iterator[None]:
-    """The present thread is in a namespace: what it opens belongs there."""
+    """Puts the present thread into a namespace for a `with`: what it opens belongs there."""
     own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
         enter(namespace)
@@ -171,14 +171,15 @@ def _configure(host: Host, others: Sequence[Host], settings: HostSettings) -> No
         (index,) = route.link_lookup(ifname=INTERFACE)
         offloads_off(INTERFACE)
         if settings.is_in_segments:
-            # without offload, too, TCP makes bursts, waits for more (`tcp_tso_should_defer`), puts
-            # PSH on the last segments (`__tcp_transmit_skb`), which are acknowledged at once
+            # Without offload, too, TCP makes bursts. It waits for more data
+            # (`tcp_tso_should_defer`) and puts PSH on the last segments (`__tcp_transmit_skb`),
+            # which are then acknowledged at once.
             route.link("set", index=index, gso_max_segs=1)
         route.link("set", index=index, state="up")
         (loopback,) = route.link_lookup(ifname="lo")
         route.link("set", index=loopback, state="up")
         route.addr("add", index=index, address=str(host.address), prefixlen=32)
-        # without its lock the kernel takes no minimum RTO from a route (`tcp_rto_min`)
+        # the kernel takes a minimum RTO from a route only if it is locked (`tcp_rto_min`)
         metrics = {
             "lock": 1 << _RTAX_RTO_MIN,
             "rto_min": settings.rto_min_ms,
@@ -204,7 +205,7 @@ def _configure(host: Host, others: Sequence[Host], settings: HostSettings) -> No
 
 
 def offloads_off(interface: str) -> None:
-    """Frames of the size of a segment, with checksums: what a wire would carry."""
+    """Makes an interface send single segments with checksums, as a wire would carry them."""
     for name in _OFFLOADS:
         switch_offload(interface, name, is_on=False)
 
@@ -227,7 +228,7 @@ def _sysctl(name: str, value: str) -> None:
 
 
 def _start_time(pid: int) -> int:
-    """When a process started, in clock ticks since the machine did; 0 if there is none."""
+    """When a process started, in clock ticks since the machine's start; 0 if there is none."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except OSError:

@@ -1,4 +1,4 @@
-"""What is observed of the flows while they run: samples for the series, and what is measured."""
+"""Observes the flows while they run: samples for the series, and the span of the measurement."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from fairport.backends.linux.tcp_info import TcpInfo, read
 
 @dataclass(frozen=True)
 class Observe:
-    """What is to be observed; times are of the scenario's clock, in s."""
+    """What to observe; times are of the scenario's clock, in seconds."""
 
     interval_s: float
     watched_flows: int
-    """Those of the lowest numbers."""
+    """Number of flows that are sampled: those with the lowest numbers."""
     measure_from_s: float | None
-    """None: from when all listed flows are established."""
+    """None: from the time when all listed flows are established."""
     measure_to_s: float | None
     """None: to the end."""
 
@@ -29,7 +29,7 @@ class Sample:
     time_s: float
     flow: int
     interval_s: float
-    """Since the sample before it."""
+    """Time since the sample before it."""
     new_bytes: int
     delivered_bytes: int
     info: TcpInfo
@@ -64,7 +64,7 @@ class Observer:
         self._ended_s: float | None = None
 
     def look(self, now: float) -> float:
-        """Does what is due; returns when the next sample is."""
+        """Does what is due; returns when the next sample is due."""
         interval_s = self._observe.interval_s
         if now >= self._next_s:
             self._sample(now)
@@ -73,7 +73,7 @@ class Observer:
         return self._next_s
 
     def end(self, now: float) -> tuple[float, float]:
-        """The run is over; returns from when to when was measured."""
+        """Ends the observation; returns the start and the end of the measurement."""
         if self._began_s is None:
             self._began_s = self._ended_s = now
         if self._ended_s is None:
@@ -95,7 +95,7 @@ class Observer:
         self._sampled_s = now
 
     def _measure(self, now: float) -> None:
-        """Begins the measurement at its time, or when all flows are established, and ends it."""
+        """Begins the measurement at its time or when all flows are established, and ends it."""
         if self._began_s is not None:
             end_s = self._observe.measure_to_s
             if self._ended_s is None and end_s is not None and now >= end_s:
@@ -115,5 +115,5 @@ class Observer:
     def _end_measurement(self, now: float) -> None:
         self._ended_s = now
         for report in self._reports:
-            # it began with minus what had been delivered before
+            # it started with minus the bytes that had been delivered before
             report.measured_bytes += report.delivered_bytes

@@ -1,7 +1,7 @@
 """The two processes of a run: one forwards, one holds the sockets.
 
-Both end with their parent, whatever ends it. Where it is permitted they are scheduled in real time:
-the switch before the load, each on a processor of its own if there are two.
+Both end with their parent, whatever ends it. If permitted, they are scheduled in real time: the
+switch before the load, each on a processor of its own if there are two.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fairport.backends.linux.load import Load, LoadReport, LoadTask
 
 _SWITCH_PRIORITY = 50
 _LOAD_PRIORITY = 10
-# a process that says nothing for so long is stuck
+# a process that reports nothing for this long is stuck
 _SILENT_S = 20.0
 # a report takes the switch 160 us, in which no frame leaves
 _REPORTED_EVERY_S = 0.5
@@ -33,29 +33,29 @@ _REPORTED_EVERY_S = 0.5
 
 @dataclass(frozen=True)
 class SwitchTask:
-    """What the switch's process is to do."""
+    """The task of the switch's process."""
 
     namespace: str
     job_json: str
     attachments: Sequence[tuple[int, int, str, float]]
-    """Interface at the switch; of the host behind it number, address, and after how long a silence
-    in s one of its senders may have had a timeout."""
+    """Interface at the switch; number and address of the host behind it; the silence in seconds
+    after which one of its senders may have had a timeout."""
     flows: Sequence[Key]
-    """Of the flows that are known before the run."""
+    """Keys of the flows that are known before the run."""
     tolerated_s: float
     request_ports: tuple[int, int]
     packets: tuple[int, ...]
     """Numbers of the ports whose packets are kept."""
     captures: Sequence[tuple[int, Path, Path]]
-    """Numbers of the ports that are captured, with the files of what arrives and of what leaves."""
+    """Numbers of the captured ports, with the files for arriving and for leaving packets."""
     snap_bytes: int
-    """Bytes of each frame in them, where that is more than its headers."""
+    """Bytes kept of each frame, if more than its headers."""
     zero_s: float
-    """Their stamps count from this time of the switch's clock."""
+    """The zero of their timestamps, on the switch's clock."""
 
 
 class Child:
-    """A process that reports through a pipe: pairs of a word and what goes with it."""
+    """A process that reports through a pipe, in pairs of a word and its content."""
 
     def __init__(self, name: str, main: Callable[[Connection, Any], None], task: Any) -> None:
         self.name = name
@@ -71,7 +71,7 @@ class Child:
         self.reports.send((main, task))
 
     def report(self) -> tuple[str, Any]:
-        """Its next report. Raises ChildError when it has ended, or says nothing for long."""
+        """Its next report. Raises ChildError if it has ended, or reports nothing for long."""
         try:
             if self.reports.poll(_SILENT_S):
                 word, content = self.reports.recv()
@@ -84,18 +84,18 @@ class Child:
         raise ChildError(f"the {self.name} has not reported for {_SILENT_S:g} s")
 
     def wait(self, word: str) -> Any:
-        """What its next report of this kind says."""
+        """The content of its next report of this kind."""
         while True:
             found, content = self.report()
             if found == word:
                 return content
 
     def send(self, content: Any) -> None:
-        """Sends it something that it waits for."""
+        """Sends the process an object for which it waits."""
         self.reports.send(content)
 
     def close(self) -> None:
-        """Ends it at once."""
+        """Ends the process at once."""
         self._process.kill()
         self._process.wait()
         self.reports.close()

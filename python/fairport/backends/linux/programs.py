@@ -1,7 +1,7 @@
 """BPF programs: where they are, what they need, and the library that loads them.
 
-libbpf is there wherever `ip` is. The programs are in `bpf/`, as sources and as objects that fit
-every kernel that describes its types.
+libbpf is installed wherever `ip` is. The programs are in `bpf/`, as sources and as objects that fit
+every kernel which describes its types.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "bpf"
-"""Sources and objects."""
+"""Folder of the sources and objects."""
 _BTF = Path("/sys/kernel/btf/vmlinux")
 _USERS = Path("/proc/self/uid_map")
 
 
 class ProgramError(RuntimeError):
-    """A program cannot be loaded here; the text says why and what would help."""
+    """A program cannot be loaded here; the text says why, and what would help."""
 
 
 def require() -> None:
-    """Raises ProgramError where this process cannot load any of them."""
+    """Raises ProgramError if this process cannot load any of them."""
     if os.geteuid() != 0 or not _is_outside_user_namespaces():
         raise ProgramError("only root outside of user namespaces may load BPF programs")
     if not _BTF.exists():
@@ -41,7 +41,7 @@ def _is_outside_user_namespaces() -> bool:
 
 @cache
 def libbpf() -> Any:
-    """The library, with the types of what is used of it. Raises ProgramError without it."""
+    """libbpf, with the types of the functions used here. Raises ProgramError without it."""
     try:
         library = ctypes.CDLL("libbpf.so.1", use_errno=True)
     except OSError:
@@ -74,13 +74,13 @@ def libbpf() -> Any:
     ):
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
-    # what it would print is for its own developers
+    # its messages are for its own developers
     library.libbpf_set_print(None)
     return library
 
 
 def counted(loaded: Any) -> list[int]:
-    """The counts of a loaded object, of 64 bits each: what begins at 0 (`.bss`)."""
+    """The counts of a loaded object, each of 64 bits: its variables that begin at 0 (`.bss`)."""
     library = libbpf()
     counts = library.bpf_object__find_map_by_name(loaded, b".bss")
     values = ctypes.create_string_buffer(library.bpf_map__value_size(counts))

@@ -1,8 +1,9 @@
-"""What happens at the kernel's queues: a BPF program reports, this process counts.
+"""The events at the kernel's queues: a BPF program reports them, this process counts them.
 
-Each packet that a port is given and each that its discipline drops is an event; the packet says by
-which interface it came in. The rows are those of the switch in real time. At the end `tc -s` must
-have counted the same number of drops, but for one in a hundred, or the run is not valid.
+Each packet that arrives at a port is an event, and so is each packet that its discipline drops; the
+packet's record says by which interface it came in. The tables have the same rows as those of the
+switch in real time. At the end `tc -s` must have counted the same number of drops, within one in a
+hundred, or the run is not valid.
 """
 
 from __future__ import annotations
@@ -40,25 +41,25 @@ _EVENT = np.dtype(
     ]
 )
 _POLL_MS = 20
-# after the run the hosts fall silent, and what the disciplines count no longer changes
+# after the run the hosts fall silent, and the counts of the disciplines no longer change
 _QUIET_S = 0.5
 _FRAME_OVERHEAD_BYTES = 4
-"""What the buffers of the simulation count and a socket buffer has not: the frame check."""
+"""The simulation's buffers count the frame check, which a socket buffer does not have."""
 
 
 @dataclass(frozen=True)
 class QueueTask:
-    """What the process is to do."""
+    """The task of the process."""
 
     namespace: str
     ports: Sequence[PortInterface]
     run_s: float
     interval_s: float
-    """Between two looks at the queues' lengths."""
+    """Time between two samples of the queues' lengths."""
 
 
 class QueueTrace:
-    """The events of a namespace, from when it is made."""
+    """The events of a namespace, from the time when this object is made."""
 
     def __init__(self, namespace: str) -> None:
         require()
@@ -91,7 +92,7 @@ class QueueTrace:
         return 0
 
     def poll(self) -> None:
-        """Takes what there is, and waits for some if there is nothing."""
+        """Takes the events that there are; if there are none, waits a little for some."""
         libbpf().ring_buffer__poll(self._ring, _POLL_MS)
 
     def lost(self) -> int:
@@ -141,7 +142,7 @@ def watch_queues(reports: Connection, task: QueueTask) -> None:
 
 
 def _queues(ports: Sequence[PortInterface]) -> list[tuple[int, int, int, int]]:
-    """Of each port: its number, bytes and packets that wait, drops so far."""
+    """For each port: its number, waiting bytes and packets, drops so far."""
     command = ["tc", "-s", "-j", "qdisc", "show"]
     answer = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     numbers = {port.interface: port.number for port in ports}
@@ -159,12 +160,12 @@ def _kernel_drops(ports: Sequence[PortInterface]) -> int:
 def _outcome(
     events: np.ndarray, samples: Sequence[tuple[float, int, int, int]], task: QueueTask, zero: float
 ) -> dict[str, Any]:
-    """As `_core.run_switch` returns it: what happened after the end of the run is no part of it."""
+    """The outcome as `_core.run_switch` returns it, without events after the end of the run."""
     numbers = {port.index: port.number for port in task.ports}
     known = np.isin(events["port"], list(numbers)) & np.isin(events["ingress"], list(numbers))
     events = events[known & (events["at_ns"] <= (zero + task.run_s) * 1e9)]
     samples = [one for one in samples if one[0] <= task.run_s]
-    # a drop is reported after the packet that it is of was given to the port
+    # a drop is reported after the arrival of the dropped packet
     events = events[np.argsort(events["at_ns"], kind="stable")]
     keys = _keys(events)
     flows: dict[Key, int] = {}
@@ -207,9 +208,10 @@ def _outcome(
 
 
 class _Line:
-    """How long a port is sending, at its rate, what its discipline accepts. A drop takes no time.
+    """How long a port sends the packets that its discipline accepts.
 
-    It sends whenever something waits, so its busy time does not depend on which packet goes first.
+    A dropped packet takes no time. The port sends whenever a packet waits, so its busy time does
+    not depend on which packet goes first.
     """
 
     def __init__(self, rate_bps: int) -> None:
@@ -220,7 +222,7 @@ class _Line:
         self.busy_s = 0.0
 
     def until(self, time_s: float) -> None:
-        """It goes on until then."""
+        """Sends until this time."""
         passed_s = max(0.0, time_s - self._time_s)
         sending_s = min(passed_s, self._waiting_bytes / self._bytes_per_s)
         self.busy_s += sending_s
@@ -232,13 +234,13 @@ class _Line:
         self._waiting_bytes += size_bytes
 
     def takes_back(self, size_bytes: int) -> None:
-        """A packet that it was given was dropped."""
+        """A packet that had arrived was dropped after all."""
         self.accepted_bytes -= size_bytes
         self._waiting_bytes = max(0.0, self._waiting_bytes - size_bytes)
 
 
 class _Drops:
-    """Counts what arrives at ports, and the rows of what is dropped."""
+    """Counts the packets that arrive at ports, and makes the rows of dropped packets."""
 
     def __init__(self) -> None:
         self.by_port: Counter[int] = Counter()
@@ -301,7 +303,7 @@ def _keys(events: np.ndarray) -> list[Key]:
 
 
 def _forward(key: Key, known: Mapping[Key, int]) -> Key:
-    """The key of the flow's data: that of the first packet, unless it is a request."""
+    """The key of the flow's data: the first packet's key, or its reverse if that is a request."""
     source, destination, protocol, source_port, destination_port = key
     reverse = (destination, source, protocol, destination_port, source_port)
     if key in known:

@@ -2,11 +2,10 @@
 
 This is threaded NAPI. A frame of the switch only wakes the thread, so the switch does not run the
 host's TCP. The host's TCP does not run in interrupts of other programs either: there the kernel may
-pass over BPF programs, and so over a congestion control of ours.
-
-A host that only receives is better off within the switch's call (`capacity.within_calls`). Threads
-of one processor wait for each other: there a receiver of many flows answers 25 to 36 us after a
-segment at the median, and within the call after 12.
+skip BPF programs, and so our congestion controls. For a host that only receives, the switch's call
+is better (`capacity.within_calls`). Threads of one processor wait for each other: in a thread a
+receiver of many flows answers a segment after 25 to 36 us at the median, within the call after 12
+us.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from pyroute2 import IPRoute
 from fairport.backends.linux import sysfs
 from fairport.backends.linux.namespaces import INTERFACE, Host, inside, switch_offload
 
-# before the load (`processes`), which would let frames wait until it has read all sockets
+# above the load's priority (`processes`), or frames would wait until it has read all sockets
 _PRIORITY = 20
 _THREAD = f"napi/{INTERFACE}-"
 
 
 def in_threads(hosts: Sequence[Host], processors: Sequence[int]) -> bool:
-    """Whether these hosts now receive in threads on these processors.
+    """Makes these hosts receive in threads on these processors; returns whether it could.
 
-    It needs root outside of user and process namespaces. Else they receive within the call that
-    sends to them, as before.
+    It needs root outside of user and process namespaces. Without it they receive within the call
+    that sends to them, as before.
     """
     before = _threads()
     try:
@@ -53,14 +52,15 @@ def in_threads(hosts: Sequence[Host], processors: Sequence[int]) -> bool:
 def _begin(host: Host) -> None:
     with inside(host.namespace), IPRoute() as route:
         (index,) = route.link_lookup(ifname=INTERFACE)
-        # A veth pair has NAPI only with receive offload. One of so few bytes joins no frames.
+        # A veth pair has NAPI only with receive offload. With a limit of so few bytes it joins no
+        # frames.
         route.link("set", index=index, gro_max_size=1)
         switch_offload(INTERFACE, "gro", is_on=True)
         sysfs.write(f"{INTERFACE}/threaded", "1")
 
 
 def _threads() -> set[int]:
-    """The kernel's threads that receive for hosts, of this run and others."""
+    """The kernel's threads that receive for hosts of this run and of others."""
     found = set()
     for comm in Path("/proc").glob("[0-9]*/comm"):
         with suppress(OSError):

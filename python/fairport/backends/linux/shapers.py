@@ -2,7 +2,7 @@
 
 This is how Mininet builds a network (`queue.implementation = "tc"`). A switch is a bridge, a link
 is a veth pair, and a port sends at the rate of its link through a token bucket. A kernel's timers
-can space packets of 100 Mbit/s, and not of 1 Gbit/s.
+can space packets at 100 Mbit/s, but not at 1 Gbit/s.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from fairport.scenario.scheduled_queues import CoDel, FqCoDel, LinuxSfq
 from fairport.scenario.shaper import Htb, TokenBucket
 
 FASTEST_BPS = 200_000_000
-"""Above it token buckets of a kernel do not space packets: the line does not fill."""
+"""Above this rate a kernel's token buckets cannot space packets: the line does not fill."""
 
-# Without a [shaper]: a bucket of one packet, which is as near to a line as a token bucket comes.
+# Without a [shaper]: a bucket of one packet, the token bucket that is most like a line.
 _ONE_PACKET = "1600b"
 _HOST_PACKETS = 1000
 DISCIPLINES = {
@@ -48,9 +48,9 @@ class PortInterface:
     """A switch's port: an interface in the switches' namespace."""
 
     name: str
-    """As in the tables."""
+    """Its name in the tables."""
     number: int
-    """In the order of the topology's ports."""
+    """Its number in the order of the topology's ports."""
     interface: str
     index: int
     is_to_host: bool
@@ -76,7 +76,7 @@ def _is_there(discipline: str) -> bool:
 
 
 def check(scenario: Scenario, layout: Mapping[str, Any]) -> None:
-    """Raises ScenarioError for what bridges with `tc` cannot be."""
+    """Raises ScenarioError for a network that bridges with `tc` cannot form."""
 
     def refusal(field: str, problem: str, remedy: str) -> ScenarioError:
         return ScenarioError(problem, file=scenario.where(field), field=field, remedy=remedy)
@@ -168,7 +168,7 @@ def _hosts_of(link: Mapping[str, Any], layout: Mapping[str, Any]) -> list[int]:
 
 
 def _leaf(scenario: Scenario) -> str:
-    """The discipline of the scenario's `[queue]`, as `tc` writes it."""
+    """The discipline of the scenario's `[queue]` in the words of `tc`."""
     queue = scenario.sized_queue()
     limit = int(queue.limit)
     packets = queue.limit.in_packets
@@ -200,7 +200,7 @@ def _rate(scenario: Scenario, link_bps: int) -> int:
 
 
 def _commands(scenario: Scenario, interface: str, rate_bps: int, leaf: str) -> list[str]:
-    """What `tc` is asked for one port."""
+    """The `tc` commands for one port."""
     shaper = scenario.shaper
     rate = _rate(scenario, rate_bps)
     at = f"dev {interface}"
@@ -235,7 +235,7 @@ def _run(scenario: Scenario, commands: Sequence[str]) -> None:
 
 
 def _try(command: str) -> str:
-    """Runs `tc` in the present namespace; returns what it says against it."""
+    """Runs `tc` in the present namespace; returns its error message, empty if it succeeded."""
     words = ["tc", *command.split()]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else done.stderr.strip().splitlines()[0]

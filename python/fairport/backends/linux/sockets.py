@@ -9,7 +9,7 @@ import struct
 from fairport.backends.linux.namespaces import inside
 
 DRAIN_BYTES = 1 << 20
-"""What is read at once."""
+"""Most bytes per read."""
 
 _TCP_CONGESTION = getattr(socket, "TCP_CONGESTION", 13)
 _TCP_NOTSENT_LOWAT = 25
@@ -27,26 +27,26 @@ def opened(namespace: str, *, is_udp: bool) -> socket.socket:
 
 
 def reset_on_close(one: socket.socket) -> None:
-    """Closes it with a reset, so that no orphan outlives the run."""
+    """Closes the socket with a reset, so that no orphan outlives the run."""
     one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
 
 
 def choose_congestion_control(one: socket.socket, name: str) -> None:
-    """Raises OSError for one that the kernel does not have."""
+    """Sets the congestion control. Raises OSError for one that the kernel does not have."""
     one.setsockopt(socket.IPPROTO_TCP, _TCP_CONGESTION, name.encode())
 
 
 def limit_unsent(one: socket.socket) -> None:
-    """Little waits in the socket of a flow that is to stop before the end."""
+    """Limits the data that wait in the socket of a flow that stops before the end."""
     one.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
 
 
 def drain(one: socket.socket, buffer: bytearray) -> int:
-    """Takes what has come, and returns how many bytes: the kernel throws them away uncopied."""
+    """Discards the received data, which the kernel does not copy; returns how many bytes."""
     return one.recv_into(buffer, DRAIN_BYTES, socket.MSG_TRUNC)
 
 
 def allow_many() -> None:
-    """As many sockets as this process may have."""
+    """Raises the limit of open sockets as far as this process may."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

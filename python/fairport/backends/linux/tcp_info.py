@@ -12,7 +12,7 @@ _ROOM = 512
 
 @dataclass(frozen=True, slots=True)
 class TcpInfo:
-    """What is used of it. Sizes are in bytes, times in s."""
+    """The fields that are used. Sizes are in bytes, times in seconds."""
 
     cwnd_bytes: int
     ssthresh_bytes: int | None

@@ -1,4 +1,4 @@
-"""How the load waits for its sockets: it looks often while data comes, and sleeps else."""
+"""How the load waits for its sockets: it looks often while data come, otherwise it sleeps."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import time
 
 from fairport.backends.linux.ticks import Ticks
 
-# epoll counts in ms; within this select does, in us
+# epoll counts in ms; for shorter waits select is used, which counts in us
 _FINE_S = 0.002
-# While data comes, sockets are looked at so often. To wake this process for each segment costs the
-# switch's processor about as much as TCP does; to look without pause slows it, too.
+# Time between two looks at the sockets while data come. To wake this process for each segment would
+# cost the switch's processor about as much as TCP does; looking without a pause slows it, too.
 _NAP_S = 30e-6
 
 
@@ -18,13 +18,13 @@ class Waiting:
     """Waits for what an epoll object watches."""
 
     def __init__(self, epoll: select.epoll, ticks: Ticks | None) -> None:
-        """`ticks`: when the process is to be awake, whatever comes."""
+        """`ticks`: times at which the process must be awake in any case."""
         self._epoll = epoll
         self._ticks = ticks
         self._is_busy = False
 
     def ready(self, left_s: float) -> list[tuple[int, int]]:
-        """Descriptors that have something, with their events; waits for it at most so long."""
+        """Descriptors with events, and the events; waits for some at most `left_s`."""
         ready = self._ready(left_s)
         self._is_busy = bool(ready)
         return ready

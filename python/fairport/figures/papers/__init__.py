@@ -1,4 +1,4 @@
-"""Figures of papers drawn again: ours in colour, the published numbers as open markers beside it.
+"""Figures of papers drawn again: our numbers in colour, the published ones as open markers.
 
 One file per kind; `draw` takes an experiment that has been run and one of its drawings.
 """
@@ -19,7 +19,7 @@ Draw = Callable[["Reproduced", "Drawing"], Figure]
 
 
 def draw(done: Reproduced, drawing: Drawing) -> Figure:
-    """The drawing, by its kind."""
+    """Draws a drawing by its kind."""
     from fairport.figures import style
     from fairport.figures.papers import classes, drop_runs, flows, over_time, sweep
 

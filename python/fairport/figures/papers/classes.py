@@ -1,4 +1,4 @@
-"""Goodput by hop class and variant: bars of the class's mean, with least and most of its flows."""
+"""Goodput by hop class and variant: bars of the class's mean, lines from its least to its most."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEYS = ("goodput_bps_min", "goodput_bps_mean", "goodput_bps_max")
 
 
 def draw(done: Reproduced, drawing: Drawing) -> Figure:
-    """A group of bars a variant; published means as markers, their spread as thin lines."""
+    """One group of bars per variant; published means as markers, their spread as thin lines."""
     variants = done.entry.variants
     picture, [[panel]] = style.panels(marks.of(done), drawing.title, [1.9])
     classes = style.hop_classes(done.records[variants[0].name][0].flows)

@@ -1,4 +1,4 @@
-"""How many drop runs of each length a flow of each hop class had: one panel per variant."""
+"""Number of drop runs of each length of a flow of each hop class: one panel per variant."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONGEST = 12
 
 
 def draw(done: Reproduced, drawing: Drawing) -> Figure:
-    """Bars by length on a logarithmic axis, as the papers draw them; an average flow of a class."""
+    """Bars by length on a logarithmic axis, as in the papers, for an average flow of each class."""
     variants = done.entry.variants
     heights, gaps = [1.5] * len(variants), [0.45] * (len(variants) - 1)
     picture, rows = style.panels(marks.of(done), drawing.title, heights, gaps)
@@ -57,7 +57,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
 
 
 def _counts(record: Record, flows: list[int]) -> list[float]:
-    """Runs in the measurement by length that an average of these flows had; the longest last."""
+    """Drop runs in the measurement by length, for an average of these flows; the longest last."""
     runs = record.drop_runs.filter(pl.col("flow").is_in(flows))
     by_length = dict(
         runs.group_by(pl.col("length").clip(upper_bound=_LONGEST))

@@ -1,4 +1,4 @@
-"""Goodput of each flow of an experiment's first variant, with the published bars' heights."""
+"""Goodput of each flow of an experiment's first variant, with the heights of the published bars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the figures of papers share: how a published number looks, and what a picture is of."""
+"""What the figures of papers share: the look of published numbers, and the picture's subtitle."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PUBLISHED: dict[str, Any] = {
 
 
 def published_handle() -> Line2D:
-    """For legends."""
+    """The legend's entry for published numbers."""
     return Line2D([], [], **PUBLISHED, label="published")
 
 
@@ -36,7 +36,7 @@ def spread(done: Reproduced) -> str:
 
 
 def of(done: Reproduced) -> str:
-    """What the picture is of: the experiment and its seeds."""
+    """The picture's subtitle: the experiment and its seeds."""
     seeds = done.seeds
     of = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
     return f"{done.entry.name}, {of}"

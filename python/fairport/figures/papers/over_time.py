@@ -1,4 +1,4 @@
-"""A quantity over time, one line per variant: how far the variants are apart, and how steadily."""
+"""A quantity over time, one line per variant: it shows how steadily the variants differ."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A measure over the variants of an experiment: steps of one parameter, or schemes side by side.
 
-Variants of several series share the places. Steps are joined by a line, schemes are not: between
-two of them there is nothing.
+Variants of several series share the places on the axis. Steps are joined by a line; schemes are
+not, because there is nothing between two of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _COLOURS = (style.BLUE, style.DROPPED, style.GREEN, "#cc79a7", "#e69f00", style.INK)
 _MARKERS = ("o", "s", "^", "v", "P", "X")
 _ASIDE = 0.13
-# a ratio that spans more is drawn by its logarithm
+# a ratio that spans more has a logarithmic axis
 _LARGEST_SPAN = 20
 
 
@@ -49,7 +49,7 @@ class _Positions:
 
     @cached_property
     def joined(self) -> bool:
-        """Whether they are steps of a number."""
+        """Whether the variants are steps of a number."""
         return all(step[:1].isdigit() for step in self.steps)
 
     def colour(self, series: str) -> str:
@@ -75,7 +75,8 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     numbers = published(done.entry, drawing)
     for one in places.variants:
         if one.name in numbers:
-            # at one place of a line the colour says of which it is; side by side, the place does
+            # where several lines share a place, the colour shows the series; side by side, the
+            # place does
             edge = places.colour(one.series) if places.joined and places.series[1:] else style.INK
             height = numbers[one.name] * quantity.factor
             panel.plot(places.of(one), height, **marks.PUBLISHED | {"markeredgecolor": edge})
@@ -96,7 +97,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
 
 
 def published(entry: Entry, drawing: Drawing) -> dict[str, float]:
-    """The paper's numbers, by variant: those of claims, and what else is known."""
+    """The paper's numbers by variant: those of claims, and others that are known."""
     numbers = {
         one.name: one.published.measures[drawing.measure]
         for one in entry.variants
@@ -110,7 +111,7 @@ def published(entry: Entry, drawing: Drawing) -> dict[str, float]:
 
 
 def _scale(panel: Axes, *, is_ratio: bool) -> str:
-    """From zero; of a ratio whose values are far apart the logarithm. Returns what is dotted."""
+    """Sets the axis: from zero, or logarithmic for ratios far apart. Returns what is dotted."""
     lowest, highest = panel.dataLim.intervaly
     least = panel.dataLim.minposy
     if not is_ratio or highest <= _LARGEST_SPAN * least:
@@ -127,7 +128,7 @@ def _scale(panel: Axes, *, is_ratio: bool) -> str:
 def _series(
     panel: Axes, done: Reproduced, drawing: Drawing, places: _Positions, number: int
 ) -> Line2D:
-    """Draws one series, and returns what the legend shows of it."""
+    """Draws one series, and returns its entry for the legend."""
     series = places.series[number]
     members = [one for one in places.variants if one.series == series]
     of = Of(drawing.hop_class, traffic=drawing.traffic, sizes=drawing.sizes)
@@ -144,7 +145,7 @@ def _series(
         "marker": _MARKERS[number % len(_MARKERS)],
         "markersize": 3.5,
         "linestyle": "-" if places.joined else "none",
-        "zorder": 6,  # what was published is larger, and behind it
+        "zorder": 6,  # the published marker is larger, and behind ours
     }
     if places.joined:
         panel.fill_between(where, q1, q3, color=colour, alpha=0.2, linewidth=0)

@@ -25,19 +25,20 @@ class Choice:
     y: str
     """An axis, or the number."""
     color: str
-    """An axis or the number; of lines it may be empty."""
+    """An axis or the number; empty for a single line."""
     number: str
 
 
 def choose(study: Study, x: str = "", y: str = "", color: str = "", by: str = "") -> Choice:
-    """What is asked for, and what is shown where nothing is. Raises InputError.
+    """The requested view, with defaults for what is not given. Raises InputError.
 
-    Two axes and a number as colour are a heat map. Two axes and a third as colour are a map of
-    which of its values is best, by the number `by`; that is the first look at a study of fixes. An
-    axis and a number are a family of lines, with an axis as colour. Axes that are left are small
+    Two axes and a number as colour make a heat map. Two axes and a third as colour make a map of
+    which of its values is best, by the number `by`; this is the default for a study of fixes. An
+    axis and a number make a family of lines, with an axis as colour. The remaining axes are small
     multiples.
     """
     axes, kept = list(study.axes), study.definition.keep
+    by = by or study.first_number()
     asks_for_lines = y != "" and y not in axes
     x = x or next((axis for axis in axes if axis not in (y, color)), axes[0])
     _known(x, axes, "--x")
@@ -49,7 +50,7 @@ def choose(study: Study, x: str = "", y: str = "", color: str = "", by: str = ""
             remedy="give another axis",
         )
     rest = [axis for axis in axes if axis not in (x, color)]
-    y = y or next((axis for axis in rest if axis != FIX), rest[0] if rest else by or kept[0])
+    y = y or next((axis for axis in rest if axis != FIX), rest[0] if rest else by)
     if asks_for_lines or y not in axes:
         _known(y, [*axes, *kept], "--y")
         others = [axis for axis in axes if axis != x]
@@ -57,9 +58,9 @@ def choose(study: Study, x: str = "", y: str = "", color: str = "", by: str = ""
         if color:
             _known(color, others, "--color")
         return Choice(x, y, color, y)
-    color = color or (FIX if FIX in rest and y != FIX else by or kept[0])
+    color = color or (FIX if FIX in rest and y != FIX else by)
     _known(color, [*kept, *(axis for axis in axes if axis not in (x, y))], "--color")
-    number = by or kept[0] if color in axes else color
+    number = by if color in axes else color
     _known(number, kept, "--by")
     return Choice(x, y, color, number)
 
@@ -73,7 +74,7 @@ def draw(
     by: str = "",
     where: str = "",
 ) -> Figure:
-    """A figure of a study, as `choose` says. Raises InputError."""
+    """A figure of a study, as `choose` describes. Raises InputError."""
     chosen = choose(study, x, y, color, by)
     axes = study.axes
     shown = [axis for axis in (chosen.x, chosen.y, chosen.color) if axis in axes]

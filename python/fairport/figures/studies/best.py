@@ -2,8 +2,8 @@
 
 Best is the median nearest to an equal share for the throughput ratio, the least for delays, drops
 and timeouts, and the greatest for all else. A point whose seeds have two states counts by the worse
-one: a lucky median must not win. What is as good as the best, by the intervals, has its colour in a
-strip at the right of the cell; where that is true of many, the strip is grey.
+one: a lucky median must not win. Values that are as good as the best within the intervals have
+their colours in a strip at the right of the cell; if they are many, the strip is grey.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COLOURS = (
     *("#543005", "#1b7837"),
 )
 _GOALS = {"more": "The highest {}", "less": "The lowest {}", "even": "The {} nearest to 1"}
-_NOTE = "number: the best median; strip at the right: values as good, by the 95 % intervals"
+_NOTE = "number: the best median; strip at the right: values as good, by the {interval}s"
 _CUT = "; cut: bistable, its worse state counts"
 _RIGHT_IN = 1.5
 _STRIP = 0.2
@@ -42,11 +42,11 @@ class Winner:
 
     best: dict[str, Any]
     as_good: list[dict[str, Any]]
-    """Others whose intervals reach that of the best, the better ones first."""
+    """Others whose intervals overlap that of the best, the better ones first."""
 
 
 def draw(view: View, x: str, y: str, color: str) -> Figure:
-    """One panel for each of what is left of the axes."""
+    """One panel per combination of the remaining axes."""
     columns, rows, choices = view.values(x), view.values(y), view.values(color)
     goal = _GOALS[better(view.number)].format(view.quantity.label)
     single = len(view.panels()) == 1
@@ -60,7 +60,7 @@ def draw(view: View, x: str, y: str, color: str) -> Figure:
     picture, axes = panels(
         view,
         f"Which {view.title_of(color)} is best? {goal}",
-        _NOTE + _CUT * is_cut,
+        _NOTE.format(interval=view.interval) + _CUT * is_cut,
         tall_in=tall,
         right_in=_RIGHT_IN,
     )
@@ -121,7 +121,7 @@ def _cell(
 def _key(
     picture: style.Picture, view: View, color: str, cells: list[Winner], colours: dict[Any, str]
 ) -> None:
-    """Those that are best somewhere, then those that are as good; most cells first."""
+    """The values that are best in some cell, then those as good; those with most cells first."""
     first = Counter(won.best[color] for won in cells)
     many = [won for won in cells if len(won.as_good) > MOST_AS_GOOD]
     as_good = Counter(other[color] for won in cells if won not in many for other in won.as_good)
@@ -144,7 +144,7 @@ def _key(
 
 
 def _interval(row: dict[str, Any], number: str) -> tuple[float, float]:
-    """That of the median; of two states, the worse one alone."""
+    """The interval of the median; of a bistable point, the worse state alone."""
     if row["is_bimodal"]:
         return (_worse(row, number),) * 2
     return row["low"], row["high"]

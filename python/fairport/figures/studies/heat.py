@@ -1,7 +1,7 @@
 """A heat map: the median of a number over two axes. A bistable point is a cell cut in two.
 
-A point whose seeds have two states shows both, the lower one below the cut: their median would be a
-state that the network does not have.
+A point whose seeds have two states shows both, the lower one below the cut, because their median
+would be a state that the network does not have.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from fairport.figures.studies.view import (
     ticks,
 )
 
-# ratios beyond have the colour of the end
+# ratios beyond these have the colour of the end
 _LOWEST_RATIO, _HIGHEST_RATIO = 0.1, 10.0
 _RATIO_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10)
 _NO_VALUE = "#eceff1"
@@ -35,13 +35,13 @@ _CELL_IN = (0.13, 0.34)
 _RIGHT_IN = 0.95
 _NOTE = "median over the seeds; a cell cut in two is bistable: both states of its seeds are shown"
 
-# the map that most studies are for says what it is about
+# the most common map has a title that says what it is about
 _RATIO_TITLE = "Is the lone flow starved? Its goodput over the mean of its peers"
 _RATIO_NOTE = "brown: starved, blue: favoured"
 
 
 def draw(view: View, x: str, y: str) -> Figure:
-    """One panel for each of what is left of the axes."""
+    """One panel per combination of the remaining axes."""
     columns, rows = view.values(x), view.values(y)
     tall = min(max(_CELL_IN[0] * len(rows), 1.5), 3.2)
     if len(view.panels()) == 1:
@@ -70,14 +70,14 @@ def draw(view: View, x: str, y: str) -> Figure:
 
 
 def scale(view: View) -> tuple[Normalize, Colormap]:
-    """From values in the quantity's unit to colours: ratios about 1, others from least to most."""
+    """The scale from values to colours: ratios around 1, others from least to most."""
     factor = view.quantity.factor
     values = np.concatenate(
         [view.points[name].drop_nulls() for name in ("median", "lower", "upper")]
     )
     values = values[np.isfinite(values)] * factor
     if view.number == "throughput_ratio":
-        # starved is orange, favoured blue, an equal share white: for all eyes, and in print
+        # orange: starved, blue: favoured, white: an equal share; readable by all eyes, and in print
         ends = ["#7f2704", "#d95f0e", "#fec44f", "#fffde8", "#9ecae1", "#3182bd", "#08306b"]
         return (
             LogNorm(_LOWEST_RATIO, _HIGHEST_RATIO, clip=True),

@@ -1,6 +1,6 @@
 """A family of lines: the median of a number along an axis, with its interval.
 
-There is a line per value of another axis. A bistable point is an open mark at each of its two
+There is one line per value of another axis. A bistable point has an open mark at each of its two
 states, off the line.
 """
 
@@ -18,22 +18,28 @@ from fairport.figures import style
 from fairport.figures.studies.view import View, axis_title, label_axes, panels, ticks
 
 _COLOURS = (style.BLUE, style.DROPPED, style.GREEN, "#cc79a7", "#e69f00", "#56b4e9", style.INK)
-_DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))  # colours and marks come again with the next
+_DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))  # after these, colours and marks are used again
 _MARKERS = ("o", "s", "^", "v", "D", "P", "X")
 _LARGEST_SPAN = 30
 _TALL_IN = {1: 2.9, 2: 2.2, 3: 1.9}
 _RIGHT_IN = 1.35
 _NOTE = (
-    "line: median over the seeds; band: its 95 % interval;"
+    "line: median over the seeds; band: the {interval};"
     " open marks: the two states of a bistable point"
 )
 
 
 def draw(view: View, x: str, color: str) -> Figure:
-    """One panel for each of what is left of the axes."""
+    """One panel per combination of the remaining axes."""
     title = f"{view.quantity.title[:1].upper()}{view.quantity.title[1:]} by {view.title_of(x)}"
     columns = min(3, len(view.panels()))
-    picture, axes = panels(view, title, _NOTE, tall_in=_TALL_IN[columns], right_in=_RIGHT_IN)
+    picture, axes = panels(
+        view,
+        title,
+        _NOTE.format(interval=view.interval),
+        tall_in=_TALL_IN[columns],
+        right_in=_RIGHT_IN,
+    )
     lines = view.values(color) if color else [None]
     is_log = _spans_much(view)
     for panel, (_, points) in zip(axes, view.panels(), strict=True):

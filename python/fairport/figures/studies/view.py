@@ -32,20 +32,25 @@ class View:
     study: Study
     number: str
     points: pl.DataFrame
-    """As `precision.summary`."""
+    """The points as `precision.summary` returns them."""
     facets: list[str]
-    """Axes that are small multiples."""
+    """Axes that are shown as small multiples."""
     runs: int
     seeds: str
     """How many seeds a point has, in words."""
 
     @property
     def quantity(self) -> Quantity:
-        """The number, as people read it."""
+        """The number with its title and unit for people."""
         return of_number(self.number)
 
+    @property
+    def interval(self) -> str:
+        """What a point has beside its median."""
+        return precision.interval_name(min(self.points["runs"]))
+
     def title_of(self, axis: str) -> str:
-        """What the figure calls the axis."""
+        """The axis's name in the figure."""
         return self.study.definition.titles.get(axis, axis)
 
     def values(self, axis: str) -> list[Any]:
@@ -54,7 +59,7 @@ class View:
         return [value for value in self.study.axes[axis] if value in there]
 
     def label(self, axis: str, value: Any) -> str:
-        """What a value is called."""
+        """A value's name in the figure."""
         definition = self.study.definition
         labels = dict(zip(map(str, definition.axes[axis]), definition.labels[axis], strict=True))
         found = labels.get(str(value), str(value))
@@ -119,7 +124,7 @@ def view_of(study: Study, runs: pl.DataFrame, number: str, shown: Sequence[str])
 def panels(
     view: View, title: str, note: str, *, tall_in: float, right_in: float
 ) -> tuple[style.Picture, list[Axes]]:
-    """A picture with one set of axes per panel, in rows; `right_in` is left free at the right."""
+    """A picture with one set of axes per panel, in rows; `right_in` inches stay free."""
     shown = view.panels()
     columns = min(_MOST_COLUMNS, len(shown))
     rows = -(-len(shown) // columns)
@@ -142,6 +147,10 @@ def panels(
     picture.text(left, 1 - 0.09 / height, title, fontsize=10.5, fontweight="bold", **head)
     runs = f"{view.runs:,}"
     of = f"{view.study.definition.name}: {runs} runs, {view.seeds}"
+    # a number's panel says what it is of, a text's does not
+    unnamed = [axis for axis in view.facets if isinstance(view.values(axis)[0], str)]
+    if unnamed:
+        of += f"; panels by {' and '.join(map(view.title_of, unnamed))}"
     picture.text(left, 1 - 0.3 / height, of, color=style.MUTED, fontsize=8, **head)
     picture.text(left, 0.08 / height, note, color=style.MUTED, fontsize=7.5)
     return picture, axes
@@ -169,7 +178,7 @@ def label_axes(
 
 
 def ticks(view: View, axis: str, *, room: int = _MOST_TICKS) -> tuple[list[int], list[str]]:
-    """Places and labels of an axis's values: every second, every third .. where there are many."""
+    """Places and labels of an axis's values; if they are many, only every second, third .. one."""
     values = view.values(axis)
     step = -(-len(values) // room)
     places = list(range(0, len(values), step))
@@ -178,7 +187,7 @@ def ticks(view: View, axis: str, *, room: int = _MOST_TICKS) -> tuple[list[int],
 
 
 def axis_title(view: View, axis: str) -> str:
-    """Of a horizontal or vertical axis, with the unit that its labels leave out."""
+    """The title of an axis, with the unit that its labels leave out."""
     values = view.values(axis)
     counted = all(isinstance(value, str) and value.endswith(" packets") for value in values)
     title = view.title_of(axis)

@@ -1,7 +1,7 @@
-"""Models that papers explain a result by, computed without a network: one file per model.
+"""Models with which papers explain a result, computed without a network: one file per model.
 
-A model takes a variant's patch as arguments, and a seed, and gives numbers by name. The metrics of
-`fairport.papers.metrics` read them from a record's summary, under `model`.
+A model takes a variant's patch as arguments, and a seed, and returns numbers by name. The metrics
+of `fairport.papers.metrics` read them from a record's summary, under `model`.
 """
 
 from __future__ import annotations
@@ -13,4 +13,4 @@ from fairport.papers.models.enqueue_probability import enqueue_probability
 Model = Callable[..., dict[str, float]]
 
 MODELS: dict[str, Model] = {"enqueue-probability": enqueue_probability}
-"""By the name that an experiment's `model` has."""
+"""All models, by the name in an experiment's `model`."""

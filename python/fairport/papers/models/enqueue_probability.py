@@ -1,15 +1,14 @@
-"""How likely a packet finds room behind a drop (Lee et al., Computer Networks 129, 2017, Fig. 5).
+"""How likely a packet finds room after a drop (Lee et al., Computer Networks 129, 2017, Fig. 5).
 
-Two inputs X and Y of one rate send packets without a pause to one output of the same rate, whose
-buffer has room for one more packet. Y1 takes it; X1 arrives a moment later and is dropped. With
-packets of one length the rhythm stays: Y takes each place that becomes free, and X2 has no chance.
-Payloads drawn from U{rMin..MSS} break the rhythm. The model asks whether X2 and Y2, the next packet
-of each input, find room.
+Two inputs X and Y of the same rate send packets without a pause to one output of that rate, whose
+buffer has room for one more packet. Y1 takes it; X1 arrives a moment later and is dropped. If all
+packets have the same length, the rhythm stays: Y takes each place that becomes free, and X2 has no
+chance. Payloads drawn from U{rMin..MSS} break the rhythm. The model asks whether X2 and Y2, the
+next packet of each input, find room.
 
-The text leaves two things open. They are decided so that the published numbers come out: the packet
-that the output is sending has a uniformly distributed part of itself left, and X1 is 100 bytes
-behind Y1. Times are counted in bytes on the wire, so the rate (1 Gbit/s in the paper) does not
-matter.
+The text leaves two things open. They are chosen so that the published numbers result: the remaining
+part of the packet that the output is sending is uniformly distributed, and X1 is 100 bytes behind
+Y1. Times are counted in bytes on the wire, so the rate (1 Gbit/s in the paper) does not matter.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _HEADER_BYTES = 66
 _GAP_BYTES = 12
 """The gap between two frames: 0.096 us at 1 Gbit/s."""
 _BEHIND_BYTES = 100
-"""X1 arrives so much later than Y1."""
+"""Distance in bytes by which X1 arrives after Y1."""
 
 
 def enqueue_probability(

@@ -1,7 +1,7 @@
 """The interactive part of the report: data and scripts within the page.
 
-`data.py` makes the document of one run. It goes into the page compressed, one block per seed, and
-the scripts unpack the block that is looked at. They are small files that make one script: `view.js`
+`data.py` makes the document of one run. The page holds it compressed, one block per seed, and the
+scripts unpack the block of the chosen seed. They are small files that make one script: `view.js`
 (what is shown, and the page's address), `panels.js` (panels over time, drawn by uPlot), `marks.js`
 (decisions of TCP on the window's line), `hover.js`, `tables.js` (sorting, filtering, the table of
 flows), `blackout.js`, and `page.js`, which joins them. Without scripts the page shows the static
@@ -29,7 +29,7 @@ _LIBRARY = ("vendor/uPlot.min.js", "vendor/uPlot.min.css")
 
 
 def script() -> str:
-    """The page's one script: the library, and ours around it."""
+    """The page's only script: the library, and our scripts."""
     ours = "\n".join(_own(name) for name in SCRIPTS)
     return f'{_own(_LIBRARY[0])}\n(() => {{\n"use strict";\n{ours}\n}})();'
 
@@ -40,10 +40,10 @@ def style() -> str:
 
 
 def block(document: dict[str, Any]) -> str:
-    """A document as the page holds it: JSON, compressed, in characters that end no element."""
+    """A document for the page: compressed JSON, in characters that cannot end an element."""
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # The same bytes for the same content: without a time. More compression takes three times as
-    # long for a twentieth of the size.
+    # Without a timestamp, so that the same content gives the same bytes. More compression would
+    # take three times as long, and save a twentieth of the size.
     return base64.b64encode(gzip.compress(text.encode(), 4, mtime=0)).decode("ascii")
 
 

@@ -1,7 +1,7 @@
 """What the page holds of one run, for its scripts: flows, series, queues, decisions, blackouts.
 
 Columns are lists; a value that does not exist is null. Rates, sizes and times are in base units.
-Series are joined into longer steps where there are more than a browser draws at once.
+Series are combined into longer steps if they have more points than a browser draws at once.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from fairport.figures.queue import buffer_limit
 if TYPE_CHECKING:
     from fairport.result import Result
 
-# Columns of the series that have a panel, and how those of longer steps are joined.
+# Columns of the series that have a panel, and how their values are combined into longer steps.
 _SERIES = ("goodput_bps", "cwnd_bytes", "rtt_mean_s")
-# Flows times steps of one quantity; a browser draws so many points at once.
+# Most points of one quantity (flows times steps) that a browser draws at once.
 _MOST_POINTS = 100_000
 _FEWEST_STEPS = 250
-# Above this many flows, lines become a band per class, and single flows are chosen.
+# Above this many flows there is one band per class instead of lines; single flows can be chosen.
 _MOST_LINES = 40
 _MOST_DECISIONS = 40_000
 _MOST_STEPS_OF_QUEUE = 2_000
@@ -31,7 +31,7 @@ _MOST_QUEUES = 6
 _MOST_PACKETS = 4_000
 _MOST_EVENTS = 2_000
 
-# The decisions that are marks, in the order in which they are kept if there are too many.
+# The decisions that are drawn as marks; if there are too many, the first kinds are kept.
 _MARKS = ("rto", "undo", "ecn-reduction", "enter-recovery", "slow-start-end")
 _FLOW_COLUMNS = (
     "flow",
@@ -54,7 +54,7 @@ _FLOW_COLUMNS = (
 
 
 def document(result: Result, tables: dict[str, Any]) -> dict[str, Any]:
-    """The run as the scripts read it; `tables` are cells of the page's tables, as they print."""
+    """The run as the scripts read it; `tables` are the printed cells of the page's tables."""
     classes = style.hop_classes(result.flows)
     return {
         "seed": result.seed,
@@ -84,7 +84,7 @@ def _flows(result: Result, classes: list[style.HopClass]) -> dict[str, list[Any]
 
 
 def _series(result: Result, classes: list[style.HopClass]) -> dict[str, Any]:
-    """Lines of flows on one grid of times; of many flows, bands of their classes, too."""
+    """Lines of flows on one grid of times; for many flows, bands of their classes, too."""
     shown = metrics.compared(result.flows)["flow"]
     rows = result.series.filter(pl.col("flow").is_in(shown.implode()))
     found: dict[str, Any] = {"times": [], "step": 0.0, "flows": [], "bands": {}}
@@ -145,7 +145,7 @@ def _queues(result: Result) -> dict[str, Any]:
 
 
 def _decisions(result: Result) -> dict[str, Any]:
-    """Decisions of TCP, the whole kinds of them that fit; which kinds are left out."""
+    """Decisions of TCP: those kinds that fit completely, and the kinds that are left out."""
     rows = result.tables["decisions"].filter(pl.col("what").is_in(_MARKS))
     counts = dict(rows["what"].value_counts().iter_rows())
     kept: list[str] = []
@@ -168,7 +168,7 @@ def _decisions(result: Result) -> dict[str, Any]:
 
 
 def _blackouts(result: Result) -> dict[str, Any] | None:
-    """The recorded blackouts, each packet by packet; the starved class' is shown first."""
+    """The recorded blackouts, packet by packet; that of the starved class is shown first."""
     first = blackouts.shown(result.tables, result.summary)
     if first is None:
         return None
@@ -221,12 +221,12 @@ def _micro(times: pl.Series) -> list[float | None]:
 
 
 def _short(column: pl.Series) -> list[Any]:
-    """Values as they are; numbers with a fraction to six digits."""
+    """Values for JSON; numbers with a fraction are rounded to six digits."""
     return _digits(column.to_numpy()) if column.dtype.is_float() else column.to_list()
 
 
 def _digits(values: Any) -> list[float | None]:
-    """Six significant digits, whole numbers in full; null for what is not known."""
+    """A number with six significant digits, whole numbers in full; null if it is not known."""
     exact = np.asarray(values, dtype=np.float64)
     size = np.abs(np.where(np.isfinite(exact) & (exact != 0), exact, 1.0))
     places = 5 - np.floor(np.log10(size))

@@ -1,10 +1,10 @@
 """The microscope as a page: one HTML file that opens without a network and holds every packet.
 
-The file has the packets in compressed blocks of 65,536, which the page unpacks as it needs them,
-and counts of packets in bins of several widths for the views that show more than it can draw
-singly (`pack.py`). `data.js` reads them, `draw.js` draws one view, `page.js` moves it. There is no
-library: what is drawn is rectangles and lines in time, and no plotting library draws fates in
-lanes.
+The file has the packets in compressed blocks of 65,536, which the page unpacks when it needs them.
+For views with too many packets to draw one by one, it has counts of packets in bins of several
+widths (`pack.py`). `data.js` reads them, `draw.js` draws one view, `page.js` moves it. No library
+is used: the drawing consists of rectangles and lines over time, and no plotting library draws fates
+in lanes.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from fairport.report.microscope.pack import Packed, pack
 
 SCRIPTS = ("data.js", "draw.js", "page.js")
 STYLE = "page.css"
-# Windows are drawn of the flows with most packets only.
+# Windows are drawn only for this many flows, those with most packets.
 _MOST_WINDOWS = 64
 
 
 def write(whole: Slide, near: Slide, path: Path) -> None:
-    """Writes the page of a whole run, which opens at what is `near` the focus."""
+    """Writes the page of a whole run, which opens at the focus; `near` has the packets there."""
     path.write_text(page(whole, near), encoding="utf-8")
 
 
@@ -75,9 +75,9 @@ def _document(whole: Slide, near: Slide, packed: Packed) -> dict[str, Any]:
 
 
 def _windows(whole: Slide, near: Slide) -> list[dict[str, Any]]:
-    """Windows over time by flow: near the focus at the finer steps that were recorded there."""
+    """Windows over time by flow, in the finer steps that were recorded near the focus."""
     from_s, to_s = near.focus.from_s, near.focus.to_s
-    # also the last step before the focus, which lasts into it
+    # including the last step before the focus, which extends into it
     before: Any = near.windows.filter(pl.col("time_s") <= from_s)["time_s"].max()
     inside = pl.col("time_s").is_between(from_s if before is None else before, to_s)
     rows = pl.concat([whole.windows.filter(~inside), near.windows.filter(inside)])
@@ -85,7 +85,7 @@ def _windows(whole: Slide, near: Slide) -> list[dict[str, Any]]:
     windows = []
     for flow in most["flow"].sort():
         samples = rows.filter(flow=flow).sort("time_s")
-        # a window that stays as it is needs no second sample
+        # an unchanged window needs no second sample
         samples = samples.filter(pl.col("bytes").ne_missing(pl.col("bytes").shift(1)))
         if samples.height:
             times = (samples["time_s"] * 1e9).round().cast(pl.Int64).to_list()
@@ -94,7 +94,7 @@ def _windows(whole: Slide, near: Slide) -> list[dict[str, Any]]:
 
 
 def _as_script(document: Any) -> str:
-    """JSON that no text in it can end the element of."""
+    """JSON in which no text can end the script element."""
     text = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 

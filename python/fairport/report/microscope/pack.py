@@ -1,8 +1,8 @@
 """Packets in a form that a page can read quickly: blocks of columns, and counts in bins.
 
-A block is 65,536 packets, compressed: the columns one after the other, little-endian, of 32 bits,
-then of 16, then of 8. Times are differences in ns to the packet before; the first is 0, and its
-time is in the document.
+A block is 65,536 packets, compressed: the columns one after the other, little-endian, first those
+of 32 bits, then of 16, then of 8. Times are differences in ns from the previous packet; the first
+is 0, and its time is in the document.
 
 A level counts, for bins of one width, the packets of each fate by group: an ingress port and one
 of the flows with most packets, or all other flows together. Each level has bins four times as wide
@@ -25,27 +25,28 @@ BLOCK_PACKETS = 65_536
 NO_WAIT = 2**32 - 1
 # A difference of times must fit into 32 bits.
 _LONGEST_GAP_NS = 4_000_000_000
-# Packets per bin of the finest level, on average; the page draws so many bins or the packets.
+# Packets per bin of the finest level, on average.
 _BIN_PACKETS = 64
 _FEWEST_BINS, _MOST_BINS = 1024, 2**18
-# Ingress ports that are shown until others are chosen: those with most packets.
+# Number of ingress ports that are shown until others are chosen: those with most packets.
 _SHOWN_LANES = 12
-# Flows whose packets are counted one by one in the levels.
+# Number of flows whose packets are counted separately in the levels.
 _MOST_GROUPED_FLOWS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What a page holds."""
+    """The contents of a page."""
 
     document: dict[str, Any]
-    """What there is: lanes, flows, reasons, blocks, levels. Numbers of blocks count `blocks`."""
+    """The directory: lanes, flows, reasons, blocks, levels. Blocks are given by number in
+    `blocks`."""
     blocks: list[bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """The packets as arrays, names as numbers."""
+    """The packets as arrays, with numbers instead of names."""
 
     time_ns: NDArray[np.int64]
     wait_ns: NDArray[np.uint32]
@@ -59,7 +60,7 @@ class _Columns:
 
 
 def pack(packets: pl.DataFrame, flows: pl.DataFrame, duration_s: float) -> Packed:
-    """Packs packets in order of time; `flows` are those that they are of."""
+    """Packs packets in order of time; `flows` are the flows to which they belong."""
     lanes = packets["ingress_port"].unique().sort().to_list()
     reasons = packets["reason"].drop_nulls().unique().sort().to_list()
     columns = _columns(packets, lanes, flows["flow"].to_list(), reasons)
@@ -120,7 +121,7 @@ def _columns(
 
 
 def _blocks(columns: _Columns, blocks: list[bytes]) -> list[dict[str, Any]]:
-    """Adds the blocks of packets; where each begins and ends."""
+    """Adds the blocks of packets; returns where each begins and ends."""
     times = columns.time_ns
     jumps = np.flatnonzero(np.diff(times) > _LONGEST_GAP_NS) + 1
     edges = [0, *jumps.tolist(), len(times)]
@@ -147,7 +148,7 @@ def _block(columns: _Columns, part: slice) -> bytes:
 def _groups(
     columns: _Columns, lanes: int, flows: list[dict[str, Any]]
 ) -> list[tuple[int, int | None]]:
-    """Lane and flow (its place in the list; None: the others) of what is counted apart."""
+    """The groups that are counted separately: lane and flow (place in the list; None: others)."""
     most = sorted(range(len(flows)), key=lambda flow: -flows[flow]["packets"])
     single = np.zeros(len(flows), dtype=bool)
     single[most[:_MOST_GROUPED_FLOWS]] = True
@@ -163,10 +164,10 @@ def _levels(
     end_ns: float,
     blocks: list[bytes],
 ) -> list[dict[str, Any]]:
-    """Adds the levels' blocks, the finest first; how many bins each has and its block."""
+    """Adds the levels' blocks, the finest first; returns each level's number of bins and block."""
     wanted = max(len(columns.time_ns) // _BIN_PACKETS, 1)
     bins = int(np.clip(2 ** int(np.ceil(np.log2(wanted))), _FEWEST_BINS, _MOST_BINS))
-    # by lane and flow, a group's number
+    # the number of a group, by lane and flow
     shape = (int(columns.lane.max()) + 1, int(columns.flow.max()) + 1)
     number = np.empty(shape, dtype=np.int64)
     for index, (lane, flow) in reversed(list(enumerate(groups))):
@@ -194,5 +195,5 @@ def _levels(
 
 
 def _compressed(content: bytes) -> bytes:
-    """The same bytes for the same content: without a time."""
+    """Compresses without a timestamp, so that the same content gives the same bytes."""
     return gzip.compress(content, compresslevel=6, mtime=0)

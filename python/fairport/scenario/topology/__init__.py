@@ -1,6 +1,6 @@
 """[topology]: hosts, switches and the links between them; and [fabric], the links between switches.
 
-One section a topology; what each looks like, with its counts, is in docs/reference/topologies.md.
+Each topology has a section; docs/reference/topologies.md shows each, with its counts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every topology is asked: its part of the engine's job, and what it says about links."""
+"""What every topology has: its part of the engine's job, and its own values for links."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ LinkLimit = Annotated[PositiveLimit, AfterValidator(_in_bytes)]
 
 
 class TopologySection(Section):
-    """A topology. Its fields, as they are, are the engine's, unless a topology says otherwise."""
+    """A topology. Its fields are the engine's, unchanged, unless a topology says otherwise."""
 
     def job(self) -> dict[str, Any]:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return self.model_dump()
 
     @property
     def has_forwarding_hosts(self) -> bool:
-        """Whether hosts pass on the packets of others."""
+        """Whether hosts forward packets of others."""
         return False
 
     def fabric_rate_bps(self, link_rate_bps: int) -> int | None:
-        """Rate of links between switches where the topology, not the scenario, says it."""
+        """Rate of links between switches, if the topology sets it and not the scenario."""
         return None
 
     def limits(self) -> dict[str, Limit]:
@@ -48,5 +48,5 @@ _COUNT_END = 2**32
 
 
 def count(default: int, least: int = 1) -> Any:
-    """A field that counts hosts, switches or ports; the engine knows the most of each topology."""
+    """A field that counts hosts, switches or ports; the engine checks the largest sizes."""
     return Field(default=default, ge=least, lt=_COUNT_END)

@@ -1,4 +1,4 @@
-"""BCube, whose hosts pass packets on."""
+"""BCube, whose hosts forward packets."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from fairport.scenario.topology.base import TopologySection, count
 class BCube(TopologySection):
     """BCube (Guo 2009): hosts that forward packets for others, between small switches.
 
-    There are n^(k+1) hosts of k + 1 ports. A host's number, to the base n, is its address in the
-    paper.
+    There are n^(k+1) hosts of k + 1 ports. A host's number in base n is its address in the paper.
     """
 
     kind: Literal["bcube"]
@@ -23,5 +22,5 @@ class BCube(TopologySection):
 
     @property
     def has_forwarding_hosts(self) -> bool:
-        """They all do."""
+        """True: all hosts forward."""
         return True

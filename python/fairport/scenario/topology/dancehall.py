@@ -21,7 +21,7 @@ class RouterLink(Section):
     """Its propagation delay."""
 
     def job(self) -> dict[str, Any]:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return {"rate_bps": int(self.rate), "delay_ps": int(self.delay)}
 
 
@@ -30,7 +30,7 @@ def _link(rate: str, delay: str) -> RouterLink:
 
 
 class Dancehall(TopologySection):
-    """Servers behind routers of their own, two links in a row, clients of many delays.
+    """Servers behind their own routers, two links in a row, clients with different delays.
 
     The dumbbell-and-dancehall of Guo & Matta 2001. Hosts: servers by router, clients at `right`,
     clients at `middle`. The defaults are those of the ns-2 example `varybell`; the paper's own
@@ -38,12 +38,12 @@ class Dancehall(TopologySection):
     """
 
     kind: Literal["dancehall"]
-    """Servers, two links in a row, and clients of many delays."""
+    """Servers, two links in a row, and clients with different delays."""
     server_routers: list[RouterLink] = Field(
         default=[_link("1.5Mbps", delay) for delay in ("20ms", "30ms", "40ms", "60ms")],
         min_length=1,
     )
-    """The links of the servers' routers `router0`.. to `left`."""
+    """The links from the servers' routers `router0`.. to `left`."""
     servers_per_router: int = count(10)
     """Servers at each of these routers."""
     left: RouterLink = _link("10Mbps", "20ms")
@@ -72,7 +72,7 @@ class Dancehall(TopologySection):
         return self
 
     def job(self) -> dict[str, Any]:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return {
             "kind": self.kind,
             "server_routers": [link.job() for link in self.server_routers],

@@ -1,4 +1,4 @@
-"""[fabric]: what links between switches have of their own."""
+"""[fabric]: the links between switches, if they differ from other links."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from fairport.scenario.units import Duration
 
 
 class Fabric(Section):
-    """Links between switches, where they differ from [link].
+    """Links between switches, if they differ from [link].
 
-    A link of a custom graph that says otherwise has its own.
+    A link of a custom graph keeps its own values.
     """
 
     rate: PositiveRate | None = None
-    """Their rate; default: that of [link], or what the topology says."""
+    """Their rate; default: that of [link], or the topology's own."""
     delay: Duration | None = None
     """Their propagation delay; default: that of [link]."""
     limit: LinkLimit | None = None
     """Buffer of the ports at their two ends, in bytes; default: that of [queue]."""
 
     def job(self, topology_rate_bps: int | None) -> dict[str, Any]:
-        """As the engine takes it, with the rate that the topology says."""
+        """The section as the engine reads it, with the topology's rate."""
         return {
             "rate_bps": topology_rate_bps if self.rate is None else int(self.rate),
             "delay_ps": None if self.delay is None else int(self.delay),

@@ -30,13 +30,13 @@ class FatTree(TopologySection):
     k: Annotated[int, AfterValidator(_even)] = 4
     """Ports of every switch; even. k = 4 has 16 hosts and 20 switches."""
     oversubscription: int = count(1)
-    """How many times the hosts of a rack could fill the links above it: links between switches
-    have this part of [link].rate. 1: full bisection bandwidth."""
+    """How many times the hosts of a rack could fill the links above it: the rate of links between
+    switches is [link].rate divided by this. 1: full bisection bandwidth."""
 
     def job(self) -> dict[str, Any]:
-        """Without the oversubscription, which is a matter of rates."""
+        """The section as the engine reads it. The rates are set elsewhere."""
         return self.model_dump(exclude={"oversubscription"})
 
     def fabric_rate_bps(self, link_rate_bps: int) -> int | None:
-        """A part of the hosts' rate."""
+        """The hosts' rate divided by the oversubscription."""
         return None if self.oversubscription == 1 else link_rate_bps // self.oversubscription

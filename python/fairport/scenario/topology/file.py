@@ -1,4 +1,4 @@
-"""A network from a file: read when the scenario is, and from then on a graph of the scenario."""
+"""A network from a file. It is read with the scenario, and is then a graph in the scenario."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from fairport.scenario.topology.graph import Graph
 class File(TopologySection):
     """A network from a file: GraphML (`.graphml`) or node-link JSON (`.json`), as networkx writes.
 
-    The scenario takes it in as a graph when it is read, so a run can be repeated without the file.
+    When the scenario is read, the network becomes a graph in it, so a run can be repeated without
+    the file.
     """
 
     kind: Literal["file"]
@@ -29,10 +30,10 @@ class File(TopologySection):
         return read_graph(folder / self.path)
 
     def job(self) -> dict[str, Any]:
-        """Of the network in the file, with `path` relative to the working folder."""
+        """The network in the file for the engine; `path` is relative to the working folder."""
         return self.read(Path()).job()
 
 
 def taken_in(file: File, info: ValidationInfo) -> Graph:
-    """The graph in place of its file, for a scenario that is being read."""
+    """Replaces the file by its graph, for a scenario that is being read."""
     return file.read((info.context or {}).get("folder", Path()))

@@ -24,7 +24,7 @@ class GraphLink(Section):
     """Buffer of the ports at its two ends, in bytes; default: that of [queue]."""
 
     def job(self) -> dict[str, Any]:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return {
             "ends": self.ends,
             "rate_bps": None if self.rate is None else int(self.rate),
@@ -48,16 +48,16 @@ class Graph(TopologySection):
     """The links."""
 
     def job(self) -> dict[str, Any]:
-        """As the engine takes it."""
+        """The section as the engine reads it."""
         return self.model_dump() | {"links": [link.job() for link in self.links]}
 
     @property
     def has_forwarding_hosts(self) -> bool:
-        """If it says so."""
+        """Whether the graph says that its hosts forward."""
         return self.hosts_forward
 
     def limits(self) -> dict[str, Limit]:
-        """Those that links have of their own."""
+        """The limits of links that have their own."""
         return {
             f"links.{index}.limit": link.limit
             for index, link in enumerate(self.links)

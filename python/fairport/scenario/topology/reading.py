@@ -1,8 +1,8 @@
 """A network from a file, as a graph topology: GraphML and node-link JSON, as networkx writes them.
 
-Nodes need `kind`, "host" or "switch"; links need `rate`, and may have `delay` and `limit`, texts
-with units. `number` and `ports`, which Fairport writes, keep the numbers of ports; without them
-links are taken in the order of the file.
+Nodes need `kind`, "host" or "switch"; links need `rate`, and may have `delay` and `limit`, as texts
+with units. `number` and `ports`, which Fairport writes, preserve the numbers of ports; without them
+links are numbered in the order of the file.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _parsed(path: Path) -> nx.MultiGraph[Any]:
             remedy=f"`fairport topology export two-switch --format {path.suffix[1:]}` shows what is"
             " expected",
         ) from None
-    # a link is both ways alike, whether or not the file directs it
+    # a link is the same in both directions, even if the file gives it a direction
     return nx.MultiGraph(graph)
 
 

@@ -38,15 +38,15 @@ class Star(TopologySection):
     kind: Literal["star"]
     """All hosts at one switch."""
     hosts: int = count(41, least=2)
-    """How many. The default is one receiver and the 40 senders of Lee 2017."""
+    """Number of hosts. The default is one receiver and the 40 senders of Lee 2017."""
 
 
 class Testbed(TopologySection):
     """The three senders and the receiver of TCPRand's testbed (Lee 2017, figure 7).
 
-    On a line of three switches: receiver `h0` and `h1` (S1) at `s0`, `h2` (S2) at `s1`, `h3` (S4)
-    at `s2`.
+    They are at three switches in a row: receiver `h0` and `h1` (S1) at `s0`, `h2` (S2) at `s1`,
+    `h3` (S4) at `s2`.
     """
 
     kind: Literal["testbed"]
-    """Three senders on a line of three switches."""
+    """Three senders at three switches in a row."""

@@ -11,12 +11,12 @@ from fairport.scenario.topology.base import TopologySection, count
 
 
 class LeafSpine(TopologySection):
-    """Every leaf switch has a link to every spine switch. Hosts in order of leaf and host."""
+    """Every leaf switch has a link to every spine switch. Hosts are in order of leaf and host."""
 
     kind: Literal["leaf-spine"]
     """Two layers of switches, each leaf joined to each spine."""
     leaves: int = count(4)
-    """Switches that hosts are at: `leaf0`.."""
+    """Switches to which hosts are connected: `leaf0`.."""
     spines: int = count(2)
     """Switches above them: `spine0`.."""
     hosts_per_leaf: int = count(4)
@@ -26,7 +26,8 @@ class LeafSpine(TopologySection):
 class ThreeTier(TopologySection):
     """A tree of a core switch, aggregation switches and edge switches.
 
-    One path between any two hosts, which are in order of aggregation switch, edge switch, host.
+    There is one path between any two hosts. Hosts are in order of aggregation switch, edge switch,
+    host.
     """
 
     kind: Literal["three-tier"]
@@ -48,8 +49,8 @@ def _even(ports: int) -> int:
 class Vl2(TopologySection):
     """The Clos network of VL2 (Greenberg 2009).
 
-    Racks of hosts under two aggregation switches each, all of which are joined by intermediate
-    switches. Hosts in order of rack and host.
+    Each rack of hosts is below two aggregation switches, and intermediate switches join all
+    aggregation switches. Hosts are in order of rack and host.
     """
 
     kind: Literal["vl2"]
@@ -66,7 +67,7 @@ class Vl2(TopologySection):
     """Rate of links between switches over [link].rate, unless [fabric].rate gives it."""
 
     def job(self) -> dict[str, Any]:
-        """Without the speed-up, which is a matter of rates."""
+        """The section as the engine reads it, without the speed-up, which only changes rates."""
         return self.model_dump(exclude={"speedup"})
 
     def fabric_rate_bps(self, link_rate_bps: int) -> int | None:

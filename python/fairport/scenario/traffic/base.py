@@ -1,4 +1,4 @@
-"""What every kind of [[traffic]] has, and how it becomes a part of the engine's job."""
+"""What all kinds of [[traffic]] share, and how it becomes a part of the engine's job."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class TrafficError(InputError):
 
 @dataclass(frozen=True)
 class Ends:
-    """The hosts that a traffic's selectors mean, and what a kind needs to know of them."""
+    """The hosts that a traffic's selectors select, and what a kind must know about them."""
 
     index: int
-    """Which of the scenario's traffic it is."""
+    """Index of the traffic in the scenario."""
     senders: Sequence[str]
     receivers: Sequence[str]
     access_rate: Rate
@@ -36,7 +36,7 @@ class Ends:
 
 
 class TrafficSection(Section):
-    """What every kind of traffic has."""
+    """The fields of every kind of traffic."""
 
     kind: str
     """The workload."""
@@ -50,25 +50,25 @@ class TrafficSection(Section):
     @property
     @abstractmethod
     def selectors(self) -> tuple[Any, Any]:
-        """Who sends, and who receives."""
+        """The hosts that send, and those that receive."""
 
     @property
     def selector_fields(self) -> tuple[str, str]:
-        """What the two are called."""
+        """The names of the fields that select the two."""
         return "from", "to"
 
     @property
     def phase(self) -> str:
-        """When it begins, as a person reads it."""
+        """Its kind and start, as a person reads them."""
         return f"{self.kind} {self.start}"
 
     def flows(self, ends: Ends) -> list[dict[str, Any]]:
-        """The flows that are known before the run, as the engine takes them (`FlowJob`)."""
+        """The flows that are known before the run, as the engine reads them (`FlowJob`)."""
         del ends
         return []
 
     def workload(self, ends: Ends) -> dict[str, Any] | None:
-        """What starts flows during the run, as the engine takes it (`WorkloadJob`)."""
+        """The workload that starts flows during the run, as the engine reads it (`WorkloadJob`)."""
         pattern = self.workload_pattern(ends)
         if pattern is None:
             return None
@@ -86,7 +86,7 @@ class TrafficSection(Section):
         }
 
     def workload_pattern(self, ends: Ends) -> dict[str, Any] | None:
-        """What it does during the run (`WorkloadPattern`); none if all flows are known before."""
+        """What the workload does during the run (`WorkloadPattern`); None without a workload."""
         del ends
         return None
 
@@ -108,5 +108,5 @@ class ToOneReceiver(TrafficSection):
 
     @property
     def selectors(self) -> tuple[Any, Any]:
-        """Who sends, and who receives."""
+        """The hosts that send, and those that receive."""
         return self.senders, self.receiver

@@ -13,22 +13,22 @@ from fairport.scenario.units import Duration
 
 
 class ListedFlows(ToOneReceiver):
-    """Flows that are known before the run: so many of each sender, at given times."""
+    """Flows that are known before the run: a number of flows per sender, at given times."""
 
     flows_per_sender: int = Field(default=1, alias="flows", ge=1, le=100_000)
-    """Flows of each sender."""
+    """Number of flows per sender."""
     size: PositiveSize | None = None
-    """Bytes that each flow sends; without, it sends until the end."""
+    """Bytes that each flow sends; default: it sends until the end."""
     start_jitter: Duration = Duration("1ms")
     """Each flow starts later by a time drawn uniformly between 0 and this."""
     start_interval: Duration = Duration("0s")
     """Each flow starts later than the one before by this, in the order of `from`."""
     stop_interval: Duration = Duration("0s")
-    """Each flow stops earlier than the one before by this: the last to start stops first."""
+    """Each flow stops earlier than the one before by this, so the last to start stops first."""
 
     @property
     def phase(self) -> str:
-        """When it begins, as a person reads it."""
+        """Its kind and start, as a person reads them."""
         jitter = f" + U(0, {self.start_jitter})" if self.start_jitter else ""
         steps = f", one every {self.start_interval}" if self.start_interval else ""
         return f"{self.start}{jitter}{steps}"
@@ -44,7 +44,7 @@ class ListedFlows(ToOneReceiver):
         return self
 
     def flows(self, ends: Ends) -> list[dict[str, Any]]:
-        """The flows that are known before the run, as the engine takes them (`FlowJob`)."""
+        """The flows that are known before the run, as the engine reads them (`FlowJob`)."""
         senders = [sender for sender in ends.senders for _ in range(self.flows_per_sender)]
         return [self._flow(ends, number, sender) for number, sender in enumerate(senders)]
 
@@ -57,7 +57,7 @@ class ListedFlows(ToOneReceiver):
                 f"makes flow {number}, from `{sender}`, stop before it starts at "
                 f"{Duration.of(start)}",
                 field=field,
-                value=getattr(self, field),
+                value=str(getattr(self, field)),
                 remedy="use a later stop or shorter intervals",
             )
         return {
@@ -74,7 +74,7 @@ class ListedFlows(ToOneReceiver):
         }
 
     def udp(self) -> dict[str, Any] | None:
-        """What sends datagrams (`UdpJob`); none for TCP."""
+        """The source of datagrams as the engine reads it (`UdpJob`); None for TCP."""
         return None
 
 

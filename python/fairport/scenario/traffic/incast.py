@@ -22,9 +22,9 @@ class Incast(ToOneReceiver):
     total: PositiveSize | None = None
     """Bytes that all senders together send in a round ("fixed total"), split evenly, rounded up."""
     rounds: int | None = Field(default=None, ge=1, lt=2**32)
-    """How many rounds; default: to the end."""
+    """Number of rounds; default: until the end."""
     pause: Duration = Duration("0s")
-    """From a round's end to the next round."""
+    """Time from a round's end to the next round."""
     jitter: Duration = Duration("0s")
     """Each block starts later by a time drawn uniformly between 0 and this."""
     connections: Literal["new", "persistent"] = "new"
@@ -40,7 +40,7 @@ class Incast(ToOneReceiver):
         return self
 
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
-        """What it does during the run (`IncastJob`)."""
+        """What the workload does during the run, as the engine reads it (`IncastJob`)."""
         if self.block is not None:
             block = int(self.block)
         else:

@@ -10,21 +10,21 @@ from fairport.scenario.units import Duration
 
 
 class Periodic(ToOneReceiver):
-    """Each sender starts a transfer every `period`; one that takes longer delays its next."""
+    """Each sender starts a transfer every `period`; one that takes longer delays the next."""
 
     kind: Literal["periodic"]
     """The workload."""
     size: PositiveSize
     """Bytes of each transfer."""
     period: PositiveDuration
-    """From launch to launch."""
+    """Time from launch to launch."""
     jitter: Duration = Duration("0s")
     """Each launch is later by a time drawn uniformly between 0 and this."""
     connections: Literal["new", "persistent"] = "new"
     """Whether each transfer has a connection of its own, or each sender one, idle in between."""
 
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
-        """What it does during the run (`PeriodicJob`)."""
+        """What the workload does during the run, as the engine reads it (`PeriodicJob`)."""
         del ends
         return {
             "size_bytes": int(self.size),

@@ -31,26 +31,26 @@ class Poisson(TrafficSection):
     receivers: Selector = Field(default="all", alias="to")
     """Who receives; each flow's receiver is drawn uniformly among those that are not its sender."""
     load: Annotated[float, AfterValidator(_load)]
-    """Payload offered, as a share of `capacity`: load * capacity / (8 * mean size) flows arrive
-    per second. The mean is that of the sizes that are drawn."""
+    """Offered payload as a share of `capacity`: load * capacity / (8 * mean size) flows arrive per
+    second. The mean is that of the sizes that are drawn."""
     overload: bool = False
     """Allows a load above 1, at which queues and flow completion times grow without bound."""
     capacity: PositiveRate | None = None
     """Capacity at load 1; default: the rates of the senders' links together."""
     sizes: Sizes = "web-search"
     """"web-search" and "data-mining" (in bytes), "web-search-packets" and "data-mining-packets" (in
-    packets of 1460 B), or a file that has, per line, a size and the share of flows up to it;
-    also "20kB" for a fixed size and "2kB..200kB" for uniform ones."""
+    packets of 1460 B); a file with a size and the share of flows up to that size on each line;
+    "20kB" for a fixed size; or "2kB..200kB" for uniform sizes."""
     count: int | None = Field(default=None, ge=1, alias="flows")
-    """How many flows; default: to the end."""
+    """Number of flows; default: as many as arrive until the end."""
 
     @property
     def selectors(self) -> tuple[Any, Any]:
-        """Who sends, and who receives."""
+        """The hosts that send, and those that receive."""
         return self.senders, self.receivers
 
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
-        """What it does during the run (`PoissonJob`)."""
+        """What the workload does during the run, as the engine reads it (`PoissonJob`)."""
         if self.load > 1 and not self.overload:
             raise TrafficError(
                 "is more than the network can carry",

@@ -14,7 +14,7 @@ from fairport.scenario.units import Duration
 
 
 class RequestResponse(TrafficSection):
-    """Clients that ask, are answered on the same connection, think, and ask again."""
+    """Clients that send a request, are answered on the same connection, think, and ask again."""
 
     kind: Literal["request-response"]
     """The workload."""
@@ -25,29 +25,29 @@ class RequestResponse(TrafficSection):
     connections: int = Field(default=1, ge=1, le=100_000)
     """Connections of each client; each has one request under way at a time."""
     requests: int | None = Field(default=None, ge=1, le=4_000_000_000)
-    """Requests on each connection; default: to the end."""
+    """Number of requests on each connection; default: until the end."""
     request: Sizes = "100B"
-    """Bytes of a request: "100B", drawn uniformly from "100B..10kB", or from a distribution as
-    `poisson` has them."""
+    """Bytes of a request: fixed ("100B"), uniform ("100B..10kB"), or from a distribution as in
+    `poisson`."""
     response: Sizes
-    """Bytes of an answer, likewise."""
+    """Bytes of an answer, written like those of a request."""
     think: DrawnTime = ConstantTime(kind="constant", value=Duration("0s"))
-    """From an answer's last byte to the next request on that connection."""
+    """Time from an answer's last byte to the next request on that connection."""
     jitter: Duration = Duration("0s")
     """Each connection is opened later by a time drawn uniformly between 0 and this."""
 
     @property
     def selectors(self) -> tuple[Any, Any]:
-        """Who sends, and who receives."""
+        """The hosts that send, and those that receive."""
         return self.servers, self.clients
 
     @property
     def selector_fields(self) -> tuple[str, str]:
-        """What the two are called."""
+        """The names of the fields that select the two."""
         return "servers", "clients"
 
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
-        """What it does during the run (`RequestResponseJob`)."""
+        """What the workload does during the run, as the engine reads it (`RequestResponseJob`)."""
         del ends
         return {
             "connections": self.connections,

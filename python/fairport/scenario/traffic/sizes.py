@@ -15,7 +15,7 @@ _RANGE = ".."
 
 
 def distribution(sizes: str) -> Cdf:
-    """What the text means. Raises CdfError."""
+    """The distribution that the text means. Raises CdfError."""
     if not sizes[:1].isdigit():
         return read_cdf(sizes)
     least, dots, most = sizes.partition(_RANGE)

@@ -1,4 +1,4 @@
-"""A trace played back: flows with their starts, ends and sizes as a file lists them."""
+"""A trace: flows with starts, senders, receivers and sizes, as a file lists them."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ _LATEST_S = 2**63 / _PICOSECONDS
 
 
 class Trace(TrafficSection):
-    """Flows that a file lists."""
+    """The flows that a file lists."""
 
     kind: Literal["trace"]
     """The workload."""
     path: str = Field(alias="file")
-    """CSV or Parquet with the columns start_s (after `start`), src, dst, size_bytes: the table
-    `flows` of a run is such a file. Other columns are ignored. A relative path counts from the
+    """CSV or Parquet with the columns start_s (after `start`), src, dst, size_bytes; the table
+    `flows` of a run is such a file. Other columns are ignored. A relative path starts from the
     folder in which Fairport is called."""
 
     @property
     def selectors(self) -> tuple[Any, Any]:
-        """Who sends, and who receives: each in order of first appearance."""
+        """The hosts that send, and those that receive, each in order of first appearance."""
         src, dst = (self._rows[end].unique(maintain_order=True) for end in ("src", "dst"))
         return src.to_list(), dst.to_list()
 
     @property
     def selector_fields(self) -> tuple[str, str]:
-        """What the two are called."""
+        """The names of the fields that select the two."""
         return "file", "file"
 
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
-        """What it does during the run (`TraceJob`)."""
+        """What the workload does during the run, as the engine reads it (`TraceJob`)."""
         rows = self._rows
 
         def numbers(column: str, hosts: Any) -> list[int]:
@@ -88,7 +88,7 @@ class Trace(TrafficSection):
 
         path = Path(self.path)
         if not path.exists():
-            raise self._refused("is not there", "give the path of a CSV or Parquet file")
+            raise self._refused("does not exist", "give the path of a CSV or Parquet file")
         try:
             if path.suffix == ".parquet":
                 return _parquet(path)
@@ -108,16 +108,17 @@ class Trace(TrafficSection):
 
 
 def _parquet(path: Path) -> pl.DataFrame:
-    """The trace's columns, or all where one is missing. Raises ValueError.
+    """The trace's columns, or all columns if one is missing. Raises ValueError.
 
-    DuckDB reads them: it raises where polars panics, which is printed before it can be caught.
+    DuckDB reads them, because it raises an error where polars panics, and a panic is printed before
+    it can be caught.
     """
     import duckdb
     import polars as pl
 
     with duckdb.connect() as connection:
         try:
-            # no pattern: a folder may be named `a[b]`, or `a=b`
+            # not read as a pattern, because a folder may be named `a[b]` or `a=b`
             rows = connection.read_parquet(glob.escape(str(path)), hive_partitioning=False)
             known = set(_COLUMNS) <= set(rows.columns)
             return pl.DataFrame(rows.select(*_COLUMNS) if known else rows)

@@ -16,12 +16,12 @@ _LARGEST_PAYLOAD = headers.LARGEST_PACKET - headers.IPV4_UDP
 
 
 class Udp(ListedFlows):
-    """Datagrams at a rate of their own."""
+    """Datagrams at a given rate."""
 
     kind: Literal["udp"]
     """The workload."""
     rate: PositiveRate
-    """Payload of each flow; of an on-off source, while it is on."""
+    """Rate of the payload of each flow; for an on-off source, the rate while it is on."""
     payload: PositiveSize = Size("1472B")
     """Payload of a datagram. The default fills an IP packet of 1500 B."""
     pattern: Literal["constant", "poisson", "on-off"] = "constant"
@@ -51,7 +51,7 @@ class Udp(ListedFlows):
         return self
 
     def udp(self) -> dict[str, Any]:
-        """What sends datagrams (`UdpJob`)."""
+        """The source of datagrams as the engine reads it (`UdpJob`)."""
         pattern: dict[str, Any] = {"kind": self.pattern}
         if self.on_mean is not None and self.off_mean is not None:
             pattern |= {"on_mean_ps": int(self.on_mean), "off_mean_ps": int(self.off_mean)}

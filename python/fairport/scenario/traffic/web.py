@@ -23,7 +23,7 @@ class Web(TrafficSection):
     clients: Selector
     """Who receives; the sessions are assigned to them in turn."""
     sessions: int = Field(default=150, ge=1, le=1_000_000)
-    """Users."""
+    """Number of users."""
     session_gap: PositiveDuration = Duration("1s")
     """Mean of the exponential time between the first pages of two users."""
     think: PositiveDuration = Duration("8.2s")
@@ -31,18 +31,18 @@ class Web(TrafficSection):
     object_gap: PositiveDuration = Duration("50ms")
     """Mean of the exponential time between the starts of two objects of a page."""
     objects: tuple[int, int] = (2, 7)
-    """Objects of a page: fewest and most; the number is drawn uniformly between them."""
+    """Fewest and most objects of a page; the number is drawn uniformly between them."""
     object_packets: tuple[int, int] = (4, 200_000)
-    """Smallest and largest object, in packets; between them a Pareto distribution."""
+    """Smallest and largest object, in packets; sizes between them have a Pareto distribution."""
     shape: float = Field(default=1.2, ge=0.1, le=10)
     """Shape of that distribution."""
     packet: PositiveSize = Size("500B")
-    """Bytes of a packet of an object."""
+    """Bytes of an object's packet."""
 
     @model_validator(mode="before")
     @classmethod
     def _lists_are_pairs(cls, data: Any) -> Any:
-        # TOML has lists, and a strict model takes them for tuples only if they are declared so
+        # TOML has lists, and a strict model accepts them as tuples only if they are declared so
         if isinstance(data, dict):
             pairs = ("objects", "object_packets")
             data = {
@@ -64,16 +64,16 @@ class Web(TrafficSection):
 
     @property
     def selectors(self) -> tuple[Any, Any]:
-        """Who sends, and who receives."""
+        """The hosts that send, and those that receive."""
         return self.servers, self.clients
 
     @property
     def selector_fields(self) -> tuple[str, str]:
-        """What the two are called."""
+        """The names of the fields that select the two."""
         return "servers", "clients"
 
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
-        """What it does during the run (`WebJob`)."""
+        """What the workload does during the run, as the engine reads it (`WebJob`)."""
         del ends
         return {
             "sessions": self.sessions,

@@ -9,9 +9,9 @@
     "queue.kind" = "red"
     "queue.min" = "1/6 of queue.limit"
 
-`patch` sets fields by the dotted paths of `--set`. A threshold can be given as a share of the
-scenario's own buffer, as papers give theirs. It is in the buffer's unit; where a discipline counts
-in one unit only, "1 of queue.limit in packets" says which, at full frames.
+`patch` sets fields by the dotted paths of `--set`. A threshold can be a share of the scenario's own
+buffer, as papers give theirs. It is in the buffer's unit. For a discipline with one unit only,
+write the unit: "1 of queue.limit in packets" counts full frames.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from fairport.scenario.source import Source
 from fairport.toml_lines import not_toml
 
 BASELINE = "none"
-"""What a comparison calls the scenario as it is; no fix has this name."""
+"""A comparison's name for the scenario without a fix; no fix has this name."""
 
 _BUILTIN = Path(__file__).parent
 _SHARE = re.compile(r"(\d+(?:\.\d+)?|\d+/[1-9]\d*) of queue\.limit(?: in (packets|bytes))?")
@@ -43,7 +43,7 @@ _START = "`fairport fixes pacing > my.toml` makes a file to start from"
 
 
 class FixError(InputError):
-    """A fix that is not there, or a file that is none."""
+    """A fix that does not exist, or a file that is not a fix."""
 
 
 class Fix(Section):
@@ -56,12 +56,12 @@ class Fix(Section):
     title: str
     """What it is, in a few words."""
     needs: list[Literal["switch", "host", "ecn", "full-bisection"]]
-    """What it asks of a network: a change of the switches, of the hosts, ECN along the whole way,
-    full bisection bandwidth."""
+    """What it needs from a network: a change of the switches or of the hosts, ECN along the whole
+    path, full bisection bandwidth."""
     when: str = ""
-    """When one would use it, and what to mind, in two sentences."""
+    """When to use it, and what to consider, in two sentences."""
     source: str
-    """Where it, and its parameters, come from."""
+    """The source of the fix and of its parameters."""
     patch: dict[str, Any] = Field(min_length=1)
     """Values by dotted paths."""
 
@@ -73,9 +73,9 @@ class Fix(Section):
         return self._text
 
     def applied(self, scenario: Scenario) -> Scenario:
-        """The scenario with the fix. Raises ScenarioError when it does not fit.
+        """The scenario with the fix. Raises ScenarioError if it does not fit.
 
-        Another queue discipline keeps the buffer and nothing else of the present one.
+        A new queue discipline keeps the buffer's size and nothing else of the present queue.
         """
         overrides: dict[str, Any] = {}
         if "queue.kind" in self.patch:
@@ -89,7 +89,7 @@ class Fix(Section):
 def load(names: Iterable[str | Path | Fix], folder: Path | None = None) -> list[Fix]:
     """Fixes by name, built in or in the user's `folder`, or by the path of a file.
 
-    Raises FixError for one that is not there, or is named twice.
+    Raises FixError for a fix that does not exist or is named twice.
     """
     known = available(folder)
     fixes: list[Fix] = []
@@ -102,14 +102,16 @@ def load(names: Iterable[str | Path | Fix], folder: Path | None = None) -> list[
 
 
 def available(folder: Path | None = None) -> dict[str, Fix]:
-    """Every fix by its name: those built in, and those in a folder of the user's, which go before.
+    """Every fix by name: the built-in ones, and those in the user's `folder`, which win.
 
-    Raises FixError for a folder that is none, and for a file in it that is no fix.
+    Raises FixError if `folder` is not a folder, or if a file in it is not a fix.
     """
     files = sorted(_BUILTIN.glob("*.toml"))
     if folder is not None:
         if not folder.is_dir():
-            raise FixError("is not a folder", file=str(folder), remedy="name one of TOML files")
+            raise FixError(
+                "is not a folder", file=str(folder), remedy="name a folder of TOML files"
+            )
         files += sorted(folder.glob("*.toml"))
     fixes = {fix.name: fix for fix in map(read, files)}
     return dict(sorted(fixes.items()))
@@ -144,7 +146,7 @@ def _find(name: str | Path, known: dict[str, Fix]) -> Fix:
 
 
 def _value(value: Any, scenario: Scenario) -> Any:
-    """The value; of a share of the buffer, the threshold."""
+    """The value, or the threshold for a share of the buffer."""
     share = _SHARE.fullmatch(value) if isinstance(value, str) else None
     if share is None:
         return value
@@ -155,7 +157,7 @@ def _value(value: Any, scenario: Scenario) -> Any:
     if unit != own_unit:
         framing = headers.ETHERNET_BUFFERED if scenario.link.framing == "ethernet" else 0
         frame = int(scenario.link.mtu) + framing
-        # what holds 10.8 full frames holds 10
+        # a buffer of 10.8 full frames holds 10
         threshold = threshold * frame if unit == "bytes" else Fraction(threshold // frame)
     whole = max(1, round(threshold))
     return f"{whole} packets" if unit == "packets" else f"{whole}B"

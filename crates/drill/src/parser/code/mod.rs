@@ -1,4 +1,4 @@
-//! The statements between `%{` and `}%`.
+//! Reads the statements between `%{` and `}%`.
 
 mod tokens;
 
@@ -32,7 +32,7 @@ pub(super) fn parse(opened: Position, text: &str) -> Result<Vec<Statement>, Scri
     }
 }
 
-/// Operators from the loosest to the tightest, each level from left to right.
+/// The operators, from the loosest binding to the tightest. Those of a level are read from left to right.
 const LEVELS: &[&[(&str, Binary)]] = &[
     &[("|", Binary::BitOr)],
     &[("^", Binary::BitXor)],
@@ -133,7 +133,7 @@ impl Reader<'_> {
         Ok(Statement { line, kind })
     }
 
-    /// The pieces from `from` on that were read, as text.
+    /// The text of the pieces from index `from` up to the current one.
     fn text(&self, from: usize) -> String {
         let texts: Vec<String> = self.pieces[from..self.index]
             .iter()
@@ -239,7 +239,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Up to `)`, separated by commas; and whether there was a comma.
+    /// Reads expressions up to `)`, separated by commas. Also returns whether there was a comma.
     fn list(&mut self, depth: u32) -> Result<(Vec<Operand>, bool), ScriptError> {
         let mut list = Vec::new();
         let mut comma = false;

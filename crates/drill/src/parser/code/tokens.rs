@@ -1,4 +1,4 @@
-//! The code's characters to pieces. A line's end counts, except within parentheses.
+//! Splits the code's characters into pieces. The end of a line is a piece, except within parentheses.
 
 use crate::ast::Position;
 use crate::error::ScriptError;
@@ -9,7 +9,7 @@ pub(super) enum Piece {
     Name(String),
     Number(f64),
     Text(String),
-    /// an operator or bracket; `\n` for the end of a statement
+    /// an operator or a bracket, or `\n` for the end of a statement
     Sign(String),
     End,
 }
@@ -38,7 +38,7 @@ const SIGNS: &[&str] = &[
     "=", "(", ")", ",",
 ];
 
-/// The pieces of `text`, which begins at `at`; the last is [`Piece::End`].
+/// Splits `text`, which begins at `at`. The last piece is [`Piece::End`].
 pub(super) fn split(at: Position, text: &str) -> Result<Vec<(Position, Piece)>, ScriptError> {
     let mut splitter = Splitter { at, rest: text };
     let mut pieces = Vec::new();
@@ -77,7 +77,7 @@ struct Splitter<'a> {
 }
 
 impl Splitter<'_> {
-    /// Goes on by `count` characters.
+    /// Skips `count` characters.
     fn advance(&mut self, count: usize) {
         for _ in 0..count {
             let mut chars = self.rest.chars();

@@ -14,8 +14,8 @@ use crate::scheduler::PacketScheduler;
 use crate::topology::PortId;
 
 impl<P: Copy, O: Observer<P>> Region<P, O> {
-    /// Has the ports that share a memory with the scheduler of this `number` send what they have begun to
-    /// send.
+    /// Lets all ports of a switch catch up with their departures, because they share a memory. It is the switch
+    /// of the scheduler with this `number`.
     #[cold]
     pub(super) fn catch_up_at_node(&mut self, fabric: &Fabric, number: u32) {
         let node = self.scheduled.ports[number as usize].node;
@@ -24,7 +24,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         }
     }
 
-    /// The same for one port.
+    /// Lets one port catch up with the departures that are due by `now`.
     #[inline(never)]
     pub(in crate::network) fn catch_up(&mut self, fabric: &Fabric, id: PortId, now: Instant) {
         let Kind::Scheduled(number) = self.ports[id.0 as usize].kind() else {
@@ -37,8 +37,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         }
     }
 
-    /// The line of a port is free, and packets wait: sends the next, if the discipline has one left.
-    /// It chooses `at` this instant, and the packet begins at `begin`.
+    /// Sends the next packet of a port whose line is free and at which packets wait, if the discipline has
+    /// one left. The discipline chooses it at `at`, and its transmission begins at `begin`.
     #[inline]
     pub(super) fn depart(
         &mut self,
@@ -95,7 +95,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let (_, due) = port.serialize::<false>(begin, frame_bytes, wire_bytes);
         let depart = port.free_at();
         if let Some(number) = self.crossings.buffer(id) {
-            // what waits is with the scheduler: of the others, only the one that is being sent is still asked for
+            // the scheduler holds the packets that wait, so the buffer holds only the one in transmission
             self.buffers[number as usize].pass(begin, frame_bytes);
             self.put_on_cut_link(id, handle, due);
             return depart;
@@ -108,8 +108,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         depart
     }
 
-    /// Reports that a packet that was accepted is marked or dropped all the same; at what time, and
-    /// when it departs.
+    /// Reports that a packet that had been accepted is marked or dropped now, with the time of this and of
+    /// its departure.
     #[inline(never)]
     fn revise(
         &mut self,
@@ -128,7 +128,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         self.observer.revised(&Arrival {
             time,
             port: id,
-            ingress: self.scheduled.ingress(fabric, number, waiting),
+            ingress: fabric.ingress(id, waiting.packet.ingress_number),
             header,
             content: self.packets.content(handle),
             frame_bytes: waiting.packet.frame_bytes,
@@ -139,7 +139,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         });
     }
 
-    /// Drops what the discipline has given up at `now` after all.
+    /// Drops the queued packets that the discipline gave up at `now`.
     #[inline(never)]
     pub(super) fn drop_queued(&mut self, fabric: &Fabric, id: PortId, number: u32, now: Instant) {
         let mut lost = std::mem::take(&mut self.scheduled.waiting_packets.dropped);

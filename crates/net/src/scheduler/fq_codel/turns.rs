@@ -1,4 +1,4 @@
-//! FQ-CoDel's queues that take turns: the new ones first, for one quantum, then the old ones.
+//! The turns of FQ-CoDel's queues: new queues first, for one quantum, then old queues.
 
 use super::super::PacketFifo;
 use super::super::codel::Control;
@@ -11,21 +11,21 @@ enum Membership {
     Old,
 }
 
-/// A queue: one cache line.
+/// A queue; it takes one cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct FlowQueue {
-    /// bytes that are left of its turn
+    /// bytes left in the queue's turn
     pub(super) credits: i64,
     membership: Membership,
-    /// the queue behind it in its list
+    /// the next queue in the same list
     next: u32,
     pub(super) fifo: PacketFifo,
     pub(super) control: Control,
 }
 
 impl FlowQueue {
-    /// An empty queue, in no list.
+    /// An empty queue that is in no list.
     pub(super) fn empty() -> Self {
         Self {
             credits: 0,
@@ -37,7 +37,7 @@ impl FlowQueue {
     }
 }
 
-/// A list of queues, linked through them; [`NONE`] ends it.
+/// A list of queues, linked through the queues; [`NONE`] ends it.
 #[derive(Clone, Copy, Debug)]
 struct List {
     first: u32,
@@ -63,7 +63,7 @@ impl List {
         self.last = index;
     }
 
-    /// Its queues from the first on.
+    /// The queues of the list, in order.
     fn iter(self, queues: &[FlowQueue]) -> impl Iterator<Item = u32> {
         let some = |index: u32| (index != NONE).then_some(index);
         std::iter::successors(some(self.first), move |index| {
@@ -72,17 +72,17 @@ impl List {
     }
 }
 
-/// The queues that take turns.
+/// The lists of queues that take turns.
 #[derive(Clone, Debug)]
 pub(super) struct Lists {
-    /// those that have just become active: served first, for one quantum
+    /// queues that have just become active, which are served first, for one quantum
     new: List,
     old: List,
     quantum_bytes: u32,
 }
 
 impl Lists {
-    /// Empty lists, whose queues send `quantum_bytes` per turn.
+    /// Empty lists. Queues send `quantum_bytes` per turn.
     pub(super) fn new(quantum_bytes: u32) -> Self {
         Self {
             new: List::EMPTY,
@@ -91,12 +91,12 @@ impl Lists {
         }
     }
 
-    /// The queues of both lists, the new ones first.
+    /// The queues of both lists, new ones first.
     pub(super) fn iter(&self, queues: &[FlowQueue]) -> impl Iterator<Item = u32> {
         self.new.iter(queues).chain(self.old.iter(queues))
     }
 
-    /// A queue takes part from now on.
+    /// Adds a queue to the new ones, unless it is on a list already.
     #[inline]
     pub(super) fn activate(&mut self, index: u32, queues: &mut [FlowQueue]) {
         let queue = &mut queues[index as usize];
@@ -107,7 +107,7 @@ impl Lists {
         }
     }
 
-    /// The queue whose turn it is: the first that has credits left; none when the lists are empty.
+    /// The queue whose turn it is: the first with credits left. None if the lists are empty.
     #[inline]
     pub(super) fn turn(&mut self, queues: &mut [FlowQueue]) -> Option<u32> {
         loop {
@@ -124,8 +124,8 @@ impl Lists {
         }
     }
 
-    /// An empty new queue first waits its turn among the old ones, or a flow of one packet at a
-    /// time would always be new.
+    /// Takes an empty queue off the lists. An empty new queue first joins the old ones, since a flow with one packet at
+    /// a time would otherwise always be new.
     #[inline]
     pub(super) fn retire(&mut self, index: u32, queues: &mut [FlowQueue]) {
         let goes_to = match queues[index as usize].membership {
@@ -135,7 +135,7 @@ impl Lists {
         self.move_on(index, goes_to, queues);
     }
 
-    /// All queues are empty: they take part no longer.
+    /// Removes all queues from the lists, because all are empty.
     pub(super) fn clear(&mut self, queues: &mut [FlowQueue]) {
         for list in [&mut self.new, &mut self.old] {
             let mut index = list.first;
@@ -148,7 +148,7 @@ impl Lists {
         }
     }
 
-    /// Takes a queue off the front of its list.
+    /// Moves a queue from the front of its list to `to`.
     #[inline]
     fn move_on(&mut self, index: u32, to: Membership, queues: &mut [FlowQueue]) {
         let queue = &mut queues[index as usize];

@@ -1,18 +1,18 @@
-//! Aggregation of ACKs: how much they acknowledge beyond the bandwidth times the elapsed time. That much
-//! more may be in flight, so that the silence before a bunch of ACKs does not idle the path.
+//! Aggregation of ACKs: how much more they acknowledge than the bandwidth times the elapsed time. That much more may be
+//! in flight, so that the path does not idle during the silence before a batch of ACKs.
 
 use fairport_units::{Duration, Instant};
 
 use super::bandwidth::Bandwidth;
 
-/// Rounds that one of the two maxima covers: together they look back 5 to 10.
+/// Rounds covered by each of the two maxima; together they cover the last 5 to 10 rounds.
 const ROUNDS: u32 = 5;
 /// Longest silence for which extra data may be in flight.
 const SILENCE_MAX: Duration = Duration::from_ms(100);
-/// Segments after which an epoch begins anew.
+/// Segments after which a new epoch begins.
 const EPOCH_MAX: u64 = 1 << 20;
 
-/// The estimator, in the window's unit.
+/// The estimator of the excess. Amounts are in the window's unit.
 #[derive(Debug, Default)]
 pub(super) struct Aggregation {
     epoch_from: Instant,
@@ -23,7 +23,7 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    /// Sending begins, or begins again.
+    /// Sending starts, or starts again: a new epoch begins.
     pub(super) fn restart(&mut self, now: Instant) {
         self.epoch_from = now;
         self.acked = 0;
@@ -38,7 +38,7 @@ impl Aggregation {
         }
     }
 
-    /// An ACK delivers `newly`; the window is `cwnd`, a segment of it `unit`.
+    /// An ACK delivered `newly`. `cwnd` is the window, and `unit` is one segment in the window's unit.
     pub(super) fn on_ack(
         &mut self,
         now: Instant,
@@ -58,7 +58,7 @@ impl Aggregation {
         *largest = extra.max(*largest);
     }
 
-    /// How much more may be in flight.
+    /// How much more than the window's product may be in flight.
     pub(super) fn allowance(&self, bandwidth: Bandwidth) -> u64 {
         let extra = self.extra[0].max(self.extra[1]);
         extra.min(bandwidth.amount(SILENCE_MAX))

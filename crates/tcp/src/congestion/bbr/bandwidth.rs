@@ -1,9 +1,8 @@
-//! A bandwidth, and the largest of the last rounds (Linux's `lib/win_minmax.c`, after Kathleen
-//! Nichols).
+//! A bandwidth, and the largest bandwidth of the last rounds (Linux's `lib/win_minmax.c`, after Kathleen Nichols).
 
 use fairport_units::Duration;
 
-/// Fractions of gains: 256ths.
+/// Fractional bits of a gain: gains are in 256ths.
 pub(super) const GAIN_SHIFT: u32 = 8;
 /// A gain of 1.
 pub(super) const UNIT_GAIN: u64 = 1 << GAIN_SHIFT;
@@ -11,14 +10,14 @@ pub(super) const UNIT_GAIN: u64 = 1 << GAIN_SHIFT;
 const SHIFT: u32 = 16;
 const PS_PER_S: u128 = 1_000_000_000_000;
 
-/// Amount in the window's unit per second, in steps of 2^-16: at 1 Mbit/s a millionth of a percent.
+/// Amount in the window's unit per second, in steps of 2^-16.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Bandwidth(u64);
 
 impl Bandwidth {
     pub(super) const ZERO: Self = Self(0);
 
-    /// `amount` in `time`, which is not zero.
+    /// The bandwidth that delivers `amount` in `time`, which must not be zero.
     pub(super) fn of(amount: u64, time: Duration) -> Self {
         let scaled = (u128::from(amount) << SHIFT) * PS_PER_S / u128::from(time.as_ps());
         Self(scaled.min(u128::from(u64::MAX)) as u64)
@@ -55,7 +54,7 @@ impl Bandwidth {
         Self(self.0.midpoint(other.0))
     }
 
-    /// Whether it is at most so many 256ths of another.
+    /// Whether it is at most `share`/256 of `other`.
     pub(super) fn is_within(self, share: u64, other: Self) -> bool {
         u128::from(self.0) << GAIN_SHIFT <= u128::from(share) * u128::from(other.0)
     }
@@ -65,15 +64,15 @@ impl Bandwidth {
     }
 }
 
-/// A sample and its round.
+/// A bandwidth sample and the round in which it was taken.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     round: u64,
     value: Bandwidth,
 }
 
-/// The largest sample of the last `length` rounds, from the best three of its parts: as the best grows
-/// old, the best that came after it is ready.
+/// The largest sample of the last `length` rounds. It keeps the best three samples, so that when the best one expires,
+/// the best one since then takes its place.
 #[derive(Debug)]
 pub(super) struct WindowedMax {
     length: u64,
@@ -112,7 +111,7 @@ impl WindowedMax {
                 (*first, *second, *third) = (*second, *third, sample);
             }
         } else if second.round == first.round && age > self.length / 4 {
-            // a quarter of the window passed without a second best: take one from the rest
+            // a quarter of the window has passed without a second best: take this sample
             (*second, *third) = (sample, sample);
         } else if third.round == second.round && age > self.length / 2 {
             *third = sample;
@@ -128,7 +127,7 @@ mod tests {
         Bandwidth::of(segments_per_second, Duration::from_secs(1))
     }
 
-    /// What the filter of 10 rounds says after each sample, one per round from 1 on.
+    /// The filter's maximum over 10 rounds after each sample, one sample per round starting with round 1.
     fn filtered(samples: &[u64]) -> Vec<Bandwidth> {
         let mut filter = WindowedMax::new(10);
         (1..)
@@ -142,8 +141,8 @@ mod tests {
 
     #[test]
     fn the_largest_of_ten_rounds_by_hand() {
-        // 100 in round 1 holds through round 11; then the best that came since, 90 of round 4, has
-        // its turn, and 80 after that
+        // 100 in round 1 is the maximum through round 11; then the best sample since, 90 in round 4, replaces it, and
+        // later 80 does
         let mut samples = vec![100, 50, 50, 90, 50, 50, 50, 80, 50, 50, 50, 50, 50, 50];
         samples.extend([50; 6]);
         let filtered = filtered(&samples);
@@ -154,8 +153,8 @@ mod tests {
         assert_eq!(filtered[19], bandwidth(50), "round 20");
     }
 
-    /// `minmax_subwin_update`, with a window of 8 rounds: what comes in its first quarter after a maximum is forgotten,
-    /// the second best is from its second quarter, and the third from its second half.
+    /// `minmax_subwin_update` with a window of 8 rounds. Samples in the first quarter after a maximum are forgotten,
+    /// the second best comes from the second quarter, and the third best from the second half.
     #[test]
     fn the_next_best_come_from_the_second_quarter_and_the_second_half_of_the_window() {
         let after = |samples: &[(u64, u64)]| {
@@ -171,11 +170,11 @@ mod tests {
         assert_eq!(with(&[(9, 1)]), bandwidth(30));
         assert_eq!(with(&[(9, 1), (11, 1)]), bandwidth(30));
         assert_eq!(with(&[(9, 1), (12, 1)]), bandwidth(10));
-        // the best two may grow old at once
+        // the best two may expire together
         assert_eq!(with(&[(11, 1)]), bandwidth(30));
         assert_eq!(with(&[(12, 1)]), bandwidth(10));
         assert_eq!(with(&[(13, 1)]), bandwidth(10));
-        // and all three
+        // all three expire together
         assert_eq!(with(&[(14, 1)]), bandwidth(1));
         assert_eq!(after(&[(1, 100), (9, 5)]), bandwidth(100));
         assert_eq!(after(&[(1, 100), (10, 5)]), bandwidth(5));

@@ -1,8 +1,9 @@
-//! How much may be in flight, by hand: on the path of [`super::rules`].
+//! How much may be in flight: examples worked out by hand, on the path of [`super::rules`].
 
 use super::rules::{RTT, Sender, probing, sender_of};
 use super::*;
 
+/// `bbr_save_cwnd`
 #[test]
 fn the_window_before_a_recovery_is_kept_and_in_one_the_largest() {
     for (state, mode, cwnd, kept) in [
@@ -31,13 +32,15 @@ fn what_leaves_by_the_next_departure_is_not_in_the_network_then() {
     for (ms, in_flight, expected) in [(0, 50, 50), (3, 50, 47), (60, 50, 0)] {
         assert_eq!(it.bbr.in_network(it.now, in_flight, later(ms)), expected);
     }
-    // probing for more, a burst of two is on its way
+    // while probing for more, a burst of two is being sent
     let it = probing(0);
     assert_eq!(it.bbr.in_network(it.now, 50, it.now), 52);
     let it = probing(1);
     assert_eq!(it.bbr.in_network(it.now, 50, it.now), 50);
 }
 
+/// `bbr_tso_segs_goal`: 1/1024 s at the pacing rate, at least one segment below 1.2 Mbit/s and two above, and at most
+/// 64 KB less headers or 127 segments.
 #[test]
 fn a_burst_is_a_millisecond_of_the_pacing_rate() {
     let mut it = probing(2);
@@ -95,7 +98,7 @@ fn bunches_of_acks_widen_the_window_and_nothing_delivered_leaves_them_known() {
     let mut it = probing(2);
     let target = it.bbr.target();
     it.window.cwnd = 100;
-    // twenty segments at once where one was expected
+    // twenty segments are delivered at once, where one was expected
     it.totals.delivered += 20;
     it.now += Duration::from_ms(1);
     it.totals.delivered_at = it.now;
@@ -109,7 +112,7 @@ fn bunches_of_acks_widen_the_window_and_nothing_delivered_leaves_them_known() {
     };
     it.bbr.update_bandwidth(&mut it.window, it.now, &bunch);
     assert_eq!(it.bbr.target(), target + 20);
-    // rounds in which nothing is delivered do not make it old
+    // rounds in which nothing is delivered do not make the maximum expire
     for _ in 0..20 {
         let nothing = RateSample {
             newly_delivered: 0,
@@ -123,7 +126,7 @@ fn bunches_of_acks_widen_the_window_and_nothing_delivered_leaves_them_known() {
     assert_eq!(it.bbr.aggregation.allowance(bandwidth), 20);
 }
 
-/// An ACK that delivers so much, in a flight of 30 after it.
+/// An ACK that delivers `newly`, and leaves 30 in flight.
 fn acks(it: &mut Sender, newly: u64, lost: u64, state: State) {
     it.totals.delivered += newly;
     let sample = RateSample {
@@ -153,8 +156,8 @@ fn the_window_grows_by_what_is_delivered_up_to_its_target() {
     }
 }
 
-/// Startup's window has no limit before its target, which a gain of 2.885 makes 116 and 6, and none at all before ten
-/// segments are delivered.
+/// Startup's window grows freely while it is below its target, 116 and 6 with a gain of 2.885, and without any limit
+/// until ten segments are delivered.
 #[test]
 fn in_startup_the_window_grows_while_it_is_below_its_target() {
     for (delivered, cwnd, then) in [
@@ -190,7 +193,7 @@ fn the_window_is_four_segments_at_least_and_at_most_when_the_round_trip_is_measu
         it.window.cwnd = unit;
         acks(&mut it, unit, 0, State::Open);
         assert_eq!(it.window.cwnd, 4 * unit);
-        // it is measured once no more than that is in flight
+        // the round trip is measured once no more than that is in flight
         for (in_flight, measures) in [(4 * unit + 1, false), (4 * unit, true)] {
             it.bbr.mode = Mode::ProbeRtt;
             let sample = RateSample {
@@ -222,7 +225,7 @@ fn a_recovery_begins_with_what_is_in_flight_and_ends_with_the_window_before() {
     it.bbr.on_loss(&mut it.window);
     acks(&mut it, 2, 1, State::Fast);
     assert_eq!((it.window.cwnd, it.bbr.recovery.conserves), (32, true));
-    // what delivers nothing changes nothing
+    // an ACK that delivers nothing changes nothing
     acks(&mut it, 0, 5, State::Open);
     assert_eq!((it.window.cwnd, it.bbr.recovery.state), (32, State::Fast));
     // the same recovery goes on: it does not begin again
@@ -231,11 +234,11 @@ fn a_recovery_begins_with_what_is_in_flight_and_ends_with_the_window_before() {
     assert_eq!((it.window.cwnd, it.bbr.recovery.conserves), (50, true));
     acks(&mut it, 1, 0, State::Open);
     assert_eq!((it.window.cwnd, it.bbr.recovery.conserves), (71, false));
-    // outside a recovery the window before it has no say
+    // outside of a recovery, the window before it does not matter
     it.window.cwnd = 20;
     acks(&mut it, 1, 0, State::Open);
     assert_eq!(it.window.cwnd, 21);
-    // nor while a timeout is repaired
+    // nor does it while a timeout is repaired
     it.bbr.recovery.state = State::Loss;
     acks(&mut it, 1, 0, State::Loss);
     assert_eq!(it.window.cwnd, 22);

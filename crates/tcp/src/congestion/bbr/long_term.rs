@@ -1,21 +1,21 @@
-//! The rate that a policer lets through, once there are signs of one (Flach et al., SIGCOMM 2016):
-//! two stretches of rounds with much loss and the same rate of delivery. Pacing at their mean for 48
-//! rounds spares the losses that probing would cost.
+//! The rate that a policer lets through (Flach et al., SIGCOMM 2016). A policer is assumed when two consecutive
+//! intervals both have heavy loss and the same delivery rate. BBR then paces at their mean for 48 rounds, which avoids
+//! the losses that probing would cause.
 
 use fairport_units::Duration;
 
 use super::bandwidth::{Bandwidth, UNIT_GAIN};
 use crate::delivery_rate::{RateSample, Totals};
 
-/// Rounds of a stretch, at least; four times as many at most.
+/// Minimum length of an interval in rounds; its maximum is four times as many.
 const ROUNDS_MIN: u32 = 4;
-/// Share of what was delivered that is lost at least, in 256ths: 20 %.
+/// Minimum share of lost to delivered data in an interval, in 256ths: 20 %.
 const LOSS_MIN: u64 = 50;
-/// Relative difference of two rates that are the same: 1/8.
+/// Relative difference up to which two rates count as the same: 1/8.
 const SAME_WITHIN: u64 = UNIT_GAIN / 8;
-/// Rounds for which the rate is used.
+/// Rounds for which the policed rate is used.
 const ROUNDS_OF_USE: u32 = 48;
-/// The shortest stretch.
+/// Minimum duration of an interval.
 const STRETCH_MIN: Duration = Duration::from_ms(1);
 
 /// The facts of an ACK that the estimator needs.
@@ -24,7 +24,7 @@ pub(super) struct Signs {
     pub(super) totals: Totals,
     pub(super) losses: bool,
     pub(super) app_limited: bool,
-    /// a round trip begins
+    /// a round trip begins with this ACK
     pub(super) round_starts: bool,
     /// the bandwidth is being probed
     pub(super) probes: bool,
@@ -42,26 +42,26 @@ impl Signs {
     }
 }
 
-/// What follows from an ACK.
+/// What changed because of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PolicerChange {
     None,
-    /// the rate is used from now on
+    /// the policed rate is used from now on
     Found,
-    /// it has been used for long enough
+    /// the policed rate has been used for 48 rounds
     Expired,
 }
 
-/// The estimator.
+/// The estimator of a policer's rate.
 #[derive(Debug)]
 pub(super) struct LongTerm {
-    /// two rates that differ by less are the same: 4 kbit/s
+    /// absolute difference up to which two rates count as the same: 4 kbit/s
     close: Bandwidth,
     samples: bool,
     rounds: u32,
-    /// when the stretch began
+    /// the connection's totals when the present interval began
     from: Totals,
-    /// rate of the last stretch
+    /// delivery rate of the last interval
     rate: Bandwidth,
     used: bool,
 }
@@ -78,7 +78,7 @@ impl LongTerm {
         }
     }
 
-    /// The policed rate, where there is one.
+    /// The policed rate, if one was found.
     #[inline]
     pub(super) fn rate(&self) -> Option<Bandwidth> {
         self.used.then_some(self.rate)
@@ -89,7 +89,7 @@ impl LongTerm {
         self.rounds = 0;
     }
 
-    /// Starts from scratch.
+    /// Forgets everything and starts again.
     pub(super) fn reset(&mut self, totals: Totals) {
         self.rate = Bandwidth::ZERO;
         self.used = false;
@@ -103,7 +103,7 @@ impl LongTerm {
             return self.grow_old(signs);
         }
         if !self.samples {
-            // from the first loss on: before it the policer lets bursts through
+            // the first interval starts with the first loss: before it the policer lets bursts through
             if !signs.losses {
                 return PolicerChange::None;
             }
@@ -119,7 +119,7 @@ impl LongTerm {
             self.reset(signs.totals);
             return PolicerChange::None;
         }
-        // a stretch ends with a loss, as it began: with no tokens left
+        // an interval ends with a loss, as it began: at both ends the policer has no tokens left
         if self.rounds < ROUNDS_MIN || !signs.losses {
             return PolicerChange::None;
         }
@@ -147,7 +147,7 @@ impl LongTerm {
         PolicerChange::None
     }
 
-    /// A stretch with much loss ends.
+    /// Ends an interval with heavy loss and the delivery rate `rate`.
     fn end(&mut self, rate: Bandwidth, totals: Totals) -> PolicerChange {
         let apart = rate.difference(self.rate);
         let known = self.rate > Bandwidth::ZERO;
@@ -167,7 +167,7 @@ impl LongTerm {
 mod tests {
     use super::*;
 
-    /// A policer that delivers `delivered` a round of 100 ms and drops `lost`, for `rounds` rounds.
+    /// A policed path: rounds of 100 ms, each of which delivers and drops some segments.
     struct Path {
         totals: Totals,
         estimator: LongTerm,
@@ -198,11 +198,11 @@ mod tests {
     #[test]
     fn two_lossy_stretches_at_the_same_rate_are_a_policer() {
         let mut path = Path::new();
-        // the first loss begins a stretch in its round, which counts; the fourth round ends it
+        // the first loss begins an interval in its round, which counts; the fourth round ends it
         let changes: Vec<PolicerChange> = (0..8).map(|_| path.round(100, 30)).collect();
         assert!(changes[..7].iter().all(|it| *it == PolicerChange::None));
         assert_eq!(changes[7], PolicerChange::Found);
-        // the first stretch: 300 segments in 300 ms
+        // the first interval: 300 segments in 300 ms
         assert_eq!(
             path.estimator.rate(),
             Some(Bandwidth::of(1000, Duration::from_secs(1)))
@@ -235,15 +235,15 @@ mod tests {
         }
     }
 
-    /// Two stretches of so many rounds, of which the last alone loses something.
+    /// Runs two intervals of `rounds` rounds, in which only the last round of each has losses.
     fn is_found(close: Bandwidth, rounds: u64, rates: [u64; 2], lost: u64) -> bool {
         let mut path = Path::new();
         path.estimator.close = close;
-        // before the first loss nothing counts
+        // nothing counts before the first loss
         for _ in 0..50 {
             path.round(10, 0);
         }
-        // the loss that the first stretch begins with, in a round that counts
+        // the loss that begins the first interval, in a round that counts
         path.round(0, 1);
         let mut found = PolicerChange::None;
         for (number, rate) in rates.into_iter().enumerate() {
@@ -264,11 +264,11 @@ mod tests {
         }
     }
 
-    /// 50 of 256.
+    /// The limit is 50/256.
     #[test]
     fn a_fifth_of_what_is_delivered_has_to_be_lost() {
         for (lost, found) in [(199, false), (200, true), (201, true)] {
-            // 4 rounds of 256 segments deliver 1024, of which 200 are the share
+            // 4 rounds of 256 segments deliver 1024, and the limit is 200 of these
             let mut path = Path::new();
             path.round(0, 1);
             for _ in 0..3 {
@@ -283,8 +283,8 @@ mod tests {
     #[test]
     fn rates_are_the_same_within_an_eighth_or_4_kbit() {
         let per_second = |amount| Bandwidth::of(amount, Duration::from_secs(1));
-        // the first stretch delivers three times what it says, as its first round is the loss's: its rate is that per
-        // 100 ms all the same
+        // the first interval delivers only three times `first`, because its first round is the loss's; its rate is
+        // still `first` per 100 ms
         for (close, first, second, found) in [
             (0, 80, 90, true),
             (0, 80, 91, false),
@@ -300,7 +300,7 @@ mod tests {
                 "{first} and {second} within {close}"
             );
         }
-        // the first rate of all is not compared with none
+        // the first rate of all has no earlier rate to be compared with
         let mut path = Path::new();
         path.estimator.close = per_second(5000);
         for _ in 0..4 {

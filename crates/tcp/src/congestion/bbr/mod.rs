@@ -1,14 +1,14 @@
-//! BBR v1 (Cardwell et al., ACM Queue 14(5), 2016) as in Linux (`tcp_bbr.c`): a model of the path, the
-//! largest rate of delivery and the smallest round trip, says how fast to send and how much may be in
-//! flight. A loss alone changes neither.
+//! BBR v1 (Cardwell et al., ACM Queue 14(5), 2016) as in Linux (`tcp_bbr.c`). It models the path by the largest recent
+//! delivery rate and the smallest round-trip time. The model says how fast to send and how much may be in flight; a
+//! loss alone changes neither.
 //!
-//! Startup paces at 2/ln 2 of the bandwidth until it grows no more, drain takes the queue away
-//! that this has built, and then the gain goes through a cycle of eight phases that probes for more and
-//! gives back. When the smallest round trip is ten seconds old, the flight shrinks to four segments to
-//! measure it anew.
+//! Startup paces at 2/ln 2 of the bandwidth until the bandwidth stops growing. Drain then removes the queue that
+//! startup has built. After that the gain cycles through eight phases, which probe for more bandwidth and drain the
+//! probe's queue. When the smallest round-trip time is ten seconds old, the flight shrinks to four segments to measure
+//! it again.
 //!
-//! Departures from the kernel: times are exact and not in microseconds and jiffies; without SACK
-//! a duplicate ACK does not count as delivered.
+//! Differences from the kernel: times are exact, not in microseconds and jiffies; without SACK, a duplicate ACK does
+//! not count as delivered.
 
 mod aggregation;
 mod bandwidth;
@@ -31,16 +31,16 @@ use crate::delivery_rate::{RateSample, Totals};
 use crate::random::Random;
 use crate::recovery::State;
 
-/// The purpose of the random sequence ([`Random::new`]).
+/// Separates this random sequence from others with the same seed ([`Random::new`]).
 const PURPOSE: u64 = 3;
 
 /// 2/ln 2: the smallest gain with which the rate doubles each round.
 const HIGH_GAIN: u64 = UNIT_GAIN * 2885 / 1000 + 1;
-/// Its inverse, which takes one round to drain what startup queued.
+/// The inverse of `HIGH_GAIN`, which drains startup's queue in one round.
 const DRAIN_GAIN: u64 = UNIT_GAIN * 1000 / 2885;
-/// Gain of the window, with room for delayed ACKs.
+/// Gain of the window. It leaves room for delayed ACKs.
 const WINDOW_GAIN: u64 = UNIT_GAIN * 2;
-/// Probe for more, give it back, cruise.
+/// Gains of the cycle's phases: probe for more, drain, then cruise.
 const CYCLE: [u64; 8] = [
     UNIT_GAIN * 5 / 4,
     UNIT_GAIN * 3 / 4,
@@ -51,16 +51,16 @@ const CYCLE: [u64; 8] = [
     UNIT_GAIN,
     UNIT_GAIN,
 ];
-/// Rounds over which the bandwidth is a maximum: a cycle and two.
+/// Rounds over which the maximum of the bandwidth is taken: a cycle and two more.
 const BANDWIDTH_ROUNDS: u64 = CYCLE.len() as u64 + 2;
-/// A round with less growth than by a quarter is one in which the pipe was full; three are believed.
+/// Startup counts a round as full if the bandwidth grew by less than a quarter in it; three such rounds end startup.
 const FULL_GROWTH: u64 = UNIT_GAIN * 5 / 4;
 const FULL_ROUNDS: u32 = 3;
 /// Pacing rate as a share of the bandwidth, in percent: below 100, so that the queue shrinks on average.
 const PACED_PERCENT: u64 = 99;
 /// Used while no round-trip time is known.
 const NOMINAL_RTT: Duration = Duration::from_ms(1);
-/// Two policed rates that differ by less, in bytes per second, are the same: 4 kbit/s.
+/// Two policed rates that differ by less than this, in bytes per second, count as the same: 4 kbit/s.
 const POLICED_SAME: u64 = 500;
 
 /// The state of one sender. Amounts are in the window's unit.
@@ -74,7 +74,7 @@ pub(super) struct Bbr {
     bandwidth: WindowedMax,
     round: Round,
     min_rtt: MinRtt,
-    /// sending began again after a gap of the application
+    /// sending has started again after the application had nothing to send
     restarts: bool,
     full_pipe: FullPipe,
     cycle: Cycle,
@@ -109,7 +109,7 @@ impl Bbr {
         }
     }
 
-    /// The window is about to fall, for a recovery or a probe of the round trip: it is kept for the end.
+    /// Saves the window before a recovery or a probe of the round-trip time reduces it; it is restored afterwards.
     fn keep_window(&mut self, window: &Window) {
         let good = self.recovery.state == State::Open && self.mode != Mode::ProbeRtt;
         self.recovery.window_before = if good {
@@ -119,7 +119,7 @@ impl Bbr {
         };
     }
 
-    /// The estimate of the path's bandwidth: the largest recent rate, or a policer's.
+    /// Estimate of the path's bandwidth: the largest recent rate, or the rate of a policer.
     fn estimate(&self) -> Bandwidth {
         self.long_term
             .rate()
@@ -140,7 +140,7 @@ impl Bbr {
         let probes = self.mode == Mode::ProbeBandwidth;
         self.detect_policer(window, now, Signs::of(sample, self.round.starts, probes));
         let measured = Bandwidth::of(sample.delivered, interval);
-        // a lower rate of an application that had less to send says nothing of the path
+        // a lower rate, measured while the application had less to send, says nothing about the path
         if !sample.app_limited || measured >= self.bandwidth.get() {
             self.bandwidth.update(self.round.number, measured);
         }
@@ -170,7 +170,7 @@ impl Bbr {
         window.publish(now, DecisionKind::BbrPolicer, cause);
     }
 
-    /// Changes the mode, for a reason that is published.
+    /// Changes the mode and publishes the reason.
     fn enter(&mut self, window: &mut Window, now: Instant, mode: Mode, cause: DecisionCause) {
         let what = match mode {
             Mode::Startup => DecisionKind::BbrStartup,
@@ -185,7 +185,7 @@ impl Bbr {
         }
     }
 
-    /// The cycle begins at any phase but the one that gives back.
+    /// Starts the cycle at a random phase, but not at the one that drains.
     fn begin_cycle(&mut self) {
         self.cycle.phase = CYCLE.len() - 1 - self.random.up_to(CYCLE.len() as u64 - 2) as usize;
         self.next_phase();
@@ -196,8 +196,8 @@ impl Bbr {
         self.cycle.since = self.totals.delivered_at;
     }
 
-    /// A phase takes a round trip; probing lasts until the flight shows it or something is lost, and
-    /// giving back ends early once the queue is gone.
+    /// Moves to the next phase when the present one is over. A phase lasts one round trip. A probe lasts longer, until
+    /// the flight has reached its target or something is lost; the phase that drains ends early once the queue is gone.
     fn update_phase(&mut self, now: Instant, sample: &RateSample) {
         if self.mode != Mode::ProbeBandwidth {
             return;
@@ -257,14 +257,14 @@ impl Bbr {
         };
     }
 
-    /// Before anything is measured: the first window in a round trip.
+    /// Sets the pacing rate before anything is measured: the first window per round trip, times the gain.
     fn set_first_rate(&mut self, cwnd: u64, rtt: Option<Duration>) {
         self.pace.saw_rtt = rtt.is_some();
         let over = rtt.unwrap_or(NOMINAL_RTT).max(Duration::from_us(1));
         self.pace.rate = self.paced(Bandwidth::of(cwnd, over), HIGH_GAIN);
     }
 
-    /// Until the pipe is full the rate only rises.
+    /// Sets the pacing rate. It only rises until the pipe is full.
     fn set_rate(&mut self, gain: u64) {
         let rate = self.paced(self.estimate(), gain);
         if self.full_pipe.reached || rate > self.pace.rate {
@@ -272,7 +272,7 @@ impl Bbr {
         }
     }
 
-    /// Bytes per second.
+    /// Pacing rate for a bandwidth and a gain, in bytes per second.
     fn paced(&self, bandwidth: Bandwidth, gain: u64) -> u64 {
         let rate = bandwidth.bytes_per_second(gain, self.segment_bytes, self.unit);
         (u128::from(rate) * u128::from(PACED_PERCENT) / 100) as u64
@@ -290,7 +290,7 @@ impl Controller for Bbr {
         self.set_first_rate(window.cwnd, start.rtt);
     }
 
-    /// It works by rate samples alone.
+    /// Does nothing: BBR works with rate samples only.
     #[inline]
     fn on_ack(&mut self, _window: &mut Window, _ack: &AckSample) {}
 
@@ -328,7 +328,7 @@ impl Controller for Bbr {
         self.detect_policer(window, Instant::NEVER, signs);
     }
 
-    /// What was learned from a needless recovery is forgotten.
+    /// Forgets what a needless recovery seemed to show.
     fn on_undo(&mut self) {
         self.full_pipe.bandwidth = Bandwidth::ZERO;
         self.full_pipe.rounds = 0;

@@ -1,5 +1,5 @@
-//! The smallest round trip: when it has not been seen for ten seconds, the flight shrinks to four
-//! segments for a moment. Flows that do so at one time see the path without a queue.
+//! The smallest round-trip time. If it has not been seen for ten seconds, the flight shrinks to four segments for a
+//! moment to measure it. Flows that do so at the same time see the path without a queue.
 
 use fairport_units::{Duration, Instant};
 
@@ -8,9 +8,9 @@ use super::{Bbr, Mode, Window};
 use crate::decision::DecisionCause;
 use crate::delivery_rate::RateSample;
 
-/// For how long a smallest round trip is believed.
+/// How long a smallest round-trip time stays valid.
 const MIN_RTT_LASTS: Duration = Duration::from_secs(10);
-/// For how long the flight is kept small to measure it.
+/// How long the flight is kept small to measure it.
 const PROBE_RTT_LASTS: Duration = Duration::from_ms(200);
 
 impl Bbr {
@@ -41,7 +41,7 @@ impl Bbr {
         self.restarts &= sample.newly_delivered == 0;
     }
 
-    /// The flight is small for 200 ms and a round at least.
+    /// Keeps the flight small for 200 ms and at least one round.
     fn hold_small(&mut self, now: Instant, window: &mut Window, sample: &RateSample) {
         if self.min_rtt.probe_end.is_some() {
             self.min_rtt.probe_round_done |= self.round.starts;
@@ -55,7 +55,7 @@ impl Bbr {
         }
     }
 
-    /// Unless it is too early, the flight may grow again.
+    /// Lets the flight grow again, unless the 200 ms are not over.
     pub(super) fn end_probe_rtt(&mut self, now: Instant, window: &mut Window) {
         if self.min_rtt.probe_end.is_none_or(|end| now <= end) {
             return;

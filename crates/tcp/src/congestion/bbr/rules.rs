@@ -1,12 +1,12 @@
-//! One rule of `tcp_bbr.c` at a time, by hand: on a path of 1000 segments a second and 40 ms, the product of
-//! which is 40 segments, with bursts of two.
+//! Single rules of `tcp_bbr.c`, worked out by hand on a path of 1000 segments per second and 40 ms. The product is 40
+//! segments, and bursts are of two.
 
 use super::*;
 use crate::settings::Settings;
 
 pub(super) const RTT: Duration = Duration::from_ms(40);
 
-/// A sender, and the sums of its connection.
+/// A sender, and the totals of its connection.
 pub(super) struct Sender {
     pub(super) bbr: Bbr,
     pub(super) window: Window,
@@ -40,7 +40,7 @@ pub(super) fn sender_of(unit: u64, rtt: Option<Duration>) -> Sender {
     }
 }
 
-/// One that knows its path, in a phase of the cycle.
+/// A sender that knows its path, in a phase of the cycle.
 pub(super) fn probing(phase: usize) -> Sender {
     let mut it = sender_of(1, Some(RTT));
     let bandwidth = Bandwidth::of(1000, Duration::from_secs(1));
@@ -71,7 +71,7 @@ impl Sender {
         }
     }
 
-    /// A round in one ACK: what was delivered and lost in 100 ms.
+    /// A round as a single ACK, with the data delivered and lost in 100 ms.
     pub(super) fn round(&mut self, delivered: u64, lost: u64) {
         let before = self.totals.delivered;
         self.now += Duration::from_ms(100);
@@ -111,16 +111,15 @@ impl Sender {
 
 #[test]
 fn the_gains_are_those_of_the_kernel() {
-    // of 256: 2/ln 2 rounded up, its inverse, 5/4 and 3/4
+    // in 256ths: 2/ln 2 rounded up, its inverse, and the gains of the cycle
     assert_eq!((HIGH_GAIN, DRAIN_GAIN, WINDOW_GAIN), (739, 88, 512));
     assert_eq!(CYCLE, [320, 192, 256, 256, 256, 256, 256, 256]);
     assert_eq!((BANDWIDTH_ROUNDS, FULL_GROWTH), (10, 320));
     assert!(sender_of(1, None).bbr.reduces_after_mark());
 }
 
-/// `bbr_save_cwnd`
-/// `bbr_is_next_cycle_phase`: for 5/4 of the product 58 have to be in flight, with three bursts and two segments
-/// on top, of which one burst is just being sent; 46 are the product itself.
+/// `bbr_is_next_cycle_phase`: a gain of 5/4 takes 58 segments in flight, three bursts and two segments included; one
+/// burst of them is just being sent. The product itself, with the bursts, is 46.
 #[test]
 fn a_phase_is_over_after_a_round_trip_if_it_has_done_its_work() {
     let (short, long) = (RTT, RTT + Duration::from_ps(1));
@@ -162,9 +161,7 @@ fn a_phase_is_over_after_a_round_trip_if_it_has_done_its_work() {
     assert_eq!(it.bbr.cycle.phase, 2);
 }
 
-/// `bbr_tso_segs_goal`: 1/1024 s at the pacing rate, of one segment below 1.2 Mbit/s, two above, and 64 KB less
-/// headers or 127 segments at most.
-/// `bbr_update_bw`: an idle application's samples count where they are larger.
+/// `bbr_update_bw`: samples that are limited by the application count only if they are larger.
 #[test]
 fn a_lower_bandwidth_is_believed_after_ten_rounds_and_a_higher_one_at_once() {
     let per_second = |segments| Bandwidth::of(segments, Duration::from_secs(1));
@@ -188,7 +185,8 @@ fn a_lower_bandwidth_is_believed_after_ten_rounds_and_a_higher_one_at_once() {
     assert_eq!(it.bbr.estimate(), per_second(900));
 }
 
-/// `bbr_init_pacing_rate_from_rtt`: 2.885 windows per round trip, or per millisecond while none is known, less a percent.
+/// `bbr_init_pacing_rate_from_rtt`: 2.885 windows per round trip, less one percent. An unknown round trip counts as a
+/// millisecond.
 #[test]
 fn the_first_rate_is_a_window_per_round_trip_once_one_is_known() {
     let rate = |over: Duration| {
@@ -214,7 +212,7 @@ fn the_first_rate_is_a_window_per_round_trip_once_one_is_known() {
     };
     it.acks(&slow, State::Open);
     assert_eq!(it.bbr.pacing_rate(), Some(rate(RTT)));
-    // no round trip is shorter than a microsecond here
+    // round-trip times below a microsecond count as one
     let it = sender_of(1, Some(Duration::from_ns(1)));
     assert_eq!(it.bbr.pacing_rate(), Some(rate(Duration::from_us(1))));
 }
@@ -236,7 +234,7 @@ fn a_policed_rate_is_kept_for_48_rounds_without_probing() {
         assert_eq!(it.bbr.pace.gain, UNIT_GAIN, "round {round}");
         assert_eq!(it.bbr.long_term.rate(), Some(policed));
     }
-    // what other rounds than those of probing for bandwidth take does not count
+    // rounds outside of bandwidth probing do not count
     it.bbr.mode = Mode::Drain;
     it.bbr.totals = it.totals;
     let signs = |it: &Sender| Signs {
@@ -256,7 +254,8 @@ fn a_policed_rate_is_kept_for_48_rounds_without_probing() {
     assert_eq!(it.bbr.cycle.since, it.now);
 }
 
-/// `bbr_set_state`: in Loss the pipe is looked for anew, and the timeout counts as the end of a round with losses.
+/// `bbr_set_state`: in Loss the search for the full pipe starts again, and the timeout counts as the end of a round
+/// with losses.
 #[test]
 fn a_timeout_looks_for_the_full_pipe_anew_and_counts_for_the_policer() {
     let mut it = probing(2);
@@ -274,7 +273,7 @@ fn a_timeout_looks_for_the_full_pipe_anew_and_counts_for_the_policer() {
     assert_eq!(it.bbr.recovery.state, State::Loss);
     let policed = it.bbr.long_term.rate();
     assert!(policed.is_some());
-    // one in the last of 48 rounds ends the use of the policed rate
+    // a timeout in the last of the 48 rounds ends the use of the policed rate
     for _ in 0..47 {
         it.round(50, 0);
     }
@@ -307,14 +306,15 @@ fn after_a_gap_it_sends_at_the_bandwidth_and_not_at_a_gain() {
     assert!(it.bbr.restarts);
     assert_eq!(it.bbr.pace.rate, 1_448_000 * 99 / 100);
     assert!(raised > it.bbr.pace.rate);
-    // startup goes on as it was
+    // startup continues as before
     let mut it = sender_of(1, Some(RTT));
     let rate = it.bbr.pace.rate;
     it.bbr.on_resume(&mut it.window, it.now);
     assert_eq!((it.bbr.pace.rate, it.bbr.mode), (rate, Mode::Startup));
 }
 
-/// `bbr_check_full_bw_reached`: three rounds without a quarter more; those of an idle application do not count.
+/// `bbr_check_full_bw_reached`: three rounds with less than a quarter more; rounds limited by the
+/// application do not count.
 #[test]
 fn the_pipe_is_full_after_three_rounds_with_less_than_a_quarter_more() {
     for (deliveries, full) in [

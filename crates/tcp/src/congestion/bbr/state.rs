@@ -1,4 +1,4 @@
-//! What a BBR sender keeps, by subject. Amounts are in the window's unit.
+//! The state of a BBR sender, by subject. Amounts are in the window's unit.
 
 use fairport_units::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use super::HIGH_GAIN;
 use super::bandwidth::Bandwidth;
 use crate::recovery::State;
 
-/// The state of the algorithm.
+/// The mode of the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Startup,
@@ -27,9 +27,9 @@ pub(super) struct FullPipe {
 #[derive(Debug, Default)]
 pub(super) struct Round {
     pub(super) number: u64,
-    /// it is over when a segment is delivered that was sent after so much had been
+    /// the round ends when a segment is delivered that was sent after this total had been delivered
     pub(super) end: u64,
-    /// it began with the ACK at hand
+    /// the round began with the present ACK
     pub(super) starts: bool,
 }
 
@@ -38,10 +38,10 @@ pub(super) struct Round {
 pub(super) struct MinRtt {
     pub(super) value: Option<Duration>,
     pub(super) at: Instant,
-    /// when the flight may grow again; none: it has not shrunk yet
+    /// when the flight may grow again; none: it has not yet shrunk
     pub(super) probe_end: Option<Instant>,
     pub(super) probe_round_done: bool,
-    /// the flight is held small, which makes rate samples low
+    /// the flight is kept small, so rate samples are low
     pub(super) is_probed: bool,
 }
 
@@ -52,14 +52,14 @@ pub(super) struct Cycle {
     pub(super) since: Instant,
 }
 
-/// What is kept of a recovery.
+/// State kept about a loss recovery.
 #[derive(Debug)]
 pub(super) struct Recovery {
-    /// loss recovery's state at the last ACK
+    /// state of loss recovery at the last ACK
     pub(super) state: State,
-    /// it is in its first round: as much is sent as is delivered
+    /// the recovery is in its first round, in which as much is sent as is delivered
     pub(super) conserves: bool,
-    /// the window before it, or before a probe of the round-trip time
+    /// the window before the recovery, or before a probe of the round-trip time
     pub(super) window_before: u64,
 }
 
@@ -73,12 +73,12 @@ impl Default for Recovery {
     }
 }
 
-/// How fast is sent, and how much may be in flight.
+/// Pacing rate, and the gains of rate and window.
 #[derive(Debug)]
 pub(super) struct Pace {
     pub(super) gain: u64,
     pub(super) window_gain: u64,
-    /// bytes per second
+    /// pacing rate in bytes per second
     pub(super) rate: u64,
     /// a round-trip time was measured
     pub(super) saw_rtt: bool,

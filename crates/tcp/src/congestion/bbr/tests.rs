@@ -1,9 +1,9 @@
-//! BBR on paths that are one queue with a fixed rate, a round at a time.
+//! BBR on paths that are one queue with a fixed rate, one round at a time.
 
 use super::*;
 use crate::settings::{Settings, WindowUnit};
 
-/// 1 segment a millisecond, with a round trip of 40 ms: a product of 40 segments.
+/// One segment per millisecond and a round trip of 40 ms: a product of 40 segments.
 const SPACING: Duration = Duration::from_ms(1);
 const RTT: Duration = Duration::from_ms(40);
 const PRODUCT: u64 = 40;
@@ -13,7 +13,7 @@ struct Path {
     bbr: Bbr,
     window: Window,
     now: Instant,
-    /// sent: when, what had been delivered then and when, and when the latest delivered one was sent
+    /// sent segments: when each was sent, what had been delivered then and when, and when the latest delivered was sent
     flying: std::collections::VecDeque<(Instant, u64, Instant, Instant)>,
     free_at: Instant,
     arrivals: std::collections::VecDeque<Instant>,
@@ -29,7 +29,7 @@ impl Path {
         Self::counting(1, seed)
     }
 
-    /// With a window that counts segments (a unit of 1) or bytes (of 1448).
+    /// A sender whose window counts segments (a unit of 1) or bytes (of 1448).
     fn counting(unit: u64, seed: u64) -> Self {
         let mut settings = Settings::preset("linux-6").unwrap();
         if unit > 1 {
@@ -91,7 +91,7 @@ impl Path {
         }
     }
 
-    /// The next ACK, of one segment.
+    /// Delivers the next ACK, which is for one segment.
     fn ack(&mut self) {
         self.send();
         let prior_in_flight = self.in_flight();
@@ -132,7 +132,7 @@ impl Path {
         self.bbr.on_rate_sample(&mut self.window, &ack, &sample);
     }
 
-    /// On to the first ACK of another round.
+    /// Continues to the first ACK of another round.
     fn round(&mut self) {
         let round = self.bbr.round.number;
         while self.bbr.round.number == round {
@@ -155,7 +155,7 @@ impl Path {
     }
 }
 
-/// Without bandwidth there is room for three bursts of two segments; probing, for two segments more.
+/// The first bandwidth leaves room for three bursts of two segments; while probing, for two segments more.
 #[test]
 fn a_window_in_bytes_is_that_in_segments_times_their_size() {
     for (mode, segments) in [(Mode::Startup, 6), (Mode::ProbeBandwidth, 8)] {
@@ -170,7 +170,7 @@ fn a_window_in_bytes_is_that_in_segments_times_their_size() {
 #[test]
 fn startup_doubles_the_rate_each_round_until_the_pipe_is_full() {
     let mut path = Path::new(1);
-    // the first window of 10 in a round trip, at 2.885 times its rate
+    // the first window of 10 per round trip, with a gain of 2.885
     let first = path.bbr.pace.rate;
     assert_eq!(first, (10 * 1448 * 25 * 739 / 256) * 99 / 100);
     path.round();
@@ -182,7 +182,7 @@ fn startup_doubles_the_rate_each_round_until_the_pipe_is_full() {
     let bandwidth = |segments| Bandwidth::of(segments, RTT);
     assert_eq!(rates[..2], [bandwidth(10), bandwidth(20)]);
     assert!(rates[2] > bandwidth(32), "{rates:?}");
-    // then three rounds in which the rate does not grow by a quarter
+    // then three rounds in which the rate grows by less than a quarter
     assert_eq!(rates[3..], [Path::full_rate(); 3]);
 }
 
@@ -200,7 +200,7 @@ fn drain_takes_the_queue_away_and_sets_the_threshold() {
         path.window.ssthresh
     );
     path.run_to(Mode::ProbeBandwidth);
-    // all but what leaves before the pacer lets the next one out, a millisecond and a half at most
+    // all but what is delivered until the pacer releases the next segment, at most 1.5 ms later
     let left = path.in_flight();
     assert!(left <= path.window.ssthresh + 2, "{left}");
 }
@@ -250,7 +250,7 @@ fn the_cycle_has_eight_phases_of_a_round_trip_and_begins_at_any_but_the_second()
 fn the_smallest_round_trip_is_measured_anew_every_ten_seconds_with_four_segments_for_200_ms() {
     let mut path = Path::new(1);
     path.run_to(Mode::ProbeBandwidth);
-    // the path has grown longer by less than its queue, so that the first round trip never comes back
+    // the path has become longer by less than its queue, so the first round-trip time is never seen again
     path.bbr.min_rtt.value = Some(Duration::from_ms(39));
     path.bbr.min_rtt.at = path.now;
     let from = path.now;
@@ -291,7 +291,7 @@ fn a_recovery_keeps_the_flight_for_a_round_and_then_brings_the_window_back() {
     path.state = State::Fast;
     path.lose_next = true;
     path.ack();
-    // what is in flight, and what was delivered
+    // in flight, and delivered
     assert_eq!(path.window.cwnd, path.in_flight() + 1);
     assert!(path.bbr.recovery.conserves);
     path.round();

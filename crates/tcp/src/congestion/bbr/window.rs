@@ -1,5 +1,5 @@
-//! The window: twice the product of bandwidth and smallest round trip, and what the hosts need to keep
-//! sending while ACKs are late.
+//! The window: twice the product of bandwidth and smallest round-trip time, plus what the hosts need to keep sending
+//! while ACKs are late.
 
 use fairport_units::Instant;
 
@@ -8,27 +8,26 @@ use super::{Bbr, Mode, Window};
 use crate::delivery_rate::RateSample;
 use crate::recovery::State;
 
-/// The smallest window, in segments: two flights of two, of which a receiver ACKs each.
+/// Smallest window in segments: two flights of two segments, since a receiver acknowledges every second one.
 pub(super) const WINDOW_MIN: u64 = 4;
-/// Segments that are delivered before the window is limited, and the window while no round-trip time is known.
+/// Segments delivered before the window is limited, and the window while no round-trip time is known.
 const WINDOW_INITIAL: u64 = 10;
-/// Bytes per second below which segments are sent one by one: 1.2 Mbit/s.
+/// Pacing rate in bytes per second below which segments are sent one at a time: 1.2 Mbit/s.
 const SINGLE_BELOW: u64 = 150_000;
-/// A burst takes a 1024th of a second, and is at most so many bytes and segments
-/// (`bbr_tso_segs_goal`).
+/// A burst takes 1/1024 s at the pacing rate, within limits in bytes and in segments (`bbr_tso_segs_goal`).
 const BURST_SHIFT: u32 = 10;
 const BURST_BYTES_MAX: u64 = 65_536 - 1 - 320;
 const BURST_SEGMENTS_MAX: u64 = 127;
 
 impl Bbr {
-    /// What a burst carries on a host with segmentation offload.
+    /// Size of a burst on a host with segmentation offload, in the window's unit.
     fn quantum(&self) -> u64 {
         let least = if self.pace.rate < SINGLE_BELOW { 1 } else { 2 };
         let bytes = (self.pace.rate >> BURST_SHIFT).min(BURST_BYTES_MAX);
         (bytes / self.segment_bytes).clamp(least, BURST_SEGMENTS_MAX) * self.unit
     }
 
-    /// The bandwidth's worth of a smallest round trip.
+    /// The product of bandwidth, gain and smallest round-trip time, in whole segments.
     fn product(&self, bandwidth: Bandwidth, gain: u64) -> u64 {
         match self.min_rtt.value {
             Some(rtt) => bandwidth.amount_at(gain, rtt).next_multiple_of(self.unit),
@@ -36,19 +35,19 @@ impl Bbr {
         }
     }
 
-    /// With what the hosts hold: three bursts, and an even number of segments for delayed ACKs.
+    /// Adds what the hosts hold: three bursts, rounded up to an even number of segments for delayed ACKs.
     fn with_bursts(&self, amount: u64) -> u64 {
         let whole = (amount + 3 * self.quantum()).next_multiple_of(2 * self.unit);
         let probes = self.mode == Mode::ProbeBandwidth && self.cycle.phase == 0;
         whole + if probes { 2 * self.unit } else { 0 }
     }
 
-    /// What is in flight at a bandwidth and a gain.
+    /// Target for the data in flight at a bandwidth and a gain.
     pub(super) fn flight(&self, bandwidth: Bandwidth, gain: u64) -> u64 {
         self.with_bursts(self.product(bandwidth, gain))
     }
 
-    /// What of `in_flight` will be in the network when the pacer lets the next segment out.
+    /// The part of `in_flight` that is still in the network when the pacer releases the next segment.
     pub(super) fn in_network(&self, now: Instant, in_flight: u64, next_departure: Instant) -> u64 {
         let delivered = self.estimate().amount(next_departure.saturating_sub(now));
         let burst = if self.pace.gain > UNIT_GAIN {
@@ -85,8 +84,8 @@ impl Bbr {
         self.with_bursts(target)
     }
 
-    /// The first round of a recovery sends what is delivered and no more; its end brings the window
-    /// back. True while so (`bbr_set_cwnd_to_recover_or_restore`).
+    /// In the first round of a recovery, sends only as much as is delivered. When the recovery ends, restores the
+    /// window. Returns true in that first round (`bbr_set_cwnd_to_recover_or_restore`).
     fn recover(&mut self, window: &mut Window, state: State, sample: &RateSample) -> bool {
         let kept = sample.in_flight + sample.newly_delivered;
         if sample.newly_lost > 0 {

@@ -1,4 +1,4 @@
-//! When slow start ends, by hand.
+//! When slow start ends: examples worked out by hand.
 
 use super::*;
 use crate::recovery::State;
@@ -74,13 +74,13 @@ fn an_ack_train_of_half_the_delay_ends_slow_start() {
 
 #[test]
 fn today_a_train_may_be_half_of_the_bursts_time_longer() {
-    // 4 * 65536 B at 2 * 20 * 1448 B in 10 ms take 45 ms: more than the 1 ms that is allowed
+    // 4 * 65536 B at 2 * 20 * 1448 B per 10 ms take 45 ms, more than the 1 ms that is allowed
     let base = Duration::from_us(3200);
     assert_eq!(train_ends_after("linux-2.6", base), 2);
     assert_eq!(train_ends_after("linux-6", base), 3);
 }
 
-/// An eighth of the smallest round trip, within 4 and 16 ms.
+/// The delay must grow by an eighth of the smallest round trip, within 4 and 16 ms.
 #[test]
 fn the_delay_grows_when_the_smallest_of_eight_is_more_than_an_eighth_larger() {
     for (base_ms, growth_us) in [
@@ -116,7 +116,7 @@ fn one_of_eight_that_is_short_is_enough_against_a_growing_delay() {
     }
 }
 
-/// The first ACK beyond the end of the last round begins one, with no samples and no train.
+/// The first ACK beyond the end of the last round begins a new one, without samples and without a train.
 #[test]
 fn a_round_begins_when_more_than_its_end_is_acknowledged() {
     for (una, begins) in [(99, false), (100, false), (101, true)] {
@@ -154,7 +154,7 @@ fn slow_start_ends_once_until_a_timeout() {
     assert_eq!(ends(3000, true), 1);
 }
 
-/// ACKs this far apart, for 20 of them, on a path of 10 ms.
+/// 20 ACKs, this far apart, on a path of 10 ms.
 #[test]
 fn acks_two_milliseconds_apart_are_a_train_and_those_farther_are_none() {
     for (gap, train) in [

@@ -28,7 +28,7 @@ impl Bictcp {
         }
     }
 
-    /// Segments for one more, above 14.
+    /// Segments to be acknowledged for one segment of growth, above a window of 14.
     fn search(&self, cwnd: u64) -> u64 {
         let (smooth, fast) = (cwnd * 20 / 4, cwnd / 16);
         let cnt = if cwnd < self.last_max_cwnd {
@@ -110,7 +110,7 @@ impl Kernel for Bictcp {
     }
 }
 
-/// One segment per window, and half of the window.
+/// Reno: grows by one segment per window, and falls to half of the window.
 struct Reno;
 
 impl Kernel for Reno {

@@ -72,7 +72,7 @@ impl Bictcp {
 impl Kernel for Bictcp {
     fn sees(&mut self, now: Instant, ack: &Ack) {
         if self.counts_acks && ack.state == State::Open && !ack.sacks {
-            // with 16 of its units per segment, an average over 16 ACKs
+            // the ratio has 16 units per segment and averages over 16 ACKs
             self.delayed_ack += u64::from(ack.segments);
             self.delayed_ack -= (self.delayed_ack - u64::from(ack.segments)) / 16;
         }

@@ -1,6 +1,6 @@
-//! Window growth under random ACKs, losses, timeouts and pauses, compared with the kernel's functions
-//! written down once more in their own words: `tcp_slow_start`, `tcp_cong_avoid_ai` here,
-//! `bictcp_update` of BIC and of CUBIC in the files beside.
+//! Window growth under random ACKs, losses, timeouts and pauses, compared with a second implementation of the kernel's
+//! functions: `tcp_slow_start` and `tcp_cong_avoid_ai` here, `bictcp_update` of BIC and of CUBIC in the files beside
+//! this one.
 
 mod bic;
 mod cubic;
@@ -24,18 +24,18 @@ pub(super) enum Event {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ack {
-    /// since the last event
+    /// time since the last event
     gap: Duration,
     segments: u32,
     rtt: Option<Duration>,
-    /// it SACKs only: the window is left alone
+    /// the ACK only SACKs, so the window does not change
     sacks: bool,
-    /// the window was used
+    /// the window limited the sender
     limited: bool,
     state: State,
 }
 
-/// Gaps at the limits that the rules know: 1/32 s, for which a rate holds, and a second after a loss.
+/// Gaps around the limits in the rules: 1/32 s, for which a rate is kept, and one second after a loss.
 fn any_gap() -> impl Strategy<Value = Duration> {
     prop_oneof![
         4 => Just(Duration::ZERO),
@@ -79,7 +79,7 @@ fn any_event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// A sender's window at the beginning, and what happens then.
+/// A sender's window and threshold at the beginning, and the events that follow.
 pub(super) fn any_course() -> impl Strategy<Value = (u64, u64, Vec<Event>)> {
     let window = prop_oneof![1_u64..20, 10_u64..60, 50_u64..3_000];
     let threshold = prop_oneof![Just(1), 1_u64..100, Just(u64::MAX)];
@@ -91,7 +91,7 @@ pub(super) fn any_course() -> impl Strategy<Value = (u64, u64, Vec<Event>)> {
 pub(super) trait Kernel {
     /// `pkts_acked`
     fn sees(&mut self, now: Instant, ack: &Ack);
-    /// `cong_avoid` beyond the threshold: so many segments for one more.
+    /// `cong_avoid` above the threshold: segments to be acknowledged for one segment of growth.
     fn count(&mut self, now: Instant, cwnd: u64, acked: u64) -> u64;
     /// `ssthresh`
     fn threshold(&mut self, cwnd: u64) -> u64;
@@ -101,7 +101,7 @@ pub(super) trait Kernel {
     fn paused(&mut self, _now: Instant, _pause: Duration) {}
 }
 
-/// Whether a stack counts segments, or ACKs as kernels before 3.13 did.
+/// Settings of a stack that counts segments, or ACKs as kernels before 3.13 did.
 pub(super) fn settings(control: &str, counts_acks: bool, unit: u64) -> Settings {
     let overrides = serde_json::json!({
         "congestion_control": control, "abc": !counts_acks, "hystart": false,
@@ -116,7 +116,7 @@ pub(super) fn settings(control: &str, counts_acks: bool, unit: u64) -> Settings 
     settings
 }
 
-/// The window of a sender after each event, and that of the kernel's functions, both in segments.
+/// The window after each event, of the sender and of the kernel's functions, both in segments.
 pub(super) fn compare(
     settings: &Settings,
     course: &(u64, u64, Vec<Event>),
@@ -184,7 +184,7 @@ pub(super) fn compare(
     Ok(())
 }
 
-/// What is left of an ACK for congestion avoidance.
+/// The part of an ACK that slow start leaves for congestion avoidance.
 fn slow_start(settings: &Settings, cwnd: &mut u64, threshold: u64, acked: u64) -> u64 {
     if *cwnd >= threshold {
         return acked;
@@ -199,7 +199,7 @@ fn slow_start(settings: &Settings, cwnd: &mut u64, threshold: u64, acked: u64) -
     acked - used
 }
 
-/// `tcp_cong_avoid_ai`, of 3.13 and later or before.
+/// `tcp_cong_avoid_ai`, as in 3.13 and later or as before.
 fn avoid_congestion(
     settings: &Settings,
     cwnd: &mut u64,

@@ -1,4 +1,4 @@
-//! The growth that algorithms have in common, by hand.
+//! The growth rules that algorithms share: examples worked out by hand.
 
 use super::*;
 
@@ -73,7 +73,7 @@ fn an_ack_of_five_segments_counts_for_at_most_two_and_after_a_timeout_for_one() 
     }
 }
 
-/// Only without a limit what is left beyond the threshold counts in congestion avoidance.
+/// The part of an ACK beyond the threshold counts in congestion avoidance only if there is no limit.
 #[test]
 fn a_limit_of_slow_start_leaves_nothing_for_congestion_avoidance() {
     for (limit, cwnd) in [(0, 12), (8, 11)] {
@@ -94,7 +94,7 @@ fn without_abc_each_ack_counts_as_one_segment() {
     // in slow start an ACK of any size brings one segment
     window.grow_as_newreno(&ack(3 * 1448));
     assert_eq!(window.cwnd, 11 * 1448);
-    // beyond, eleven ACKs fill the count, and the one after them grows the window (Linux before 3.13)
+    // above the threshold, eleven ACKs fill the count, and the next one grows the window (Linux before 3.13)
     window.ssthresh = 0;
     for number in 1..=12 {
         assert_eq!(window.cwnd, 11 * 1448, "ACK {number}");
@@ -103,7 +103,7 @@ fn without_abc_each_ack_counts_as_one_segment() {
     assert_eq!(window.cwnd, 12 * 1448);
 }
 
-/// `tcp_cong_avoid_ai`: credit from a time when more was needed for one is worth one segment.
+/// `tcp_cong_avoid_ai`: credit from a time when a larger amount was needed is worth one segment.
 #[test]
 fn credit_of_a_larger_count_is_worth_one_segment() {
     let mut window = window();
@@ -154,12 +154,12 @@ fn four_decisions_of_an_event_are_published_and_more_are_dropped() {
 
 #[test]
 fn what_slow_start_does_not_use_counts_in_congestion_avoidance() {
-    // from 8 to the threshold of 10 by two of twelve segments; a window of ten are left
+    // of twelve segments, two take the window from 8 to the threshold of 10; the other ten are a whole window
     let mut window = window();
     (window.cwnd, window.ssthresh) = (8, 10);
     window.grow_as_newreno(&ack(12));
     assert_eq!(window.cwnd, 11);
-    // from 2 to 4 by two of six; the other four are a window of 4
+    // of six segments, two take the window from 2 to 4; the other four are a whole window
     (window.cwnd, window.ssthresh, window.count) = (2, 4, 0);
     window.grow_as_newreno(&ack(6));
     assert_eq!(window.cwnd, 5);

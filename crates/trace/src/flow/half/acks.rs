@@ -1,10 +1,10 @@
-//! What the acknowledgements of the other end say of what was sent.
+//! The effects of the other end's acknowledgements.
 
 use super::Half;
 use crate::flow::events::{Ack, AckOutcome};
 
 impl Half {
-    /// The other end acknowledges.
+    /// Processes an acknowledgement by the other end.
     #[inline]
     pub(crate) fn on_ack(&mut self, ack: &Ack) -> AckOutcome {
         let mut outcome = AckOutcome::default();
@@ -15,13 +15,13 @@ impl Half {
         let to = self.position(ack.to);
         self.note_window(ack);
         if to > self.next || to < self.base {
-            // of what nobody saw being sent, or of what was sent before the capture began
+            // acknowledges data that nobody saw, or data that was sent before the capture began
             if to > self.next && to - self.next < 1 << 30 {
-                self.counts.unseen_bytes += to - self.next;
-                outcome.unseen_bytes = to - self.next;
+                outcome.unseen_bytes = self.arrived.advance(to);
+                self.counts.unseen_bytes += outcome.unseen_bytes;
+                self.counts.delivered_bytes += outcome.unseen_bytes;
                 (self.next, self.una) = (to, to);
                 self.sent.advance(to);
-                self.arrived.advance(to);
                 self.outstanding.clear();
                 self.has_acks = true;
             }
@@ -44,8 +44,8 @@ impl Half {
         outcome
     }
 
-    /// Takes the acknowledged segments off; the time since the last of them passed, where all were sent
-    /// once and none was missing.
+    /// Removes the acknowledged segments. Returns the time since the last of them passed, if all were sent once and
+    /// none was missing.
     #[inline]
     fn acknowledge(&mut self, ack: &Ack, to: u64) -> Option<u64> {
         self.una = to;
@@ -80,7 +80,7 @@ impl Half {
         self.counts.window_max_bytes = self.counts.window_max_bytes.max(ack.window);
     }
 
-    /// A retransmission was needless if the receiver says that it had the data (RFC 2883), or answers the
+    /// Counts a retransmission as needless if the receiver says that it already had the data (RFC 2883), or answers the
     /// original (RFC 3522).
     fn find_spurious(&mut self, ack: &Ack, to: u64) {
         if let [Some((from, until)), second] = ack.sacks {
@@ -109,7 +109,7 @@ impl Half {
         }
     }
 
-    /// Adds a sample of the whole round trip.
+    /// Adds a sample of the full round trip.
     #[inline]
     pub(crate) fn add_rtt(&mut self, rtt_ns: u64) {
         let sample = rtt_ns as f64;

@@ -1,0 +1,5 @@
+"""Exit statuses of the command `fairport`, as shells expect them."""
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+"""After Ctrl-C: 128 plus the number of the signal SIGINT."""

@@ -1,0 +1,66 @@
+"""Bulk flows of a given size are transfers: they are measured, compared and swept as such."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import fairport as fp
+from conftest import Command
+from fairport.scenario import Scenario, load
+from fairport.study.compare import compare
+from fairport.study.store import Store
+
+SMALL = {"kind": "bulk", "from": "h1..h3", "to": "h0", "size": "20kB", "flows": 2}
+LARGE = {"kind": "bulk", "from": "h4", "to": "h0", "size": "1MB"}
+ENDLESS = {"kind": "bulk", "from": "h5..h6", "to": "h0"}
+
+
+def scenario(*traffic: dict[str, object]) -> Scenario:
+    return load("outcast").patch({"duration": "50ms", "traffic": list(traffic)})
+
+
+def test_the_measurement_begins_with_the_run() -> None:
+    # all of them begin before all are established, and the times of those before are not counted
+    result = fp.run(scenario(SMALL, LARGE))
+    assert result.summary["measure"]["from_s"] == 0
+    fct = result.summary["fct"]
+    assert fct is not None
+    assert fct["all"]["flows"] == 7
+    assert [one["transfers"] for one in result.summary["traffic"]] == [6, 1]
+    beside = fp.run(scenario(SMALL, ENDLESS)).summary["measure"]
+    assert beside["from_s"] > 0
+    given = fp.run(scenario(SMALL).patch({"measure.from": "2ms"})).summary["measure"]
+    assert given["from_s"] == 0.002
+
+
+def test_they_get_no_verdict_on_their_shares() -> None:
+    # also where none of them begins within the measurement
+    for start in ("0s", "20ms"):
+        verdict = fp.run(scenario(SMALL, LARGE).patch({"measure.from": start})).summary["verdict"]
+        assert (verdict["outcast"], verdict["ratio"]) == (None, None)
+        assert "lone class" not in verdict["sentence"]
+
+
+def test_each_load_has_a_table_of_its_own(fairport: Command, tmp_path: Path) -> None:
+    file = tmp_path / "sized.toml"
+    file.write_text(scenario(SMALL, LARGE, ENDLESS).to_toml())
+    done = fairport("compare", str(file), "--fix", "drr", "--repeat", "1", "--no-output")
+    assert done.status == 0, done.err
+    tables = re.findall(r"^(traffic \d \(bulk\)|the whole run)", done.out, re.MULTILINE)
+    assert tables == ["traffic 0 (bulk)", "traffic 1 (bulk)", "the whole run"]
+
+
+def test_without_long_lived_flows_no_shares_are_shown(tmp_path: Path) -> None:
+    found = compare(scenario(SMALL), ["drr"], repeat=1, store=Store(tmp_path))
+    shown = {column.key for column in found.columns}
+    assert "traffic_0_small_fct_p99_s" in shown
+    assert not shown & {"jain_index", "throughput_ratio"}
+
+
+def test_a_sweep_has_their_completion_times(tmp_path: Path) -> None:
+    keep = ["fct_p99_s", "transfers"]
+    study = fp.sweep(scenario(SMALL), {"queue.limit": ["16KiB"]}, keep=keep, folder=tmp_path / "s")
+    row = study.to_polars().row(0, named=True)
+    assert row["transfers"] == 6
+    assert row["fct_p99_s"] > 0
