@@ -178,9 +178,10 @@ def test_a_worker_needs_no_tables_to_draw_a_comparison(tmp_path: Path) -> None:
     (tmp_path / "chart").write_bytes(pickle.dumps(compared.chart(comparison)))
     program = """
 import pathlib, pickle, sys
-from fairport.figures import compared, drawing
+from fairport.figures import drawing, saving
 folder = pathlib.Path(sys.argv[1])
-compared.save(None, pickle.loads((folder / "chart").read_bytes()), folder / "compare")
+shown = pickle.loads((folder / "chart").read_bytes())
+saving.draw(None, "fairport.figures.compare", shown, folder / "compare")
 print(*sys.modules)
 """
     assert not {"polars", "pydantic"} & _modules_after(program, tmp_path)

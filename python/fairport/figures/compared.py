@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from fairport.figures import saving
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fairport.study.comparison import Column, Comparison
@@ -86,10 +83,3 @@ def _panel(comparison: Comparison, column: Column, names: Sequence[str]) -> Pane
         lines[place] = Line([run * factor for run in runs], *(part * factor for part in parts))
     of = column.load if len(comparison.loads) > 1 else ""
     return Panel(column.quantity.label, of, column.axis, lines)
-
-
-def save(_: Any, shown: Chart, path: Path) -> None:
-    """Draws it; writes `path` with the endings .png and .svg."""
-    from fairport.figures import compare
-
-    saving.Saver(None).save(compare.draw(shown), path)

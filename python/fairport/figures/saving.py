@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +123,11 @@ def beside(function: Callable[..., None], *arguments: Any) -> Iterator[None]:
     else:
         yield
     function(None, *arguments)
+
+
+def draw(_: Any, module: str, shown: Any, path: Path) -> None:
+    """Draws with this module, and writes `path` with the endings .png and .svg."""
+    Saver(None).save(import_module(module).draw(shown), path)
 
 
 def _has_a_worker() -> bool:

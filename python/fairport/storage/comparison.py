@@ -46,7 +46,8 @@ def _draw(comparison: Comparison, folder: Path) -> None:
     (folder / FIGURES).mkdir()
     path = folder / FIGURES / FIGURE
     # the worker process may have been started in another working directory
-    with saving.beside(compared.save, compared.chart(comparison), path.absolute()):
+    shown = compared.chart(comparison)
+    with saving.beside(saving.draw, "fairport.figures.compare", shown, path.absolute()):
         from fairport.report import compare, template
 
         template.compile_page(compare.TEMPLATE)
