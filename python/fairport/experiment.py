@@ -36,7 +36,7 @@ _AFTER_THE_RUN = (
     "fairport.study.store",
     "rich.table",
 )
-_DRAWING = ("fairport.report", "fairport.figures.over_time")
+_DRAWING = ("fairport.report.page", "fairport.figures.over_time")
 
 _CAPTURES = "captures"
 
@@ -124,7 +124,7 @@ def _import_what_follows(draws: bool) -> None:
     sys.setswitchinterval(0.0005)
     try:
         if draws:
-            import_module("fairport.figures.saving").import_what_draws()
+            import_module("fairport.figures.drawing")
         for name in _AFTER_THE_RUN + (_DRAWING if draws else ()):
             import_module(name)
         model_version()

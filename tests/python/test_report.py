@@ -9,9 +9,11 @@ from html.parser import HTMLParser
 
 import pytest
 import synthetic
-from fairport import figures, report
+from fairport import figures
 from fairport.figures.saving import Saver
 from fairport.report import inline
+from fairport.report.page import render, write
+from fairport.report.trace import trace_table
 
 RUNS = {
     "fifteen to one": {},
@@ -57,7 +59,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module", params=RUNS)
 def written(request, tmp_path_factory):
     result = synthetic.run(**{"duration_s": 0.5} | RUNS[request.param])
-    path = report.write(result, tmp_path_factory.mktemp("run"))
+    path = write(result, tmp_path_factory.mktemp("run"))
     return result, path.read_text(encoding="utf-8")
 
 
@@ -124,11 +126,11 @@ def test_it_says_how_the_run_was_made(written):
 
 def test_published_figures_stand_below_ours():
     result = synthetic.run(duration_s=0.1)
-    page = Page(report.page.render(result, inline.Path("nowhere")))
+    page = Page(render(result, inline.Path("nowhere")))
     assert "12.3" in page.text, "facts P1: the 2-hop flow of the paper"
     assert "paper 0.921" in page.text
     other = {"source": "another paper", "classes": {"6-hop": {"goodput_bps_mean": 55.5e6}}}
-    page = Page(report.page.render(result, inline.Path("nowhere"), other))
+    page = Page(render(result, inline.Path("nowhere"), other))
     assert "55.5" in page.text
     assert "12.3" not in page.text
 
@@ -137,7 +139,7 @@ def test_text_of_the_scenario_is_text():
     result = synthetic.run(duration_s=0.1)
     scenario = result.scenario.model_copy(update={"description": "<script>alert(1)</script>"})
     result = replace(result, scenario=scenario)
-    text = report.page.render(result, inline.Path("nowhere"))
+    text = render(result, inline.Path("nowhere"))
     assert text.count("<script>") == 1, "its own"
     assert "<script>alert" not in text
 
@@ -169,7 +171,7 @@ def test_figures_that_are_already_drawn_are_taken(tmp_path):
 
 def test_the_trace_is_printed_as_the_paper_does():
     result = synthetic.run(duration_s=0.5)
-    trace = report.trace_table(result)
+    trace = trace_table(result)
     assert trace.columns[:5] == ["ingress", "time_us", "fate", "egress", "depart_us"]
     assert trace["time_us"][0] == 0
     assert trace["time_us"].is_sorted()
@@ -177,4 +179,4 @@ def test_the_trace_is_printed_as_the_paper_does():
     assert trace["egress"].is_null().to_list() == dropped.to_list()
     assert trace["depart_us"].is_null().to_list() == dropped.to_list()
     assert set(trace["egress"].drop_nulls()) == {"edge0.0:0"}
-    assert report.trace_table(synthetic.run(duration_s=0.1, lossless=True)).is_empty()
+    assert trace_table(synthetic.run(duration_s=0.1, lossless=True)).is_empty()

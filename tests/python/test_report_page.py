@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 import synthetic
 from browser import CHROMIUM, browser
-from fairport import report
+from fairport.report.page import write
 from fairport.storage.run import load_run
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
@@ -32,7 +32,7 @@ def result():
 
 @pytest.fixture(scope="module")
 def page(result, tmp_path_factory):
-    return report.write(result, tmp_path_factory.mktemp("page"))
+    return write(result, tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture(autouse=True)
@@ -202,7 +202,7 @@ def test_it_fits_every_width(tab, page, width):
 
 def test_of_many_flows_classes_are_bands_and_one_flow_can_be_looked_at(tab, tmp_path):
     many = synthetic.run(duration_s=0.5, classes={2: 3, 4: 12, 6: 98})
-    opened(tab, report.write(many, tmp_path))
+    opened(tab, write(many, tmp_path))
     shown = """(() => {
         const panel = report.panel("goodput");
         return panel.lines.filter((line) => panel.shows(line)).map((line) => line.name);
@@ -217,7 +217,7 @@ def test_text_of_a_scenario_runs_nothing(tab, result, tmp_path):
     scenario = result.scenario.model_copy(update={"description": evil})
     flows = result.flows.with_columns(src=pl.lit(evil), congestion_control=pl.lit(evil))
     changed = replace(result, scenario=scenario, tables=result.tables | {"flows": flows})
-    opened(tab, report.write(changed, tmp_path))
+    opened(tab, write(changed, tmp_path))
     assert tab.value("window.pwned") is None
     assert evil in tab.value("document.querySelector('#flow-table tbody').textContent")
     assert tab.value("document.querySelector('.description').textContent") == evil

@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from threading import current_thread, main_thread
 
@@ -13,15 +14,17 @@ import pytest
 import synthetic
 from fairport import figures
 from fairport.errors import InputError
-from fairport.figures import saving, style
+from fairport.figures import compared, saving, style
 from fairport.result import Result
 from fairport.scenario import load
 from fairport.storage import save
 from fairport.study.compare import compare
 from fairport.study.store import Store
+from fairport.study.worker import Report
 from fairport.study.workers import Workers
 from matplotlib import artist
 from matplotlib.figure import Figure
+from PIL import Image
 
 
 def _drawn(folder: Path) -> dict[str, bytes]:
@@ -40,12 +43,16 @@ def test_a_worker_writes_the_bytes_that_this_process_would(tmp_path: Path) -> No
     assert len(here) == 2 * len(figures.kinds(result))
 
 
+def _nothing(_: Report) -> None:
+    pass
+
+
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor: there is no worker")
 def test_a_worker_writes_where_this_process_is_now_and_svgs_are_there_before_a_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     picture = figures.draw(synthetic.run(), "bars")
-    saving.shared().call(saving.import_what_draws)  # it has started in the working directory of now
+    saving.shared().call(_nothing)  # it has started in the working directory of now
     monkeypatch.chdir(tmp_path)
 
     def save(picture: Figure, path: Path) -> None:
@@ -99,7 +106,8 @@ def test_a_call_is_made_here_if_there_is_no_worker_process(
 ) -> None:
     monkeypatch.setattr("fairport.study.workers.sys.executable", "/there/is/no/such/python")
     monkeypatch.setattr(saving, "shared", Workers)
-    saving.call(lambda _, text: (tmp_path / "made").write_text(text) and None, "here")
+    with saving.beside(lambda _, text: (tmp_path / "made").write_text(text) and None, "here"):
+        pass
     assert (tmp_path / "made").read_text() == "here"
 
 
@@ -126,32 +134,69 @@ def test_nothing_is_written_after_an_exception(tmp_path: Path) -> None:
     assert _drawn(tmp_path) == before
 
 
+def _modules_after(program: str, folder: Path) -> set[str]:
+    """What a program that prints the names of its modules has imported."""
+    package = str(Path(figures.__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(folder)],
+        env=os.environ | {"PYTHONPATH": package},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
 def test_a_worker_needs_no_tables_to_write_a_picture(tmp_path: Path) -> None:
     result = synthetic.run()
     for kind in figures.kinds(result):
         (tmp_path / kind).write_bytes(pickle.dumps(figures.draw(result, kind)))
     program = """
 import pathlib, pickle, sys
-from fairport.figures import saving
-saving.import_what_draws()
+import fairport.figures.drawing
 for path in pathlib.Path(sys.argv[1]).iterdir():
     pickle.loads(path.read_bytes())
 print(*sys.modules)
 """
-    package = str(Path(figures.__file__).parents[2])
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)],
-        env=os.environ | {"PYTHONPATH": package},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    loaded = set(done.stdout.split())
+    loaded = _modules_after(program, tmp_path)
     assert "matplotlib.figure" in loaded
     assert "polars" not in loaded
 
 
-def test_what_is_left_out_for_figures_alone_changes_nothing_that_others_call() -> None:
+def test_what_is_left_out_for_figures_alone_changes_nothing_that_others_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     described = artist.kwdoc
-    saving.import_what_draws()
+    monkeypatch.delitem(sys.modules, saving.DRAWING, raising=False)
+    import_module(saving.DRAWING)
     assert artist.kwdoc is described
+
+
+def test_a_worker_needs_no_tables_to_draw_a_comparison(tmp_path: Path) -> None:
+    scenario = load("two-switch").patch({"duration": "50ms"})
+    comparison = compare(scenario, ["red"], repeat=1, store=Store(tmp_path / "store"))
+    (tmp_path / "chart").write_bytes(pickle.dumps(compared.chart(comparison)))
+    program = """
+import pathlib, pickle, sys
+from fairport.figures import drawing, saving
+folder = pathlib.Path(sys.argv[1])
+shown = pickle.loads((folder / "chart").read_bytes())
+saving.draw(None, "fairport.figures.compare", shown, folder / "compare")
+print(*sys.modules)
+"""
+    assert not {"polars", "pydantic"} & _modules_after(program, tmp_path)
+    save(comparison, tmp_path / "saved")
+    for name in ("compare.png", "compare.svg"):
+        drawn = (tmp_path / "saved" / "figures" / name).read_bytes()
+        assert (tmp_path / name).read_bytes() == drawn
+
+
+def test_a_png_has_the_pixels_and_the_resolution_that_matplotlib_gives(tmp_path: Path) -> None:
+    picture = figures.draw(synthetic.run(), "bars")
+    style.save(picture, tmp_path / "ours.png")
+    with style.applied():
+        picture.savefig(tmp_path / "theirs.png", dpi=style.PNG_DPI)
+    ours, theirs = (Image.open(tmp_path / f"{whose}.png") for whose in ("ours", "theirs"))
+    assert (ours.mode, ours.size) == (theirs.mode, theirs.size)
+    assert ours.tobytes() == theirs.tobytes()
+    assert ours.info["dpi"] == theirs.info["dpi"]

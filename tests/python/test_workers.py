@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -50,6 +51,25 @@ def prints(_: Report) -> str:
 def test_a_worker_is_kept_and_is_another_process(workers: Workers) -> None:
     first = workers.call(process)
     assert first == workers.call(process) != os.getpid()
+
+
+def imported(_: Report, name: str) -> tuple[int, bool]:
+    return os.getpid(), name in sys.modules
+
+
+def test_workers_that_were_started_have_imported_what_they_were_given(workers: Workers) -> None:
+    workers.start(2, "no.such.module", "plistlib")
+    first, has_imported = workers.call(imported, "plistlib")
+    assert has_imported
+    assert workers.call(imported, "plistlib") == (first, True), "the one that is idle again"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there Ctrl-C is no signal of one process")
+def test_a_worker_that_is_only_starting_does_not_hear_ctrl_c(workers: Workers) -> None:
+    workers.start(1)
+    (starting,) = workers._idle
+    starting.send_signal(signal.SIGINT)
+    assert workers.call(process) == starting.pid
 
 
 def test_an_error_arrives_whole_and_the_worker_goes_on(workers: Workers) -> None:

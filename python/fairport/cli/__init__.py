@@ -59,8 +59,7 @@ def main() -> None:
         status = ended.code or 0
     if status == INTERRUPTED:
         status = 128 + received[-1]  # as shells report it: 130 for Ctrl-C
-    else:
-        atexit._run_exitfuncs()
+    atexit._run_exitfuncs()  # ends the worker processes
     # Folders and the terminal are in order here. The interpreter's own clean-up takes 0.3 s once
     # figures have been drawn, and is not needed.
     with suppress(OSError):

@@ -83,7 +83,7 @@ def compare(
     if not (no_output or no_figures):
         from fairport.figures import saving
 
-        saving.get_ready("fairport.storage.comparison", "fairport.report.compare")
+        saving.get_ready("fairport.figures.compare")
     from fairport.cli import compare_table, output
     from fairport.cli.progress import pool_bar
     from fairport.errors import Interrupted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -42,6 +43,12 @@ def reproduce(
     With `--backend linux` (as root), experiments that were run on real hosts run over real TCP as
     well, and each claim has both results.
     """
+    if everything and not no_output:
+        # before this process imports the same
+        from fairport.figures import saving
+
+        modules = ("fairport.study.one_run", "fairport.storage.reproduction")
+        saving.get_ready(*modules, processes=jobs or os.cpu_count() or 1)
     from fairport.cli import output, reproduce_table
     from fairport.cli.progress import pool_bar
     from fairport.errors import Interrupted

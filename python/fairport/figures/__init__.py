@@ -63,11 +63,11 @@ def plot(found: Result | Comparison, kind: str | None = None, **options: Any) ->
     `kind` is one of `KINDS`, by default goodput over time; a comparison has one figure only.
     `options` are those of the kind's `draw`: `plot(result, "queue", blackout_of="edge0.0:1")`.
     """
-    from fairport.figures import compare
+    from fairport.figures import compare, compared
     from fairport.study.comparison import Comparison
 
     if isinstance(found, Comparison):
-        return compare.draw(found)
+        return compare.draw(compared.chart(found))
     return draw(found, kind, **options)
 
 

@@ -10,21 +10,22 @@ from __future__ import annotations
 
 import os
 import pickle
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from threading import Thread
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fairport.study.workers import WorkerDiedError, shared
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+DRAWING = "fairport.figures.drawing"
+"""To import this module is to import matplotlib."""
 
 
 @dataclass(frozen=True)
@@ -98,51 +99,35 @@ def saver() -> Iterator[Saver]:
         threads.shutdown(cancel_futures=True)
 
 
-def get_ready(*modules: str) -> None:
-    """Starts the worker process and its imports, for a caller who is going to draw.
+def get_ready(*modules: str, processes: int = 1) -> None:
+    """Starts worker processes, for a caller who is going to draw.
 
-    `modules` are those that it needs besides matplotlib.
+    They import matplotlib, and `modules` besides.
     """
     if _has_a_worker():
-        Thread(target=_start_the_worker, args=modules, daemon=True).start()
+        shared().start(processes, DRAWING, *modules)
 
 
-def _start_the_worker(*modules: str) -> None:
-    with suppress(WorkerDiedError, OSError):  # each picture then handles the failure
-        shared().call(import_what_draws, *modules)
+@contextmanager
+def beside(function: Callable[..., None], *arguments: Any) -> Iterator[None]:
+    """Calls `function(None, *arguments)` in the worker process, beside what is done in the `with`.
 
-
-def call(function: Callable[..., None], *arguments: Any) -> None:
-    """Calls `function(None, *arguments)` in the worker process, or here if there is none."""
+    The call has ended when the `with` is left; without a worker process it is then made here.
+    """
     if _has_a_worker():
+        with ThreadPoolExecutor(1) as thread:
+            done = thread.submit(shared().call, function, *arguments)
+            yield
         with suppress(WorkerDiedError, OSError):
-            return shared().call(function, *arguments)
-    return function(None, *arguments)
+            return done.result()
+    else:
+        yield
+    function(None, *arguments)
 
 
-def import_what_draws(_: Any = None, *modules: str) -> None:
-    """Imports matplotlib, then `modules`, in a process that needs it for these figures alone.
-
-    Axes in three dimensions, a third of what matplotlib imports besides numpy, are left out,
-    because the figures are flat. So are the docstrings that matplotlib generates, which take as
-    long again.
-    """
-    flat = ModuleType("mpl_toolkits.mplot3d")
-    vars(flat)["Axes3D"] = None  # matplotlib then works without it
-    sys.modules.setdefault(flat.__name__, flat)
-
-    from matplotlib import artist
-
-    described = artist.kwdoc
-    artist.kwdoc = lambda artist: ""
-    try:
-        import_module("matplotlib.backends.backend_agg")
-        import_module("matplotlib.backends.backend_svg")
-        import_module("fairport.figures.style")
-    finally:
-        artist.kwdoc = described
-    for name in modules:
-        import_module(name)
+def draw(_: Any, module: str, shown: Any, path: Path) -> None:
+    """Draws with this module, and writes `path` with the endings .png and .svg."""
+    Saver(None).save(import_module(module).draw(shown), path)
 
 
 def _has_a_worker() -> bool:

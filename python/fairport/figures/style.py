@@ -20,6 +20,13 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from fairport.figures import png
+from fairport.figures.colours import BLUE as BLUE
+from fairport.figures.colours import GRID as GRID
+from fairport.figures.colours import INK as INK
+from fairport.figures.colours import MUTED as MUTED
+from fairport.figures.colours import PAPER as PAPER
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -28,11 +35,6 @@ if TYPE_CHECKING:
 WIDTH_IN = 5.0
 PNG_DPI = 220
 
-INK = "#1c2733"
-MUTED = "#5d6b78"
-GRID = "#dde3e8"
-PAPER = "#ffffff"
-BLUE = "#0072b2"
 GREEN = "#009e73"
 
 NO_FLOWS = "no TCP flows to compare"
@@ -50,6 +52,7 @@ _RC: Any = {
     "ytick.labelsize": 8,
     "legend.fontsize": 8,
     "text.color": INK,
+    "axes.titley": 1.0,
     "axes.labelcolor": INK,
     "axes.edgecolor": MUTED,
     "axes.linewidth": 0.7,
@@ -225,9 +228,10 @@ def save(picture: Figure, path: Path) -> None:
         if path.suffix == ".svg":
             picture.savefig(path, metadata={"Date": None})
         else:
-            # More compression would take longer, and save at most a tenth of the size.
-            pack = {"compress_level": 1}
-            picture.savefig(path, dpi=PNG_DPI, metadata={"Software": None}, pil_kwargs=pack)
+            pixels = io.BytesIO()
+            picture.savefig(pixels, dpi=PNG_DPI, format="rgba")
+            width = int(picture.get_figwidth() * PNG_DPI)
+            path.write_bytes(png.encoded(pixels.getvalue(), width, PNG_DPI))
 
 
 def frame(

@@ -74,7 +74,7 @@ class Entry:
         patch |= {"name": f"{self.name.replace('/', '-')}-{variant.name}"}
         if "description" not in patch:
             patch["description"] = f"{experiment.title}: {variant.title}"
-        scenario = load_scenario(platform.base).patch(patch)
+        scenario = _base(platform.base).patch(patch)
         return scenario.patch(later) if later else scenario
 
     def variant(self, name: str) -> Variant:
@@ -119,6 +119,12 @@ def entry(name: str) -> Entry:
     check_variants(found, experiment_file)
     _check(claims, found.variants, file)
     return found
+
+
+@cache
+def _base(name: str) -> Scenario:
+    """The scenario of that name, which many variants patch."""
+    return load_scenario(name)
 
 
 def check_platform(experiment: Experiment, paper: Paper, file: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from fairport.figures import compare as figure
+from fairport.figures import compared as figure
 from fairport.report.inline import embed
 from fairport.report.template import fill_page
 from fairport.scenario.phase import phase_parameters
@@ -16,12 +16,14 @@ from fairport.study.model_version import model_version
 if TYPE_CHECKING:
     from fairport.study.comparison import Comparison
 
+TEMPLATE = "compare.html"
+
 
 def page(comparison: Comparison, svg: Path) -> str:
     """The whole page as text; `svg` is the figure, with a PNG of the same name beside it."""
     seeds = comparison.seeds
     return fill_page(
-        "compare.html",
+        TEMPLATE,
         **_table(comparison),
         ranking=comparison.ranking,
         conclusion=comparison.conclusion,

@@ -10,18 +10,17 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from fairport import figures
-from fairport.figures import style
+from fairport.figures import colours
 
 if TYPE_CHECKING:
     from fairport.result import Result
 
-# Colours of the figures that the page sets, because they differ on a dark background.
 _PAGE_COLOURS = {
-    style.INK: "ink",
-    style.MUTED: "muted",
-    style.GRID: "grid",
-    style.PAPER: "card",
-    style.BLUE: "blue",
+    colours.INK: "ink",
+    colours.MUTED: "muted",
+    colours.GRID: "grid",
+    colours.PAPER: "card",
+    colours.BLUE: "blue",
 }
 
 # Above this size a PNG is smaller, and easier for a browser.
@@ -34,6 +33,8 @@ def picture(result: Result, kind: str, folder: Path) -> str:
     # figures.saving may still be writing the PNG
     if svg.exists() and (svg.stat().st_size <= SVG_LIMIT_BYTES or svg.with_suffix(".png").exists()):
         return embed(svg, kind, _alternative(result, kind))
+    from fairport.figures import style
+
     with TemporaryDirectory() as drawn:
         svg = Path(drawn) / f"{kind}.svg"
         figure = figures.draw(result, kind)

@@ -34,9 +34,9 @@ def fill(template: str, **values: Any) -> str:
     return _environment().get_template(template).render(**values)
 
 
-def compile_page() -> None:
-    """Compiles the templates of a run's page, for a caller who is going to fill it."""
-    for template in ("frame.html", "page.html"):
+def compile_page(name: str = "page.html") -> None:
+    """Compiles the templates of a page, by default a run's, for a caller who will fill it."""
+    for template in ("frame.html", name):
         _environment().get_template(template)
 
 

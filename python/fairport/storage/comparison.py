@@ -33,27 +33,25 @@ def _write(comparison: Comparison, folder: Path, figures: bool, csv: bool) -> No
     tables = {name: getattr(comparison, name) for name in ("table", "runs", "drop_runs")}
     write_tables(tables, folder / TABLES, csv=csv)
     if figures:
-        from fairport.figures import saving
-
-        (folder / FIGURES).mkdir()
-        if comparison.scenario.user_code:  # only this process has the user's own classes
-            _draw(None, comparison, folder)
-        else:
-            saving.call(_draw, comparison, folder.absolute())
+        _draw(comparison, folder)
     write_json(folder / MANIFEST, _manifest(comparison))
     files = sorted([*files_below(folder), SUMMARY])
     write_json(folder / SUMMARY, comparison.document() | {"files": files})
 
 
-def _draw(_: Any, comparison: Comparison, folder: Path) -> None:
-    from fairport import figures
-    from fairport.figures import style
-    from fairport.report import compare
+def _draw(comparison: Comparison, folder: Path) -> None:
+    """The figure, and the report that shows it."""
+    from fairport.figures import compared, saving
 
-    picture = figures.plot(comparison)
-    for ending in ("png", "svg"):
-        style.save(picture, folder / FIGURES / f"{FIGURE}.{ending}")
-    page = compare.page(comparison, folder / FIGURES / f"{FIGURE}.svg")
+    (folder / FIGURES).mkdir()
+    path = folder / FIGURES / FIGURE
+    # the worker process may have been started in another working directory
+    shown = compared.chart(comparison)
+    with saving.beside(saving.draw, "fairport.figures.compare", shown, path.absolute()):
+        from fairport.report import compare, template
+
+        template.compile_page(compare.TEMPLATE)
+    page = compare.page(comparison, path.with_suffix(".svg"))
     (folder / REPORT).write_text(page, encoding="utf-8")
 
 

@@ -25,9 +25,10 @@ def draw(summary: Mapping[str, Any], runs: Path, folder: Path) -> None:
     Besides the summary over all seeds, the report has one of them in full: the one nearest to the
     median, or another that the reader chooses.
     """
-    from fairport import figures, report
+    from fairport import figures
     from fairport.figures import seeds
     from fairport.figures.saving import saver
+    from fairport.report import page
 
     typical = typical_seed(summary)
     chosen = [typical, *(one for one in _seeds(summary) if one != typical)][:MOST_SEEDS]
@@ -37,7 +38,7 @@ def draw(summary: Mapping[str, Any], runs: Path, folder: Path) -> None:
         pictures.save(seeds.draw(summary), folder / FIGURES / FIGURE)
         figures.draw_all(result, folder / FIGURES, pictures)
         pictures.finish_svgs()
-        report.write(result, folder, over=summary, others=others)
+        page.write(result, folder, over=summary, others=others)
 
 
 def _seeds(summary: Mapping[str, Any]) -> list[int]:

@@ -68,14 +68,15 @@ def write(result: Result, folder: Path, *, figures: bool, csv: bool) -> dict[str
 
 def draw(result: Result, folder: Path) -> None:
     """Draws a run's figures and its report into its folder."""
-    from fairport import figures, report
+    from fairport import figures
     from fairport.figures.saving import saver
+    from fairport.report import page
 
     (folder / FIGURES).mkdir(exist_ok=True)
     with saver() as pictures:
         figures.draw_all(result, folder / FIGURES, pictures)
         pictures.finish_svgs()
-        report.write(result, folder)
+        page.write(result, folder)
 
 
 def load_run(folder: str | Path) -> Result:

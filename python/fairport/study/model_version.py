@@ -36,9 +36,7 @@ def _sources() -> list[Path]:
     """In a checkout, the sources on which a result depends; nothing in an installed release."""
     if not (_PACKAGE.parents[1] / "crates" / "python" / "Cargo.toml").is_file():
         return []
-    sources = sorted(
-        path
-        for path in _PACKAGE.rglob("*.py")
-        if path.relative_to(_PACKAGE).parts[0] not in _BEYOND_RECORDS
-    )
-    return [Path(_core.__file__), *sources]
+    parts = [part for part in _PACKAGE.glob("*") if part.name not in _BEYOND_RECORDS]
+    sources = [part for part in parts if part.suffix == ".py"]
+    sources += [path for part in parts for path in part.rglob("*.py")]
+    return [Path(_core.__file__), *sorted(sources)]

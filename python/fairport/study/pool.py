@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
-from threading import Lock
+from threading import Lock, Semaphore
 from typing import NamedTuple
 
 from fairport import backends
@@ -119,13 +119,17 @@ def _run_in_threads(
     begun: deque[tuple[Key, Future[Record]]] = deque(maxlen=ahead)
 
     in_processes = _is_for_processes(backend, tasks, jobs)
+    # one thread more than workers: it keeps a record while the worker makes the next one
+    threads, free_workers = jobs + in_processes, Semaphore(jobs)
 
     def record_of(index: int) -> Record:
         (scenario, seed), key = tasks[index], keys[index]
         report = tally.report(index, scenario)
         run = (backend.name, scenario, seed)
         if in_processes:
-            record, row = workers.shared().call(recorded, *run, report=report)
+            with free_workers:
+                tally.stop.check()
+                record, row = workers.shared().call(recorded, *run, report=report)
         else:
             record, row = recorded(report, *run)
         if store is not None and key.is_kept:
@@ -148,7 +152,7 @@ def _run_in_threads(
         begun.append((key, future))
         return future
 
-    records = in_order(range(len(tasks)), begin, threads=jobs, ahead=ahead, stop=tally.stop)
+    records = in_order(range(len(tasks)), begin, threads=threads, ahead=ahead, stop=tally.stop)
     try:
         with closing(records):
             for (scenario, _), record in zip(tasks, records, strict=True):

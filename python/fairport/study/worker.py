@@ -15,7 +15,9 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib import import_module
 from typing import Any, BinaryIO
 
 Report = Callable[[float, int], None]
@@ -46,8 +48,8 @@ def receive(stream: BinaryIO) -> Any:
     return pickle.loads(content)
 
 
-def main() -> None:
-    """Answers calls until there are no more."""
+def main(modules: Sequence[str]) -> None:
+    """Imports the modules, then answers calls until there are no more."""
     gc.set_threshold(_COLLECT_EVERY)
     # the parent handles Ctrl-C, and ends its workers
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -55,6 +57,9 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     # output of a library must not come between the frames
     os.dup2(2, 1)
+    for name in modules:
+        with suppress(Exception):  # the call that needs it says why
+            import_module(name)
     try:
         while True:
             function, arguments = receive(calls)
@@ -96,4 +101,4 @@ def _portable(error: BaseException) -> Exception:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from threading import Lock
 from typing import Any, BinaryIO, TypeVar, cast
@@ -36,6 +38,11 @@ class Workers:
         self._idle: list[subprocess.Popen[bytes]] = []
         self._busy: set[subprocess.Popen[bytes]] = set()
         self._lock = Lock()
+
+    def start(self, count: int, *modules: str) -> None:
+        """Starts processes for the next calls; they import the modules meanwhile."""
+        with suppress(OSError), self._lock:  # each call then finds out for itself
+            self._idle += [_started(*modules) for _ in range(count)]
 
     def call(
         self, function: Callable[..., Value], *arguments: Any, report: Report | None = None
@@ -98,15 +105,29 @@ def shared() -> Workers:
     return workers
 
 
-def _started() -> subprocess.Popen[bytes]:
+def _started(*modules: str) -> subprocess.Popen[bytes]:
     path = os.pathsep.join(part for part in sys.path if part)
     environment = os.environ | dict.fromkeys(_ONE_THREAD, "1") | {"PYTHONPATH": path}
-    return subprocess.Popen(
-        [sys.executable, "-m", "fairport.study.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment,
-    )
+    with _without_interrupts():
+        return subprocess.Popen(
+            [sys.executable, "-m", "fairport.study.worker", *modules],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+        )
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Processes that are started here do not receive Ctrl-C, not even while Python starts."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _called(
