@@ -24,7 +24,6 @@ from fairport.study.worker import Report
 from fairport.study.workers import Workers
 from matplotlib import artist
 from matplotlib.figure import Figure
-from PIL import Image
 
 
 def _drawn(folder: Path) -> dict[str, bytes]:
@@ -189,14 +188,3 @@ print(*sys.modules)
     for name in ("compare.png", "compare.svg"):
         drawn = (tmp_path / "saved" / "figures" / name).read_bytes()
         assert (tmp_path / name).read_bytes() == drawn
-
-
-def test_a_png_has_the_pixels_and_the_resolution_that_matplotlib_gives(tmp_path: Path) -> None:
-    picture = figures.draw(synthetic.run(), "bars")
-    style.save(picture, tmp_path / "ours.png")
-    with style.applied():
-        picture.savefig(tmp_path / "theirs.png", dpi=style.PNG_DPI)
-    ours, theirs = (Image.open(tmp_path / f"{whose}.png") for whose in ("ours", "theirs"))
-    assert (ours.mode, ours.size) == (theirs.mode, theirs.size)
-    assert ours.tobytes() == theirs.tobytes()
-    assert ours.info["dpi"] == theirs.info["dpi"]
