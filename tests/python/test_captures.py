@@ -173,6 +173,7 @@ def test_a_snap_length_keeps_data(short: Scenario, tmp_path: Path) -> None:
         (["--pcap", "bottleneck", "--no-output"], "--pcap: needs a folder for the captures"),
         (["--capture-all", "--no-output"], "--capture-all: needs a folder for the captures"),
         (["--packets", "bottleneck", "--no-output"], "--packets: needs a folder for the table"),
+        (["--csv", "--no-output"], "--csv: needs a folder for the tables"),
         (["--snaplen", "100"], "--snaplen: is about captures, and none is asked for"),
         (["--pcap", " ,"], '--pcap: " ," names no port'),
     ],

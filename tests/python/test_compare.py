@@ -311,3 +311,18 @@ def test_equal_flows_have_no_column_for_a_lone_one(tmp_path: Path) -> None:
 def test_a_comparison_of_no_run_is_refused() -> None:
     with pytest.raises(fp.InputError, match="repeat: 0 is too small"):
         fp.compare("two-switch", ["tcprand"], repeat=0)
+
+
+def test_a_fix_that_some_flows_replace_by_settings_of_their_own_says_so(tmp_path: Path) -> None:
+    own = {"congestion_control": "bbr"}
+    traffic = [{"from": "h4", "to": "h0", "tcp": own}, {"from": "h5..h6", "to": "h0"}]
+    host = {"hosts": "h6", "initial_window": 4, **own}
+    scenario = load("outcast").patch(
+        {"duration": "20ms", "traffic": traffic, "host_tcp": [host], "tcp.sack": True}
+    )
+    found = compare(scenario, ["dctcp", "drr"], repeat=1, store=Store(tmp_path))
+    said = [text for text in found.caveats if "dctcp" in text or "drr" in text]
+    assert said == [
+        f"The fix dctcp does not reach all flows: {place} has a congestion_control of its own."
+        for place in ("host_tcp.0", "traffic.0.tcp")
+    ]

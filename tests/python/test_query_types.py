@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -79,3 +80,18 @@ def test_a_list_that_is_lacking_is_an_empty_cell() -> None:
 
     cells = in_cells(pl.DataFrame({"x": [[1], None, []]}))
     assert cells["x"].to_list() == ["[1]", None, "[]"]
+
+
+def test_what_is_no_query_is_refused_before_it_does_anything(
+    ask: Any, fairport: Command, tmp_path: Path
+) -> None:
+    assert ask("1", "--csv").status == 0
+    for sql in ("copy runs to 'runs.csv'", "set threads = 1", "attach 'other.db'", "", "/* runs */"):
+        found = fairport("query", "results/one", sql)
+        assert found.status == 2
+        assert "is not a query" in found.err
+        assert "begin with `select`" in found.err
+    assert not (tmp_path / "runs.csv").exists()
+    assert not (tmp_path / "other.db").exists()
+    for sql in ("describe runs", "from runs", "pivot runs on seed using count(*)", "table runs"):
+        assert fairport("query", "results/one", sql).status == 0

@@ -149,6 +149,10 @@ def run(
             field="--capture-all" if capture_all else "--pcap",
             remedy="leave --no-output out",
         )
+    if csv and no_output:
+        raise InputError(
+            "needs a folder for the tables", field="--csv", remedy="leave --no-output out"
+        )
     if observed and no_output:
         raise InputError(
             "needs a folder for the table", field="--packets", remedy="leave --no-output out"

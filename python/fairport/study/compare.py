@@ -89,7 +89,10 @@ def compare(
         candidates=candidates,
         groups=groups,
         loads=loads,
-        caveats=summarise(as_it_is)["caveats"],
+        caveats=[
+            *summarise(as_it_is)["caveats"],
+            *(text for one in applicable if one.fix for text in one.fix.caveats(scenario)),
+        ],
         runs=pl.DataFrame(rows, infer_schema_length=None),
         drop_runs=pl.concat(lengths),
     )

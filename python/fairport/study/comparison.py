@@ -74,7 +74,8 @@ class Comparison:
     loads: Sequence[ComparedLoad]
     """The loads that are compared, with the metrics that rank the fixes."""
     caveats: Sequence[str]
-    """What a reader must know before the numbers, about the scenario without a fix."""
+    """What a reader must know before the numbers: about the scenario without a fix, and about fixes
+    that do not reach all of it."""
     runs: pl.DataFrame
     """One row per run: `fix`, `seed`, the numbers of `study.measures`, and the loads' metrics."""
     drop_runs: pl.DataFrame

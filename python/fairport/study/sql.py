@@ -82,15 +82,29 @@ def _source(
         ) from None
 
 
+def _queries() -> set[Any]:
+    """The types of statements that have an answer, and change nothing."""
+    from duckdb import StatementType
+
+    return {StatementType.SELECT, StatementType.EXPLAIN, StatementType.CALL}
+
+
 def _answer(
     connection: duckdb.DuckDBPyConnection, sql: str, file: str, field: str = ""
 ) -> pl.DataFrame:
     import duckdb
 
     try:
+        statements = connection.extract_statements(sql)
+        if not statements or statements[-1].type not in _queries():
+            raise InputError(
+                "is not a query",
+                file=file,
+                field=field,
+                value=sql,
+                remedy="begin with `select`; `fairport query --csv > FILE` writes a file",
+            )
         relation = connection.sql(sql)
-        if relation is None:
-            raise InputError("asks for nothing", file=file, field=field, value=sql)
         for number, name in enumerate(relation.columns):
             if name in relation.columns[:number]:
                 raise InputError(

@@ -31,6 +31,7 @@ from fairport.scenario import Scenario
 from fairport.scenario.base import Section
 from fairport.scenario.problems import refused
 from fairport.scenario.source import Source
+from fairport.scenario.tcp import TcpSettings
 from fairport.toml_lines import not_toml
 
 BASELINE = "none"
@@ -84,6 +85,24 @@ class Fix(Section):
         for path, value in self.patch.items():
             overrides[path] = _value(value, scenario)
         return scenario.patch(overrides, by=f"fix {self.name}")
+
+    def caveats(self, scenario: Scenario) -> list[str]:
+        """Which of its settings some hosts or flows of the scenario replace by their own."""
+        more_specific: dict[str, TcpSettings] = {
+            f"host_tcp.{n}": layer for n, layer in enumerate(scenario.host_tcp)
+        }
+        more_specific |= {
+            f"traffic.{n}.tcp": traffic.tcp
+            for n, traffic in enumerate(scenario.traffic)
+            if traffic.tcp is not None
+        }
+        return [
+            f"The fix {self.name} does not reach all flows: {place} has a {setting} of its own."
+            for place, layer in more_specific.items()
+            for path in self.patch
+            for section, _, setting in [path.partition(".")]
+            if section == "tcp" and setting in layer.model_fields_set
+        ]
 
 
 def load(names: Iterable[str | Path | Fix], folder: Path | None = None) -> list[Fix]:
