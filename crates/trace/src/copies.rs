@@ -77,35 +77,15 @@ impl Copies {
 
 #[cfg(test)]
 mod tests {
-    use fairport_tcp::Flags;
-    use fairport_wire::SackList;
-
     use super::*;
-    use crate::packet::Key;
 
     /// The n-th packet of a sender.
     fn packet(n: u16) -> Packet {
         Packet {
-            key: Key {
-                source: 1,
-                destination: 2,
-                ports: [1000, 80],
-                protocol: tcp::PROTOCOL,
-            },
-            time_ns: u64::from(n),
-            frame_bytes: 1066,
             payload: 1000,
             seq: 1000 * u32::from(n),
-            ack: 1,
-            window: 100,
             identification: n,
-            ttl: 64,
-            ecn: 0,
-            flags: Flags::ACK,
-            window_scale: None,
-            mss: None,
-            timestamps: None,
-            sacks: SackList::default(),
+            ..Packet::bare(1000)
         }
     }
 

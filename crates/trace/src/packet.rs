@@ -143,6 +143,35 @@ impl Packet {
     }
 }
 
+#[cfg(test)]
+impl Packet {
+    /// An ACK without data, from this port of host 1 to port 80 of host 2.
+    pub(crate) fn bare(port: u16) -> Self {
+        Self {
+            key: Key {
+                source: 1,
+                destination: 2,
+                ports: [port, 80],
+                protocol: fairport_wire::tcp::PROTOCOL,
+            },
+            time_ns: 0,
+            frame_bytes: 66,
+            payload: 0,
+            seq: 0,
+            ack: 0,
+            window: 0,
+            identification: 0,
+            ttl: 64,
+            ecn: 0,
+            flags: Flags::ACK,
+            window_scale: None,
+            mss: None,
+            timestamps: None,
+            sacks: SackList::default(),
+        }
+    }
+}
+
 /// Decodes a frame with this link type; with `tunnels`, the packet inside GRE and VXLAN. None if it is not TCP or UDP,
 /// is a later fragment, or its headers were not captured.
 #[inline]

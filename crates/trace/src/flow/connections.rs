@@ -98,39 +98,21 @@ impl Connections {
 
 #[cfg(test)]
 mod tests {
-    use fairport_wire::SackList;
-
     use super::*;
 
     const SYN: Flags = Flags::SYN;
     const ANSWER: Flags = Flags::from_bits(Flags::SYN.bits() | Flags::ACK.bits());
 
     fn key(port: u16) -> Key {
-        Key {
-            source: 1,
-            destination: 2,
-            ports: [port, 80],
-            protocol: 6,
-        }
+        Packet::bare(port).key
     }
 
     fn packet(key: Key, flags: Flags, seq: u32) -> Packet {
         Packet {
             key,
-            time_ns: 0,
-            frame_bytes: 66,
-            payload: 0,
-            seq,
-            ack: 0,
-            window: 0,
-            identification: 0,
-            ttl: 64,
-            ecn: 0,
             flags,
-            window_scale: None,
-            mss: None,
-            timestamps: None,
-            sacks: SackList::default(),
+            seq,
+            ..Packet::bare(1000)
         }
     }
 
