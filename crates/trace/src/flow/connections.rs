@@ -110,8 +110,8 @@ mod tests {
     fn packet(key: Key, flags: Flags, seq: u32) -> Packet {
         Packet {
             key,
-            flags,
             seq,
+            flags,
             ..Packet::bare(1000)
         }
     }
