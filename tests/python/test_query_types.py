@@ -86,7 +86,14 @@ def test_what_is_no_query_is_refused_before_it_does_anything(
     ask: Any, fairport: Command, tmp_path: Path
 ) -> None:
     assert ask("1", "--csv").status == 0
-    for sql in ("copy runs to 'runs.csv'", "set threads = 1", "attach 'other.db'", "", "/* runs */"):
+    no_queries = (
+        "copy runs to 'runs.csv'",
+        "set threads = 1",
+        "attach 'other.db'",
+        "",
+        "/* runs */",
+    )
+    for sql in no_queries:
         found = fairport("query", "results/one", sql)
         assert found.status == 2
         assert "is not a query" in found.err
