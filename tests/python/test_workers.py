@@ -65,6 +65,13 @@ def test_workers_that_were_started_have_imported_what_they_were_given(workers: W
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there Ctrl-C is no signal of one process")
+def test_workers_that_are_idle_are_not_started_again(workers: Workers) -> None:
+    workers.start(1)
+    workers.start(2)
+    workers.start(1)
+    assert len(workers._idle) == 2
+
+
 def test_a_worker_that_is_only_starting_does_not_hear_ctrl_c(workers: Workers) -> None:
     workers.start(1)
     (starting,) = workers._idle

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.resources.abc import Traversable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -20,6 +19,9 @@ from fairport.scenario.base import Section
 from fairport.scenario.problems import refused
 from fairport.scenario.source import Source
 from fairport.toml_lines import not_toml
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable  # from Python 3.11 on
 
 S = TypeVar("S", bound=Section)
 

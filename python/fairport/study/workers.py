@@ -40,9 +40,12 @@ class Workers:
         self._lock = Lock()
 
     def start(self, count: int, *modules: str) -> None:
-        """Starts processes for the next calls; they import the modules meanwhile."""
+        """Makes sure that `count` processes are there for the next calls.
+
+        New ones import the modules meanwhile.
+        """
         with suppress(OSError), self._lock:  # each call then finds out for itself
-            self._idle += [_started(*modules) for _ in range(count)]
+            self._idle += [_started(*modules) for _ in range(count - len(self._idle))]
 
     def call(
         self, function: Callable[..., Value], *arguments: Any, report: Report | None = None

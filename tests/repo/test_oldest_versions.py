@@ -1,0 +1,76 @@
+"""The oldest Python and the oldest dependencies that pyproject.toml allows are enough."""
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+UV = (sys.executable, "-m", "uv")
+SWEEP = """
+scenario = "two-switch"
+seeds = 2
+keep = ["throughput_ratio"]
+set.duration = "50ms"
+axes."topology.peers" = [2, 3]
+"""
+COMMANDS = [
+    "run outcast --duration 0.1s --repeat 2 --csv --out seeds",
+    "run outcast --duration 50ms --pcap edge0.0:0 --out one",
+    "run web-search --duration 5ms --out web",
+    "report web",
+    "rerun web",
+    "microscope seeds/seed-1 --out microscope",
+    "analyze --ingress one/captures/edge0.0-0.ingress.pcapng"
+    " --egress one/captures/edge0.0-0.egress.pcapng --out capture",
+    "compare outcast --fix red,fq-codel --repeat 2 --duration 0.1s --out fixes",
+    "reproduce prakash2012/fifteen-to-one --quick --out paper",
+    "sweep sweep.toml --jobs 2 --out study",
+    "query study 'select count(*) from runs'",
+    "plot study --out study.png",
+    "tune --help",
+]
+
+
+@pytest.fixture(scope="module")
+def oldest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment with the oldest Python and dependencies."""
+    home = tmp_path_factory.mktemp("oldest")
+    for found in ["python3.10", *Path.home().glob(".pyenv/versions/3.10.*/bin/python")]:
+        made = _uv("venv", "--quiet", "--python", found, "--no-python-downloads", home / "venv")
+        if made.returncode == 0:
+            break
+    else:
+        pytest.skip("Python 3.10 is not installed")
+    python = home / "venv" / "bin" / "python"
+    oldest = ["--resolution", "lowest-direct", "--requirement", ROOT / "pyproject.toml"]
+    installed = _uv("pip", "install", "--quiet", "--python", python, *oldest)
+    if "Failed to fetch" in installed.stderr:
+        pytest.skip("the packages cannot be fetched")
+    assert installed.returncode == 0, installed.stderr
+    return python
+
+
+def _uv(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*UV, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_every_kind_of_command_runs_with_the_oldest_versions(oldest: Path, tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT / "python"),
+        "FAIRPORT_STORE": str(tmp_path / "store"),
+    }
+    for command in COMMANDS:
+        done = subprocess.run(
+            [oldest, "-m", "fairport", *shlex.split(command)],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}: {done.stderr}"
