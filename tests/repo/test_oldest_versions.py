@@ -39,14 +39,15 @@ COMMANDS = [
 def oldest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of an environment with the oldest Python and dependencies."""
     home = tmp_path_factory.mktemp("oldest")
-    for found in ["python3.10", *Path.home().glob(".pyenv/versions/3.10.*/bin/python")]:
+    of_pyenv = Path.home().glob(".pyenv/versions/3.10.*/bin/python")
+    for found in ["python3.10", *map(str, of_pyenv)]:
         made = _uv("venv", "--quiet", "--python", found, "--no-python-downloads", home / "venv")
         if made.returncode == 0:
             break
     else:
         pytest.skip("Python 3.10 is not installed")
     python = home / "venv" / "bin" / "python"
-    oldest = ["--resolution", "lowest-direct", "--requirement", ROOT / "pyproject.toml"]
+    oldest = ["--resolution", "lowest-direct", "--requirement", str(ROOT / "pyproject.toml")]
     installed = _uv("pip", "install", "--quiet", "--python", python, *oldest)
     if "Failed to fetch" in installed.stderr:
         pytest.skip("the packages cannot be fetched")
