@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import statistics
 from importlib import resources
-from importlib.resources.abc import Traversable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairport._toml import loads
+
+if TYPE_CHECKING:
+    from importlib.abc import Traversable
 
 EXPERIMENT = "experiment.toml"
 PAPER = "paper.toml"
