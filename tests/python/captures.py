@@ -9,7 +9,7 @@ from pathlib import Path
 
 import fairport as fp
 import polars as pl
-from fairport import experiment
+from fairport import run_and_save
 from fairport.backends.protocol import Observation
 from fairport.storage import load_run
 
@@ -47,7 +47,7 @@ def captured(
     snap_bytes: int = 0,
 ) -> Captured:
     """Runs a scenario with captures at these ports; the first one is the bottleneck."""
-    experiment.run(
+    run_and_save.run(
         scenario,
         [scenario.seed],
         backend=backend,

@@ -225,12 +225,12 @@ def test_an_exception_ends_the_run_with_the_traceback_as_cause(
     assert isinstance(cause, ZeroDivisionError)
     assert traceback.extract_tb(cause.__traceback__)[-1].name == "admit"
     # nothing is left half-written
-    from fairport import experiment
+    from fairport import run_and_save
 
     folder = tmp_path / "results"
     scenario = custom.with_user_code(disciplines={"mine": Faulty})
     with pytest.raises(fp.CustomError):
-        experiment.run(scenario, [1], folder=folder)
+        run_and_save.run(scenario, [1], folder=folder)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -38,6 +38,7 @@ PYTHON = (
         "payload",
         "published",
         "tables",
+        "toml_files",
         "toml_lines",
         "workloads",
     },
@@ -53,7 +54,7 @@ PYTHON = (
     {"figures"},
     {"report"},
     {"storage"},
-    {"experiment", "notebook"},
+    {"notebook", "run_and_save"},
     # `import fairport`, and the command line.
     {"fairport"},
     {"cli"},
