@@ -26,15 +26,15 @@ from typing import Any
 
 from validation.mutants.programs import Program, Tree
 
-# the crates, and whose tests see what they do
+# each crate, and the crates above it whose tests also run its code
 CRATES = {"record": ("sim",), "net": ("sim",), "tcp": ("sim", "drill"), "sim": ()}
-# if more than so many of a crate cannot be chosen at run time, they are not tested
+# if more mutants of a crate than this cannot be chosen at run time, they are not tested
 MOST_APART = 20
 Mutant = dict[str, Any]
 
 
 def tested(folder: Path, given: argparse.Namespace) -> Iterator[tuple[list[str], list[str]]]:
-    """A row of the table, and what survived the tests that state facts, per crate."""
+    """A row of the table, and the survivors of the tests that state facts, per crate."""
     if given.rust == 0:
         return
     if shutil.which("cargo-mutants") is None:
@@ -67,12 +67,12 @@ def _listed(source: Path, crate: str, files: Sequence[str]) -> dict[str, Mutant]
 
 @dataclass
 class _Outcome:
-    """What became of some mutants; those that do not compile do not count."""
+    """The outcome for some mutants, without those that do not compile."""
 
     tested: int = 0
     lived: Sequence[Mutant] = ()
     guarded: int = 0
-    """How many of those that lived the guarded runs notice."""
+    """How many of the survivors the guarded runs notice."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class _Crate:
         apart: list[Mutant] = []
         bad = {0}
         while bad:
-            # what an earlier turn wrote into files that have no mutants now
+            # removes what an earlier turn wrote into files that now have no mutants
             shutil.copytree(
                 self.apart.sources / sources,
                 self.together.sources / sources,
@@ -133,13 +133,13 @@ class _Crate:
         if not lived or self.given.own_tests:
             return _Outcome(len(mutants), lived)
         guard = self._guard(self.together)
-        # what differs without a change would count as noticed
+        # a run that differs without a change would count as noticed
         if guard(0):
             raise RuntimeError("the guarded runs have other fingerprints without any change")
         return _Outcome(len(mutants), lived, sum(guard(one["number"]) for one in lived))
 
     def _survivors(self, crates: Sequence[str], mutants: Sequence[Mutant]) -> list[Mutant]:
-        """Those that the tests of these crates do not notice."""
+        """The mutants that the tests of these crates do not notice."""
         programs = [one.timed() for one in self.together.test_programs(crates) or ()]
         programs.sort(key=lambda one: one.seconds)  # most mutants are noticed by several
         if not programs:
@@ -170,7 +170,7 @@ class _Crate:
             file.write_text(before, "utf-8")
 
     def _tests(self) -> list[tuple[str, ...]]:
-        """Whose tests are tried, one after the other."""
+        """The crates whose tests are tried, one group after the other."""
         others = () if self.given.own_tests else CRATES[self.name]
         return [crates for crates in ((self.name,), others) if crates]
 
