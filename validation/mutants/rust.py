@@ -6,7 +6,8 @@ few such. A change is tested with the tests of its own crate; what these do not 
 of the crates that run on it. These tests state facts. What they do not notice the guarded runs may:
 the suite fails if a fingerprint of tests/repo/fingerprints.json moves, but it does not say why. So
 these are counted apart. `.cargo/mutants.toml` lists the files that are left out, and the survivors
-that are accepted, each with its reason.
+that are accepted, each with its reason. Patterns that fit no mutant are reported, because their
+code has changed.
 """
 
 from __future__ import annotations
@@ -14,15 +15,18 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from fairport._toml import loads
 
 from validation.mutants.programs import Program, Tree
 
@@ -41,6 +45,9 @@ def tested(folder: Path, given: argparse.Namespace) -> Iterator[tuple[list[str],
         print("skipped: mutants of Rust (cargo install --locked cargo-mutants)", file=sys.stderr)
         return
     source, copy = folder / "source", folder / "one-program"
+    every_name = {name for crate in CRATES for name in _listed(source, crate, (), "--no-config")}
+    for pattern in unused((source / ".cargo/mutants.toml").read_text("utf-8"), every_name):
+        print(f".cargo/mutants.toml: fits no mutant: {pattern}", file=sys.stderr)
     shutil.copytree(source, copy, dirs_exist_ok=True, copy_function=shutil.copy)
     trees = Tree(copy, folder / "target"), Tree(source, folder / "target-apart")
     for crate in given.crates or CRATES:
@@ -56,9 +63,16 @@ def tested(folder: Path, given: argparse.Namespace) -> Iterator[tuple[list[str],
         yield [f"crates/{crate}", str(len(every)), str(outcome.tested), str(killed), guarded], lived
 
 
-def _listed(source: Path, crate: str, files: Sequence[str]) -> dict[str, Mutant]:
+def unused(config: str, names: Collection[str]) -> list[str]:
+    """The patterns of accepted survivors that fit no mutant: their code has changed."""
+    patterns = loads(config)["exclude_re"]
+    return [one for one in patterns if not any(re.search(one, name) for name in names)]
+
+
+def _listed(source: Path, crate: str, files: Sequence[str], *options: str) -> dict[str, Mutant]:
     """Every mutant of the crate by its name, with its number."""
-    line = ["cargo", "mutants", "--list", "--json", "--diff", "--package", f"fairport-{crate}"]
+    line = ["cargo", "mutants", "--list", "--json", "--diff", *options]
+    line += ["--package", f"fairport-{crate}"]
     line += [word for file in files for word in ("--file", file)]
     found = subprocess.run(line, cwd=source, stdout=subprocess.PIPE, text=True, check=True)
     mutants = enumerate(json.loads(found.stdout), 1)
