@@ -1,4 +1,4 @@
-"""Backends: anything that fills the tables can run a scenario, and everything else follows."""
+"""Any backend that fills the tables can run a scenario; everything else works the same."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_the_estimate_counts_the_packets_that_are_kept(short: Scenario) -> None:
     observed = plain.observing(Observation(packets=(BOTTLENECK,)))
     more = observed.estimate.memory_bytes - plain.estimate.memory_bytes
     rows = fp.run(short, observation=Observation(packets=(BOTTLENECK,))).packets.height
-    # a row takes 46 bytes, and is there up to three times
+    # a row takes 46 bytes, and up to three copies of it exist
     assert rows <= more / (3 * 46) <= 2 * rows
 
 
