@@ -30,7 +30,7 @@ function legend() {
   byId("legend").replaceChildren(...buttons);
 }
 
-// Hides the static figures if they were drawn from another seed.
+// Hides static figures that were drawn from another seed, and the lines of hidden classes in the others.
 function staticFigures() {
   for (const figure of document.querySelectorAll("figure[data-of]")) {
     figure.classList.toggle("of-another", Number(figure.dataset.of) !== doc.seed);
