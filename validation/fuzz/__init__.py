@@ -75,7 +75,7 @@ def main(arguments: Sequence[str]) -> int:
             errors="replace",
             check=False,
         )
-        # a fault ends the fuzzer before this line; what goes wrong in the interpreter's exit is none
+        # a fault ends the fuzzer before this line; errors while the interpreter exits do not count
         found = _DONE.search(done.stderr)
         failed |= found is None
         executions, seconds = (f"{int(found[1]):,}", found[2]) if found else ("?", "?")
