@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fairport._toml import loads
 
 if TYPE_CHECKING:
-    from importlib.abc import Traversable
+    from importlib.resources.abc import Traversable  # from Python 3.11 on
 
 EXPERIMENT = "experiment.toml"
 PAPER = "paper.toml"

@@ -10,7 +10,7 @@ from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import InputError
 
 if TYPE_CHECKING:
-    from importlib.abc import Traversable
+    from importlib.resources.abc import Traversable  # from Python 3.11 on
 
 E = TypeVar("E", bound=InputError)
 

@@ -18,7 +18,7 @@ from fairport.scenario.source import Source
 from fairport.toml_files import parse, read_text
 
 if TYPE_CHECKING:
-    from importlib.abc import Traversable
+    from importlib.resources.abc import Traversable  # from Python 3.11 on
 
 S = TypeVar("S", bound=Section)
 
