@@ -91,7 +91,7 @@ def thinned(file: Path, share: float, to: Path, seed: int = 1) -> int:
 
 
 def doubled(file: Path, to: Path, later_ns: int) -> int:
-    """A copy that holds each packet twice, the second `later`; how many there were."""
+    """A copy with each packet twice, the second time `later_ns` later; how many there were."""
     head: list[bytes] = []
     packets: list[tuple[int, bytes]] = []
     for block in blocks(file.read_bytes()):

@@ -349,7 +349,7 @@ def test_each_host_has_the_settings_of_its_own_stack() -> None:
     assert [settings[host].rto_min_ms for host in range(4)] == [20, 20, 10, 10]
     sack = [dict(settings[host].sysctls)["ipv4/tcp_sack"] for host in range(4)]
     assert sack == ["0", "0", "1", "1"]
-    # two flows to one host would each need their own
+    # two flows to one host would each need settings of their own
     to_one = [pairs[0], {"from": "h3", "to": "h0"}]
     with pytest.raises(ScenarioError, match="between flows of h0 in `sack`"):
         linux.BACKEND.prepare(fp.scenario(star | {"traffic": to_one}), 1)

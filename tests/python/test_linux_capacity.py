@@ -255,7 +255,7 @@ def test_the_next_tick_is_found_from_the_last_ones(monkeypatch: pytest.MonkeyPat
 
 def test_the_load_sleeps_until_a_tick_and_is_awake_at_it() -> None:
     class Now:
-        """A tick is near, or the time until it."""
+        """A clock whose next tick is near, or this far away."""
 
         def __init__(self, far_s: float) -> None:
             self.far_s = far_s
