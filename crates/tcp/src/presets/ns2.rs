@@ -59,8 +59,8 @@ preset! {
     window_scale = 14, "ours: the largest scale, so that it limits nothing; ns-2 has no window field";
     receive_buffer_bytes = 64 * 1024 * 1024, "ours: large enough not to limit; window_ is 20 packets in tcl/lib/ns-default.tcl, and every experiment raises it";
     hystart = false, "tcp/tcp-newreno.cc, NewRenoTcpAgent has none";
-    hystart_ack_delay = false, "tcp/linux/src/tcp_cubic.c is that of Linux 2.6.26";
-    cubic_idle_shift = false, "tcp/linux/src/tcp_cubic.c is that of Linux 2.6.26";
+    hystart_ack_delay = false, "tcp/linux/src/tcp_cubic.c, which is that of Linux 2.6.26";
+    cubic_idle_shift = false, "tcp/linux/src/tcp_cubic.c, which is that of Linux 2.6.26";
     fast_convergence = false, "tcp/tcp-newreno.cc, NewRenoTcpAgent has none";
     payload_sizing = PayloadSizing::Full, "tcp/tcp.cc, TcpAgent::output: packets of packetSize_";
     payload_min_bytes = 200, "Lee et al. 2017: theta; used if `payload_sizing` is not `full`";
