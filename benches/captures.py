@@ -1,4 +1,4 @@
-"""How much processor time reading and analysing captures takes, beside tshark, and memory.
+"""Processor time and memory for reading and analysing captures, compared with tshark.
 
 The captures are made here: so many flows, each with a full-size segment and its ACK in turn, one
 microsecond apart. The long one goes through a pipe and is never on a disk. Processor time counts,

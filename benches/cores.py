@@ -1,4 +1,4 @@
-"""One run on one core and on all of them, in turns: `make bench CASE=cores [ARGS="--flows 1000"]`.
+"""The same run on one core and on all, in turns: `make bench CASE=cores [ARGS="--flows 1000"]`.
 
 Web search on two fat-trees, and many flows to one receiver, which is left on one core. The engine
 runs alone; what it leaves must be the same.

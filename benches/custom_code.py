@@ -1,4 +1,4 @@
-"""What algorithms of one's own cost: processor time per packet-hop, built in and in Python.
+"""The cost of a user's own algorithms: processor time per packet-hop, built in and in Python.
 
 The classes do what a built-in algorithm does, so that the runs are the same packet for packet.
 For Rust: `cargo bench -p fairport-custom-example`.
@@ -84,7 +84,7 @@ def main() -> None:
         ),
     }
     best = dict.fromkeys(rows, float("inf"))
-    # by turns, so that what else the machine does is shared by all
+    # in turns, so that other work on the machine slows all of them
     for _ in range(ROUNDS):
         for name, (scenario, code) in rows.items():
             begin = time.process_time()

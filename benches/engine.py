@@ -18,7 +18,7 @@ _LAN = {"target": "150us", "interval": "2ms"}
 
 @dataclass(frozen=True)
 class Job:
-    """A scenario to measure: `outcast` with something else set."""
+    """A scenario to measure: `outcast` with some other settings."""
 
     name: str
     overrides: dict[str, Any]
@@ -61,7 +61,7 @@ DISCIPLINES = [
         {"kind": "fq-codel"} | _LAN,
     )
 ]
-# the same with thresholds that never act, and so with drop-tail's very packets
+# the same with thresholds that are never reached, and so with the same packets as drop-tail
 _FAR = {"min": "1MB", "max": "2MB"}
 NEVER_ACTING = [
     _at_every_port(queue)

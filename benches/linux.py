@@ -1,4 +1,4 @@
-"""The Linux backend: packets per second through the switch, TCPRand's cost, what a soak leaves.
+"""The Linux backend: packets per second through the switch, TCPRand's cost, leaks in long use.
 
 `python -m benches linux [--switch] [--payload] [--soak MINUTES]`, as root; without an option the
 first two. Everything happens in network namespaces of its own.
@@ -36,7 +36,7 @@ _SOAK_RUN_S = 20
 
 
 def main(options: Sequence[str]) -> None:
-    """Measures what the options say."""
+    """Measures what the options ask for."""
     parser = argparse.ArgumentParser(prog="python -m benches linux")
     parser.add_argument("--switch", action="store_true", help="packets per second, and lag")
     parser.add_argument("--payload", action="store_true", help="processor time of senders")
@@ -53,7 +53,7 @@ def main(options: Sequence[str]) -> None:
 
 
 def switch() -> None:
-    """TCP between pairs of hosts over links faster than the switch can be."""
+    """TCP between pairs of hosts, over links that are faster than the switch."""
     print("switch: pairs of hosts, links of 10 Gbit/s, segments of 1448 B and their ACKs")
     print("pairs  packets/s in  packets/s out  lag p50 us     p99   p99.9      max")
     for pairs in (1, 2, 4):
@@ -179,7 +179,7 @@ def _allow_files() -> None:
 
 
 def soak(minutes: float) -> None:
-    """Runs at 100 Mbit/s for so long, with a congestion control of our own; nothing may grow."""
+    """Runs at 100 Mbit/s for this long with a congestion control of ours; nothing may grow."""
     scenario: dict[str, Any] = {
         "name": "soak",
         "duration": f"{_SOAK_RUN_S}s",
@@ -199,7 +199,7 @@ def soak(minutes: float) -> None:
         valid = result.summary["valid"]
         print(f"{len(rows):3}  {memory / 1e6:9.0f}  {others[0]:11}  {others[1]:10}  {others[2]:19}"
               f"  {'yes' if valid else 'no'}")  # fmt: skip
-    # the first run loads what every later one uses
+    # the first run loads modules that all later runs use
     first, last = rows[min(1, len(rows) - 1)], rows[-1]
     if last[1:] != first[1:] or last[0] > 1.3 * first[0] + 50e6:
         raise SystemExit("something has grown")

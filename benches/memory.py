@@ -1,4 +1,4 @@
-"""The estimate of a run's memory, compared with what the run takes, over all built-in scenarios.
+"""The estimated memory of a run compared with the memory it takes, for all built-in scenarios.
 
     make bench CASE=memory
 
@@ -104,7 +104,7 @@ def _run(request: Mapping[str, Any]) -> dict[str, int]:
     from fairport.scenario import load
 
     scenario = load(request["scenario"]).patch(request["patch"])
-    # what the first run of a process loads is not the run's
+    # the first run loads modules, whose memory does not belong to the run
     backends.get("simulation").prepare(scenario.patch({"duration": "1us"}), 1).run()
     before = peak_bytes()
     prepared = backends.get("simulation").prepare(scenario, 1)

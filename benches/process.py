@@ -1,4 +1,4 @@
-"""One measurement per process: memory and warm caches of one do not count for the next."""
+"""One measurement per process, so that memory and warm caches of one do not affect the next."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def in_a_process(file: str, request: str) -> dict[str, Any]:
-    """What the module in `file`, called as a program, answers to the request."""
+    """Runs the module in `file` as a program, and returns its answer to the request."""
     paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     done = subprocess.run(
         [sys.executable, file],
@@ -29,6 +29,6 @@ def in_a_process(file: str, request: str) -> dict[str, Any]:
 
 
 def peak_bytes() -> int:
-    """The greatest memory that this process has had."""
+    """The most memory that this process has had."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

@@ -27,9 +27,9 @@ from validation.peers import UnavailableError, htsim, ns3
 DOCS = Path(__file__).parents[1] / "docs"
 _PS_PER_S = 1_000_000_000_000
 _LINK_PS, _HOST_PS = 25_000_000, 80_000_000
-# up to so many flows take less than a second, so these are measured more often
+# jobs with at most this many flows take less than a second, so they are measured more often
 _SHORT_FLOWS, _SHORT_TURNS = 1_000, 5
-# what a run of this length takes is set-up
+# a run this short measures the set-up alone
 _NEXT_TO_NOTHING = "1us"
 _HEADS = [
     *("job", "flows", "hosts", "million packet-hops"),
@@ -50,12 +50,12 @@ class Size:
 
     @property
     def name(self) -> str:
-        """As the table calls it."""
+        """Its name in the table."""
         return f"k={self.k}, {self.flows} to 1" if self.is_bulk else f"k={self.k}, web search"
 
     @property
     def hosts(self) -> int:
-        """Of a fat-tree."""
+        """The number of hosts of a fat-tree."""
         return self.k**3 // 4
 
 
@@ -107,7 +107,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def scenario(size: Size) -> dict[str, Any]:
-    """What differs from `outcast` in a bulk job, or the whole of a web-search job."""
+    """The overrides of `outcast` for a bulk job, or the whole scenario of a web-search job."""
     if not size.is_bulk:
         from benches.cores import web
 
@@ -194,7 +194,7 @@ def _bulk(size: Size) -> list[htsim.Flow]:
 
 
 def _web(size: Size) -> list[htsim.Flow]:
-    """The same mix, load and number of flows, drawn here: htsim has no such workload."""
+    """The same mix, load and number of flows, drawn here because htsim has no such workload."""
     import numpy as np
     from fairport.workloads import read_cdf
 
@@ -234,7 +234,7 @@ def _cells(row: Row) -> list[str]:
 
 
 def _floor(row: Row) -> str:
-    """What ordering the events takes, and nothing else: no engine that orders them so is faster."""
+    """The time for ordering the events alone. No engine that orders them in this way is faster."""
     heads, _, first, *_ = (line.strip("| ").split(" | ") for line in event_queues().splitlines())
     ns = dict(zip(heads, first, strict=True))
     heap_ns = float(ns["binary heap"])
@@ -246,7 +246,7 @@ def _floor(row: Row) -> str:
 
 
 def _memory(rows: Sequence[Row]) -> str:
-    """Memory per host and per flow, from two jobs that differ in that."""
+    """Memory per host and per flow, each from two jobs that differ only in it."""
     of = {(row.size.k, row.size.flows): row.memory_bytes for row in rows}
     hosts = (32**3 - 16**3) // 4
     per_host = (of[32, 241] - of[16, 241]) / hosts

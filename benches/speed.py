@@ -14,7 +14,7 @@ from validation.markdown import between_markers, table
 from validation.peers import UnavailableError, ns3
 
 ROOT = Path(__file__).parents[1]
-# of jobs that are compared with each other: a difference of a few per cent needs more turns
+# for jobs that are compared with each other: a difference of a few per cent needs more turns
 TURNS = 11
 
 
@@ -72,7 +72,7 @@ def commands() -> str:
 
 
 def against_ns3() -> str:
-    """Our speed and ns-3's on the jobs that it has, or why it was not measured."""
+    """Our speed and ns-3's on the jobs that ns-3 can run, or why it was not measured."""
     try:
         peer = ns3.build()
         rows = [
@@ -100,7 +100,7 @@ def side_by_side(peer: ns3.Peer, job: engine.Job, k: int) -> tuple[float, float]
 
 
 def event_queues() -> str:
-    """What `cargo bench` prints of the event queue and its rivals."""
+    """What `cargo bench` prints about the event queue and its alternatives."""
     return cargo_bench("event_queue")
 
 
@@ -130,7 +130,7 @@ def disciplines() -> str:
 
 
 def in_turns(jobs: Sequence[engine.Job]) -> dict[str, list[engine.Cost]]:
-    """The runs of each job, by its name; in turns, so that a busy minute is everybody's."""
+    """The runs of each job, by its name; in turns, so that a busy minute slows all of them."""
     rounds = [[engine.measure(job, repeats=1) for job in jobs] for _ in range(TURNS)]
     return {job.name: [turn[i] for turn in rounds] for i, job in enumerate(jobs)}
 
@@ -152,7 +152,7 @@ def over_drop_tail(runs: dict[str, list[engine.Cost]], name: str) -> str:
 
 
 def cargo_bench(name: str) -> str:
-    """What a benchmark of the network prints."""
+    """The output of a benchmark of the forwarding core."""
     done = subprocess.run(
         ["cargo", "bench", "--quiet", "--locked", "-p", "fairport-net", "--bench", name],
         cwd=ROOT,

@@ -28,7 +28,7 @@ from fairport.study.store import Store
 from fairport.study.sweep import sweep
 
 POINTS = 50
-# below that, what a sweep does once counts more than its runs
+# with fewer runs, the work that a sweep does once takes longer than the runs
 _LEAST_RUNS = 10 * POINTS
 _ENGINE_RUNS = 100
 _QUERY = 'select "topology.peers", "host.delay", median(throughput_ratio) from runs group by 1, 2'
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> None:
     """Runs it and prints a line per question."""
     parser = argparse.ArgumentParser(prog="python -m benches study", description=__doc__)
     parser.add_argument("--runs", type=int, default=10_000)
-    # a part, in a process of its own: its folder, seeds and cores
+    # this process measures one part: its arguments are the part's folder, seeds and cores
     parser.add_argument("--part", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.part is None:
@@ -105,7 +105,7 @@ def _size(folder: Path) -> int:
 
 
 def _cores() -> list[int]:
-    """Those that this process may use."""
+    """The cores that this process may use."""
     if sys.platform == "linux":
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))
@@ -145,7 +145,7 @@ def _study(folder: Path, seeds: Sequence[int], jobs: int) -> float:
 def _swept(folder: Path, seeds: Sequence[int], points: int, jobs: int) -> None:
     sweep(
         fp.scenario("two-switch").patch({"duration": "1s"}),
-        # one job as far as its cost goes
+        # `host.delay` changes the job but not the cost of its run
         {
             "topology.peers": [12],
             "host.delay": [f"{30_000 + number}ns" for number in range(points)],
@@ -158,7 +158,7 @@ def _swept(folder: Path, seeds: Sequence[int], points: int, jobs: int) -> None:
 
 
 def _engine(seeds: Sequence[int]) -> float:
-    """Seconds per run of the engine alone: a plan, a run, nothing made of it."""
+    """Seconds per run of the engine alone: it plans and runs, and its tables are not used."""
     base = fp.scenario("two-switch").patch({"duration": "1s"})
     run = LeanRun.of(backends.get().prepare(base, 1))
     assert run is not None

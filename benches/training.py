@@ -24,7 +24,7 @@ DISCIPLINE_TIME = "50ms"
 
 
 def main() -> None:
-    """Runs them all."""
+    """Runs all of them."""
     bulk = [engine.OUTCAST, engine.TODAY, engine.LARGE, WEB]
     for jobs, duration in ((bulk, BULK_TIME), (engine.DISCIPLINES, DISCIPLINE_TIME)):
         for job in jobs:

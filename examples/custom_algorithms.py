@@ -1,4 +1,4 @@
-"""A queue discipline, a scheduler and a congestion control of one's own, in Python.
+"""Your own queue discipline, scheduler and congestion control, in Python.
 
 Each is run in the scenario of the outcast paper, in which the lone flow shares its last switch
 with fourteen others and is starved there. `docs/extending.md` explains the classes.
@@ -66,7 +66,7 @@ class RoundRobin:
     def dequeue(self, now_s: float) -> Packet | None:
         """The packet to be sent now."""
         for ingress, waiting in list(self.queues.items()):
-            # the port goes to the end of the line
+            # the port waits for its next turn
             del self.queues[ingress]
             if waiting:
                 self.queues[ingress] = waiting
@@ -75,7 +75,7 @@ class RoundRobin:
 
 
 class Gentle:
-    """A congestion control: a loss takes 30 % of the window, not half of it."""
+    """A congestion control: a loss reduces the window by 30 %, not by half."""
 
     def __init__(self, connection: Connection) -> None:
         self.losses = 0

@@ -1,4 +1,4 @@
-"""What Mininet's shapers do to outcast, over seeds: the tables of docs/validation/mininet.md.
+"""How Mininet's shapers change outcast, over seeds: the tables of docs/validation/mininet.md.
 
     python examples/mininet_shapers.py --seeds 20
 
@@ -29,7 +29,7 @@ LONE_FIRST: Patch = {
     ]
 }
 
-# what each row is, and what differs in it from the scenario `mininet-shapers`
+# each row's title, and its overrides of the scenario `mininet-shapers`
 OBSERVED: list[tuple[str, Patch]] = [
     (f"{name}, timers late by up to {late}", patch | {LATE: late})
     for name, patch in (
@@ -63,7 +63,7 @@ INTERVENTIONS: list[tuple[str, Patch]] = [
 
 
 def row(patch: Patch, seeds: int, duration: str) -> str:
-    """Median and quartiles of the throughput ratio, and how many runs fell on which side."""
+    """Median and quartiles of the throughput ratio, and how many runs starve or favour the flow."""
     scenario = fp.scenario("mininet-shapers").patch(patch | {"duration": duration})
     results = fp.run_many(scenario, range(1, seeds + 1), jobs=os.cpu_count() or 1)
     classes = [list(result.summary["classes"].values()) for result in results]
@@ -82,7 +82,7 @@ def row(patch: Patch, seeds: int, duration: str) -> str:
 
 
 def main() -> None:
-    """Runs all, prints both tables."""
+    """Runs everything and prints both tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--seeds", type=int, default=5, help="runs of each kind (default: 5)")
     parser.add_argument("--duration", default="10s", help="simulated time per run (default: 10s)")

@@ -61,7 +61,7 @@ def draw(found: dict[str, dict[int, list[float]]]) -> Figure:
 
 
 def main() -> None:
-    """Runs all, prints the table, draws."""
+    """Runs everything, prints the table and draws the picture."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--seeds", type=int, default=5, help="runs of each kind (default: 5)")
     parser.add_argument("--duration", default="10s", help="simulated time per run (default: 10s)")

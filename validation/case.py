@@ -14,7 +14,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 @dataclass(frozen=True)
 class Options:
-    """What every case understands."""
+    """The options that every case has."""
 
     seeds: range
     print_only: bool

@@ -28,7 +28,7 @@ GROUPS_PPM = {
 }
 NO_BACKOFF = {"tcp.rto_max": "4ms", "tcp.rto_initial": "3ms"}
 
-# what is run -> overrides, besides the links between switches
+# the title of each row -> its overrides, besides those of the links between switches
 ROWS: dict[str, dict[str, Any]] = {
     "20 flows per host": {"traffic.0.flows": 20},
     "30 flows per host": {"traffic.0.flows": 30},
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def drawn(seeds: int) -> str:
-    """The ratio by how much faster the train is than the bottleneck, as the seeds have it."""
+    """The ratio by group of seeds: how much faster the 6-hop flows' port is than the bottleneck."""
     runs = [
         (min(clock[port] for port in TRAIN) - clock[BOTTLENECK], ratio)
         for ratio, clock in outcomes(ROWS["20 flows per host"], seeds)

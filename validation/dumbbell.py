@@ -26,7 +26,7 @@ FLOWS = (1, 2, 8)
 QUEUE_PACKETS = 40
 BOTTLENECK_MS = 8
 ALGORITHMS = {"newreno": "TcpNewReno", "cubic": "TcpCubic"}
-# TcpNewReno of ns-3 grows by the number of ACKs, its TcpCubic by what they acknowledge
+# in ns-3 TcpNewReno's window grows with the number of ACKs, TcpCubic's with acknowledged data
 GROWTH = {"newreno": {"abc": False}, "cubic": {}}
 LIMITS = {"goodput": 0.02, "window": 0.10, "loss events": 0.20}
 COUNTED = "as RFC 6937 counts"
@@ -35,7 +35,7 @@ RECOVERIES = {"as it is": "TcpPrrRecovery", COUNTED: "TcpRfc6937Recovery"}
 
 @dataclass(frozen=True)
 class Case:
-    """n flows of one algorithm, with starts and delays drawn by the seed, alike for both sides."""
+    """n flows of one algorithm. The seed draws starts and delays, the same for both sides."""
 
     algorithm: str
     flows: int
@@ -50,7 +50,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Measured:
-    """Over all flows of a case."""
+    """The sums over all flows of a case."""
 
     goodput_bps: float
     window_bytes: float
@@ -61,7 +61,7 @@ def fairport(case: Case, **tcp: Any) -> Measured:
     """This case in Fairport, with settings of TCP on top of the preset `ns3`."""
     result = fp.run(scenario(case, tcp), seed=case.seed)
     flows, series = result.flows, result.series
-    # a series of timeouts is one event, as one stay in ns-3's state CA_LOSS
+    # a series of timeouts counts once, like one stay in ns-3's state CA_LOSS
     timeouts = result.timeouts.filter(pl.col("backoff") == 0).height
     return Measured(
         goodput_bps=int(flows["delivered_bytes"].sum()) * 8 / SIMULATED_S,
@@ -162,7 +162,7 @@ def _mean(measured: Sequence[Measured]) -> Measured:
 
 
 def _apart(ours: Measured, theirs: Measured) -> dict[str, float]:
-    """By how much ours is more, as a share of theirs."""
+    """How much larger ours is, as a share of theirs."""
     shares = (a / b - 1 for a, b in zip(astuple(ours), astuple(theirs), strict=True))
     return dict(zip(LIMITS, shares, strict=True))
 

@@ -1,4 +1,4 @@
-"""Equal-length routing, by what has a core of its own: drop runs and shares, here and in ns-3.
+"""Equal-length routing, with a core per flow, per packet or for all: compared with ns-3.
 
 The experiment of Prakash et al. 2012, whose drop runs Fairport does not show with one core per
 flow. ns-3's side is peers/ns3/outcast.cc.
@@ -42,14 +42,14 @@ RECOVERIES = {
 
 @dataclass(frozen=True)
 class Measured:
-    """One run: drop runs by length, those of more than three as one, and the ratio of goodputs."""
+    """One run: drop runs by length (all above three together), and the ratio of goodputs."""
 
     lone: Counter[int]
     others: Counter[int]
     ratio: float
 
 
-# in words, as a patch here, and as options of ns-3's program
+# title, patch of our scenario, options of ns-3's program
 READINGS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("each flow", {}, ["--core=flow"]),
     ("all flows together", {"routing": {"kind": "equal-length", "core": 0}}, ["--core=one"]),
@@ -63,7 +63,7 @@ READINGS: list[tuple[str, dict[str, Any], list[str]]] = [
 
 
 def fairport(patch: Mapping[str, Any], seed: int) -> Measured:
-    """The paper's experiment as its claims have it, with this changed."""
+    """The paper's experiment, as its claims use it, with this patch."""
     record = Record.of(fp.run(SCENARIO.patch(dict(patch)), seed=seed))
     is_lone = pl.col("src") == LONE
 
@@ -102,7 +102,7 @@ def _by_length(runs: Iterable[tuple[int, int]]) -> Counter[int]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measures every reading on both sides and renews the table."""
+    """Measures every assignment on both sides and renews the table."""
     given = options("equal-length", __doc__, arguments, seeds=20)
     program = ns3.program("outcast")
     published = PER_FLOW.published
@@ -125,7 +125,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _summary(found: list[Measured]) -> list[str]:
-    """Over all runs: of the lone flow's and of the others' drop runs, and of the ratio."""
+    """Over all runs: the drop runs of the lone flow and of the others, and the ratio."""
     ratios = [one.ratio for one in found]
     lone = sum((one.lone for one in found), Counter[int]())
     others = sum((one.others for one in found), Counter[int]())

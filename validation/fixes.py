@@ -12,12 +12,11 @@ from typing import Any
 
 import fairport as fp
 import polars as pl
-from fairport.figures import style
 from fairport.quantities import QUANTITIES
 from fairport.study.fixes import Fix, available
 from fairport.study.measures import MEASURES
 
-from validation.case import DOCS, options
+from validation.case import options
 from validation.markdown import table
 
 NS2 = "outcast-1-to-12-ns2"
@@ -43,7 +42,7 @@ BUCKET_OF_FOUR = Fix(
     },
 )
 
-# what the start of a run may lose before the marks have taught the senders their share
+# drops before this time are allowed: senders have not yet reacted to the marks
 START_S = 0.1
 
 
@@ -76,12 +75,12 @@ class Found:
 
 
 Outcome = tuple[str, bool]
-"""What came out, and whether it is what was to be shown."""
+"""What was found, and whether the claim holds."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a fix is to show, where."""
+    """A claim about a fix in a scenario."""
 
     fix: str
     text: str
@@ -156,7 +155,7 @@ def goodput_changes(low: float, high: float) -> Callable[[Found], Outcome]:
 
 
 def no_drops_after_start(found: Found) -> Outcome:
-    """The last drop of every run is in its start."""
+    """The last drop of every run is before `START_S`."""
     last = max(found.comparison.runs.filter(fix=found.fix)["last_drop_s"].fill_null(0.0))
     return f"the last drop is at {last:.3f} s", last < START_S
 
@@ -241,8 +240,6 @@ def main(arguments: Sequence[str]) -> int:
     everything = fp.compare(TESTBED, repeat=seeds)
     print(_summary(everything))
     given.publish("guide/comparing-fixes.md", "compare", _summary(everything))
-    if not given.print_only:
-        style.save(fp.plot(everything), DOCS / "images" / "compare.png")
     return 0
 
 

@@ -33,7 +33,7 @@ SIDES = (LINUX, SIMULATION)
 # a lone flow that gets nothing is drawn at the edge of a logarithmic scale
 _LEAST_DRAWN = 0.003
 _LOOKS = {LINUX: (style.BLUE, "o"), SIMULATION: (style.DROPPED, "s")}
-# of the points of the two sides, left and right of their jitter
+# the points of the two sides are drawn left and right of their jitter
 _ASIDE = {LINUX: -0.08, SIMULATION: 0.08}
 
 Ratios = dict[tuple[str, int], list[float]]
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def ratios_of(side: str, jitter_us: int, seeds: Sequence[int]) -> list[float]:
-    """What the lone flow gets over its peers' mean, in each valid run."""
+    """The lone flow's goodput over its peers' mean, in each valid run."""
     changes = {"duration": "5s", "tcp.rto_min": "10ms", "host.jitter": f"{jitter_us}us"}
     scenario = fp.scenario(BASE).patch(changes)
     if side == LINUX:

@@ -1,4 +1,4 @@
-"""Random lossy exchanges, as `linux-6` has them here, replayed against this machine's kernel.
+"""Random lossy exchanges of the stack `linux-6`, replayed against this machine's kernel.
 
     make kernel-diff
     make kernel-diff ARGS="--exchanges 60 --print-only"
@@ -36,15 +36,15 @@ ROOT = Path(__file__).parents[1]
 HOME = ROOT / "target" / "peers" / "packetdrill"
 SOURCE = "https://github.com/google/packetdrill"
 COMMIT = "2c4001c4d6fc04a3bbd01d4b92be62717a37648a"
-# what agrees is kept here, and a test replays it against the stack
+# exchanges that agree are kept here, and a test replays them against the stack
 KEPT = "crates/drill/kernel"
-# what the stack is in an exchange: its windows, timers and retransmissions, or its ACKs
+# the stack's part in an exchange: sender (windows, timers, retransmissions) or receiver (ACKs)
 SIDES = ("sender", "receiver")
 # per side
 EXCHANGES = 500
 # of all exchanges
 ENOUGH = 0.95
-# a kernel on a loaded machine is late now and then: it agrees if it does so once
+# on a loaded machine the kernel is sometimes late, so one attempt that agrees is enough
 TRIES = 5
 SECONDS = 60
 CLASSES = [f"{who}, SACK {sack}" for who in ("reno", "cubic", "receiver") for sack in ("on", "off")]
@@ -52,7 +52,7 @@ CLASSES = [f"{who}, SACK {sack}" for who in ("reno", "cubic", "receiver") for sa
 
 @dataclass(frozen=True)
 class Result:
-    """What came of one exchange; `difference` is empty if the kernel did the same."""
+    """The outcome of one exchange; `difference` is empty if the kernel did the same."""
 
     seed: int
     of_class: str
@@ -159,7 +159,7 @@ def _keep(agreeing: Sequence[Path], number: int) -> None:
 
 
 def _run(program: Path, script: Path) -> str:
-    """What packetdrill said, nothing if all was as in the script."""
+    """The message of packetdrill; empty if everything happened as in the script."""
     command = ["unshare", "--net", str(program), str(script)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)

@@ -1,4 +1,4 @@
-"""Kills in the middle of runs, studies and analyses: what the user had is there, nothing is half.
+"""Kills runs, studies and analyses in the middle: earlier results are kept, none is half-written.
 
     make validate CASE=kills
     make validate CASE=kills ARGS="--kills 200 --seed 5"
@@ -43,10 +43,10 @@ from validation.markdown import between_markers, table
 
 KILLS = 100
 LONGEST_S = 120.0
-# until then every process that the killed one had started has ended
+# within this time every process that the killed one had started has ended
 ENDS_WITHIN_S = 10.0
 _MOST_LINES = 10
-# SIGKILL as often as both of the others
+# SIGKILL as often as the other two together
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 RESULT = "results/new"
 _ENTRY = [sys.executable, "-c", "from fairport.cli import main; main()"]
@@ -100,14 +100,14 @@ class Kills:
         self.counts: Counter[tuple[str, str]] = Counter()
         self._before.mkdir()
         (self._before / "sweep.toml").write_text(_SWEEP, encoding="utf-8")
-        # as long as what replaces it, and not the same
+        # as long as the result that replaces it, and different
         old = ("run", "two-switch", "--duration", "90ms", "--out", "results/old")
         captured = (*_SHORT, "--no-figures", "--pcap", "s0:0", "--out", "results/captured")
         for line in (old, captured):
             self._to_the_end(self._before, line)
 
     def kill(self, command: Command, by: int, moment: float) -> None:
-        """Ends a command when this share of its time is over, and looks at what is left."""
+        """Ends a command after this share of its time, and checks what is left."""
         whole, takes_s = self._end_of(command)
         self._copy(self._before, self._work)
         process = _started(self._work, command.line)
@@ -120,7 +120,7 @@ class Kills:
         _, err = process.communicate(timeout=LONGEST_S)
         found = [*_living(process.pid)]
         if outcome == "killed" and process.returncode == 0:
-            outcome = "ended before"  # it was ending already
+            outcome = "ended before"  # the command had just ended by itself
         elif outcome == "killed":
             expected = {-by} if by == signal.SIGKILL else {128 + by, -by}
             if process.returncode not in expected:
@@ -146,7 +146,7 @@ class Kills:
             print(*(f"  {one}" for one in found[:_MOST_LINES]), sep="\n", flush=True)
 
     def _end_of(self, command: Command) -> tuple[Path, float]:
-        """What the command leaves when nobody ends it, and how long it takes."""
+        """What the command writes if it is not ended, and how long it takes."""
         if command.name not in self._ends:
             folder = self._work.with_name(f"whole-{len(self._ends)}")
             self._copy(self._before, folder)
@@ -156,7 +156,7 @@ class Kills:
         return self._ends[command.name]
 
     def _state(self, command: Command, whole: Path) -> tuple[str, list[str]]:
-        """What is there of the result, and what is wrong with it."""
+        """Which part of the result exists, and what is wrong with it."""
         there = self._work / command.result
         if not there.exists():
             return "nothing left", []
@@ -171,7 +171,7 @@ class Kills:
         return "whole", differences
 
     def _changed(self, command: Command) -> list[str]:
-        """Earlier files that are not as they were; what the command replaces is looked at alone."""
+        """Earlier files that have changed, except the result that the command replaces."""
         before, now = (_contents(folder) for folder in (self._before, self._work))
         return [
             f"{name} has changed"
@@ -180,7 +180,7 @@ class Kills:
         ]
 
     def _once_more(self, command: Command) -> tuple[str, ...]:
-        """The same command; where its result is there by now, it replaces that."""
+        """The same command; if its result now exists, it replaces that."""
         is_there = (self._work / command.result).exists() and command.name != "sweep"
         force = ("--force",) if is_there and "--force" not in command.line else ()
         return (*command.line, *force)
@@ -196,7 +196,7 @@ class Kills:
         shutil.copytree(source, target)
 
     def table(self) -> str:
-        """What was killed, and what it left."""
+        """Counts of the killed commands and of what they left."""
         names = [one.name for one in COMMANDS if any(self.counts[one.name, c] for c in _COLUMNS)]
         rows = [[name, *(str(self.counts[name, of]) for of in _COLUMNS)] for name in names]
         sums = [str(sum(self.counts[name, of] for name in names)) for of in _COLUMNS]
@@ -217,7 +217,7 @@ def _started(folder: Path, line: Sequence[str]) -> subprocess.Popen[str]:
 
 
 def _living(session: int) -> list[str]:
-    """Processes of the session that are still there when they have had time to end."""
+    """Processes of the session that still exist after they had time to end."""
     until = time.monotonic() + ENDS_WITHIN_S
     while True:
         try:
@@ -230,12 +230,12 @@ def _living(session: int) -> list[str]:
 
 
 def _hidden(folder: Path) -> list[str]:
-    """Forerunners of files and folders."""
+    """Hidden temporary files and folders."""
     return [str(path.relative_to(folder)) for path in folder.rglob(".*") if is_partial(path)]
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
-    """Every file, but not the store of records, to which every command adds, nor forerunners."""
+    """Every file except the store of records, to which every command adds, and temporary files."""
     return {
         name: path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -246,7 +246,7 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 
 def _differences(command: Command, ours: Path, whole: Path) -> list[str]:
-    """How a result differs from that of the command that came to its end."""
+    """How a result differs from that of the same command run to its end."""
     if command.name == "sweep":
         found, wanted = (_runs(folder / command.result) for folder in (ours, whole))
         return [] if found == wanted else ["the study has other runs"]
@@ -257,7 +257,7 @@ def _differences(command: Command, ours: Path, whole: Path) -> list[str]:
 
 
 def _is_same(name: str, here: bytes, there: bytes) -> bool:
-    """Whether two files say the same. JSON and pages also say how long the run took."""
+    """Whether two files have the same content, apart from the run's duration in JSON and pages."""
     if name.endswith(".json"):
         return bool(json.loads(here).keys() == json.loads(there).keys())
     if name.endswith(".html"):
@@ -272,7 +272,7 @@ def _runs(study: Path) -> list[tuple[object, ...]]:
 
 
 def _wrong_runs(there: Path, whole: Path) -> list[str]:
-    """Runs of an unfinished study that the finished one has not, or that are in it twice."""
+    """Runs of an unfinished study that are not in the finished one, or that are in it twice."""
     if not (there / "study.json").exists():
         return [f"{path} without its study" for path in _contents(there)]
     found, wanted = _runs(there), set(_runs(whole))
@@ -282,7 +282,7 @@ def _wrong_runs(there: Path, whole: Path) -> list[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Kills so many commands; 1 if something did not hold."""
+    """Kills this many commands; 1 if something did not hold."""
     given = _options(arguments)
     draw = random.Random(given.seed)
     with tempfile.TemporaryDirectory(prefix="fairport-kills-") as folder:

@@ -1,4 +1,4 @@
-"""What Lee et al. 2017 claim and Fairport does not show, in the same networks in ns-3.
+"""The claims of Lee et al. 2017 that Fairport does not confirm, in the same networks in ns-3.
 
 ns-3's side is peers/ns3/two-switch.cc.
 """
@@ -26,7 +26,7 @@ FROM_S = 0.25
 HOST_US = 30
 SPREAD_US = 20
 SWITCH_US = 25
-# 6 links against 2: four switches more, two of which are in the program
+# paths of 6 links and of 2: four more switches, two of which are in the program
 FAR_US = 2 * SWITCH_US
 PROCESSING_US = 5
 QUEUE_PACKETS = 100
@@ -56,7 +56,7 @@ class Case:
 
     @property
     def end_s(self) -> float:
-        """Windows take longer to show a result than shares."""
+        """How long a run lasts: windows need longer than shares."""
         return 2.0 if self.samples else 1.0
 
     def draw(self) -> tuple[list[float], list[float]]:
@@ -74,7 +74,7 @@ STATIC_SIZINGS = {"CUBIC": PLAIN, "TCPRand, 200 B": STATIC}
 
 @dataclass(frozen=True)
 class Measured:
-    """What came out of a case."""
+    """The results of a case."""
 
     goodputs_bps: list[float]
     timeouts: list[int]
@@ -189,7 +189,7 @@ Value = Callable[[Measured], float]
 
 
 def rows(seeds: range) -> Iterator[tuple[str, list[Case], Value]]:
-    """What the table has: in words, the cases by seed, and the number that is looked at."""
+    """A row of the table: its title, its case for each seed, and the number that is compared."""
     for name, tcp in SIZINGS.items():
         cases = [Case(2, 0, seed, tcp, samples=True) for seed in seeds]
         yield f"L11: correlation of two windows, {name}", cases, lambda it: it.correlation or 0.0

@@ -42,13 +42,13 @@ BASE: dict[str, Any] = {
     "link": {"rate": "100Mbps", "delay": "0s", "clock_error": "50ppm"},
     "switch": {"processing_delay": "1us"},
     "queue": {"kind": "drop-tail", "limit": "11 packets"},
-    # two ticks of HZ = 250, below which no kernel with it goes
+    # two ticks of HZ = 250: a kernel with that HZ has no shorter timeout
     "tcp": {"stack": "linux-6", "rto_min": "8ms"},
     "traffic": [{"kind": "bulk", "from": "all", "to": "h0", "start_jitter": "10ms"}],
     "measure": {"from": "1s"},
 }
 DCTCP = {"kind": "step-marking", "limit": "100 packets", "mark_above": "20 packets"}
-# what is run -> what differs from the base
+# the title of each row -> its overrides of the base
 SCENARIOS: dict[str, dict[str, Any]] = {
     "11 packets, n = 2": {"topology.peers": 2},
     "11 packets, n = 6": {"topology.peers": 6},
@@ -68,7 +68,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "link.rate": "1Gbps",
         "queue.limit": "16KiB",
     },
-    # hosts with adapters
+    # the simulated hosts have adapters
     "11 packets, n = 6, jitter of 40 us": {"topology.peers": 6, "host.jitter": "40us"},
     "11 packets, n = 12, jitter of 40 us": {"host.jitter": "40us"},
     "fat-tree, 15 to 1, 1 Gbit/s, 16 KiB, jitter of 60 us": {
@@ -78,12 +78,12 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "host.jitter": "60us",
     },
 }
-# the same on a machine whose processors do not halt
+# the same while the machine's processors do not halt
 AWAKE = ", awake"
 for _name in ("11 packets, n = 6", "11 packets, n = 12", "fat-tree, 15 to 1, 11 packets"):
     SCENARIOS[_name + AWAKE] = SCENARIOS[_name]
 RUNS = 5
-# where a seed decides: which side leads, and with whom the lone flow shares its bucket
+# here the seed decides which side leads, and with which flows the lone flow shares its bucket
 RUNS_OF = {
     name: 12 if "1 Gbit/s" in name else 20
     for name in SCENARIOS
@@ -92,13 +92,13 @@ RUNS_OF = {
 # two modes: the share of runs in each is compared
 _BISTABLE = {"11 packets, n = 2"}
 _LEADS_APART = 0.3
-# of a median's interval
+# the confidence of a median's interval
 _OUTSIDE = 0.05
 DEFAULT = "default profile"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs what is asked for, prints the table, and renews the page."""
+    """Runs the chosen rows, prints the table, and renews the page."""
     parser = argparse.ArgumentParser(prog="python -m validation linux", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--only", choices=[*SCENARIOS], help="run this one, kept or not")
@@ -159,7 +159,7 @@ def _simulate_again(name: str) -> None:
         return
     before, groups = parse(kept["simulated"], file=str(_file(name))), Groups(**kept["groups"])
     profile = before.host.profile
-    assert isinstance(profile, HostProfile)  # what `simulated` wrote there
+    assert isinstance(profile, HostProfile)  # written by `simulated`
     scenario = simulated(_scenario(name), profile)
     again = {SIMULATION: scenario, DEFAULT: _with_default(scenario)}
     seeds = len(kept[SIMULATION])
@@ -168,7 +168,7 @@ def _simulate_again(name: str) -> None:
 
 
 def _with_default(scenario: fp.Scenario) -> fp.Scenario:
-    """The same with the times that hosts of its stack take, beside the same adapters."""
+    """The same with the default host times of its stack, and with the same adapters."""
     return scenario.patch({"host": scenario.host.beside_measured()})
 
 
@@ -207,7 +207,7 @@ def _table() -> str:
 def _cells(name: str, kept: Mapping[str, Any]) -> list[str]:
     if "error" in kept:
         return ["no run", *[""] * 5]
-    # the default profile is of processors that halt
+    # the default profile was measured on processors that halt
     given = (LINUX, SIMULATION) if name.endswith(AWAKE) else (LINUX, SIMULATION, DEFAULT)
     sides = [kept[side] for side in given]
     lone = [_spread([row["lone_goodput_bps_mean"] / 1e6 for row in side]) for side in sides]
@@ -233,7 +233,7 @@ def _cells(name: str, kept: Mapping[str, Any]) -> list[str]:
 
 
 def _share_of_leads(side: Sequence[Mapping[str, float]]) -> float:
-    """Of the runs, those in which the lone flow has more than its peers' mean."""
+    """The runs in which the lone flow has more than its peers' mean."""
     return statistics.mean(
         row["lone_goodput_bps_mean"] > row["peers_goodput_bps_mean"] for row in side
     )
@@ -249,14 +249,14 @@ def _spread(values: Sequence[float]) -> str:
 
 
 def _middle(values: Sequence[float], form: str) -> str:
-    """The median, and in brackets between which values it is known."""
+    """The median, and its confidence interval in brackets."""
     median = f"{statistics.median(values):{form}}"
     known = median_interval(values)
     return median if known is None else f"{median} ({known[0]:{form}} to {known[1]:{form}})"
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """Between which two of the values the median lies with 95 %, whatever their distribution.
+    """The two values between which the median lies with 95 %, whatever their distribution.
 
     Each value is below it with probability 1/2, so how many are is binomial. None for fewer than
     six values: five lie on one side in 6 % of all cases.

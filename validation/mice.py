@@ -27,7 +27,7 @@ from validation.peers import ns2, ns3
 MSS_BYTES = 460
 DURATION_S = 500
 LINES = {"short-and-long-flows": "1.25 Mbit/s", "short-and-long-flows-faster-line": "1.5 Mbit/s"}
-# what the experiments' files say, as the peers' sides take it
+# the settings of the experiments' files, in the form that the peers' programs read
 BOTTLENECK: dict[tuple[str, str], dict[str, float]] = {
     ("short-and-long-flows", "dt"): {"mbps": 1.25, "queue": 46},
     ("short-and-long-flows", "red"): {"mbps": 1.25, "queue": 78, "redMin": 12, "redMax": 39},
@@ -43,12 +43,12 @@ BOTTLENECK: dict[tuple[str, str], dict[str, float]] = {
 
 @dataclass(frozen=True)
 class Condition:
-    """What differs from the paper's experiment as Fairport has it; the same on all sides."""
+    """Changes of the paper's experiment, the same in all simulators."""
 
     words: str
     patch: dict[str, Any]
     options: dict[str, float]
-    """The peers', which share their names: seconds, and 0 or 1."""
+    """The options of the peers' programs, which have the same names: seconds, and 0 or 1."""
 
 
 PLAIN = Condition("", {}, {})
@@ -80,7 +80,7 @@ class Delivered:
 
     @property
     def all(self) -> float:
-        """Of both."""
+        """Packets of both."""
         return self.short + self.long
 
 
@@ -94,7 +94,7 @@ VALUES: dict[str, Value] = {
 
 
 def published(experiment: str, variant: str) -> Delivered:
-    """The paper's table, of which the claims hold the rates."""
+    """The paper's table; the experiments' claims have its rates."""
     claims = {claim.id: claim for claim in catalogue.entry(experiment).claims}
     packets = []
     for kind in ("short", "long"):
@@ -105,7 +105,7 @@ def published(experiment: str, variant: str) -> Delivered:
 
 
 def fairport(experiment: str, variant: str, condition: Condition, seeds: range) -> Runs:
-    """The experiment, by seed."""
+    """The experiment in Fairport, by seed."""
     entry = catalogue.entry(experiment)
     scenario = entry.scenario(entry.variant(variant)).patch(condition.patch)
     runs = []
@@ -135,7 +135,7 @@ def in_ns2(settings: dict[str, float], seeds: range) -> Runs | None:
 
 
 def delivered(found: dict[str, Any]) -> Delivered:
-    """What a peer's program prints."""
+    """Reads the output of a peer's program."""
     return Delivered(*(found[kind]["delivered_bytes"] / MSS_BYTES for kind in ("short", "long")))
 
 

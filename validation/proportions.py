@@ -21,8 +21,8 @@ from validation.peers import ns3
 
 FLOWS_PER_HOST = (1, 5, 10, 20, 30)
 DURATION_S = 2
-# ns-3 has no delay in a switch: what the four switches between edge and edge take is on the links
-# between switches, and half of what the receiver's takes is on each host's
+# ns-3 has no delay in a switch. So the delays of the four switches between edge and edge are added
+# to the links between switches, and half of the edge switch's delay to each host's link.
 SWITCH_US = 25
 HOST_US = 30 + SWITCH_US // 2
 

@@ -27,7 +27,7 @@ UNREADABLE = 2
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs all subjects; that some scripts do not hold is a result and no failure."""
+    """Runs all subjects. Scripts that do not hold are a result, not a failure."""
     parser = argparse.ArgumentParser(
         prog="python -m validation public-scripts",
         description=__doc__,

@@ -35,7 +35,7 @@ class Case:
     words: str
     published: str
     patch: dict[str, Any]
-    """Fairport's, on the scenario."""
+    """Overrides of Fairport's scenario."""
     options: dict[str, object]
     """ns-2's: `lone` is the lone flow's number, which decides its bucket."""
 
@@ -68,7 +68,7 @@ CASES = [
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of a run: the lone flow's goodput over the others', timeouts of it and of one of them."""
+    """A run: the lone flow's goodput over the others', its timeouts, and those of another flow."""
 
     ratio: float
     lone_timeouts: float

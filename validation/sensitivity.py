@@ -1,4 +1,4 @@
-"""What each parameter of the model does to `outcast`.
+"""The effect of each parameter of the model on `outcast`.
 
 Each row changes one thing of the built-in scenario by the override mechanism that `--set` uses.
 """
@@ -19,13 +19,13 @@ from validation.markdown import table
 CLASSES = ("2-hop", "4-hop", "6-hop")
 EQUAL_PROCESSING = {"kind": "constant", "value": "2500ns"}
 
-# what lets two packets arrive in the same picosecond again and again
+# with these, two packets arrive in the same picosecond again and again
 FROZEN: dict[str, Any] = {
     "host.processing": {"kind": "constant", "value": "0s"},
     "link.clock_error": "0ppm",
 }
 
-# parameter -> the values that it is set to, each as overrides of `outcast`
+# parameter -> its values, each as overrides of `outcast`
 PARAMETERS: dict[str, dict[str, dict[str, Any]]] = {
     "as it is": {"": {}},
     "base delay (host, switch)": {

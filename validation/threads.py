@@ -22,7 +22,7 @@ def main(arguments: Sequence[str]) -> int:
     """Builds and runs the models; the status is that of `cargo test`."""
     parser = argparse.ArgumentParser(prog="make validate CASE=threads", description=__doc__)
     parser.parse_args(arguments)
-    # of its own, so that the next ordinary build finds what it has built
+    # its own folder, so that ordinary builds are not made again
     changed = {"RUSTFLAGS": "--cfg loom", "CARGO_TARGET_DIR": str(ROOT / "target" / "loom")}
     command = ["cargo", "test", "--locked", "-p", "fairport-sim", "--lib", "model"]
     return subprocess.run(command, cwd=ROOT, env=os.environ | changed, check=False).returncode

@@ -1,4 +1,4 @@
-"""The engine: crates/python."""
+"""The engine, compiled from crates/python. Functions take jobs as JSON (docs/architecture.md)."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ import numpy as np
 __version__: str
 
 FINGERPRINTS: str
-"""The table of fingerprints, `tests/repo/fingerprints.json`, as the engine was built with it."""
+"""The content of `tests/repo/fingerprints.json` when the engine was built."""
 
 class JobError(ValueError):
     """A job that cannot be run."""
@@ -20,7 +20,7 @@ class JobError(ValueError):
     remedy: str
 
 class CustomError(RuntimeError):
-    """A user's class raised an exception, which is the cause, or gave an impossible answer."""
+    """A user's class raised an exception (`__cause__`) or returned an impossible value."""
 
 @final
 class Port:
@@ -31,10 +31,10 @@ class Port:
         """The port's name, as in the tables: "edge0.0:2"."""
     @property
     def rate_bps(self) -> int:
-        """The rate at which its queue is emptied."""
+        """The rate at which its queue is emptied, in bit/s."""
     @property
     def limit_bytes(self) -> int | None:
-        """`queue.limit`, if it is in bytes; headers of frames count."""
+        """`queue.limit`, if it is in bytes; frame headers count."""
     @property
     def limit_packets(self) -> int | None:
         """`queue.limit`, if it is in packets."""
@@ -54,17 +54,17 @@ class Queue:
         """Seconds since the start of the run."""
     @property
     def backlog_bytes(self) -> int:
-        """Bytes that wait, without the arriving packet."""
+        """Bytes in the queue, without the arriving packet."""
     @property
     def backlog_packets(self) -> int:
-        """Packets that wait, without the arriving packet."""
+        """Packets in the queue, without the arriving packet."""
     @property
     def idle_s(self) -> float:
-        """How long the link has been idle; 0 for schedulers."""
+        """How long the link has been idle, in seconds; 0 for schedulers."""
 
 @final
 class Packet:
-    """A packet that arrives at a port, or waits there."""
+    """A packet that arrives at a port, or is in its queue."""
 
     @property
     def size_bytes(self) -> int:
@@ -83,7 +83,7 @@ class Packet:
         """The number of the switch's port through which it came in."""
     @property
     def arrived_s(self) -> float:
-        """When it arrived at the port."""
+        """When it arrived at the port, in seconds since the start of the run."""
     def mark(self) -> None:
         """Marks the packet (CE). A scheduler must hold it, and it must be `is_ecn_capable`."""
     def drop(self, reason: Literal["full", "early", "share", "pushed-out"] = "early") -> None:
@@ -98,7 +98,7 @@ class Connection:
         """Payload of a full segment."""
     @property
     def unit(self) -> int:
-        """A full segment in the window's unit: 1 if windows count segments, else its bytes."""
+        """A full segment in the window's unit: 1 if windows count segments, otherwise its bytes."""
 
 @final
 class Established:
@@ -129,9 +129,9 @@ class Window:
     def is_in_slow_start(self) -> bool:
         """Whether `cwnd` is below `ssthresh`."""
     def grow_as_newreno(self, ack: Ack) -> None:
-        """Slow start, then a segment per window of data (RFC 5681)."""
+        """Slow start, then one segment per window of acknowledged data (RFC 5681)."""
     def slow_start(self, ack: Ack) -> bool:
-        """Grows the window if it is in slow start; False in congestion avoidance."""
+        """Grows the window if it is in slow start; returns False in congestion avoidance."""
     def grow_one_per(self, every: int, ack: Ack) -> None:
         """Congestion avoidance: adds one segment for every `every` acknowledged segments."""
     def lower_threshold(self, ssthresh: int) -> None:
@@ -170,10 +170,10 @@ class Ack:
         """The state of loss recovery: nothing lost, fast recovery, after a timeout."""
     @property
     def may_grow(self) -> bool:
-        """Whether the window may grow: it was used up, and no loss is being recovered."""
+        """Whether the window may grow: the sender used all of it, and recovers from no loss."""
 
 class Simulation:
-    """One run. It is planned when the object is made; its network is built when it runs."""
+    """One run. Making the object plans it; `run` builds the network and runs it."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class Simulation:
     def memory_bytes(self) -> int: ...
     @property
     def busiest_port(self) -> str:
-        """The port through which the data of most flows pass."""
+        """The port that the data of most flows pass."""
 
     def run(
         self,
@@ -215,7 +215,7 @@ def analyse_captures(
     packets: bool,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Tables and other facts from captures. A source is a file, its port's name and its role."""
+    """Tables and other facts from captures. A source has a file, its port's name and its role."""
 
 def presets() -> list[str]: ...
 def preset(name: str) -> dict[str, Any]: ...
@@ -228,7 +228,7 @@ def estimate(
     disciplines: dict[str, Callable[..., Any]] | None = None,
     congestion_controls: dict[str, Callable[..., Any]] | None = None,
 ) -> int:
-    """Estimated memory of a run of the job, in bytes. Checks the job; builds no network."""
+    """Estimated memory of a run of the job, in bytes. Checks the job, but builds no network."""
 
 def layout(job_json: str) -> dict[str, Any]: ...
 def topology_hosts(topology_json: str) -> list[str]: ...
@@ -236,13 +236,13 @@ def topology_hosts(topology_json: str) -> list[str]: ...
 # Linux only
 @final
 class PayloadSender:
-    """Sends in segments of random sizes: see fairport.payload."""
+    """Sends data in segments of random sizes: see `fairport.payload`."""
 
     def __new__(
         cls, descriptor: int, r_min: int, tcprand: str | None, seed: int | None
     ) -> PayloadSender: ...
     def send(self, data: bytes, start: int) -> int:
-        """Sends `data` from `start` on; returns how many bytes had room. Raises OSError."""
+        """Sends `data` from `start` on; returns how many bytes the socket took. Raises OSError."""
     @property
     def pieces(self) -> int:
         """Number of pieces written so far; each is a segment."""
@@ -252,7 +252,7 @@ class PayloadSender:
 
 @final
 class Agenda:
-    """What the hosts of a job do, and when. Times are in seconds from the start of the run."""
+    """The actions of a job's hosts, and when each is due. Times are in seconds since the start."""
 
     def __new__(cls, job_json: str) -> Agenda: ...
     def __len__(self) -> int:
@@ -260,19 +260,19 @@ class Agenda:
     def next_s(self) -> float:
         """When the next action is due; infinite if there is none."""
     def pop(self, now_s: float) -> tuple[str, int, int, int] | None:
-        """The action that is due: `open`, `write` or `stop`; flow; side that writes; bytes."""
+        """The action that is due: `open`, `write` or `stop`; its flow, writing side, and bytes."""
     def delivered(self, side: int, flow: int, now_s: float) -> None:
-        """All data that this side (0: the sender) has written have arrived at the other."""
+        """Reports that all data written by this side (0: the sender) have arrived at the other."""
     def flow(self, number: int) -> dict[str, Any]:
-        """A flow with the fields of `fairport.backends.linux.flows.FlowSpec`, except its port."""
+        """A flow: the fields of `fairport.backends.linux.flows.FlowSpec`, except its port."""
     def datagrams(self, number: int, now_s: float) -> Datagrams | None:
-        """The source of a flow of datagrams that begins now."""
+        """The source of a flow of datagrams that begins now; None for TCP."""
     def tables(self) -> dict[str, dict[str, np.ndarray]]:
         """Rounds and requests so far, by table and column."""
 
 @final
 class Datagrams:
-    """Which datagram is sent when."""
+    """A source of datagrams: when each is sent, and its size."""
 
     def next_s(self) -> float:
         """When the next datagram is due; infinite after the last."""

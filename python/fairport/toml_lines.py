@@ -12,12 +12,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 from fairport._toml import TOMLDecodeError, loads
-from fairport.errors import InputError
-
-E = TypeVar("E", bound=InputError)
 
 # A line that may begin a statement or is between two: a heading, a comment, `key =`, or empty.
 _BETWEEN = re.compile(r"""\s*(?:$|\#|\[|["'\w.\- ]+=)""")
@@ -64,12 +61,3 @@ def _read(text: str) -> Any:
         return loads(text)
     except TOMLDecodeError:
         return None
-
-
-def not_toml(error: TOMLDecodeError, file: str, kind: type[E], remedy: str) -> E:
-    """The reader's error about a file, at the line that it names."""
-    said = str(error)
-    place = re.search(r" \(at line (\d+), column (\d+)\)$", said)
-    if place:
-        said, file = f"{said[: place.start()]} at column {place[2]}", f"{file}:{place[1]}"
-    return kind(f"is not TOML: {said[:1].lower()}{said[1:]}", file=file, remedy=remedy)

@@ -48,7 +48,7 @@ class Page:
         self._number = 0
         self._session: str | None = None
         self.messages: list[str] = []
-        """What the page complained about: exceptions, console errors, refused requests."""
+        """The page's complaints: exceptions, console errors, refused requests."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
@@ -92,7 +92,7 @@ class Page:
         self.wait("document.readyState === 'complete'")
 
     def value(self, expression: str) -> Any:
-        """What an expression gives, awaited."""
+        """The value of an expression, which is awaited."""
         found = self.call(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
@@ -100,7 +100,7 @@ class Page:
         return found["result"].get("value")
 
     def wait(self, condition: str, tries: int = 400) -> None:
-        """Until a condition holds; 25 ms between tries."""
+        """Waits until a condition holds; it is tried every 25 ms."""
         for _ in range(tries):
             if self.value(condition):
                 return
@@ -140,7 +140,7 @@ class Page:
 def browser() -> Iterator[Page]:
     """A tab in a browser of its own."""
     assert CHROMIUM is not None
-    # children of a browser that has ended still write for a moment
+    # the children of a browser that has ended may write a little longer
     with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         read_there, to = os.pipe()
         back, write_there = os.pipe()

@@ -1,4 +1,4 @@
-"""Captures for the tests: runs of which everything is known, and files made worse on purpose."""
+"""Captures for the tests: of runs about which everything is known, and files damaged on purpose."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import fairport as fp
 import polars as pl
-from fairport import experiment
+from fairport import run_and_save
 from fairport.backends.protocol import Observation
 from fairport.storage import load_run
 
@@ -18,7 +18,7 @@ _ENHANCED_PACKET = 6
 
 @dataclass(frozen=True)
 class Captured:
-    """A run, and the captures of its bottleneck and of the ports by which the ACKs leave."""
+    """A run, with captures of its bottleneck and of the ports by which the ACKs leave."""
 
     run: fp.Result
     folder: Path
@@ -47,7 +47,7 @@ def captured(
     snap_bytes: int = 0,
 ) -> Captured:
     """Runs a scenario with captures at these ports; the first one is the bottleneck."""
-    experiment.run(
+    run_and_save.run(
         scenario,
         [scenario.seed],
         backend=backend,
@@ -91,7 +91,7 @@ def thinned(file: Path, share: float, to: Path, seed: int = 1) -> int:
 
 
 def doubled(file: Path, to: Path, later_ns: int) -> int:
-    """A copy that holds each packet again, so much later; how many there were."""
+    """A copy with each packet twice, the second time `later_ns` later; how many there were."""
     head: list[bytes] = []
     packets: list[tuple[int, bytes]] = []
     for block in blocks(file.read_bytes()):
@@ -129,7 +129,7 @@ def merged(files: list[Path], to: Path) -> None:
 
 
 def delayed(file: Path, to: Path, by_ns: int, drift: float = 0.0) -> None:
-    """A copy by a clock that is ahead by so much, and by `drift` more per second."""
+    """A copy with the times of a clock that is ahead, and gains `drift` more per second."""
     late = []
     for block in blocks(file.read_bytes()):
         if struct.unpack_from("<I", block)[0] == _ENHANCED_PACKET:
@@ -155,7 +155,7 @@ def as_tcpdump_writes(file: Path, to: Path, back: Path | None = None) -> None:
     packets.sort(key=lambda packet: packet[0])
     out = [bytes.fromhex("4d3cb2a1020004000000000000000000ffff000001000000")]
     for time_ns, wire, frame in packets:
-        # run clocks begin at zero, those of tcpdump in 1970
+        # a run's clock begins at zero, that of tcpdump in 1970
         stamp = (1_700_000_000 + time_ns // 10**9, time_ns % 10**9)
         out.append(struct.pack("<4I", *stamp, len(frame), wire) + frame)
     to.write_bytes(b"".join(out))

@@ -13,12 +13,12 @@ import pytest
 from fairport.scenario import Scenario, load
 from hypothesis import settings
 
-# how long an example takes depends on what else the machine does
+# the time of an example depends on the machine's other work
 settings.register_profile("any-machine", deadline=None)
 settings.load_profile("any-machine")
 
-# Under nohup SIGHUP is ignored, and SIGINT in what a script starts with `&`. Processes inherit what
-# is ignored and not what is handled, so the processes that tests start have the default again.
+# nohup ignores SIGHUP, and a script ignores SIGINT in programs that it starts with `&`. Processes
+# inherit ignored signals but no handlers: with a handler here, tests' processes have the default.
 for _name in ("SIGINT", "SIGHUP"):
     _number = getattr(signal, _name, None)
     if _number is not None and signal.getsignal(_number) is signal.SIG_IGN:
@@ -41,7 +41,7 @@ ENTRY = [sys.executable, "-c", "from fairport.cli import main; main()"]
 def store_of_its_own(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
-    """No test finds what another, or the user, has run."""
+    """No test finds the runs of another test, or of the user."""
     folder = tmp_path_factory.mktemp("store")
     monkeypatch.setenv("FAIRPORT_STORE", str(folder))
     return folder
@@ -68,7 +68,7 @@ def fairport(
 
 @pytest.fixture
 def fairport_process(tmp_path: Path) -> Command:
-    """The command line in a process of its own, with nothing but pipes round it."""
+    """The command line in a process of its own, with pipes as its streams."""
 
     def run(*arguments: str) -> Outcome:
         done = subprocess.run(
@@ -92,7 +92,7 @@ def short() -> Scenario:
 
 
 def slowness() -> float:
-    """How many times longer than alone a process takes now: 1 where nothing else runs."""
+    """How many times longer a process takes now than alone; 1 if nothing else runs."""
     assert "PYTEST_XDIST_WORKER" not in os.environ, "a test of real time is marked `alone`"
     begun, worked = time.monotonic(), time.process_time()
     while time.process_time() - worked < 0.1:
@@ -101,7 +101,7 @@ def slowness() -> float:
 
 
 def lack_of_bpf() -> str:
-    """Why congestion controls cannot be loaded into this machine's kernel; empty if they can."""
+    """Why this machine's kernel cannot load congestion controls; empty if it can."""
     from fairport.backends.linux import programs
 
     try:

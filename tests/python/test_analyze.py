@@ -1,4 +1,4 @@
-"""`fairport analyze`: what it prints and writes, and what it says of bad input."""
+"""`fairport analyze`: what it prints and writes, and how it refuses bad input."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_it_prints_the_table_how_complete_it_is_and_the_verdict(
 def test_json_has_the_keys_of_a_summary(fairport: Command, small: Captured) -> None:
     outcome = fairport("analyze", "--json", *small.files)
     summary = json.loads(outcome.out)
-    # the spread is that of several seeds, which captures have not
+    # the spread is over several seeds, which captures do not have
     missing = small.run.summary.keys() - summary.keys() - {"spread"}
     assert missing == set()
     assert summary["backend"] == "captures"
@@ -188,7 +188,7 @@ def test_other_bad_input(fairport: Command, small: Captured, tmp_path: Path) -> 
 
 
 def flows_between(*ends: tuple[str, str]) -> dict[str, pl.DataFrame]:
-    """Tables of flows that routers, ports and a map say nothing of."""
+    """Tables of flows about which routers, ports and a map say nothing."""
     numbers = pl.Series("flow", range(len(ends)), pl.UInt32)
     flows = pl.DataFrame({"flow": numbers, "workload": ["bulk"] * len(ends)}).with_columns(
         src=pl.Series([src for src, _ in ends]), dst=pl.Series([dst for _, dst in ends])

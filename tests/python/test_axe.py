@@ -1,4 +1,4 @@
-"""axe-core finds nothing wrong with the pages that have no tests of their own in a browser."""
+"""axe-core finds no fault in the pages that have no other tests in a browser."""
 
 from __future__ import annotations
 

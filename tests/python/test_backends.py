@@ -1,4 +1,4 @@
-"""Backends: anything that fills the tables can run a scenario, and everything else follows."""
+"""Any backend that fills the tables can run a scenario; everything else works the same."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import fairport as fp
 import pytest
 from conftest import Command
-from fairport import backends, experiment
+from fairport import backends, run_and_save
 from fairport.backends.protocol import (
     BOTTLENECK,
     Backend,
@@ -131,7 +131,7 @@ def test_an_invalid_run_is_made_again_and_left_out(
 ) -> None:
     copyist.valid_runs = {2, 3}
     folder = tmp_path / "runs"
-    whole = experiment.run(
+    whole = run_and_save.run(
         short, [1, 2, 3], backend="copyist", folder=folder, figures=False, jobs=3
     )
     # one at a time; three retries in all: one for seed 1, two for seed 3
@@ -155,7 +155,7 @@ def test_a_lone_seed_has_the_folder_of_its_valid_run(
     short: Scenario, tmp_path: Path, copyist: Copyist
 ) -> None:
     copyist.valid_runs = {2}
-    whole = experiment.run(
+    whole = run_and_save.run(
         short, [7], backend="copyist", folder=tmp_path / "run", figures=False, jobs=1
     )
     assert copyist.runs == [7, 7]
@@ -165,7 +165,7 @@ def test_a_lone_seed_has_the_folder_of_its_valid_run(
 
 
 def test_without_a_valid_run_nothing_is_averaged(short: Scenario, copyist: Copyist) -> None:
-    whole = experiment.run(short, [1, 2], backend="copyist", folder=None)
+    whole = run_and_save.run(short, [1, 2], backend="copyist", folder=None)
     assert not whole["valid"]
     assert whole["seeds"] == [2]
     assert "runs" not in whole
@@ -176,7 +176,7 @@ def test_a_run_is_repeated_on_its_own_backend(
     short: Scenario, tmp_path: Path, copyist: Copyist
 ) -> None:
     folder = fp.save(fp.run(short, backend="copyist"), tmp_path / "run", figures=False)
-    assert experiment.rerun(fp.load_run(folder))["same"]
+    assert run_and_save.rerun(fp.load_run(folder))["same"]
     assert copyist.runs == [1, 1]
 
 
@@ -202,7 +202,7 @@ def test_the_estimate_counts_the_packets_that_are_kept(short: Scenario) -> None:
     observed = plain.observing(Observation(packets=(BOTTLENECK,)))
     more = observed.estimate.memory_bytes - plain.estimate.memory_bytes
     rows = fp.run(short, observation=Observation(packets=(BOTTLENECK,))).packets.height
-    # a row takes 46 bytes, and is there up to three times
+    # a row takes 46 bytes, and up to three copies of it exist
     assert rows <= more / (3 * 46) <= 2 * rows
 
 

@@ -41,7 +41,7 @@ to = "a"
 
 
 def refused(fairport: Command, file: Path, *arguments: str) -> tuple[str, str]:
-    """Runs it, checks what every refusal has, and returns the error and the hint."""
+    """Runs it, checks the parts of every refusal, and returns the error and the hint."""
     before = sorted(file.parent.rglob("*"))
     outcome = fairport("run", file.name, *arguments)
     assert outcome.status == 2
@@ -473,7 +473,7 @@ def test_finer_probes_need_more_memory_and_the_engine_knows_it(
 ) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(SCENARIO, encoding="utf-8")
-    # 15 flows, a row each every nanosecond of an hour
+    # 15 flows with one row each per nanosecond, for an hour
     error, _ = refused(fairport, file, "--duration", "1h", "--set", "probes.series_interval=1ns")
     assert "needs about" in error
 

@@ -1,4 +1,4 @@
-"""Captures of a simulated switch are analysed, and the simulation's own tables are the truth."""
+"""Captures of a simulated switch are analysed, and compared with the simulation's own tables."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ QUEUES = {
 
 @pytest.fixture(scope="module", params=QUEUES)
 def star(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Captured:
-    """Eight senders at one switch: whatever is lost is lost at the captured port."""
+    """Eight senders at one switch: packets are lost only at the captured port."""
     scenario = fp.scenario(STAR | {"queue": QUEUES[request.param]})
     ports = [f"s0:{port}" for port in range(9)]
     return captured(scenario, ports, tmp_path_factory.mktemp("captures") / request.param)
@@ -98,7 +98,7 @@ def test_timeouts_are_those_of_the_run(star: Captured) -> None:
     keys = ["flow", "seq"]
     ours = by_run(found, found.timeouts).sort("end_s")
     theirs = star.run.timeouts.sort("end_s")
-    # an expiry of the last moments is sent again after the end
+    # after a timeout shortly before the end, the retransmission comes after the end
     theirs = theirs.filter(pl.col("end_s") < star.run.summary["simulated_s"] - 1e-3)
     assert theirs.height > 10
     counts = ours.select(keys).group_by(keys).len().sort(keys)
@@ -114,7 +114,7 @@ def test_goodput_is_that_of_the_run_but_for_what_is_on_the_last_link(star: Captu
     ours = by_run(found, found.flows).sort("flow")
     theirs = star.run.flows.sort("flow")
     off = (ours["measured_bytes"].cast(pl.Int64) - theirs["measured_bytes"].cast(pl.Int64)).abs()
-    # the receiver has them up to 200 us after the port: 16 packets of the line
+    # the receiver gets them up to 200 us after the port: 16 packets at the line's rate
     assert int(off.max()) <= 16 * 1448
     assert ours["segments_sent"].sum() <= theirs["segments_sent"].sum()
     rtt = ours["rtt_mean_s"] / theirs["rtt_mean_s"]
@@ -146,7 +146,7 @@ def test_an_ingress_capture_with_gaps_makes_no_drop_and_no_blackout(
     assert complete["missed_at_ingress"] <= gone
     assert complete["missed_at_ingress"] + (drops.height - ours.height) >= gone * 0.99 - 5
     assert ours.height >= drops.height * (1 - 1.5 * share) - 5
-    # each blackout found lies within one that there was
+    # each blackout found lies within one of the run
     theirs = metrics.blackouts(outcast.table("drops"))
     mine = metrics.blackouts(ours)
     for row in mine.iter_rows(named=True):
@@ -197,7 +197,7 @@ def test_packets_that_captures_hold_twice_count_once(outcast: Captured, tmp_path
         ours, theirs = (result.tables[table].drop("run_id") for result in (found, wanted))
         assert ours.equals(theirs), table
     copies = [file["copies"] for file in found.summary["captures"]["files"]]
-    # the first packet of a flow has the identification 0, which hosts also write for none
+    # the first packet of a flow has the identification 0, which hosts also use if they set none
     flows = found.flows.height
     assert all(0 <= of - copy <= flows for of, copy in zip(packets, copies, strict=True))
     assert "packets twice. The copies do not count" in " ".join(found.summary["captures"]["notes"])
@@ -288,7 +288,7 @@ def test_sides_are_found_by_who_saw_a_packet_first(
     ingress, egress = undirected
     given = analyse([Source(ingress, "ingress"), Source(egress, "egress")])
     complete = given.summary["captures"]["completeness"]
-    # the ACKs that came in by the output's port are no packets of an unknown port
+    # ACKs that came in by the output's port do not count as packets of an unknown port
     assert complete["without_ingress"] == 0
     (output,) = given.summary["captures"]["outputs"]
     assert output["peak_bps"] <= 1.01e9
@@ -310,7 +310,7 @@ def test_captures_of_which_neither_is_first_must_be_named(
     undirected: tuple[str, str], tmp_path: Path
 ) -> None:
     egress = Path(undirected[1]).read_bytes()
-    # a clock that is slow, then fast: no order
+    # a clock that is first slow, then fast: the order cannot be restored
     both = [tmp_path / "one.pcap", tmp_path / "two.pcap"]
     both[0].write_bytes(egress)
     swung = bytearray(egress)

@@ -1,4 +1,4 @@
-"""Several outputs of one switch, captured together: each gets what the run says of it."""
+"""Several outputs of one switch, captured together: each has the same results as in the run."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_the_verdict_is_on_the_worst_output(two: Captured, found: fp.Result) -> 
     assert summary["bottleneck"]["port"] == worst
     assert summary["verdict"]["ratio"] == ratios[worst]
     assert summary["verdict"]["sentence"].startswith(f"Of 2 outputs, {worst} is the worst: ")
-    # its flows alone are compared, and its blackouts alone are traced
+    # only its flows are compared, and only its blackouts are traced
     receivers = {"s0:0": "10.0.0.1", "s0:1": "10.0.0.14"}
     assert set(metrics.compared(found.flows)["dst"]) == {receivers[worst]}
     assert set(found.tables["trace"]["port"]) == {worst}
@@ -118,7 +118,7 @@ def test_the_verdict_is_on_the_worst_output(two: Captured, found: fp.Result) -> 
 
 
 def test_sides_as_tcpdump_writes_them(two: Captured, found: fp.Result, tmp_path: Path) -> None:
-    """Without directions: found by order, or named, the same drops."""
+    """Captures without directions show the same drops, with roles found by order or named."""
     sources = []
     for port in OUTPUTS:
         for side in ("ingress", "egress"):

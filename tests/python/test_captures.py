@@ -1,4 +1,4 @@
-"""Captures of a run's ports: they say what the tables say, to us and to other tools."""
+"""Captures of a run's ports agree with the tables, also when other tools read them."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def test_tshark_and_tcptrace_count_retransmissions_and_bytes_as_our_tables(
         "tcp.len > 0 && (tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
         "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order)"
     )
-    # at the sender's adapter nothing is out of order: what tshark calls so was sent again
+    # at the sender's adapter no packet is out of order: tshark calls retransmissions so
     shown = output(tool("tshark"), "-r", capture, "-Y", resent)
     assert len(shown.splitlines()) == flow["retransmits"] > 0
     lengths = output(tool("tshark"), "-r", capture, "-T", "fields", "-e", "tcp.len")

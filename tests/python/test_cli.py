@@ -16,8 +16,8 @@ SUMMARY_KEYS = {
     "simulated_s", "packet_hops", "packet_hops_per_s", "classes", "goodput_bps_total",
     "utilisation", "jain_index", "bottleneck", "verdict", "files",
     "host_queue_drop_share", "traffic", "caveats", "rto_min_s", "spread", "decisions_left_out",
-    "measure",  # not pinned: from when to when was measured
-    "fct", "rounds", "requests", "udp",  # of workloads that have them
+    "measure",  # not compared: the span of the measurement
+    "fct", "rounds", "requests", "udp",  # only some workloads have these
 }  # fmt: skip
 CLASS_KEYS = {
     "flows", "goodput_bps_mean", "goodput_bps_min", "goodput_bps_max", "throughput_ratio",

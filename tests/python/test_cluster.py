@@ -147,7 +147,7 @@ def test_an_address_at_which_nothing_is_is_an_error_within_ten_seconds(
     slow = slowness()
     begin = time.monotonic()
     done = fairport("sweep", "mine.toml", "--cluster", "dask://127.0.0.1:9")
-    assert time.monotonic() - begin < 10 + 2 * slow  # the import of the library takes a while
+    assert time.monotonic() - begin < 10 + 2 * slow  # importing the library takes a while
     assert done.status == 2
     assert done.err.splitlines() == [
         'error: --cluster: "dask://127.0.0.1:9" does not answer',
@@ -194,7 +194,7 @@ def test_what_is_no_address_says_so(address: str) -> None:
 def test_slurm_starts_the_workers(
     base: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In place of `sbatch` a program runs the job's script on this machine.
+    """A program that runs the job's script on this machine, in place of `sbatch`.
 
     It keeps a copy, as Slurm does: the script is removed as soon as it is submitted.
     """

@@ -1,4 +1,4 @@
-"""What is wrong with a command line is said as any other mistake is: an error and a hint."""
+"""Mistakes on the command line are reported like all others: an error and a hint."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from fairport.scenario.load import builtin_names
         (["run", "outcast", "--seed"], "--seed: needs a value", "see `fairport --help`"),
         (["run", "outcast", "--json=3"], "--json: takes no value", "see `fairport --help`"),
         (["run", "outcast", "more"], '"more" is one argument too many', "see `fairport run"),
-        # an option of `compare`, which no option of `run` is like
+        # an option of `compare`; no option of `run` is similar
         (["run", "outcast", "--metric", "a"], "--metric: is not an option of", "see `fairport run"),
         (["--bogus"], "--bogus: is not an option of fairport", "see `fairport --help`"),
     ],

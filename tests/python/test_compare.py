@@ -73,7 +73,7 @@ def test_the_numbers_are_those_of_the_runs(compared: Comparison) -> None:
     row = compared.table.row(0, named=True)
     assert row["fix"] == "none"
     assert row["throughput_ratio_median"] == pytest.approx(sorted(ratios)[1])
-    # three seeds have no quartiles: the least and the greatest take their place
+    # three seeds have no quartiles, so the least and the greatest value replace them
     assert row["throughput_ratio_q1"] == pytest.approx(min(ratios))
     assert row["throughput_ratio_q3"] == pytest.approx(max(ratios))
     paced = fp.run(scenario.patch({"tcp.pacing": "window"}), 2)
@@ -164,7 +164,7 @@ def test_datagrams_alone_are_compared_by_their_loss(fairport: Command, tmp_path:
     assert outcome.status == 0
     found = json.loads(outcome.out)
     assert found["traffic"] == [{"index": 0, "kind": "udp", "metric": "loss_share"}]
-    # three senders of 500 Mbit/s share a line of 1 Gbit/s, whatever the queue does
+    # three senders at 500 Mbit/s share a line of 1 Gbit/s with any queue
     assert 0.15 < found["fixes"][0]["traffic"][0]["median"] < 1 / 3
 
 
@@ -235,7 +235,7 @@ def test_a_narrow_terminal_gets_the_measures_that_fit(
     )
     os.close(theirs)
     written = b""
-    # a terminal whose program has ended raises (Linux) or gives nothing (macOS)
+    # reading a terminal whose program has ended raises an error (Linux) or returns nothing (macOS)
     with suppress(OSError):
         while part := os.read(ours, 4096):
             written += part
@@ -268,7 +268,7 @@ def test_a_notebook_shows_a_table(compared: Comparison) -> None:
     shown = compared._repr_html_()
     assert shown.count("<tr>") == 4
     assert compared.conclusion in shown
-    # a reader who copies the table finds the median apart from its quartiles
+    # in a copy of the table, the median is a cell of its own, without its quartiles
     plain = re.sub(r"<[^>]+>", "", shown)
     row = compared.table.row(0, named=True)
     total, low, high = (

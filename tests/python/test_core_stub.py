@@ -1,4 +1,4 @@
-"""`_core.pyi` says what the compiled module has: names, parameters, attributes."""
+"""`_core.pyi` agrees with the compiled module: names, parameters, attributes."""
 
 from __future__ import annotations
 

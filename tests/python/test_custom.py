@@ -1,4 +1,4 @@
-"""Queue disciplines, schedulers and congestion controls of a user's own."""
+"""A user's own queue disciplines, schedulers and congestion controls."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_what_a_class_leaves_out_is_newreno(outcast: Scenario) -> None:
 
 def test_additive_increase_by_hand_fills_the_link() -> None:
     class Aimd:
-        """One segment more per round trip, half of it after a loss."""
+        """Grows by one segment per round trip, and halves the window after a loss."""
 
         def __init__(self, connection: Connection) -> None:
             self.acked = 0
@@ -225,12 +225,12 @@ def test_an_exception_ends_the_run_with_the_traceback_as_cause(
     assert isinstance(cause, ZeroDivisionError)
     assert traceback.extract_tb(cause.__traceback__)[-1].name == "admit"
     # nothing is left half-written
-    from fairport import experiment
+    from fairport import run_and_save
 
     folder = tmp_path / "results"
     scenario = custom.with_user_code(disciplines={"mine": Faulty})
     with pytest.raises(fp.CustomError):
-        experiment.run(scenario, [1], folder=folder)
+        run_and_save.run(scenario, [1], folder=folder)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -252,7 +252,7 @@ def test_a_run_of_user_code_is_saved_and_can_be_compared(
     loaded = fp.load_run(tmp_path / "run")
     assert loaded.fingerprint == result.fingerprint
     assert loaded.manifest["user_code"] == result.manifest["user_code"]
-    # its classes are not in the folder
+    # the run's classes are not in its folder
     with pytest.raises(fp.ScenarioError, match="is not a registered queue discipline"):
         fp.run(loaded.scenario)
     comparison = fp.compare(coded, ["sfq"], repeat=1)
@@ -262,7 +262,7 @@ def test_a_run_of_user_code_is_saved_and_can_be_compared(
 
 
 class _Sins:
-    """Schedulers that break the rule: what is accepted is returned or dropped, once."""
+    """Schedulers that break the rule: each accepted packet is returned or dropped exactly once."""
 
     class KeepsPackets(Fifo):
         def dequeue(self, now_s: float) -> Packet | None:
@@ -371,7 +371,7 @@ def test_the_store_keeps_no_run_of_user_code(outcast: Scenario, tmp_path: Path) 
     records = list(run_all([(coded, 1), (coded, 2)], jobs=2, store=store))
     assert len(records) == 2
     assert store.size()[0] == 0
-    # code that the scenario does not name decides nothing
+    # code that the scenario does not name has no effect
     unused = outcast.with_user_code(congestion_controls={"reno": NewReno})
     list(run_all([(unused, 1)], jobs=1, store=store))
     assert store.size()[0] == 1

@@ -1,4 +1,4 @@
-"""Networks out to other tools and in again."""
+"""Networks are exported to other tools and imported again."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_run_on_an_imported_network_has_the_same_packets(tmp_path: Path, name:
     after = fp.run(imported(path, duration="200ms"))
     assert after.manifest["fingerprint"] == before.manifest["fingerprint"]
     path.unlink()
-    # the scenario holds the network itself, so that it can be repeated without the file
+    # the scenario contains the network itself, so it can be run again without the file
     again = fp.run(fp.scenario(after.scenario.document()))
     assert again.manifest["fingerprint"] == before.manifest["fingerprint"]
 
@@ -192,7 +192,7 @@ def test_graphviz_gets_every_node_and_link() -> None:
 
 
 class Recorder:
-    """Stands in for Mininet: remembers what a script asks of it."""
+    """Replaces Mininet, and records what a script asks of it."""
 
     def __init__(self) -> None:
         self.hosts: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Figures say what they show, whatever the run is like."""
+"""Figures say what they show, for every kind of run."""
 
 import subprocess
 import sys

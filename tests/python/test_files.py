@@ -1,4 +1,4 @@
-"""Files and folders are complete or not there, and nothing of a user's own is replaced."""
+"""Files and folders are complete or absent, and a user's own files are never replaced."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="files as POSIX has t
 
 
 def listing(folder: Path) -> list[str]:
-    """What is in the folder, but for the lists of files."""
+    """The folder's content, without the lists of files."""
     found = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
     return sorted(name for name in found if not name.endswith(LIST))
 
@@ -303,17 +303,17 @@ def test_whoever_is_killed_while_a_result_is_replaced_leaves_a_whole_one(
     steps = [json.loads(line) for line in done.stdout.splitlines()]
     old, new = ({"half": text, "other half": text} for text in ("old", "new"))
     assert [steps[0][0], steps[-1]] == [old, [new, new, False]]
-    # the next command finds one of the two, after which no step leads back to the old
+    # the next command finds one of the two; no step after the new one brings the old back
     found = [after for _, after, _ in steps]
     assert found == sorted(found, key=lambda one: one == new)
     at_once = [before for before, _, _ in steps]
     assert all(one in (old, new) for one in at_once if one is not None)
-    # only between two renames there is none for a while
+    # between two renames there is neither for a moment
     assert (None in at_once) == (how == "two renames")
 
 
 def moved_aside(tmp_path: Path) -> Path:
-    """A result as a kill between two renames leaves it; returns its name before."""
+    """A result in the state that a kill between two renames leaves; returns its original name."""
     run = a_result(tmp_path / "run")
     place = tmp_path / ".run.0123456789abcdef.partial"
     place.mkdir()
@@ -420,7 +420,7 @@ def test_a_fifo_is_written_to_and_stays_a_fifo(tmp_path: Path) -> None:
 def test_a_device_is_written_to_and_stays_a_device(
     fairport: Command, tmp_path: Path, name: str
 ) -> None:
-    # a link to a device is the device, which only root could make here
+    # a link to a device, because only root could make a device here
     place = tmp_path / name
     if name == "link":
         place.symlink_to("/dev/null")

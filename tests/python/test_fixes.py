@@ -1,4 +1,4 @@
-"""Fixes: what is built in, what users add, and what is wrong with a file."""
+"""Fixes: the built-in ones, those of users, and mistakes in their files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_share_of_the_buffer_is_in_its_unit(short: Scenario, tmp_path: Path) -
     fix = read(write(tmp_path, GOOD))
     assert fix.applied(short).queue.limit.text == "4096B"
     packets = short.patch({"queue.limit": "30 packets"})
-    # 7.5, to the even one
+    # 7.5, rounded to even
     assert fix.applied(packets).queue.limit.text == "8 packets"
 
 
@@ -54,7 +54,7 @@ def test_a_share_can_be_had_in_the_other_unit_at_full_frames(
     in_packets = read(
         write(tmp_path, GOOD.replace("1/4 of queue.limit", "1 of queue.limit in packets"))
     )
-    # 16384 B hold ten frames of 1518 B, and a part
+    # 16384 B hold ten frames of 1518 B and part of another
     assert in_packets.applied(short).queue.limit.text == "10 packets"
     in_bytes = read(
         write(tmp_path, GOOD.replace("1/4 of queue.limit", "2 of queue.limit in bytes"))

@@ -1,4 +1,4 @@
-"""The comparison's metric follows the workload, and the ranking says what it goes by."""
+"""The comparison's metric follows from the workload, and the ranking names the metric."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_the_medians_are_those_of_the_runs(compared: Comparison) -> None:
 def test_a_metric_of_ones_own(mixed: Scenario, tmp_path) -> None:
     store = Store(tmp_path)
     by_time = compare(mixed, ["codel"], repeat=1, metric="fct_median_s", store=store)
-    # both loads are of transfers, so both have completion times
+    # both loads are transfers, so both have completion times
     assert [load.metric for load in by_time.loads] == ["fct_median_s", "fct_median_s"]
     by_rounds = compare(mixed, ["codel"], repeat=1, metric="rounds_done", store=store)
     assert [load.metric for load in by_rounds.ranked_loads] == ["rounds_done"]
@@ -156,7 +156,7 @@ def row_of(
         ([103.0] * 4, "better by a factor of 1.03"),
         ([97.5] * 4, "worse by a factor of 1.03"),
         ([99.0] * 4, "no clear difference"),
-        # with half of the seeds better and with half worse
+        # better with half of the seeds, and worse with the other half
         ([50.0, 60.0, 300.0, 400.0], "no clear difference"),
     ],
 )
@@ -240,7 +240,7 @@ def test_a_factor_is_below_one_where_it_gets_worse_and_finite_where_nothing_fini
         {"fix": ["none", "fix"], "seed": [1, 1], "traffic_1_small_fct_p99_s": [1.0, None]}
     )
     assert 0 < gain("fix", runs, [TRANSFERS]).factor < 1e-300
-    # the largest factor that a double holds, the other way round
+    # the inverse of the largest factor that a double holds
     back = runs.with_columns(fix=pl.Series(["fix", "none"]))
     assert gain("fix", back, [TRANSFERS]).factor == pytest.approx(sys.float_info.max)
 

@@ -31,7 +31,7 @@ def test_a_wrong_kind_hides_no_other_mistake_of_its_section(
     file.write_text(SCENARIO.replace('kind = "KIND"', kind), encoding="utf-8")
     outcome = fairport("run", file.name)
     errors = [line for line in outcome.err.splitlines() if line.startswith("error: ")]
-    line_of_kind = 3 if "=" in kind else 2  # the heading, if there is no such line
+    line_of_kind = 3 if "=" in kind else 2  # without such a line, the line of the heading
     assert [error.split(" ")[1:3] for error in errors] == [
         [f"mine.toml:{line_of_kind}:", "topology.kind:"],
         ["mine.toml:5:", "topology.duration:"],

@@ -1,4 +1,4 @@
-"""Host profiles: what a file may hold, what a scenario does with it, what real hosts leave."""
+"""Host profiles: the fields of a file, their effect in a scenario, and profiles of real hosts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_profiles_that_come_with_fairport_are_sound() -> None:
         profile = host_profile.find(name)
         assert host_profile._parse(profile.to_toml(), name) == profile
         assert profile.machine.kernel
-        # a host needs microseconds, and no answer takes as long as a timer
+        # a host needs microseconds, so no answer takes as long as a timer
         for answer in (profile.ack, profile.duplicate_ack, profile.data):
             for one in answer.loads:
                 assert 1e6 < one.times[profile.levels.index(0.5)] < 1e9
@@ -78,7 +78,7 @@ def test_a_name_and_a_file_mean_the_same(tmp_path: Path) -> None:
     by_file = load(SCENARIO | {"host": {"profile": str(file)}})
     assert fp.run(by_name).manifest["fingerprint"] == fp.run(by_file).manifest["fingerprint"]
     assert name in phase_parameters(by_name)["host"]
-    # what the file held goes with the scenario: the file itself is no longer needed
+    # the scenario contains the file's content, so the file is no longer needed
     file.unlink()
     assert "mine.toml" not in by_file.to_toml()
     assert fp.run(by_file.patch({"seed": 2})).flows.height == 1
@@ -257,7 +257,7 @@ def test_quantiles_and_correlation_come_back_from_answers() -> None:
         )
 
     timer = answers("ack", np.full(count, 2e-3), 1).head(1000)
-    # where the receiving program has not read yet, an ACK of two waits for the timer, too
+    # if the program has not read yet, an ACK of two segments waits for the timer, too
     unread = answers("ack", np.full(count, 4e-3), 2).head(500)
     found = profile(
         pl.concat(
@@ -281,7 +281,7 @@ def test_quantiles_and_correlation_come_back_from_answers() -> None:
     assert found.measurement.delayed_ack_share == pytest.approx(1500 / 21_500, abs=1e-3)
     assert found.measurement.compressed_ack_share == 0.5
     assert {str(time) for time in found.duplicate_ack.loads[0].times} == {"5us"}
-    # timers' data is left out
+    # answers that waited for a timer are left out
     assert found.data.loads[0].times[-1] == 8 * 10**6
 
 

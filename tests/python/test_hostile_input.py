@@ -1,4 +1,4 @@
-"""What nobody writes by mistake: numbers and brackets without end, names that are patterns."""
+"""Input that nobody writes by mistake: endless numbers and brackets, names that are patterns."""
 
 from __future__ import annotations
 

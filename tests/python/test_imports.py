@@ -1,4 +1,4 @@
-"""What `fairport --help` must not import, so that it is there at once."""
+"""Modules that `fairport --help` must not import, so that it appears at once."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import ENTRY
 
-# enough that nobody waits for its end
+# so long that no test waits for its end
 ENDLESS = [
     "run",
     "outcast",
@@ -130,7 +130,7 @@ def test_ctrl_c_restores_the_terminal(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_gets_full_is_named_and_leaves_nothing(tmp_path: Path) -> None:
-    # a limit of the size of files is met as a full disk is: in the middle of a write
+    # a limit on file sizes has the same effect as a full disk: an error in the middle of a write
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)); "
     entry = [*ENTRY[:-1], limit + ENTRY[-1]]
     done = subprocess.run(
@@ -178,7 +178,7 @@ def test_ctrl_c_is_heard_while_a_capture_waits_for_its_pipe(tmp_path: Path) -> N
         stderr=subprocess.PIPE,
     )
     assert process.stdin is not None
-    # a packet that never comes in whole
+    # a packet of which only a part arrives
     process.stdin.write(header + bytes(8) + b"\xff\xff\0\0" * 2 + bytes(1 << 10))
     process.stdin.flush()
     deadline = time.monotonic() + 60
@@ -194,7 +194,7 @@ def test_ctrl_c_is_heard_while_a_capture_waits_for_its_pipe(tmp_path: Path) -> N
 
 
 def unread(pipe: int) -> int:
-    """Bytes in a pipe that its reader has not taken."""
+    """Bytes in a pipe that its reader has not read yet."""
     import array
     import fcntl
     import termios

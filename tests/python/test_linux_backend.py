@@ -52,7 +52,7 @@ SCENARIO: dict[str, Any] = {
 
 
 def ours(pid: int | None = None) -> list[str]:
-    """Namespaces that this process has made, or another one; others may run beside."""
+    """Namespaces of this process or of another one; other runs may exist at the same time."""
     made = Path("/run/netns").glob(f"fairport-{pid or os.getpid()}-*")
     return [file.name for file in made]
 
@@ -138,7 +138,7 @@ def test_what_a_host_sent_by_the_end_counts_when_the_switch_is_late_and_nothing_
     packets, (port,) = tables["packets"], tables["ports"].filter(port="h1:0").to_dicts()
     assert port["packets"] == packets.height
     assert packets["time_s"].max() <= 1  # type: ignore[operator]
-    # the last of them left the host within the time that three of them take
+    # the last one left the host within the time of three segments
     assert packets["time_s"].max() > 0.999  # type: ignore[operator]
     assert port["busy_share"] == pytest.approx(0.8, rel=0.05)
 
@@ -149,7 +149,7 @@ def test_the_switch_marks_real_headers() -> None:
     tcp = SCENARIO["tcp"] | {"ecn": True}
     result = fp.run(SCENARIO | {"queue": marking, "tcp": tcp}, seed=1, backend="linux")
     assert result.flows["marks"].sum() > 20
-    # senders answered the marks: nothing had to be dropped
+    # senders reacted to the marks, so nothing was dropped
     assert result.flows["drops"].sum() == 0
     assert result.flows["retransmits"].sum() == 0
 
@@ -311,7 +311,7 @@ def test_a_killed_load_is_one_error_and_leaves_nothing(monkeypatch: pytest.Monke
     def kill() -> None:
         while not started:
             time.sleep(0.05)
-        # the load is the first of the two
+        # the process of the load is the first of the two
         started[0].kill()
 
     monkeypatch.setattr(subprocess, "Popen", spy)
@@ -349,7 +349,7 @@ def test_each_host_has_the_settings_of_its_own_stack() -> None:
     assert [settings[host].rto_min_ms for host in range(4)] == [20, 20, 10, 10]
     sack = [dict(settings[host].sysctls)["ipv4/tcp_sack"] for host in range(4)]
     assert sack == ["0", "0", "1", "1"]
-    # of two flows to one host each would need its own
+    # two flows to one host would each need settings of their own
     to_one = [pairs[0], {"from": "h3", "to": "h0"}]
     with pytest.raises(ScenarioError, match="between flows of h0 in `sack`"):
         linux.BACKEND.prepare(fp.scenario(star | {"traffic": to_one}), 1)

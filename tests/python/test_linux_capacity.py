@@ -1,4 +1,4 @@
-"""What a scenario asks of the Linux backend's switch, and when a run is refused for it."""
+"""The load of a scenario on the Linux backend's switch, and when a run is refused because of it."""
 
 from __future__ import annotations
 
@@ -137,10 +137,10 @@ def test_hosts_that_receive_and_send_nothing_are_found() -> None:
     assert only_receiving(bulk, {"from": "h0", "to": "h1"}) == set()
     incast = {"kind": "incast", "from": "all", "to": "h0", "block": "256KB"}
     assert only_receiving(incast) == {"h0"}
-    # who asks sends, too
+    # the host that sends requests sends, too
     asks = {"kind": "request-response", "servers": "h1", "clients": "h0", "response": "10kB"}
     assert only_receiving(asks) == set()
-    # the switch has the time for a line of 1 Gbit/s
+    # the switch is fast enough for a line of 1 Gbit/s
     assert capacity.within_calls(LINE_1G, {"h0"}) == {"h0"}
     assert capacity.within_calls(200_000, {"h0"}) == set()
 
@@ -201,7 +201,7 @@ def test_hosts_receive_in_threads_on_the_processors_that_the_switch_leaves() -> 
             text=True,
             check=True,
         ).stdout
-        # or the receiving host would see frames that no wire carries
+        # otherwise the receiving host would see frames that no wire carries
         assert "gro_max_size 1 " in link
     finally:
         spaces.remove()
@@ -255,7 +255,7 @@ def test_the_next_tick_is_found_from_the_last_ones(monkeypatch: pytest.MonkeyPat
 
 def test_the_load_sleeps_until_a_tick_and_is_awake_at_it() -> None:
     class Now:
-        """A tick is near, or so far away."""
+        """A clock whose next tick is near, or this far away."""
 
         def __init__(self, far_s: float) -> None:
             self.far_s = far_s

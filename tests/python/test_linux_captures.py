@@ -1,4 +1,4 @@
-"""Captures of runs with real TCP: the frames that the switch passed are its own tables again."""
+"""Captures of runs with real TCP: the switch's frames agree with its own tables."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ SCENARIO: dict[str, Any] = {
     "traffic": [{"from": "all", "to": "h0", "start_jitter": "1ms"}],
 }
 QUEUES = {
-    # says at once what becomes of a packet
+    # decides about a packet when it arrives
     "drop-tail": {"kind": "drop-tail", "limit": "16 packets"},
-    # drops what it had accepted
+    # may drop packets that it had accepted
     "sfq": {"kind": "sfq", "limit": "16 packets"},
     "step-marking": {"kind": "step-marking", "limit": "100 packets", "mark_above": "10 packets"},
 }
@@ -92,7 +92,7 @@ def test_other_tools_read_true_frames(real: Captured) -> None:
         done = subprocess.run(
             [
                 *(tshark, "-r", str(file), "-T", "fields"),
-                # what hosts send is no protocol, whatever tshark makes of the ports
+                # the payload has no protocol, although tshark guesses one from the ports
                 *("-d", "tcp.port==1-65535,data"),
                 *("-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"),
                 *("-e", "ip.checksum.status", "-e", "tcp.checksum.status", "-e", "_ws.malformed"),

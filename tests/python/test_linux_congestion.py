@@ -1,4 +1,4 @@
-"""BIC and DCTCP as BPF programs: they load, they do what their papers say, and they go again."""
+"""BIC and DCTCP as BPF programs: they load, do what their papers say, and are removed again."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_the_sources_build_to_programs_that_load(
 def test_an_answer_that_the_kernel_did_not_get_is_made_good(
     control: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # a kernel that passes over a program takes a word of its stack for the answer
+    # a kernel that skips a program takes a word of the stack as its answer
     _build(tmp_path, "-DLOSES_ANSWERS")
     monkeypatch.setattr(programs, "FOLDER", tmp_path)
     change: dict[str, Any] = {
@@ -83,7 +83,7 @@ def test_an_answer_that_the_kernel_did_not_get_is_made_good(
     assert late.filter(pl.col("cwnd_bytes") > 2 * pl.col("used_bytes")).height < 0.03 * late.height
     # the line's payload is 47.1 Mbit/s
     assert flows["goodput_bps"].sum() > 44e6
-    # thresholds were made good before they mattered; a window that was not makes the run invalid
+    # lost thresholds are repaired before they have an effect; a lost window makes the run invalid
     health = result.summary["health"]
     assert health["lost_thresholds"] > 0
     faults = " ".join(result.summary["faults"])
@@ -104,7 +104,7 @@ def test_a_killed_process_leaves_nothing_that_cleanup_does_not_find(is_old_kerne
     with process.stdout as output:
         assert output.readline() == b"held\n"
     assert "fp_bic" in congestion.available()
-    # a run that goes on is no leftover
+    # a run in progress is not a leftover
     assert congestion.leftovers() == []
     process.kill()
     process.wait()

@@ -58,7 +58,7 @@ def test_the_drops_of_a_kernel_queue_are_traced_with_their_ingress_ports(shaper:
         assert (rows["port_arrival"].cast(int).diff().drop_nulls() >= 1).all()
         assert (rows["ingress_arrival"] <= rows["port_arrival"]).all()
         assert (rows["flow_arrival"] <= rows["ingress_arrival"]).all()
-    # what was dropped had to be sent again
+    # dropped packets had to be sent again
     flows = result.flows
     lost = drops.filter(pl.col("size_bytes") > 1000).height
     assert flows["retransmits"].sum() == pytest.approx(lost, rel=0.1, abs=20)
@@ -169,6 +169,6 @@ def test_a_port_of_the_kernel_sends_for_as_long_as_its_packets_take() -> None:
     # the bucket of 1600 B lets go before the line is free
     unsent = ports["bytes"] * 8 / 50e6 - ports["busy_share"] * 0.5
     assert unsent.is_between(-1e-9, (12 * 1514 + 1600) * 8 / 50e6).all()
-    # every drop of the table is one of a port, and the bottleneck is busy
+    # every drop of the table is counted by a port, and the bottleneck is busy
     assert ports["drops"].sum() == result.drops.height > 0
     assert ports.filter(port="s0:0")["busy_share"][0] > 0.6

@@ -1,4 +1,4 @@
-"""Runs on the Linux backend leave nothing; `python -m benches linux --soak 10` does it for long."""
+"""Runs on the Linux backend leave nothing; `python -m benches linux --soak 10` runs longer."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def left() -> tuple[int, int, int, list[str]]:
 
 @pytest.mark.skipif(bool(lack_of_bpf()), reason=lack_of_bpf())
 def test_two_runs_leave_what_one_leaves() -> None:
-    # the first run loads what every later one uses
+    # the first run loads modules that all later runs use
     fp.run(SCENARIO, seed=1, backend="linux")
     once = left()
     for seed in (2, 3):

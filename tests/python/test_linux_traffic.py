@@ -49,7 +49,7 @@ def run(*traffic: dict[str, Any], **change: Any) -> fp.Result:
         ({}, 0.0, 0.005),
         # by a segment and by its ACK, at both hosts
         ({"delay": "5ms"}, 0.02, 0.025),
-        # by a segment and by its ACK: neither is ahead of those before it, so both take long
+        # by a segment and by its ACK: neither may overtake earlier ones, so both take long
         ({"jitter": "40ms"}, 0.01, 0.08),
     ],
 )
@@ -78,7 +78,7 @@ def test_finite_and_constant_rate_flows_side_by_side() -> None:
     assert udp["segments_sent"] == pytest.approx(750, abs=3)
     assert udp["delivered_bytes"] == 1000 * (udp["segments_sent"] - udp["drops"])
     assert udp["congestion_control"] is not None
-    # what stops has no completion time, and sends nothing later
+    # a flow that is stopped has no completion time, and sends nothing later
     assert stopped["fct_s"] is None
     late = result.series.filter(pl.col("flow") == stopped["flow"], pl.col("time_s") > 1.2)
     assert late["goodput_bps"].sum() == 0
@@ -193,7 +193,7 @@ class Wire:
                     raise
 
     def lost(self) -> int:
-        """The frames that the socket had no room for."""
+        """The number of frames for which the socket had no room."""
         counts = self._socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8)
         return int.from_bytes(counts[4:], sys.byteorder)
 

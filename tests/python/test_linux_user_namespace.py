@@ -34,7 +34,7 @@ allowed = pytest.mark.skipif(
 
 
 def there(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Runs fairport as the manual of `fairport doctor` says."""
+    """Runs fairport with the command that `fairport doctor` prints for ordinary users."""
     program = "from fairport.cli import main; main()"
     command = [*shlex.split(doctor.IN_USER_NAMESPACE), sys.executable, "-c", program, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""What each [[traffic]] achieved, and what a reader must know before the numbers."""
+"""The results of each [[traffic]], and the caveats that come before them."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_a_full_queue_of_a_linux_host_pushes_back() -> None:
     assert result.flows["retransmits"].sum() == 0
     assert result.flows["timeouts"].sum() == 0
     assert result.summary["host_queue_drop_share"] is None
-    # the line is kept busy all the same, and the window falls once per window of data at most
+    # the line stays busy, and the window is reduced at most once per window of data
     assert result.summary["goodput_bps_total"] > 0.9e9
     assert result.series["cwnd_bytes"].max() < 200_000
 

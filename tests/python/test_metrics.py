@@ -180,7 +180,7 @@ def test_jain_index_of_the_published_throughputs():
     assert metrics.jain_index(pl.Series([3.0] * 7)) == pytest.approx(1)
     assert metrics.jain_index(pl.Series([5.0, 0.0, 0.0, 0.0])) == pytest.approx(1 / 4)
     assert metrics.jain_index(pl.Series([0.0, 0.0])) is None
-    # it is of shares: the unit makes no difference
+    # the index depends on shares, so the unit makes no difference
     assert metrics.jain_index(pl.Series([0.1, 0.3])) == pytest.approx(0.8)
 
 
@@ -268,7 +268,7 @@ def test_the_bottleneck_is_where_most_flows_lose_not_where_most_is_lost():
     assert metrics.bottleneck(ports.head(0)) is None
     one_drop = ports.with_columns(drops=pl.Series([9000, 1, 0]))
     assert metrics.bottleneck(one_drop)["port"] == "edge0.0:0"
-    # a port that only ACKs pass, and are dropped at, has no flow's data
+    # a port that only ACKs pass, and that drops some of them, carries no flow's data
     acks = ports.with_columns(
         pl.when(pl.col("port") == "core0:0").then(7).otherwise(0).alias("drops"),
         pl.when(pl.col("port") == "core0:0").then(0).otherwise(12).alias("flows"),
@@ -350,7 +350,7 @@ def test_windows_that_move_alike_correlate_fully_and_a_constant_one_not_at_all()
         assert later.height == 6
         assert later.row(0) == (0, 1, correlation)
     assert metrics.window_correlation(series, 4.0).height == 0
-    # without a moment at which both have a window there is nothing to correlate
+    # if there is no time at which both have a window, there is nothing to correlate
     apart = series.with_columns(time_s=pl.col("time_s") + pl.col("flow") * 10)
     assert metrics.window_correlation(apart, 0.0)["correlation"].null_count() == 6
 

@@ -1,4 +1,4 @@
-"""The verdict is computed from the run, and says what is the case in each of them."""
+"""The verdict is computed from the run: one test per case."""
 
 import pytest
 from fairport.verdict import Waiting, ratio_in_words, verdict
@@ -160,7 +160,7 @@ def test_peers_that_deliver_nothing():
     assert found["outcast"] is False
     assert "the 6-hop flows deliver nothing" in found["sentence"]
     assert "delivered anything" in verdict_on({"6-hop": (12, 0.0)})["sentence"]
-    # a bit per second is something
+    # one bit per second is not nothing
     assert "no lone class" in verdict_on({"6-hop": (12, 1e-6 / 1.2)})["sentence"]
     assert verdict_on_nothing()["sentence"] == "There are no TCP flows to compare."
 

@@ -1,4 +1,4 @@
-"""The microscope: where it looks, what it shows, and its page in a real browser."""
+"""The microscope: which moment it chooses, what it shows, and its page in a real browser."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def test_the_command_writes_picture_and_page(fairport: Command, tmp_path: Path) 
     assert found["ingress_port"] == "edge0.0:1"
     for file in found["files"]:
         assert (tmp_path / file).stat().st_size > 10_000
-    assert fairport("microscope", "run").status == 2  # it is there already
+    assert fairport("microscope", "run").status == 2  # it exists already
     assert fairport("microscope", "run", "--force", "--around", "0.1s", "--quiet").status == 0
     assert fairport("microscope", str(tmp_path)).status == 2
 

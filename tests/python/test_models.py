@@ -1,4 +1,4 @@
-"""The chance of room behind a drop (Lee et al. 2017, Fig. 5)."""
+"""The probability that a packet is accepted after a drop (Lee et al. 2017, Fig. 5)."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def changed(document: dict[str, Any], draw: random.Random) -> dict[str, Any]:
 
 
 def is_clear(error: ScenarioError, document: dict[str, Any]) -> None:
-    """Names field and remedy, in one line of ours and not of a library's."""
+    """The message names field and remedy, in one line that is Fairport's and not a library's."""
     assert error.field, (document, str(error))
     assert error.remedy, (document, str(error))
     assert len(str(error).splitlines()) == 1, str(error)

@@ -1,4 +1,4 @@
-"""What the files of a paper may hold: the least and the most of each field, and its default."""
+"""The fields of a paper's files: the limits of each, and its default."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_points_of_the_axis_of_schemes_may_be_names_of_the_papers() -> None:
         ("cubic", "CUBIC", {"tcp.congestion_control": "cubic"}),
         ("bic", "mine", {"seed": 3}),
     ]
-    # on no other axis, whatever it is called
+    # not on another axis, whatever its name
     for axis in ("a", "z"):
         ((name, title, patch),) = combined({axis: [{"name": "cubic", "value": 1}]})
         assert (name, title, patch) == ("cubic", "cubic", {axis: 1})

@@ -1,4 +1,4 @@
-"""The pool: any list of (scenario, seed), in order, and stopped when asked."""
+"""The pool runs any list of (scenario, seed), keeps the order, and can be stopped."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_ctrl_c_keeps_what_is_done_and_the_next_time_goes_on(
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert out == ""
-    *announced, said = err.splitlines()  # announced where it takes more than ten seconds
+    *announced, said = err.splitlines()  # announced if it takes more than ten seconds
     assert all(line.startswith("outcast: takes about ") for line in announced)
     assert said == "interrupted: finished runs are kept; the same command continues from there"
     assert list(tmp_path.iterdir()) == []
@@ -128,7 +128,7 @@ def test_ctrl_c_keeps_what_is_done_and_the_next_time_goes_on(
     seen: list[Done] = []
     scenario = fp.scenario("outcast").patch({"duration": "500ms"})
     key = backends.get("simulation").prepare(scenario, 1).key
-    kept = [seed for seed in range(1, 61) if store.has(key, seed)]  # which came first, nobody knows
+    kept = [seed for seed in range(1, 61) if store.has(key, seed)]  # their order is not determined
     assert kept
     list(run_all([(scenario, seed) for seed in kept], store=store, progress=seen.append))
     assert seen == []

@@ -1,4 +1,4 @@
-"""Medians with intervals, and points that have two states."""
+"""Medians with confidence intervals, and points that have two states."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_half_of_the_interval_is_compared_with_the_share_of_the_median() -> None
     (row,) = summary(of, ["point"], "ratio").to_dicts()
     assert (row["low"], row["median"], row["high"]) == pytest.approx((1.84, 2.0, 2.16))
     assert more_seeds(of, ["point"], Precision("ratio", 0.09)) == []
-    # half as many as there were, rounded up
+    # half as many as before, rounded up
     more = more_seeds(of, ["point"], Precision("ratio", 0.07))
     assert [seed for _, seed in more] == [7, 8, 9]
     odd = runs(a=[0.1, 1.0, 3.0, 0.5, 9.0, 2.0, 0.3])

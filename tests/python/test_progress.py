@@ -1,4 +1,4 @@
-"""What a long command says where there is no terminal."""
+"""The progress of a long command without a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairport.study.pool import Done
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The time, which the test sets."""
+    """A clock that the test sets."""
     now = [0.0]
     monkeypatch.setattr(progress, "monotonic", lambda: now[0])
     return now
@@ -57,7 +57,7 @@ def test_a_run_that_is_made_again_has_its_own_speed(
         assert move is not None
         for seconds in range(1, 22):
             clock[0] = float(seconds)
-            # it was not valid, and begins anew at 18 s
+            # the run was not valid, and begins again at 18 s
             move(Done(seconds / 40 if seconds < 18 else (seconds - 17.99) / 10, 1, 0, 0))
     lines = capsys.readouterr().err.splitlines()
     assert lines[-1] == "validate: 0.2 of 1 runs, 8 s left"

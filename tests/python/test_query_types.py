@@ -1,4 +1,4 @@
-"""`fairport query`: whatever SQL has an answer, JSON, CSV and the table can show it."""
+"""`fairport query`: JSON, CSV and the table can show the answer to any SQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ranking: fair first, then cheap, then near an equal share; a reason for each."""
+"""The ranking: fair fixes first, then cheap ones, then those near an equal share, with reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Captures that tcpdump takes on the ports of a Linux bridge, against the kernel's own counters.
+"""Captures by tcpdump on the ports of a Linux bridge, compared with the kernel's own counters.
 
 Three senders in network namespaces send through an HTB of 50 Mbit/s with room for 11 packets. As
 root only, and where tcpdump and the shaper are there.
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.alone
 
 SENDERS = 3
 SECONDS = 3.0
-# of the drops that the shaper counted
+# the share of the shaper's drops that must be found
 FOUND = 0.98
 PREFIX = f"fpcap{os.getpid() % 10_000}"
 
@@ -52,7 +52,7 @@ while time.monotonic() < end:
 
 
 def ip(*arguments: str) -> None:
-    """Runs `ip`, or fails with what it says."""
+    """Runs `ip`; fails with its message."""
     subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True)
 
 
@@ -63,7 +63,7 @@ def inside(space: str, *command: str) -> list[str]:
 
 @contextmanager
 def bridge() -> Iterator[None]:
-    """A namespace with a bridge, and one for each host; nothing is left."""
+    """A namespace with a bridge, and one for each host; all are removed afterwards."""
     spaces = ["sw", *(f"h{n}" for n in range(SENDERS + 1))]
     try:
         for space in spaces:
@@ -77,7 +77,7 @@ def bridge() -> Iterator[None]:
             ip("-n", switch, "link", "set", f"p{n}", "master", "br0", "up")
             ip("-n", host, "addr", "add", f"10.77.0.{n + 1}/24", "dev", "eth0")
             ip("-n", host, "link", "set", "eth0", "up")
-            # frames of the size of a segment, as a cable has them
+            # frames with one segment each, as on a cable
             off = ["tso", "off", "gso", "off", "gro", "off", "tx", "off"]
             subprocess.run(inside(f"h{n}", "ethtool", "-K", "eth0", *off), capture_output=True)
             subprocess.run(inside("sw", "ethtool", "-K", f"p{n}", *off), capture_output=True)
@@ -129,7 +129,7 @@ def capture(folder: Path) -> tuple[list[subprocess.Popen[bytes]], list[Source]]:
 
 
 def wait_for(sources: list[Source]) -> None:
-    """Until tcpdump has written what it has: on a busy machine it is late."""
+    """Waits until tcpdump has written everything, which takes longer on a busy machine."""
     before, quiet = -1, 0
     while quiet < 3:
         time.sleep(0.5)
@@ -170,7 +170,7 @@ def test_the_kernels_drops_are_found_and_none_is_invented(tmp_path: Path) -> Non
     complete = found.summary["captures"]["completeness"]
     assert drops > 20
     if complete["missed_at_ingress"]:
-        # what tcpdump missed and what was dropped of it cannot be found
+        # drops of packets that tcpdump missed cannot be found
         pytest.skip(f"tcpdump missed {complete['missed_at_ingress']} packets here")
     assert found.drops.height >= FOUND * drops
     assert found.drops.height <= drops

@@ -1,4 +1,4 @@
-"""The report is one page that needs no other file and can be read by all."""
+"""The report is one page that needs no other file and is accessible."""
 
 import base64
 import hashlib
@@ -24,7 +24,7 @@ RUNS = {
 
 
 class Page(HTMLParser):
-    """What a page is made of."""
+    """The elements of a page."""
 
     void = {"meta", "link", "img", "br", "hr", "path", "use", "rect", "stop"}  # noqa: RUF012
 

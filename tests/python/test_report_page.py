@@ -37,7 +37,7 @@ def page(result, tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def no_complaint(request):
-    """No page makes the browser complain: no console error, no request, no refused style."""
+    """The browser complains about no page: no console error, no request, no refused style."""
     yield
     if "tab" in request.fixturenames:
         assert request.getfixturevalue("tab").messages == []
@@ -49,7 +49,7 @@ def opened(tab: Any, file: Path, fragment: str = "", **how: Any) -> None:
 
 
 def texts(tab: Any, selector: str) -> list[str]:
-    """The texts of the elements that a selector means."""
+    """The texts of the elements that match a selector."""
     found: list[str] = tab.value(
         f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.textContent)"
     )
@@ -57,7 +57,7 @@ def texts(tab: Any, selector: str) -> list[str]:
 
 
 def hover(tab: Any, panel: str, time_s: float, value: float) -> str:
-    """What the page says at a point of a panel; `value` is in the panel's unit."""
+    """The page's text about a point of a panel; `value` is in the panel's unit."""
     where = tab.value(
         f"""(() => {{
             const {{ plot }} = report.panel({json.dumps(panel)});
@@ -245,7 +245,7 @@ def test_a_page_of_several_seeds_shows_each_of_them_and_is_drawn_again(tab, fair
 
 
 def test_without_scripts_and_on_paper_the_figures_are_there(tab, page, tmp_path):
-    # a browser whose scripts are switched off answers no test: this page has lost its own
+    # a browser without scripts cannot be tested, so the scripts are removed from this page
     still = tmp_path / "still.html"
     still.write_text(re.sub(r"<script>.*?</script>", "", page.read_text(), flags=re.DOTALL))
     tab.open(still)

@@ -407,7 +407,7 @@ def test_the_page_has_whole_sentences_and_no_dictionaries(quick: list[Reproduced
         for claim in one.entry.claims:
             assert html.escape(sentence(claim.says), quote=True).replace("&#x27;", "&#39;") in body
     assert words({"kind": "red", "limits": [1, 2], "ecn": True}) == "kind red, limits 1; 2, ecn yes"
-    # what is alike in a network is said once
+    # a property that several parts share is printed once
     links = [{"ends": [f"h{n}", "s"], "rate": "1Gbps"} for n in range(9)]
     slow = {"ends": ["s", "r"], "rate": "1Mbps"}
     assert words([*links, slow]) == (

@@ -63,7 +63,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def of_summary(result: fp.Result) -> dict[str, Any]:
-    """The same numbers, as `fairport run --json` has them."""
+    """The same numbers from `fairport run --json`."""
     summary, flows = result.summary, result.flows
     worst = summary["bottleneck"] or {}
     runs = metrics.drop_runs(result.drops, "flow")

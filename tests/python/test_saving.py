@@ -1,4 +1,4 @@
-"""Figures are the same bytes whichever process saves them, and nothing is left half written."""
+"""Figures have the same bytes in whichever process they are saved; none is left half-written."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_worker_writes_where_this_process_is_now_and_svgs_are_there_before_a_r
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     picture = figures.draw(synthetic.run(), "bars")
-    saving.shared().call(_nothing)  # it has started in the working directory of now
+    saving.shared().call(_nothing)  # the process was started in the present working directory
     monkeypatch.chdir(tmp_path)
 
     def save(picture: Figure, path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_call_is_made_here_if_there_is_no_worker_process(
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor: there is no worker")
 def test_what_fails_there_is_raised_here(tmp_path: Path) -> None:
     picture = figures.draw(synthetic.run(), "bars")
-    (tmp_path / "bars.png").mkdir()  # no picture can take its place
+    (tmp_path / "bars.png").mkdir()  # a picture cannot replace a folder
     with pytest.raises(IsADirectoryError), saving.saver() as pictures:
         pictures.save(picture, tmp_path / "bars")
 
@@ -134,7 +134,7 @@ def test_nothing_is_written_after_an_exception(tmp_path: Path) -> None:
 
 
 def _modules_after(program: str, folder: Path) -> set[str]:
-    """What a program that prints the names of its modules has imported."""
+    """The modules that a program has imported, which it prints."""
     package = str(Path(figures.__file__).parents[2])
     done = subprocess.run(
         [sys.executable, "-c", program, str(folder)],

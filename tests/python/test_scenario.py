@@ -70,7 +70,7 @@ def test_the_json_schema_is_valid_and_describes_every_field() -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     for section in (schema, *schema["$defs"].values()):
         for name, field in section["properties"].items():
-            # a field without words of its own has those of the section that it holds
+            # a field without a text of its own has that of the section that it holds
             assert field.get("description") or "$ref" in field, f"{section['title']}.{name}"
     json.dumps(schema)
 
@@ -104,7 +104,7 @@ def test_published_figures_agree_with_what_was_computed_from_them() -> None:
 @pytest.mark.parametrize("name", experiment_names())
 def test_published_figures_say_where_they_were_read(name: str) -> None:
     experiment = published_figures(name)
-    if experiment is not None:  # of some only shapes are known
+    if experiment is not None:  # for some experiments only the shape is known
         assert experiment["id"] == name
         assert experiment["source"]
         assert experiment["read"]

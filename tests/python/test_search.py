@@ -1,4 +1,4 @@
-"""Searches: their gains, their bounds, that they resume, and what is refused."""
+"""Searches: gains, bounds, resuming, and refusals."""
 
 from __future__ import annotations
 

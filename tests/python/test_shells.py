@@ -19,7 +19,7 @@ from fairport.scenario import builtin_names
 TYPED = "fairport run outcast-1-to-12-"
 COMPLETED = f"{TYPED}ns2"
 
-# bash and fish can be asked. In zsh somebody has to press the key, in a terminal of its own.
+# bash and fish can be asked. For zsh the test presses the key, in a terminal.
 SCRIPTS = {
     "bash": """
 eval "$(_FAIRPORT_COMPLETE=source_bash fairport)"
@@ -70,7 +70,7 @@ def test_a_shell_completes_a_command_line(shell: str, tmp_path: Path) -> None:
         check=True,
     )
     if shell == "zsh":
-        # what the terminal shows has its control sequences among the letters
+        # the terminal's output has control sequences between the letters
         assert COMPLETED in re.sub(r"\x1b\[[\d;?]*[A-Za-z]|.\x08", "", done.stdout)
         return
     names = [name for name in builtin_names() if name.startswith("outc")]

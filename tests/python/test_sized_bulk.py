@@ -1,4 +1,4 @@
-"""Bulk flows of a given size are transfers: they are measured, compared and swept as such."""
+"""Bulk flows of a given size are transfers, also in measurements, comparisons and sweeps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def scenario(*traffic: dict[str, object]) -> Scenario:
 
 
 def test_the_measurement_begins_with_the_run() -> None:
-    # all of them begin before all are established, and the times of those before are not counted
+    # all begin before the last is established; completion times before that would not count
     result = fp.run(scenario(SMALL, LARGE))
     assert result.summary["measure"]["from_s"] == 0
     fct = result.summary["fct"]
@@ -35,7 +35,7 @@ def test_the_measurement_begins_with_the_run() -> None:
 
 
 def test_they_get_no_verdict_on_their_shares() -> None:
-    # also where none of them begins within the measurement
+    # also if none of them begins within the measurement
     for start in ("0s", "20ms"):
         verdict = fp.run(scenario(SMALL, LARGE).patch({"measure.from": start})).summary["verdict"]
         assert (verdict["outcast"], verdict["ratio"]) == (None, None)

@@ -1,4 +1,4 @@
-"""One small run, made up in numbers that can be worked out by hand, through the whole summary."""
+"""The whole summary of one small invented run, whose numbers can be computed by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RECEIVER, UPLINK, IDLE = "edge0.0:0", "agg0.0:1", "edge1.0:1"
 
 
 def table(name: str, *rows: dict[str, Any]) -> pl.DataFrame:
-    """A table of these rows; what they do not give is null."""
+    """A table of these rows; missing columns are null."""
     schema = tables.empty(name).schema
     return pl.DataFrame([dict.fromkeys(schema) | row for row in rows], schema=schema)
 

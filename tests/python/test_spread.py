@@ -1,4 +1,4 @@
-"""Numbers over seeds: quartiles, and orders of variants that hold beyond the seeds' spread."""
+"""Numbers over seeds: quartiles, and whether an order of variants exceeds the seeds' spread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_quartiles_of_one_to_five_are_two_three_four() -> None:
 
 
 def test_an_order_is_decided_seed_by_seed() -> None:
-    # seeds differ by far more than variants do, and yet each of them rises by one
+    # seeds differ far more than variants, but each seed rises by one
     order = Order.of([[10, 20, 30], [11, 21, 31]])
     assert order.whole == Spread(1, 1, 1)
     assert order.rises
@@ -22,7 +22,7 @@ def test_an_order_is_decided_seed_by_seed() -> None:
 
 
 def test_a_step_back_within_the_spread_leaves_the_order() -> None:
-    # from the second to the third half of the seeds go back
+    # from the second to the third variant half of the seeds fall
     order = Order.of([[0, 0, 0, 0], [5, 5, 5, 5], [4, 4, 6, 6]])
     assert order.steps[1] == Spread(0, -1, 1)
     assert order.rises
@@ -65,7 +65,7 @@ def test_seeds_without_a_number_do_not_count_and_none_at_all_is_no_order() -> No
 def test_between_variants_that_do_not_differ_it_holds_as_seldom_as_is_said(
     seeds: int, by_chance: float
 ) -> None:
-    # differences of one size and either sign, each sign as likely: all of them, counted
+    # differences of one size, with either sign equally likely: counted over all combinations
     signs = list(itertools.product([-1.0, 1.0], repeat=seeds))
     held = sum(Order.of([[0.0] * seeds, one]).rises for one in signs)
     assert held / len(signs) == by_chance

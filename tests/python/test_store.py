@@ -1,4 +1,4 @@
-"""The store: what was run is found again, and nothing else is taken for it."""
+"""The store finds earlier runs, and never takes another run for one of them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def kept(tmp_path: Path) -> Store:
 
 
 def runs_made(tasks: list[tuple[Scenario, int]], kept: Store) -> int:
-    """Runs the tasks and says how many the store did not have."""
+    """Runs the tasks; returns how many the store did not have."""
     seen: list[Done] = []
     list(run_all(tasks, store=kept, progress=seen.append))
     return seen[-1].of if seen else 0
 
 
 def files(kept: Store) -> list[Path]:
-    """Everything but the mark and the numbers of the runs."""
+    """Everything except the mark and the numbers of the runs."""
     others = {_mark(kept), *kept.folder.rglob("runs/part-*.parquet")}
     return sorted(path for path in kept.folder.rglob("*") if path.is_file() and path not in others)
 
@@ -114,7 +114,7 @@ def test_a_store_of_a_newer_version_is_refused(kept: Store) -> None:
 
 
 def test_machines_with_the_same_release_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of an installed release the table of fingerprints decides, and no file that was built."""
+    """For an installed release the table of fingerprints decides, not the built files."""
     checkout = model_version.model_version()
     monkeypatch.setattr(model_version, "_PACKAGE", Path("site-packages") / "fairport")
     monkeypatch.setattr(model_version, "model_version", model_version.model_version.__wrapped__)
@@ -218,7 +218,7 @@ def test_numbers_of_which_a_bit_has_changed_are_not_used(short: Scenario, kept: 
     written = kept.numbers()
     (path,) = kept.folder.rglob("runs/part-*.parquet")
     content = path.read_bytes()
-    # Parquet itself notices few of these
+    # Parquet itself would notice few of these
     for at in range(0, len(content), 97):
         path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
         with pytest.warns(StoreWarning, match="is damaged"):

@@ -1,4 +1,4 @@
-"""Figures of a study: what they show of known numbers, and what is refused."""
+"""Figures of a study: known numbers, and what is refused."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_the_best_is_nearest_to_an_equal_share(study: Study) -> None:
     picture = studies.draw(study, x="peers", y="queue.limit", color="stack", by="throughput_ratio")
     title, *_ = (text.get_text() for text in picture.texts)
     assert title == "Which stack is best? The throughput ratio nearest to 1"
-    # the new stack is nearer to 1 at all points but the one at which it has two states, 0.1 and 2
+    # the new stack is nearer to 1 at all points except that with two states, 0.1 and 2
     assert [text.get_text() for text in picture.legends[0].get_texts()] == ["new: 3", "old: 1"]
 
 

@@ -1,4 +1,4 @@
-"""The page of a study in a real browser: its map, what a cell says, a point with every seed."""
+"""The page of a study in a real browser: its map, the text about a cell, a point with all seeds."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def texts(page: Page, selector: str) -> list[str]:
 
 
 def change(page: Page, label: str, option: str) -> None:
-    """Chooses an option by its words."""
+    """Chooses an option by its text."""
     page.value(
         f"""(() => {{
           const one = [...document.querySelectorAll("#controls label")]
@@ -98,7 +98,7 @@ def change(page: Page, label: str, option: str) -> None:
 def test_a_panel_per_stack_and_a_cut_cell_for_two_states(page: Page) -> None:
     assert texts(page, "#panels h3") == ["it's old", "new"]
     cells = "document.querySelectorAll('#panels figure')[{}].querySelectorAll('{}').length"
-    # cells of one state; two more are the frame of what is pointed at
+    # cells with one state; two more elements are the frame around the cell under the pointer
     assert page.value(cells.format(0, "rect:not(.frame)")) == 3
     assert page.value(cells.format(1, "rect:not(.frame)")) == 3
     assert page.value(cells.format(1, "polygon")) == 2
@@ -143,7 +143,7 @@ def test_what_is_chosen_is_in_the_address(page: Page, study: Study, tmp_path: Pa
     change(page, "Colour", "best stack")
     (said,) = texts(page, "#says")
     assert said.startswith("Which stack is best, by the median of RTT mean (ms): the lowest.")
-    # at 3 of 4 points both have runs, with equal numbers: as good as each other
+    # at 3 of 4 points both have runs, with equal numbers, so they are equally good
     assert texts(page, "#key > span") == ["it's old: 3 of 4", "new: 1 of 4"]
     assert page.value("document.querySelectorAll('#panels rect.as-good').length") == 3
     fragment = page.value("location.hash")
@@ -152,7 +152,7 @@ def test_what_is_chosen_is_in_the_address(page: Page, study: Study, tmp_path: Pa
     page.open(file, fragment)
     page.wait("window.study?.ready === true")
     assert texts(page, "#says") == [said]
-    # a stranger's address opens the page as it is
+    # an address that does not fit opens the page as usual
     page.open(file, "#x=99&y=nonsense&best=0&number=no&point=12345&fixed=7,7,7")
     page.wait("window.study?.ready === true")
     assert texts(page, "#panels h3") == ["it's old", "new"]
@@ -184,7 +184,7 @@ def test_the_command_writes_the_page(study: Study, fairport: Command, tmp_path: 
     assert (done.status, done.out) == (0, "map.html\n"), done.err
     text = (tmp_path / "map.html").read_text(encoding="utf-8")
     assert "<h1>made-up</h1>" in text
-    # without scripts there is the figure
+    # without scripts the page shows the figure
     assert 'aria-label="The map of made-up"' in text
     assert fairport("plot", study.place.name, "--x", "pears", "--out", "no.html").status == 2
     assert not (tmp_path / "no.html").exists()

@@ -44,7 +44,7 @@ def base() -> Scenario:
 
 
 def once(study: Study) -> int:
-    """How many runs there are; none may be there twice."""
+    """The number of runs; none may be in the study twice."""
     found = study.sql("select count(*) as runs, count(distinct run_id) as ids from runs").row(0)
     assert found[0] == found[1] == study.to_polars().height
     return int(found[0])
@@ -92,7 +92,7 @@ def test_what_another_command_ran_is_not_run_again(
     assert fairport("run", "base.toml", "--seed", "3", "--no-figures", "--quiet").status == 0
     seen: list[Status] = []
     listeners = Listeners(status=seen.append)
-    axes = {"queue.limit": ["16KiB"]}  # what the scenario has
+    axes = {"queue.limit": ["16KiB"]}  # as in the scenario
     study = sweep(base, axes, seeds=4, folder=tmp_path / "study", listeners=listeners)
     assert made(seen) == 1
     assert once(study) == 4
@@ -131,7 +131,7 @@ def test_quantities_sort_and_compare_by_what_they_are(base: Scenario, tmp_path: 
 def test_a_run_that_fails_is_recorded_and_the_rest_goes_on(
     base: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # as where a combination cannot be that each of its values allows
+    # each value is possible alone, but not their combination
     monkeypatch.setattr(Runs, "check", lambda _: None)
     axes = {"queue.limit": ["4KiB", "16KiB"], "measure.from": ["1ms", "1s"]}
     seen: list[Status] = []
@@ -147,7 +147,7 @@ def test_a_run_that_fails_is_recorded_and_the_rest_goes_on(
 
 @pytest.mark.alone
 def test_a_worker_that_dies_costs_no_run(base: Scenario, tmp_path: Path) -> None:
-    """Killed in the middle of a run, as when memory runs out: the run is made by another."""
+    """A worker killed in the middle of a run, as when memory runs out: another makes the run."""
     long = base.patch({"duration": "500ms"})
     killed: list[int] = []
 
@@ -186,7 +186,7 @@ def test_killed_four_times_and_resumed_nothing_is_lost_or_twice(tmp_path: Path) 
             text=True,
         )
         assert process.stderr is not None
-        # it says how long it is going to take: from there on it writes
+        # after the estimate of its duration it begins to write
         assert any("runs at 149 points" in line for line in process.stderr)
         # rows are written every second
         time.sleep(random_source.uniform(0.2, 1.6))
@@ -243,8 +243,8 @@ def test_ctrl_c_ends_within_a_second_and_leaves_no_process(tmp_path: Path) -> No
     took = time.monotonic() - begin
     assert (process.returncode, out) == (130, "")
     assert err == "interrupted: finished runs are kept; the same command continues from there\n"
-    assert took < 1.5 * slow  # a second, and the end of the interpreter
-    # one that was only starting ends when its input does, just after its parent
+    assert took < 1.5 * slow  # one second, and the time in which the interpreter ends
+    # a worker that was only starting ends when its input closes, just after its parent
     ended = time.monotonic() + 2 * slow
     while any(map(_is_worker, workers)) and time.monotonic() < ended:
         time.sleep(0.05)
@@ -252,7 +252,7 @@ def test_ctrl_c_ends_within_a_second_and_leaves_no_process(tmp_path: Path) -> No
 
 
 def _is_worker(pid: str) -> bool:
-    """Whether it still runs; an ended process that nobody has waited for has no command line."""
+    """Whether the process still runs; a zombie has no command line."""
     try:
         return b"fairport.study.worker" in Path("/proc", pid, "cmdline").read_bytes()
     except OSError:

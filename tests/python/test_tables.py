@@ -1,4 +1,4 @@
-"""Tables have the columns that are promised, whatever the engine's numbers look like."""
+"""Tables have the documented columns, whatever the engine's numbers are."""
 
 import subprocess
 import sys
@@ -89,7 +89,7 @@ def test_every_column_is_explained():
 def test_ports_tell_how_fast_their_clocks_run():
     short = fp.scenario("two-switch").patch({"duration": "1ms"})
     drawn = fp.run(short, seed=1).ports["clock_error_ppm"]
-    assert drawn.abs().max() <= 50  # ±50 ppm is what the scenario says
+    assert drawn.abs().max() <= 50  # the scenario allows ±50 ppm
     assert drawn.min() < 0 < drawn.max()
     assert drawn.n_unique() == len(drawn)
     exact = fp.run(short.patch({"link.clock_error": "0ppm"}), seed=1).ports
@@ -99,7 +99,7 @@ def test_ports_tell_how_fast_their_clocks_run():
 def test_the_engine_fills_every_column_of_every_table_and_no_others():
     short = fp.scenario("two-switch").patch({"duration": "1ms"})
     raw = simulation.BACKEND.prepare(short, 1).simulation.run()
-    # one table is of captures alone, and one of real hosts
+    # one table is only for captures, and one only for real hosts
     others = ("conversations", "answers")
     engines = {name: schema for name, schema in tables.SCHEMA.items() if name not in others}
     assert raw["tables"].keys() == engines.keys()

@@ -49,7 +49,7 @@ to = "h1"
         (["traffic", 1, "tcp", "ecn"], 20),
         (["traffic", 1, "host", "delay"], 21),
         (["traffic", 1, "to"], 25),
-        # what is missing is missing in its table
+        # a missing field is reported at the line of its table
         (["queue", "min"], 4),
         (["traffic", 1, "rate"], 19),
         (["topology", "k"], None),

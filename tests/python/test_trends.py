@@ -1,4 +1,4 @@
-"""How a run went over time: what is summed up in a step, and what a step without anything has."""
+"""A run over time: what a step sums up, and the value of an empty step."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_run_has_two_hundred_steps_and_every_step_its_drops_and_marks() -> Non
     assert signals[99.5] == 4.0
     assert (
         sum(signals.values()) == 4.0
-    )  # what another port dropped or marked is not the bottleneck's
+    )  # drops and marks of another port do not count for the bottleneck
 
 
 def test_goodput_is_that_of_a_traffics_flows_together_in_the_step_that_it_was_measured_in() -> None:
@@ -58,7 +58,7 @@ def test_goodput_is_that_of_a_traffics_flows_together_in_the_step_that_it_was_me
     first, second = ({t: v for t, v in found["goodput_bps", i].items() if v} for i in (0, 1))
     assert first == {0.5: 8.0, 1.5: 10.0}
     assert second == {1.5: 1.0}
-    assert len(found["goodput_bps", 1]) == 200  # who sends nothing has a goodput of 0
+    assert len(found["goodput_bps", 1]) == 200  # traffic that sends nothing has a goodput of 0
 
 
 def test_queues_are_means_up_to_the_end_and_transfers_count_where_they_began() -> None:

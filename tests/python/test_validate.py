@@ -1,4 +1,4 @@
-"""`fairport validate`: what is set side by side, what the simulation gets, and what counts."""
+"""`fairport validate`: what is compared, what the simulation is given, and which runs count."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_how_far_it_is_counts_the_runs_of_both_sides(played: list[bool]) -> None
     played[:] = [False]
     seen: list[pool.Done] = []
     study.validate(SCENARIO, repeat=2, progress=seen.append)
-    # the first run is made again
+    # the first run is repeated
     assert [done.runs for done in seen] == [0, 1, 2, 3, 4]
     assert {done.of for done in seen} == {4}
     assert seen[-1].packet_hops > seen[0].packet_hops > 0
@@ -147,7 +147,7 @@ def test_the_simulation_gets_the_hosts_the_ticks_and_the_adapters_of_the_machine
     assert found.simulated.tcp.rto_min == 8 * 10**9
     # veth pairs keep no frame
     assert found.simulated.tcp.small_queue is False
-    # what the switch adds at the hosts is no part of the measured times
+    # delays that the switch adds at the hosts are not part of the measured times
     adapters = {"host.delay": "30us", "host.jitter": "20us"}
     with_adapters = fp.scenario(SCENARIO).patch(adapters)
     beside = study.simulated(with_adapters, found.profile).host.beside_measured()
@@ -175,7 +175,7 @@ def test_when_two_sides_agree(
 def test_real_linux_is_one_of_the_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     from fairport.backends.linux import gate, host_times
 
-    # on a machine that runs tests beside it every run counts here, and few answers do
+    # other tests run at the same time, so here every run is valid and few answers are required
     monkeypatch.setattr(gate, "faults", lambda *_: [])
     monkeypatch.setattr(host_times, "_FEWEST", 20)
     found = study.validate(SCENARIO | {"duration": "2s"}, repeat=1)

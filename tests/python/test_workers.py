@@ -1,4 +1,4 @@
-"""Worker processes: kept, ended with their call or their parent, and started from any script."""
+"""Worker processes are kept, end with their call or their parent, and start from any script."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_what_is_printed_does_not_come_between(workers: Workers) -> None:
 
 
 def test_a_script_needs_no_guard_and_leaves_no_process(tmp_path: Path) -> None:
-    """A study on a script's first line: a spawned interpreter must not run the script again."""
+    """A script that begins with a study: a worker's interpreter must not run the script again."""
     script = tmp_path / "study.py"
     script.write_text(
         "import fairport as fp\n"

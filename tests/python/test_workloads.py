@@ -1,4 +1,4 @@
-"""Workloads from the scenario's point of view: what is asked for, and what came of it."""
+"""Workloads from the scenario to the results."""
 
 from __future__ import annotations
 
@@ -210,7 +210,9 @@ def test_a_run_of_several_workloads_tells_them_apart() -> None:
     assert counts == {"bulk": 2, "udp": 1, "incast": 12, "poisson": 20}
     assert result.rounds["round"].to_list() == [0, 1, 2]
     summary = result.summary
-    assert sum(one["flows"] for one in summary["classes"].values()) == 2  # bulk alone is compared
+    assert (
+        sum(one["flows"] for one in summary["classes"].values()) == 2
+    )  # only bulk flows are compared
     assert summary["fct"]["all"]["flows"] == 32
     assert summary["udp"]["flows"] == 1
     tcp = result.flows.filter(pl.col("protocol") == "tcp")
@@ -354,7 +356,7 @@ def test_requests_have_response_times_in_a_table_and_in_the_summary() -> None:
     assert figures["response_mean_s"] == pytest.approx(requests["response_s"].mean())
     assert figures["response_max_s"] == requests["response_s"].max()
     assert result.summary["verdict"]["sentence"].startswith("20 of 20 requests were answered, in ")
-    # a flow a connection, from the server to the client
+    # one flow per connection, from the server to the client
     assert result.flows["src"].unique().to_list() == ["h1"]
     assert result.flows["delivered_bytes"].to_list() == [100_000] * 4
     assert result.summary["fct"] is None
@@ -387,7 +389,7 @@ def test_quantiles_of_response_times_count_ages_and_what_was_asked() -> None:
         "answered": 3,
         "response_mean_s": pytest.approx(0.2),
         "response_median_s": 0.2,
-        "response_p95_s": 0.3,  # the one without an answer had waited 0.15 s only
+        "response_p95_s": 0.3,  # the request without an answer had waited only 0.15 s
         "response_p99_s": 0.3,
         "response_max_s": 0.3,
     }

@@ -172,8 +172,32 @@ def _draw_pictures() -> None:
     style.save(paths.draw(panels), images / "paths.png")
 
 
+# Pictures of commands that take minutes. The pages name them in their text, because the test of the
+# documents runs every command of a block. Name in docs/images, commands, the file that they make.
+_SLOW_PICTURES = (
+    (
+        "compare.png",
+        ("fairport compare outcast-1-to-12 --repeat 20",),
+        "results/outcast-1-to-12-compare/figures/compare.png",
+    ),
+    (
+        "outcast-map.png",
+        ("fairport sweep outcast-map --quick", "fairport plot results/outcast-map-quick"),
+        "outcast-map-quick.png",
+    ),
+)
+
+
+def _draw_slow_pictures() -> None:
+    for name, lines, made in _SLOW_PICTURES:
+        with tempfile.TemporaryDirectory() as folder:
+            for line in lines:
+                run_command(line, Path(folder))
+            shutil.copyfile(Path(folder) / made, ROOT / "docs" / "images" / name)
+
+
 def _copy_pictures() -> None:
-    """Runs the commands of the documents that show what they make."""
+    """Makes again the pictures that the documents' own commands make."""
     for file in FILES:
         wanted = pictures(file)
         if not wanted:
@@ -218,6 +242,7 @@ def _measure_spreads() -> None:
 if __name__ == "__main__":
     _measure_spreads()
     _draw_pictures()
+    _draw_slow_pictures()
     _copy_pictures()
     for page in generated.PAGES:
         page.write_text(generated.renewed(page), encoding="utf-8")

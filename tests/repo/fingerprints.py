@@ -60,7 +60,7 @@ LOSS = [
     {"at": "core0:0", "kind": "on-off", "drops": 3, "off": "10ms"},
 ]
 
-# name -> scenario, what differs from it; between them the cases use every part of the engine
+# name -> scenario and overrides; together the cases use every part of the engine
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "outcast": ("outcast", {"duration": "1s"}),
     "outcast, seed 2": ("outcast", {"duration": "1s", "seed": 2}),
@@ -189,7 +189,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def fingerprint(name: str) -> str:
-    """The fingerprint that the case has here and now."""
+    """The fingerprint that the case has with the present engine."""
     scenario, overrides = CASES[name]
     return fp.run(fp.scenario(scenario).patch(overrides)).fingerprint
 
@@ -201,7 +201,7 @@ def expected() -> dict[str, dict[str, str]]:
 
 
 def renewed(why: str) -> dict[str, dict[str, str]]:
-    """The table as it is here and now: `why` is the reason of those that moved."""
+    """The table with the present engine: `why` is the reason for those that moved."""
     table, before = {}, expected()
     for name in CASES:
         now = {"fingerprint": fingerprint(name), "why": why}

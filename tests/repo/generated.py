@@ -78,7 +78,7 @@ def settings() -> str:
 
 
 def sources() -> str:
-    """One row per setting, value and source, with the stacks that have it so."""
+    """One row per setting, value and source, with the stacks that have this value."""
     stacks = [stack(name) for name in stack_names()]
     rows = [_row(["setting", "value", "stacks", "source of the value"]), "|---|---|---|---|"]
     for at, setting in enumerate(stacks[0].settings):
@@ -113,7 +113,7 @@ def _row(cells: list[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-# page -> marker -> what makes its content
+# page -> marker -> the function that makes its content
 PAGES: dict[Path, dict[str, Callable[[], str]]] = {
     ROOT / "docs" / "architecture.md": {"layers": layers},
     ROOT / "docs" / "reference" / "built-in.md": {
@@ -131,7 +131,7 @@ WORDS = ROOT / "python" / "fairport" / "report" / "words.json"
 MAN_PAGE = (
     ROOT / "crates" / "python" / "fairport.data" / "data" / "share" / "man" / "man1" / "fairport.1"
 )
-"""The wheel takes it to share/man."""
+"""The wheel installs it in share/man."""
 
 
 def renewed(page: Path) -> str:
@@ -148,7 +148,7 @@ def renewed(page: Path) -> str:
 
 
 def words() -> str:
-    """What a report has of the glossary, as JSON: anchor, word and meaning."""
+    """The part of the glossary that reports use, as JSON: anchor, word and meaning."""
     page = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
     rows = re.findall(r'^\| <a id="([^"]+)"></a>(.+?) \| (.+?) \|', page, flags=re.MULTILINE)
     known = {anchor: (word, re.sub(r"[`]|\]\([^)]*\)|\[", "", text)) for anchor, word, text in rows}

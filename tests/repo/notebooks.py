@@ -11,7 +11,7 @@ import nbformat
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[2]
-_FORMAT: Any = nbformat  # it has no types
+_FORMAT: Any = nbformat  # nbformat has no types
 FILES = sorted((ROOT / "examples").glob("*.ipynb"))
 
 
@@ -39,7 +39,7 @@ def executed(file: Path) -> Any:
 
 
 def texts(notebook: Any) -> str:
-    """What its cells print on stdout: the same on every machine."""
+    """What its cells print on stdout, which is the same on every machine."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     return "".join(output["text"] for output in outputs if output.get("name") == "stdout")
 

@@ -58,7 +58,7 @@ def _fields_of(
 
 
 def _tables(field: dict[str, Any], schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The tables that a field may be."""
+    """The tables that a field may hold."""
     inner = field.get("items", field) if field.get("type") == "array" else field
     for one in inner.get("oneOf") or inner.get("anyOf") or [inner]:
         reference = one.get("$ref") if isinstance(one, dict) else None

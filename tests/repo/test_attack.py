@@ -1,4 +1,4 @@
-"""A minute of `make attack`: what broke earlier versions, then what a seed draws; and kills."""
+"""A minute of `make attack`: inputs that broke earlier versions, drawn attempts, and kills."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples run, and say what they did."""
+"""The examples run, and print what they should."""
 
 import subprocess
 import sys
@@ -32,7 +32,7 @@ def test_custom_algorithms_prints_a_row_for_each() -> None:
     done = subprocess.run([*program, *options], check=True, capture_output=True, text=True)
     ratios = {line[:12].strip(): float(line.split()[-1]) for line in done.stdout.splitlines()[1:]}
     assert list(ratios) == ["drop-tail", "per ingress", "round robin", "gentle"]
-    # the lone flow is starved, and what looks at ingress ports saves it
+    # the lone flow is starved, and disciplines that look at ingress ports help it
     assert ratios["drop-tail"] < 0.5
     assert min(ratios["per ingress"], ratios["round robin"]) > 1
 

@@ -1,4 +1,4 @@
-"""The fuzz targets for readers in Python: they take sound input, and damage drawn by a seed."""
+"""The fuzz targets for readers in Python accept sound input, and damage drawn by a seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layers of the program, and that nothing imports a layer above its own.
+"""The layers of the program: no module imports from a layer above its own.
 
 Imports inside functions and under TYPE_CHECKING count like all others, and so do modules that are
 named in a text to be imported later. The two lists below are the only place where the layers are
@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 PYTHON = (
-    # What needs nothing of Fairport. `_core` is the engine.
+    # Modules that need nothing else of Fairport. `_core` is the engine.
     {
         "_core",
         "_toml",
@@ -38,28 +38,30 @@ PYTHON = (
         "payload",
         "published",
         "tables",
+        "toml_files",
         "toml_lines",
         "workloads",
     },
-    # What is asked for, and what tables mean.
+    # The scenario, and the meaning of the tables.
     {"scenario", "metrics", "trends"},
     {"blackouts", "known_spread", "loads", "result", "run_numbers", "scripts", "stacks"},
-    # What runs it, and what is kept of a run.
+    # Backends, which run a scenario, and what is kept of a run.
     {"backends", "record", "repeats"},
     {"layout", "microscope", "papers"},
-    # Many runs as one question.
+    # Questions that need many runs.
     {"study"},
-    # What people look at.
+    # Figures and pages.
     {"figures"},
     {"report"},
     {"storage"},
-    {"experiment", "notebook"},
+    {"notebook", "run_and_save"},
     # `import fairport`, and the command line.
     {"fairport"},
     {"cli"},
     {"__main__"},
 )
-"""Modules and packages of python/fairport, from the ground up; those of one layer are apart."""
+"""Modules and packages of python/fairport, the lowest layer first. Those of one layer do not
+import each other."""
 
 # A program that Fairport writes into files, to be run with Mininet.
 _NOT_IMPORTED = {"layout/mininet_template.py"}
@@ -72,7 +74,7 @@ CRATES = (
     {"sim", "switch", "drill", "trace"},
     {"python"},
 )
-"""Crates, from the ground up."""
+"""Crates, the lowest layer first."""
 
 Imports = Mapping[str, set[str]]
 
@@ -93,7 +95,7 @@ def upwards(imports: Imports, layers: Sequence[set[str]]) -> list[str]:
 
 
 def imported(text: str, module: str, is_package: bool, known: set[str]) -> Iterator[str]:
-    """Names of the modules of Fairport that a source imports, at whatever place."""
+    """Names of the modules of Fairport that a source imports, wherever the import is."""
     for node in ast.walk(ast.parse(text)):
         match node:
             case ast.Import():
@@ -136,7 +138,7 @@ def python_imports() -> Imports:
 
 
 def crate_dependencies() -> Imports:
-    """By crate, those of this workspace that its manifest names, for whatever purpose."""
+    """By crate, all crates of this workspace that its manifest names, also for tests and builds."""
     from fairport._toml import loads
 
     found = {}

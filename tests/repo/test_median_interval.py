@@ -1,4 +1,4 @@
-"""Between which values a median is known, in the table of simulation beside Linux."""
+"""The confidence interval of a median, in the table that compares simulation and Linux."""
 
 from __future__ import annotations
 

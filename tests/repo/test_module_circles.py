@@ -1,4 +1,4 @@
-"""Circles between modules, in a crate or in Python: only those that are written down here.
+"""Modules that import each other in a circle, in a crate or in Python: only those listed here.
 
 No circle exists between crates or Python packages (test_layers.py). Inside a crate, a module is a
 file or folder right below `src`. In Python a module is a file. Imports inside functions count,
@@ -83,13 +83,13 @@ def used(text: str, module: list[str]) -> Iterator[str]:
 
 
 def module_of(file: Path, source: Path) -> list[str]:
-    """The names of a file's module, from the crate down."""
+    """The path of a file's module, from the crate down."""
     module = list(file.relative_to(source).with_suffix("").parts)
     return module[:-1] if module[-1] == "mod" else module
 
 
 def modules_of_tests(text: str) -> list[str]:
-    """The modules below this one that are built for tests alone."""
+    """The modules below this one that are built only for tests."""
     return re.findall(r"#\[cfg\(test\)\]\s*(?:#\[[^]]*\]\s*)*mod (\w+);", text)
 
 
@@ -109,7 +109,7 @@ def module_uses(source: Path) -> Uses:
 
 
 class _WhatRuns(ast.NodeTransformer):
-    """Leaves out what only a type checker reads, and texts."""
+    """Leaves out imports for type checkers only, and texts."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
         return ast.Constant("") if isinstance(node.value, str) else node

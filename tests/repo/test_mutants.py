@@ -1,4 +1,4 @@
-"""Mutation testing: what the page has, what is accepted, and which mutants count."""
+"""Mutation testing: the page's rows, accepted survivors, and which mutants count."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_an_error_belongs_to_the_mutant_in_which_it_is(mutants: ModuleType, tmp_
 
     assert found("{ b }") == {7}
     assert found("{ c }", "{ b }") == {8}
-    # the error is in the types of what comes after, and the mutant is named besides
+    # the error's main place is the code after the mutant, and the mutant is another of its places
     assert found("; d", "{ b }") == {7}
     assert found("; d") == set()
 
@@ -88,6 +88,13 @@ def test_a_program_that_fails_or_takes_too_long_has_no_output(
     monkeypatch.setattr(mutants.programs, "LEAST_SECONDS", 1)
     monkeypatch.setattr(mutants.programs, "CLOCK_FACTOR", 0.1)
     assert mutants.programs.Program(line, tmp_path, 0.0).output(1) is None
+
+
+def test_a_pattern_whose_code_has_changed_is_reported(mutants: ModuleType) -> None:
+    config = """exclude_re = ['rtt\\.rs:\\d+:35: .* in a$', 'rtt\\.rs:.* in gone$']"""
+    assert mutants.rust.unused(config, {"src/rtt.rs:7:35: replace + with - in a"}) == [
+        r"rtt\.rs:.* in gone$"
+    ]
 
 
 def test_a_program_knows_its_mutant(mutants: ModuleType, tmp_path: Path) -> None:

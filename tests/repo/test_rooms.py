@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-# what is no case but used by cases
+# modules that are not cases, but are used by cases
 SHARED = {"__init__", "__main__", "case", "markdown"}
 PLACE = ROOT / "validation"
 # a case is a file, or a folder of them
@@ -69,7 +69,7 @@ def test_every_table_that_a_case_renews_has_its_place() -> None:
             file.read_text("utf-8"),
         )
     ]
-    # the models of threads hold or fail; they have no table
+    # the models of threads only pass or fail, so they have no table
     assert len(published) == len(set(CASES) - {"threads"})
     for page, marker in published:
         assert f"<!-- {marker}: begin -->" in (ROOT / "docs" / page).read_text("utf-8"), page
@@ -82,8 +82,8 @@ def test_the_benchmarks_start() -> None:
     assert run("benches", "nonsense").returncode == 2
 
 
-# what its own code is called -> where it may be named: its file, its line in the list of all, and
-# its class in Python, as docs/extending.md promises
+# the name in the code -> the only files that may contain it: its own file, the list of all, and its
+# class in Python, as docs/extending.md promises
 FILES_OF = {
     r"step_marking|StepMarking": {
         "crates/net/src/discipline/step_marking.rs",
@@ -129,7 +129,7 @@ def test_make_targets_are_few_and_help_lists_them() -> None:
 
 
 def test_make_test_runs_every_test_once() -> None:
-    """Two calls of pytest with the same files: one has the tests that the other leaves out."""
+    """Two calls of pytest with the same files: each has the tests that the other leaves out."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     calls = re.findall(r"^\t\$\(BIN\)/python -m pytest (.+)$", makefile, re.MULTILINE)
     selections = [shlex.split(call)[:2] for call in calls]

@@ -1,4 +1,4 @@
-"""The repository keeps itself tidy: what a reader or a fresh clone would stumble over fails."""
+"""The repository stays tidy: these tests fail on what would trip a reader or a fresh clone."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ GENERATED = {
     "crates/python/fairport.data/data/share/man/man1/fairport.1", "examples/who_starves.ipynb",
 }  # fmt: skip
 LONGEST_FILE = 400
-# tests are lists of facts, which are read one by one
+# a test is a list of facts, which are read one by one
 LONGEST_TEST = 500
 MOST_FIELDS = 15
 
@@ -35,7 +35,7 @@ def texts() -> dict[str, str]:
     for name in listed.stdout.decode().split("\0"):
         path = ROOT / name
         if "/vendor/" in name:
-            continue  # libraries as their authors publish them
+            continue  # libraries of others, as published
         if name and path.is_file():
             content = path.read_bytes()
             if b"\0" not in content:
@@ -70,8 +70,8 @@ def test_nothing_is_left_to_do() -> None:
     assert lines_matching(r"\b(?:TO[D]O|FI[X]ME|XX[X]|HA[C]K)\b", but=GENERATED) == []
 
 
-# words of a dialect that is gone -> the field's words for the same. Each pattern is written so that
-# it does not match itself.
+# words that we no longer use -> the field's words for the same. Each pattern is written so that it
+# does not match itself.
 GONE = {
     r"\b[m]eets?\b|\b[m]eet_|_[m]eet\b": "enqueue, share, satisfy",
     r"\b[j]udge[sd]?\b|\b[j]udging\b|[j]udge_|_[j]udge": "admit, decide, check",
@@ -82,7 +82,7 @@ GONE = {
     r"[L]otter(?:y|ies)|[l]otter(?:y|ies)|\b[L]ot\b": "DropProbability, FlowFactory",
     r"\b[W]ishes\b|\b[w]ishes\b|\b[P]assage\b|\b[l]inger": "a name of the field",
     r"\b[o]ctets?\b(?!\()": "bytes, unless an RFC is quoted",
-    # a library's method may be called so
+    # a library's method has this name
     r"\b[t]old\b|(?<!\.)\b[t]ells?\b": "reported, given, shown",
     r"\b[m]end(?:s|ed|ing)?\b": "fix",
     r"\b[s]tands?\b(?! still)": "is",
@@ -117,7 +117,7 @@ def test_a_name_has_one_meaning(name: str) -> None:
 
 
 def test_a_file_fits_in_a_readers_head() -> None:
-    # a changelog is a list that only grows
+    # a changelog only grows
     left_out = GENERATED | {"CHANGELOG.md"}
     counts = {name: text.count("\n") for name, text in texts().items() if name not in left_out}
     too_long = {

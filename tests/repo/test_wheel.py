@@ -1,4 +1,4 @@
-"""The wheel is whole: it works where there is nothing but Python."""
+"""The wheel is complete: it works in an environment with nothing but Python."""
 
 import re
 import subprocess
@@ -28,7 +28,7 @@ def test_the_wheel_runs_a_scenario_in_an_empty_environment(tmp_path: Path) -> No
     )
     (wheel,) = tmp_path.glob("fairport-*.whl")
     assert "-cp310-abi3-" in wheel.name, "one wheel serves every Python from 3.10 on"
-    # the versions of the lock; its hashes would be asked of the wheel just built, too
+    # the versions of the lock file without its hashes, which pip would ask of the new wheel, too
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     pins = re.findall(r"^([\w.-]+==\S+(?: ; .*?)?) \\$", lock, flags=re.MULTILINE)
     constraints = tmp_path / "constraints.txt"

@@ -45,7 +45,7 @@ from validation.markdown import between_markers, table
 CORPUS = Path(__file__).parent / "corpus"
 SECONDS = 240.0
 HOSTILITY = 0.04
-# what a run may take is refused beyond this, and the process may not grow beyond the other
+# a run whose estimate is larger than this is refused, and the process may not grow beyond the other
 AVAILABLE_BYTES = 1 << 30
 ADDRESS_SPACE_BYTES = 12 << 30
 _OUTCOMES = {0: "done", 1: "done", 2: "refused", 3: "done"}
@@ -55,7 +55,7 @@ _COLUMNS = ("attempts", "done", "refused", "interrupted", "violations")
 
 
 class Attack:
-    """Makes attempts and counts what came of them."""
+    """Makes attempts and counts their outcomes."""
 
     def __init__(self, seed: int, folder: Path, *, verbose: bool, of_linux: str) -> None:
         self._verbose = verbose
@@ -67,7 +67,7 @@ class Attack:
         self.violations: list[str] = []
 
     def prepare(self) -> None:
-        """Makes what is damaged later."""
+        """Makes the files that are damaged later."""
         self._sound.mkdir()
         self._enter(self._sound)
         make(self._sound)
@@ -203,7 +203,7 @@ class Attack:
         os.environ["FAIRPORT_STORE"] = str(folder / "store")
 
     def table(self) -> str:
-        """What was tried and what came of it."""
+        """Counts of attempts and of their outcomes."""
         kinds = list(dict.fromkeys(kind for kind, _ in self.counts))
         rows = [[kind, *(str(self.counts[kind, of]) for of in _COLUMNS)] for kind in sorted(kinds)]
         sums = [str(sum(self.counts[kind, of] for kind in kinds)) for of in _COLUMNS]
@@ -259,7 +259,7 @@ def _limit_memory() -> None:
 
 
 def _touch_no_machine() -> None:
-    """In this process the Linux backend ends where it would make namespaces."""
+    """In this process the Linux backend stops just before it would make namespaces."""
     from fairport.backends.linux import doctor
     from fairport.errors import BackendError
 

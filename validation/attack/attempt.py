@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-# of this process's processor, and of the clock: a command may wait for its own workers
+# processor time, and time by the clock, because a command may wait for its own workers
 PATIENCE_S = 5.0
 WAIT_S = 60.0
 DEAF_S = 900.0
@@ -31,7 +31,7 @@ FAULTS = ("Traceback (most recent", "fault of fairport itself", "panicked at", "
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command did; `violation` is empty if it may."""
+    """What a command did; `violation` is empty if that is allowed."""
 
     status: int
     out: str
@@ -66,7 +66,7 @@ def run(arguments: Sequence[str], folder: Path, *, patient: bool = False) -> Out
 
 
 def complaint(status: int, out: str, err: str) -> str:
-    """What is wrong with how a command ended and with what it said; empty if nothing."""
+    """What is wrong with a command's status or its messages; empty if nothing."""
     if status not in STATUSES:
         return f"status {status}: {err[-500:]}"
     for fault in FAULTS:
@@ -85,7 +85,7 @@ def half_written(folder: Path) -> str:
 
 @contextmanager
 def _impatient() -> Iterator[None]:
-    """Ctrl-C after a while, and the end of the process if that is not heard."""
+    """Ctrl-C after a while, and the end of the process if it does not react."""
 
     def press(_: int, __: FrameType | None) -> None:
         raise KeyboardInterrupt

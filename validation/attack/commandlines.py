@@ -14,7 +14,7 @@ import typer
 
 from validation.attack import words
 
-# they make network namespaces, or end other people's
+# these commands make network namespaces, or remove those of others
 _NEVER = {("linux", "cleanup"), ("doctor",)}
 _NEVER_OPTIONS = {"--cluster", "--measure-hosts", "--fixes"}
 _LONG = {"--all"}
@@ -84,7 +84,7 @@ class CommandLines:
                 if not getattr(parameter, "is_flag", False):
                     line.append(self._word(_GOOD.get(name, ("1", "x", "out"))))
         if path[0] in ("run", "compare", "validate"):
-            # what is not short by itself
+            # commands that would run long without such an option
             line += ["--duration", "2ms"]
         if draw.random() < self._hostility:
             line.insert(draw.randint(0, len(line)), self._safe(words.word(draw)))
@@ -96,5 +96,5 @@ class CommandLines:
         return self._draw.choice(good)
 
     def _safe(self, word: str) -> str:
-        # a program cannot be called with these
+        # an argument of a program cannot contain these
         return word.replace("\x00", "")

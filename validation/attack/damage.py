@@ -1,4 +1,4 @@
-"""Files of Fairport and for it, made once and damaged again and again.
+"""Files that Fairport writes and reads, made once and damaged again and again.
 
 Results, studies, records, captures, scripts, imports, distributions, traces, sweep files. Each
 comes with the commands that read it.
@@ -48,7 +48,7 @@ _FILES = {
 
 @dataclass(frozen=True)
 class Target:
-    """What is damaged, and what reads it."""
+    """A file that is damaged, and the commands that read it."""
 
     kind: str
     pattern: str
@@ -120,7 +120,7 @@ TARGETS = (
 
 
 class MakingError(Exception):
-    """What is to be damaged could not be made."""
+    """The files to be damaged could not be made."""
 
 
 def make(folder: Path) -> None:
@@ -145,14 +145,14 @@ def make(folder: Path) -> None:
 
 
 class Damage:
-    """Damages one file of the sound ones, and says which commands are to read it."""
+    """Damages one of the sound files, and returns a command that reads it."""
 
     def __init__(self, draw: random.Random, sound: Path) -> None:
         self._draw = draw
         self._sound = sound
 
     def copy(self, folder: Path) -> None:
-        """Makes `folder` anew, all sound."""
+        """Makes `folder` anew, without damage."""
         os.chdir(folder.parent)
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self._sound, folder)

@@ -18,7 +18,7 @@ from fairport.scenario import builtin_names, json_schema, source_text
 from validation.attack import words
 
 _DEEPEST = 6
-# what the patterns of quantities are for; the first match decides
+# the quantity of each pattern of the schema; the first match decides
 _UNITS = (
     ("packets?", ("1 packet", "3 packets", "20 packets", "100 packets")),
     ("ppm", ("0ppm", "50ppm", "100ppm", "100000ppm")),
@@ -67,7 +67,7 @@ class Grammar:
                 document[name] = self._made(self._schema["properties"][name], 0)
 
     def _short(self, document: dict[str, Any]) -> dict[str, Any]:
-        """A run of it ends within seconds, unless what is hostile says otherwise."""
+        """Makes its run short, unless a hostile value makes it longer."""
         if self._draw.random() > self._hostility:
             document["duration"] = self._draw.choice(("1us", "300us", "2ms", "10ms"))
             document["name"] = self._draw.choice(("drawn", "a.b-c_d", "9"))
@@ -110,7 +110,7 @@ class Grammar:
         return {name: one for name, one in found.items() if one is not None}
 
     def _named(self, name: str, schema: Any, depth: int) -> Any:
-        """Who sends and who receives fit each other, mostly."""
+        """Senders and receivers that usually fit each other."""
         if name in _ENDS and self._draw.random() > self._hostility:
             return self._draw.choice(_ENDS[name])
         return self._made(schema, depth + 1)

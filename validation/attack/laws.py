@@ -1,4 +1,4 @@
-"""What holds of the result of any scenario that runs, whatever it is."""
+"""Laws that hold for the result of every scenario that runs."""
 
 from __future__ import annotations
 

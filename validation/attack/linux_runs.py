@@ -1,4 +1,4 @@
-"""Real runs on the Linux backend: tiny scenarios, hostile settings, and what happens meanwhile.
+"""Real runs on the Linux backend: tiny scenarios, hostile settings, and disturbances.
 
 Each is a process of its own, in network namespaces that Fairport makes, and no frame leaves them.
 In the middle comes a signal, one of its processes is killed, or a namespace is in its way. It ends
@@ -31,13 +31,13 @@ from validation.attack.documents import Grammar, places
 # a run of tens of ms takes 2 to 3 s on an idle machine; a hostile duration is interrupted after it
 PATIENCE_S = 25.0
 ENDS_WITHIN_S = 60.0
-# the measurement of real hosts ends when the load's process has its turn
+# the measurement of real hosts ends when the load's process gets the processor
 _LATE_S = 0.1
 LATEST_S = 3.0
 _NETNS = Path("/run/netns")
 _PROFILE = "profile.toml"
 _MAIN = "from fairport.cli import main; main()"
-# the next namespaces of this process have these names, and one of them is there
+# the next namespaces of this process have these names, and one of them already exists
 _TAKEN_SUFFIX = "-0000-switch"
 _TAKEN = f"""
 import os, signal
@@ -87,7 +87,7 @@ def lack() -> str:
 
 
 class LinuxRun:
-    """One drawn run and what happens in its middle."""
+    """A drawn run, and what disturbs it."""
 
     def __init__(self, draw: random.Random, hostility: float, folder: Path) -> None:
         self._draw = draw
@@ -109,7 +109,7 @@ class LinuxRun:
             what = happens(process) + (", its namespace is there already" if taken else "")
             out, err, deaf = self._end(process)
             if taken:
-                # a run that was refused before has not looked at it
+                # a run that was refused earlier has not seen it
                 there = _NETNS.glob(f"fairport-{process.pid}-*{_TAKEN_SUFFIX}")
                 self._remove([path.name for path in there])
             found = [*deaf, *self._wrong(process, line, out, err)]
@@ -131,7 +131,7 @@ class LinuxRun:
             "tcp": {"stack": "linux-6", "congestion_control": draw.choice(_CONTROLS)},
             "traffic": [draw.choice(_TRAFFIC)],
         }
-        # what is changed below is this run's own
+        # a copy, because it is changed below
         document = copy.deepcopy(document)
         grammar = Grammar(draw, self._hostility)
         if draw.random() < 0.4:
@@ -203,7 +203,7 @@ class LinuxRun:
         return f"its child {wanted} killed after {moment_s:.3f} s"
 
     def _end(self, process: subprocess.Popen[str]) -> tuple[str, str, list[str]]:
-        """What it wrote; what lasts is interrupted, and ended if it does not hear."""
+        """Its output. If it takes too long, it is interrupted, and ended if it does not react."""
         for wait_s, number in ((PATIENCE_S, signal.SIGINT), (ENDS_WITHIN_S, signal.SIGKILL)):
             try:
                 return *process.communicate(timeout=wait_s), []
@@ -233,9 +233,9 @@ class LinuxRun:
         return [one for one in found if one]
 
     def _cleaned_up(self, pid: int) -> list[str]:
-        """What a killed run leaves, half of the time removed by the command for it."""
+        """Cleans up after a killed run, half of the time with the command for that."""
         if self._draw.random() < 0.5:
-            return []  # the next run does it
+            return []  # otherwise the next run cleans up
         _ends(lambda: not _lives(pid))
         done = self._started(["linux", "cleanup"], _MAIN)
         _, err = done.communicate(timeout=ENDS_WITHIN_S)
@@ -278,7 +278,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _namespaces(pid: int) -> list[str]:
-    """Those that a process made; not the one that was in its way from the beginning."""
+    """Namespaces that a process made, without the one that existed before."""
     found = (path.name for path in _NETNS.glob(f"fairport-{pid}-*-*"))
     return [name for name in found if not name.endswith(_TAKEN_SUFFIX)]
 
@@ -298,7 +298,7 @@ def _lives(session: int) -> bool:
 
 
 def _ends(holds: Callable[[], bool]) -> bool:
-    """Whether it holds within a while."""
+    """Whether the condition becomes true within a while."""
     until = time.monotonic() + ENDS_WITHIN_S
     while not holds():
         if time.monotonic() > until:

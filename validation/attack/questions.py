@@ -35,7 +35,7 @@ _BOUNDS: tuple[Any, ...] = (
     *({"from": "6KiB", "to": "256KiB", "scale": "log"}, {"from": "5us", "to": "200us"}, ["bic"]),
     *({"from": "1ms", "to": "1KiB"}, {"from": 1, "to": "2ms"}, {"from": 3, "to": 3}, [[1], [2]]),
 )
-# what a query is made of: whole ones with an expression and a condition, and pieces at random
+# queries: complete ones with an expression and a condition, and random pieces
 _QUERIES = (
     *("select {} from runs", "select {} from runs where {}", "select count(*) from runs where {}"),
     *(
@@ -203,7 +203,7 @@ class Questions:
         return self._flags(line, ("--json", "--csv", "--no-output", "--no-figures"))
 
     def _some(self, good: Sequence[Any]) -> Any:
-        """One of the good, or something hostile of the same kind."""
+        """One of the good values, or a hostile one of the same kind."""
         if self._draw.random() < self._hostility:
             hostile = words.word if isinstance(good[0], str) else words.value
             return hostile(self._draw)

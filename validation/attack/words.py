@@ -1,4 +1,4 @@
-"""What a hostile user writes for a number, a name, a path or a time; and damage to bytes."""
+"""Hostile numbers, names, paths and times; and damage to bytes."""
 
 from __future__ import annotations
 

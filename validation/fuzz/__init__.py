@@ -1,4 +1,4 @@
-"""Fuzzing: every reader of bytes gets what no program has written, and none may fail.
+"""Fuzzing: every reader of bytes gets random bytes, and none may fail.
 
     make validate CASE=fuzz
     make validate CASE=fuzz ARGS="scenario record --seconds 60"
@@ -56,7 +56,7 @@ class Target:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs targets, prints their table, and says 1 if one failed."""
+    """Runs targets and prints their table; returns 1 if one failed."""
     given = _options(arguments)
     chosen = [
         one for one in _targets(given.seconds) if not given.target or one.name in given.target
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str]) -> int:
             errors="replace",
             check=False,
         )
-        # a fault ends the fuzzer before this line; what the interpreter does after it is none
+        # a fault ends the fuzzer before this line; errors while the interpreter exits do not count
         found = _DONE.search(done.stderr)
         failed |= found is None
         executions, seconds = (f"{int(found[1]):,}", found[2]) if found else ("?", "?")
@@ -105,14 +105,14 @@ def _targets(seconds: int) -> list[Target]:
     for name, reads in RUST.items():
         command = ["cargo", "+nightly", "fuzz", "run", name, "--", *limits]
         if name == "captures":
-            # a thread that unpacks ends a moment after its reader: what it holds is no leak
+            # a thread that unpacks ends shortly after its reader, so its memory is not a leak
             command.append("-detect_leaks=0")
         found.append(Target(name, reads, "cargo-fuzz", rust, command, FUZZ))
     return found
 
 
 def _with_published(rows: list[list[str]]) -> list[list[str]]:
-    """These rows in place of those that the page has of the same targets, in the targets' order."""
+    """The page's rows, with these in place of those of the same targets, in the targets' order."""
     text = (DOCS / "validation/reliability.md").read_text(encoding="utf-8")
     text = text.partition("<!-- fuzz: begin -->")[2].partition("<!-- fuzz: end -->")[0]
     lines = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("|")]

@@ -1,4 +1,4 @@
-"""The readers in Python as fuzz targets: any bytes are read, or refused in a sentence.
+"""Fuzz targets for the readers in Python: any bytes are read, or refused with a message.
 
     python -m validation.fuzz.readers scenario FOLDER -max_total_time=600
 
@@ -22,11 +22,11 @@ from tempfile import TemporaryDirectory
 
 @dataclass(frozen=True)
 class Reader:
-    """One reader: what it reads, how, and what sound input is."""
+    """A reader, with an example of sound input."""
 
     reads: str
     read: Callable[[bytes, Path], None]
-    """Reads the bytes; may write them into the folder. What it raises is a fault."""
+    """Reads the bytes; may write them into the folder. An exception is a fault."""
     sound: Callable[[], Iterator[bytes]]
 
 

@@ -4,9 +4,9 @@
     make mutants ARGS="--rust 60 --python 10 --seed 2"
     make mutants ARGS="--python 0 --rust all --crates net --file 'crates/net/src/port.rs'"
 
-Changed are `crates/net`, `tcp`, `sim` and `record`, as cargo-mutants lists their mutants, and by
-cosmic-ray the Python files that decide results. A sample of each crate and each file is drawn by a
-seed; `--rust all` tests every mutant of a crate.
+cargo-mutants lists the changes of `crates/net`, `tcp`, `sim` and `record`, and cosmic-ray makes
+those of the Python files that decide results. A seed draws a sample for each crate and each file;
+`--rust all` tests every mutant of a crate.
 `--publish` renews the rows of what was tested, and keeps the page's others. What is not installed
 is skipped with its reason. The work is done in a copy of the last commit. A mutant that no test can
 notice is named with its reason: for Rust in `.cargo/mutants.toml`, for Python in `python.ACCEPTED`.
@@ -34,7 +34,7 @@ OF_A_FILE = 10
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Draws the samples, tests them and prints what survived; that some did is no failure."""
+    """Draws the samples, tests them and prints the survivors, which are no failure."""
     given = _options(arguments)
     if given.folder is not None:
         return _test(given.folder.absolute(), given)
@@ -46,7 +46,7 @@ def _test(folder: Path, given: argparse.Namespace) -> int:
     copy = folder / "source"
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir(parents=True)
-    # -m: with times of now. Files that are older than a kept build would count as built.
+    # -m: with the present time. Files older than a kept build would count as built.
     subprocess.run(f"git archive HEAD | tar -xm -C {copy}", shell=True, cwd=ROOT, check=True)
     for library in (ROOT / "python/fairport").glob("_core*.so"):
         shutil.copy(library, copy / "python/fairport")
@@ -69,7 +69,7 @@ def _test(folder: Path, given: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class Row:
-    """What became of the mutants of a file or crate."""
+    """A row of the table: the outcome for a file or crate."""
 
     cells: tuple[str, ...]
     """As in the table."""
@@ -77,7 +77,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """Of the file or crate."""
+        """The name of the file or crate."""
         return self.cells[0]
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# A change that makes a test endless counts as noticed. An endless loop ends by its own processor
-# time; what sleeps for ever ends by the clock. Both are at least so long, and so many times what
-# the program takes without a change.
+# A change that makes a test endless counts as noticed. An endless loop is ended by its processor
+# time, and a program that sleeps for ever by the clock. Both limits have a minimum, and are a
+# multiple of the program's time without a change.
 LEAST_SECONDS = 15
 TIMES_UNCHANGED = 5
 CLOCK_FACTOR = 3
@@ -32,7 +32,7 @@ class Program:
     seconds: float = 20.0
 
     def output(self, mutant: int) -> str | None:
-        """What it prints with this mutant, 0 for none; nothing if it fails or takes too long."""
+        """Its output with this mutant (0: none); None if it fails or takes too long."""
         limit = int(max(LEAST_SECONDS, TIMES_UNCHANGED * self.seconds))
 
         def limited() -> None:
@@ -58,14 +58,14 @@ class Program:
         return done.stdout if done.returncode == 0 else None
 
     def timed(self) -> Program:
-        """The same with its time. What fails without a change would notice every one."""
+        """The same with its time. Fails if the program does, as it would notice every change."""
         start = time.monotonic()
         if Program(self.line, self.folder, 60).output(0) is None:
             raise RuntimeError(f"`{' '.join(self.line)}` fails without any change")
         return Program(self.line, self.folder, time.monotonic() - start)
 
 
-# property tests try fewer examples, and neither make a failure smaller nor write it down
+# property tests try fewer examples, and neither shrink a failure nor save it
 _QUICK = {
     "PROPTEST_CASES": "32",
     "PROPTEST_MAX_SHRINK_ITERS": "0",
@@ -101,7 +101,7 @@ class Tree:
         return done.returncode == 0, [json.loads(line) for line in done.stdout.splitlines()]
 
     def test_programs(self, crates: Sequence[str]) -> list[Program] | None:
-        """The test programs of these crates, the library's first; nothing if one does not build."""
+        """The test programs of these crates, the library's first; None if one does not build."""
         packages = [word for crate in crates for word in ("--package", f"fairport-{crate}")]
         built, messages = self.cargo("test", "--no-run", "--lib", "--tests", *packages)
         found = sorted(
@@ -114,7 +114,7 @@ class Tree:
         return programs if built else None
 
     def job_program(self) -> str | None:
-        """The program that runs a job; nothing if it does not build."""
+        """The program that runs a job; None if it does not build."""
         words = ("--package", "fairport-sim", "--example", "job")
         built = self.cargo("build", *words)[0]
         return str(self.target / "debug/examples/job") if built else None
@@ -133,7 +133,7 @@ class Tree:
         return found
 
     def _mutants_of(self, error: dict[str, Any]) -> set[int]:
-        """The mutant in which the error's main place is, or else another of its places."""
+        """The mutant that contains the error's main place, or else another of its places."""
         for span in sorted(error["spans"], key=lambda span: not span["is_primary"]):
             file = self.sources / span["file_name"]
             if not file.exists():

@@ -32,7 +32,7 @@ FILES = {
     "study/precision.py": ("test_precision.py",),
     "papers/model.py": ("test_paper_files.py", "test_models.py", "test_reproduce.py"),
 }
-# a part of a line as it is and as it was changed, without spaces, and why no test can notice
+# a part of a line before and after the change, without spaces, and why no test can notice
 ACCEPTED = {
     ("slots=True", "slots=False"): "slots save memory; they change no result",
     ("frozen=True", "frozen=False"): "guards against a mistake that nobody makes",
@@ -119,7 +119,7 @@ SECONDS = 600
 
 
 def tested(copy: Path, given: argparse.Namespace) -> Iterator[tuple[list[str], list[str]]]:
-    """A row of the table, and what survived, per file."""
+    """A row of the table, and the survivors, per file."""
     if not given.python:
         return
     program = shutil.which("cosmic-ray")
@@ -137,7 +137,7 @@ def tested(copy: Path, given: argparse.Namespace) -> Iterator[tuple[list[str], l
             "[cosmic-ray.distributor]\nname = 'local'\n",
             encoding="utf-8",
         )
-        # what fails without a change would count as a test that noticed it
+        # a test that fails without a change would count as one that noticed it
         subprocess.run([program, "baseline", str(config)], cwd=copy, check=True)
         subprocess.run([program, "init", str(config), str(session)], cwd=copy, check=True)
         found = _sampled(session, copy / "python/fairport" / name, given)
@@ -147,7 +147,7 @@ def tested(copy: Path, given: argparse.Namespace) -> Iterator[tuple[list[str], l
 
 
 def _sampled(session: Path, source: Path, given: argparse.Namespace) -> int:
-    """Leaves a sample in the session; returns how many there were. Annotations do nothing."""
+    """Keeps a sample in the session; returns how many changes there were, except in annotations."""
     ignored = _annotations(source)
     with sqlite3.connect(session) as base:
         rows = base.execute("select job_id, start_pos_row, start_pos_col from mutation_specs")

@@ -6,7 +6,8 @@ few such. A change is tested with the tests of its own crate; what these do not 
 of the crates that run on it. These tests state facts. What they do not notice the guarded runs may:
 the suite fails if a fingerprint of tests/repo/fingerprints.json moves, but it does not say why. So
 these are counted apart. `.cargo/mutants.toml` lists the files that are left out, and the survivors
-that are accepted, each with its reason.
+that are accepted, each with its reason. Patterns that fit no mutant are reported, because their
+code has changed.
 """
 
 from __future__ import annotations
@@ -14,33 +15,39 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from fairport._toml import loads
+
 from validation.mutants.programs import Program, Tree
 
-# the crates, and whose tests see what they do
+# each crate, and the crates above it whose tests also run its code
 CRATES = {"record": ("sim",), "net": ("sim",), "tcp": ("sim", "drill"), "sim": ()}
-# if more than so many of a crate cannot be chosen at run time, they are not tested
+# if more mutants of a crate than this cannot be chosen at run time, they are not tested
 MOST_APART = 20
 Mutant = dict[str, Any]
 
 
 def tested(folder: Path, given: argparse.Namespace) -> Iterator[tuple[list[str], list[str]]]:
-    """A row of the table, and what survived the tests that state facts, per crate."""
+    """A row of the table, and the survivors of the tests that state facts, per crate."""
     if given.rust == 0:
         return
     if shutil.which("cargo-mutants") is None:
         print("skipped: mutants of Rust (cargo install --locked cargo-mutants)", file=sys.stderr)
         return
     source, copy = folder / "source", folder / "one-program"
+    every_name = {name for crate in CRATES for name in _listed(source, crate, (), "--no-config")}
+    for pattern in unused((source / ".cargo/mutants.toml").read_text("utf-8"), every_name):
+        print(f".cargo/mutants.toml: fits no mutant: {pattern}", file=sys.stderr)
     shutil.copytree(source, copy, dirs_exist_ok=True, copy_function=shutil.copy)
     trees = Tree(copy, folder / "target"), Tree(source, folder / "target-apart")
     for crate in given.crates or CRATES:
@@ -56,9 +63,16 @@ def tested(folder: Path, given: argparse.Namespace) -> Iterator[tuple[list[str],
         yield [f"crates/{crate}", str(len(every)), str(outcome.tested), str(killed), guarded], lived
 
 
-def _listed(source: Path, crate: str, files: Sequence[str]) -> dict[str, Mutant]:
+def unused(config: str, names: Collection[str]) -> list[str]:
+    """The patterns of accepted survivors that fit no mutant: their code has changed."""
+    patterns = loads(config)["exclude_re"]
+    return [one for one in patterns if not any(re.search(one, name) for name in names)]
+
+
+def _listed(source: Path, crate: str, files: Sequence[str], *options: str) -> dict[str, Mutant]:
     """Every mutant of the crate by its name, with its number."""
-    line = ["cargo", "mutants", "--list", "--json", "--diff", "--package", f"fairport-{crate}"]
+    line = ["cargo", "mutants", "--list", "--json", "--diff", *options]
+    line += ["--package", f"fairport-{crate}"]
     line += [word for file in files for word in ("--file", file)]
     found = subprocess.run(line, cwd=source, stdout=subprocess.PIPE, text=True, check=True)
     mutants = enumerate(json.loads(found.stdout), 1)
@@ -67,12 +81,12 @@ def _listed(source: Path, crate: str, files: Sequence[str]) -> dict[str, Mutant]
 
 @dataclass
 class _Outcome:
-    """What became of some mutants; those that do not compile do not count."""
+    """The outcome for some mutants, without those that do not compile."""
 
     tested: int = 0
     lived: Sequence[Mutant] = ()
     guarded: int = 0
-    """How many of those that lived the guarded runs notice."""
+    """How many of the survivors the guarded runs notice."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +122,7 @@ class _Crate:
         apart: list[Mutant] = []
         bad = {0}
         while bad:
-            # what an earlier turn wrote into files that have no mutants now
+            # removes what an earlier turn wrote into files that now have no mutants
             shutil.copytree(
                 self.apart.sources / sources,
                 self.together.sources / sources,
@@ -133,13 +147,13 @@ class _Crate:
         if not lived or self.given.own_tests:
             return _Outcome(len(mutants), lived)
         guard = self._guard(self.together)
-        # what differs without a change would count as noticed
+        # a run that differs without a change would count as noticed
         if guard(0):
             raise RuntimeError("the guarded runs have other fingerprints without any change")
         return _Outcome(len(mutants), lived, sum(guard(one["number"]) for one in lived))
 
     def _survivors(self, crates: Sequence[str], mutants: Sequence[Mutant]) -> list[Mutant]:
-        """Those that the tests of these crates do not notice."""
+        """The mutants that the tests of these crates do not notice."""
         programs = [one.timed() for one in self.together.test_programs(crates) or ()]
         programs.sort(key=lambda one: one.seconds)  # most mutants are noticed by several
         if not programs:
@@ -170,7 +184,7 @@ class _Crate:
             file.write_text(before, "utf-8")
 
     def _tests(self) -> list[tuple[str, ...]]:
-        """Whose tests are tried, one after the other."""
+        """The crates whose tests are tried, one group after the other."""
         others = () if self.given.own_tests else CRATES[self.name]
         return [crates for crates in ((self.name,), others) if crates]
 

@@ -1,4 +1,4 @@
-"""Other simulators, for which Fairport brings programs of its own: one folder per simulator.
+"""Other simulators, with Fairport's own programs for them: one folder per simulator.
 
 Here is what building any of them needs.
 """

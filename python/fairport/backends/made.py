@@ -20,12 +20,22 @@ if TYPE_CHECKING:
 
 def result(backend: Backend, prepared: Prepared, recorded: Recorded) -> Result:
     """The result of a run, with the numbers of its tables."""
-    version, scenario = _core.__version__, prepared.scenario
+    return Result(
+        scenario=prepared.scenario,
+        seed=prepared.scenario.seed,
+        tables=recorded.tables,
+        summary=cast("Summary", _summary(backend, prepared, recorded)),
+        manifest=_manifest(backend, prepared, recorded),
+    )
+
+
+def _summary(backend: Backend, prepared: Prepared, recorded: Recorded) -> dict[str, Any]:
+    scenario = prepared.scenario
     summary = metrics.summary(
         recorded.tables,
         scenario=scenario.name,
         seed=scenario.seed,
-        version=version,
+        version=_core.__version__,
         fingerprint=recorded.fingerprint,
         simulated_s=recorded.simulated_s,
         wall_s=recorded.wall_s,
@@ -45,10 +55,16 @@ def result(backend: Backend, prepared: Prepared, recorded: Recorded) -> Result:
     if recorded.health:
         # a backend in real time reports how late it was, and whether the run is valid
         summary |= {"health": dict(recorded.health), "faults": list(recorded.faults)}
+    return summary
+
+
+def _manifest(backend: Backend, prepared: Prepared, recorded: Recorded) -> dict[str, Any]:
+    """What is needed to repeat the run, and what it is to be compared with."""
+    scenario = prepared.scenario
     manifest = {
         "schema_version": metrics.SCHEMA_VERSION,
         "program": "fairport",
-        "version": version,
+        "version": _core.__version__,
         "backend": backend.name,
         "run_id": run_id(scenario),
         "seed": scenario.seed,
@@ -77,13 +93,7 @@ def result(backend: Backend, prepared: Prepared, recorded: Recorded) -> Result:
     }
     if scenario.user_code:
         manifest["user_code"] = scenario.user_code.described()
-    return Result(
-        scenario=scenario,
-        seed=scenario.seed,
-        tables=recorded.tables,
-        summary=cast("Summary", summary),
-        manifest=manifest,
-    )
+    return manifest
 
 
 def _of_its_loads(scenario: Scenario, recorded: Recorded) -> dict[str, Any]:

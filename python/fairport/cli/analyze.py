@@ -104,7 +104,8 @@ def analyze(
     from fairport.backends import captures as backend
     from fairport.cli import analyze_table, output
     from fairport.cli.progress import reading_bar
-    from fairport.storage import run as storage
+    from fairport.storage import save
+    from fairport.storage.parts import files_below
 
     sources = _sources(captures or [], ingress or [], egress or [])
     name = to_scenario.stem if to_scenario is not None else ""
@@ -121,8 +122,8 @@ def analyze(
         )
     summary = result.summary
     if out is not None:
-        storage.save(result, out, force=force, figures=not no_figures, csv=csv)
-        files = storage.files_below(out)
+        save(result, out, force=force, figures=not no_figures, csv=csv)
+        files = files_below(out)
         summary = summary | {"files": sorted(str(out / file) for file in files)}
     if to_scenario is not None:
         _write_scenario(result, to_scenario)

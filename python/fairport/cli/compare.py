@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fairport.cli.group import resumable
 from fairport.cli.options import (
     MOST_SEEDS,
     Assignments,
@@ -21,6 +22,7 @@ from fairport.cli.options import (
     Quiet,
     ScenarioName,
     SimulatedTime,
+    loaded,
     results_folder,
 )
 
@@ -86,35 +88,27 @@ def compare(
         saving.get_ready("fairport.figures.compare")
     from fairport.cli import compare_table, output
     from fairport.cli.progress import pool_bar
-    from fairport.errors import Interrupted
     from fairport.files import refuse_what_is_there
-    from fairport.scenario import load, read_assignments
     from fairport.storage import save
     from fairport.study.compare import compare as run
 
-    overrides = read_assignments(assignments or [])
-    if duration:
-        overrides["duration"] = duration
-    loaded = load(scenario).patch(overrides, by="command line")
-    folder = None if no_output else out or Path("results") / f"{loaded.name}-compare"
+    chosen = loaded(scenario, assignments, duration)
+    folder = None if no_output else out or Path("results") / f"{chosen.name}-compare"
     if folder is not None:
         refuse_what_is_there(folder, force=force)
     names = [name.strip() for part in fix for name in part.split(",")] if fix else None
-    try:
-        with pool_bar(loaded.name, shown=not quiet) as bar:
-            comparison = run(
-                loaded,
-                names,
-                repeat=repeat,
-                seed=seed,
-                metric=metric,
-                backend=backend,
-                folder=fixes,
-                jobs=jobs,
-                progress=bar,
-            )
-    except KeyboardInterrupt:
-        raise Interrupted("finished runs are kept; the same command continues from there") from None
+    with resumable(), pool_bar(chosen.name, shown=not quiet) as bar:
+        comparison = run(
+            chosen,
+            names,
+            repeat=repeat,
+            seed=seed,
+            metric=metric,
+            backend=backend,
+            folder=fixes,
+            jobs=jobs,
+            progress=bar,
+        )
     if folder is not None:
         save(comparison, folder, force=force, figures=not no_figures, csv=csv)
     if json:

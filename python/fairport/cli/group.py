@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from fairport.cli.statuses import BAD_INPUT, INTERRUPTED
-from fairport.errors import InputError, did_you_mean, nearest
+from fairport.errors import InputError, Interrupted, did_you_mean, nearest
 
 # the base class of click's errors about a command line; typer does not export it
 _UsageError: Any = typer.BadParameter.__mro__[1]
@@ -49,6 +49,15 @@ class Commands(Group):
             done = super().invoke(ctx)
             sys.stdout.flush()
             return done
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """For commands whose finished runs are kept: Ctrl-C says that they continue from there."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted("finished runs are kept; the same command continues from there") from None
 
 
 @contextmanager

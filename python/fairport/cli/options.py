@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from fairport.scenario import Scenario
 
 MOST_SEEDS = 100_000
 """The most runs of one scenario that a command makes."""
@@ -72,3 +75,17 @@ def results_folder(default: str) -> Any:
     return typer.Option(
         metavar="DIR", help=f"Results folder.  [default: {default}]", show_default=False
     )
+
+
+def loaded(
+    name: str, assignments: list[str] | None, duration: str = "", seed: int | None = None
+) -> Scenario:
+    """The scenario with what `--set`, `--duration` and `--seed` change. Raises ScenarioError."""
+    from fairport.scenario import load, read_assignments
+
+    overrides = read_assignments(assignments or [])
+    if duration:
+        overrides["duration"] = duration
+    if seed is not None:
+        overrides["seed"] = seed
+    return load(name).patch(overrides, by="command line")

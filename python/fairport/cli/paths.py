@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairport.cli.options import Assignments, Json, ScenarioName
+from fairport.cli.options import Assignments, Json, ScenarioName, loaded
 
 
 def paths(
@@ -32,11 +32,10 @@ def paths(
     from fairport import figures
     from fairport.cli import output
     from fairport.layout import network, sharing
-    from fairport.scenario import load, read_assignments
 
     if figure is not None:
         figures.require_ending(figure)
-    built = network(load(scenario).patch(read_assignments(assignments or []), by="command line"))
+    built = network(loaded(scenario, assignments))
     if figure is not None:
         from fairport.figures import paths as drawing
 

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from fairport.cli.group import resumable
 from fairport.cli.options import BackendName, Force, Jobs, Json, NoOutput, Quiet, results_folder
-
-CHECK_FAILED = 1
+from fairport.cli.statuses import CHECK_FAILED
 
 
 def reproduce(
@@ -51,7 +51,6 @@ def reproduce(
         saving.get_ready(*modules, processes=jobs or os.cpu_count() or 1)
     from fairport.cli import output, reproduce_table
     from fairport.cli.progress import pool_bar
-    from fairport.errors import Interrupted
     from fairport.files import refuse_what_is_there
     from fairport.papers.catalogue import chosen, entries
     from fairport.storage import reproduction
@@ -71,11 +70,8 @@ def reproduce(
     folder = None if no_output else out or Path("results") / "reproduce"
     if folder is not None:
         refuse_what_is_there(folder, force=force)
-    try:
-        with pool_bar("reproduce", shown=not quiet) as bar:
-            done = run(wanted, quick=quick, jobs=jobs, progress=bar, backend=backend)
-    except KeyboardInterrupt:
-        raise Interrupted("finished runs are kept; the same command continues from there") from None
+    with resumable(), pool_bar("reproduce", shown=not quiet) as bar:
+        done = run(wanted, quick=quick, jobs=jobs, progress=bar, backend=backend)
     if folder is not None:
         reproduction.save(done, folder, force=force)
     if json:

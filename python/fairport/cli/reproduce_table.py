@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairport.cli.console import out
 from fairport.cli.output import new_table, print_text
-from fairport.storage.run import REPORT
+from fairport.storage.parts import REPORT
 from fairport.study import totals_kept
 from fairport.study.reproduce import STATES, CheckedClaim, Reproduced, totals
 from fairport.study.store import Store

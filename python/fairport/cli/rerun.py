@@ -23,14 +23,14 @@ def rerun(
 
     Exit status 1: they differ.
     """
-    from fairport import experiment
+    from fairport import run_and_save
     from fairport.cli import output
     from fairport.cli.progress import progress_bar
     from fairport.storage import load_run
 
     before = load_run(run)
     with progress_bar(before.scenario, 1, shown=True) as bar:
-        comparison = experiment.rerun(before, folder=out, force=force, progress=bar)
+        comparison = run_and_save.rerun(before, folder=out, force=force, progress=bar)
     if json:
         output.print_json(comparison)
     else:

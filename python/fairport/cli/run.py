@@ -20,13 +20,14 @@ from fairport.cli.options import (
     Quiet,
     ScenarioName,
     SimulatedTime,
+    loaded,
     results_folder,
 )
+from fairport.cli.statuses import INVALID
 
 if TYPE_CHECKING:
     from fairport.backends.protocol import Observation
-
-INVALID = 3
+    from fairport.scenario import Scenario
 
 
 def run(
@@ -118,72 +119,68 @@ def run(
         from fairport.figures import saving
 
         saving.get_ready()
-    from fairport import experiment
+    from fairport import run_and_save
     from fairport.backends.cores import cores
-    from fairport.backends.protocol import EVERY_PORT
     from fairport.cli import output, run_table
     from fairport.cli.progress import progress_bar
-    from fairport.errors import InputError
-    from fairport.scenario import load, read_assignments
 
-    overrides = read_assignments(assignments or [])
-    if duration:
-        overrides["duration"] = duration
-    if seed is not None:
-        overrides["seed"] = seed
-    loaded = load(scenario).patch(overrides, by="command line")
+    chosen = loaded(scenario, assignments, duration, seed)
     if overload:
-        loaded = loaded.patch(
-            {
-                f"traffic.{index}.overload": True
-                for index, traffic in enumerate(loaded.traffic)
-                if traffic.kind == "poisson"
-            }
+        chosen = _with_overload(chosen)
+    seeds = range(chosen.seed, chosen.seed + repeat)
+    observation = _observation(pcap, capture_all, snaplen, packets)
+    if no_output:
+        _refuse_what_needs_a_folder(observation, capture_all, csv)
+    jobs = jobs or cores()
+    with progress_bar(chosen, len(seeds), shown=not quiet, backend=backend, jobs=jobs) as bar:
+        summary = run_and_save.run(
+            chosen,
+            seeds,
+            backend=backend,
+            folder=None if no_output else out or Path("results") / chosen.name,
+            force=force,
+            figures=not no_figures,
+            csv=csv,
+            jobs=jobs,
+            threads=threads or max(1, jobs // len(seeds)),
+            observation=observation,
+            progress=bar,
         )
-    seeds = range(loaded.seed, loaded.seed + repeat)
+    if json:
+        output.print_json(summary)
+    elif not quiet:
+        run_table.show(summary, chosen)
+    if not summary["valid"]:
+        raise typer.Exit(INVALID)
+
+
+def _with_overload(scenario: Scenario) -> Scenario:
+    """The scenario in which Poisson arrivals may exceed a link's rate."""
+    return scenario.patch(
+        {
+            f"traffic.{index}.overload": True
+            for index, traffic in enumerate(scenario.traffic)
+            if traffic.kind == "poisson"
+        }
+    )
+
+
+def _observation(pcap: str, capture_all: bool, snaplen: int, packets: str) -> Observation | None:
+    """The ports to be captured, and those with a table of packets; None if there are none."""
+    from fairport.backends.protocol import EVERY_PORT, Observation
+    from fairport.errors import InputError
+
     captures = (EVERY_PORT,) if capture_all else _ports(pcap, "--pcap")
     observed = _ports(packets, "--packets")
-    if captures and no_output:
-        raise InputError(
-            "needs a folder for the captures",
-            field="--capture-all" if capture_all else "--pcap",
-            remedy="leave --no-output out",
-        )
-    if csv and no_output:
-        raise InputError(
-            "needs a folder for the tables", field="--csv", remedy="leave --no-output out"
-        )
-    if observed and no_output:
-        raise InputError(
-            "needs a folder for the table", field="--packets", remedy="leave --no-output out"
-        )
     if snaplen and not captures:
         raise InputError(
             "is about captures, and none is asked for",
             field="--snaplen",
             remedy="add --pcap PORT or --capture-all",
         )
-    jobs = jobs or cores()
-    with progress_bar(loaded, len(seeds), shown=not quiet, backend=backend, jobs=jobs) as bar:
-        summary = experiment.run(
-            loaded,
-            seeds,
-            backend=backend,
-            folder=None if no_output else out or Path("results") / loaded.name,
-            force=force,
-            figures=not no_figures,
-            csv=csv,
-            jobs=jobs,
-            threads=threads or max(1, jobs // len(seeds)),
-            observation=_observation(captures, snaplen, observed),
-            progress=bar,
-        )
-    if json:
-        output.print_json(summary)
-    elif not quiet:
-        run_table.show(summary, loaded)
-    if not summary["valid"]:
-        raise typer.Exit(INVALID)
+    if not captures and not observed:
+        return None
+    return Observation(captures=captures, snap_bytes=snaplen, packets=observed)
 
 
 def _ports(names: str, option: str) -> tuple[str, ...]:
@@ -198,11 +195,22 @@ def _ports(names: str, option: str) -> tuple[str, ...]:
     return ports
 
 
-def _observation(
-    captures: tuple[str, ...], snaplen: int, packets: tuple[str, ...]
-) -> Observation | None:
-    from fairport.backends.protocol import Observation
+def _refuse_what_needs_a_folder(
+    observation: Observation | None, capture_all: bool, csv: bool
+) -> None:
+    """Raises InputError for an option that writes files, which `--no-output` does not allow."""
+    from fairport.errors import InputError
 
-    if not captures and not packets:
-        return None
-    return Observation(captures=captures, snap_bytes=snaplen, packets=packets)
+    needs = {
+        "--capture-all" if capture_all else "--pcap": (
+            "captures",
+            observation and observation.captures,
+        ),
+        "--csv": ("tables", csv),
+        "--packets": ("table", observation and observation.packets),
+    }
+    for option, (files, is_given) in needs.items():
+        if is_given:
+            raise InputError(
+                f"needs a folder for the {files}", field=option, remedy="leave --no-output out"
+            )

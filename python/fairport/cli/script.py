@@ -8,10 +8,7 @@ from typing import Annotated
 import typer
 
 from fairport.cli.options import Quiet
-from fairport.cli.statuses import BAD_INPUT
-
-HELD = 0
-FAILED = 1
+from fairport.cli.statuses import BAD_INPUT, CHECK_FAILED
 
 
 def script(
@@ -71,4 +68,5 @@ def script(
             err().print(f"error: {result.error}", soft_wrap=True, markup=False)
     if any(result.error for result in results):
         raise typer.Exit(BAD_INPUT)
-    raise typer.Exit(HELD if all(result.holds for result in results) else FAILED)
+    if not all(result.holds for result in results):
+        raise typer.Exit(CHECK_FAILED)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fairport.cli.group import resumable
 from fairport.cli.options import Force, Jobs, Json, Quiet, results_folder
 
 if TYPE_CHECKING:
@@ -67,25 +68,21 @@ def _search(
 ) -> None:
     from fairport.cli import output, search_lines
     from fairport.cli.progress import sweep_bar
-    from fairport.errors import Interrupted
     from fairport.study.making import Listeners
     from fairport.study.search import search
     from fairport.study.search_file import load
 
     file = load(source)
-    try:
-        with sweep_bar(file.name, shown=not quiet) as bar:
-            done = search(
-                file,
-                goal,
-                trials=trials,
-                folder=out or f"results/{file.name}",
-                force=force,
-                jobs=jobs,
-                listeners=Listeners(status=bar),
-            )
-    except KeyboardInterrupt:
-        raise Interrupted("finished runs are kept; the same command continues from there") from None
+    with resumable(), sweep_bar(file.name, shown=not quiet) as bar:
+        done = search(
+            file,
+            goal,
+            trials=trials,
+            folder=out or f"results/{file.name}",
+            force=force,
+            jobs=jobs,
+            listeners=Listeners(status=bar),
+        )
     if json:
         output.print_json(done.document())
     elif not quiet:

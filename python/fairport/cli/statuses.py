@@ -1,5 +1,9 @@
 """Exit statuses of the command `fairport`, as shells expect them."""
 
+CHECK_FAILED = 1
+"""A claim of a paper differs (`reproduce --check`), or a script does not hold."""
 BAD_INPUT = 2
+INVALID = 3
+"""No run on the Linux backend was valid."""
 INTERRUPTED = 130
 """After Ctrl-C: 128 plus the number of the signal SIGINT."""

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fairport.cli.group import resumable
 from fairport.cli.options import MOST_SEEDS, BackendName, Force, Jobs, Json, Quiet
 
 
@@ -82,7 +83,6 @@ def sweep(
     from fairport.cli import output, sweep_lines
     from fairport.cli.console import err
     from fairport.cli.progress import sweep_bar
-    from fairport.errors import Interrupted
     from fairport.study import making
     from fairport.study import sweep as study
     from fairport.study.sweep_file import load
@@ -98,33 +98,31 @@ def sweep(
         output.print_text(sweep_lines.size_of(loaded) + "\n")
         return
     counted: list[Any] = []
-    try:
-        with (
-            sweep_lines.executor(cluster) as executor,
-            sweep_bar(loaded.name, shown=not quiet) as bar,
-        ):
+    with (
+        resumable(),
+        sweep_lines.executor(cluster) as executor,
+        sweep_bar(loaded.name, shown=not quiet) as bar,
+    ):
 
-            def listen(status: making.Status) -> None:
-                counted[:] = [status]
-                bar(status)
+        def listen(status: making.Status) -> None:
+            counted[:] = [status]
+            bar(status)
 
-            def say(found: making.Estimate) -> None:
-                if not quiet:
-                    err().print(sweep_lines.estimate(found), soft_wrap=True)
+        def say(found: making.Estimate) -> None:
+            if not quiet:
+                err().print(sweep_lines.estimate(found), soft_wrap=True)
 
-            done = study.run(
-                loaded,
-                base,
-                place_of_study=place,
-                force=force,
-                backend=backend,
-                jobs=jobs,
-                executor=executor,
-                until_precise=precise,
-                listeners=making.Listeners(estimate=say, status=listen),
-            )
-    except KeyboardInterrupt:
-        raise Interrupted("finished runs are kept; the same command continues from there") from None
+        done = study.run(
+            loaded,
+            base,
+            place_of_study=place,
+            force=force,
+            backend=backend,
+            jobs=jobs,
+            executor=executor,
+            until_precise=precise,
+            listeners=making.Listeners(estimate=say, status=listen),
+        )
     status = counted[-1]
     if json:
         output.print_json(sweep_lines.document(done, status))

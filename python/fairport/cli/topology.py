@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fairport.cli.group import Group
-from fairport.cli.options import Assignments, ScenarioName
+from fairport.cli.options import Assignments, ScenarioName, loaded
 
 app = typer.Typer(
     cls=Group,
@@ -42,9 +42,8 @@ def export(
     from fairport.cli import output
     from fairport.layout import network
     from fairport.layout.export import exported, write
-    from fairport.scenario import load, read_assignments
 
-    built = network(load(scenario).patch(read_assignments(assignments or []), by="command line"))
+    built = network(loaded(scenario, assignments))
     text = exported(built, name)
     if out is None:
         output.print_text(text)

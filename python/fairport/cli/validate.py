@@ -20,13 +20,13 @@ from fairport.cli.options import (
     Quiet,
     ScenarioName,
     SimulatedTime,
+    loaded,
     results_folder,
 )
+from fairport.cli.statuses import INVALID
 
 if TYPE_CHECKING:
     from fairport.study.validate import Validation
-
-INVALID = 3
 
 
 def validate(
@@ -66,21 +66,17 @@ def validate(
     from fairport.cli import output
     from fairport.cli.progress import pool_bar
     from fairport.files import refuse_what_is_there
-    from fairport.scenario import load, read_assignments
-    from fairport.storage.validation import save
+    from fairport.storage import save
     from fairport.study.validate import NoValidRunError
     from fairport.study.validate import validate as run
 
-    overrides = read_assignments(assignments or [])
-    if duration:
-        overrides["duration"] = duration
-    loaded = load(scenario).patch(overrides, by="command line")
-    folder = None if no_output else out or Path("results") / f"{loaded.name}-validate"
+    chosen = loaded(scenario, assignments, duration)
+    folder = None if no_output else out or Path("results") / f"{chosen.name}-validate"
     if folder is not None:
         refuse_what_is_there(folder, force=force)
     try:
-        with pool_bar(f"validate {loaded.name}", shown=not quiet) as bar:
-            found = run(loaded, repeat=repeat, seed=seed, jobs=os.cpu_count() or 1, progress=bar)
+        with pool_bar(f"validate {chosen.name}", shown=not quiet) as bar:
+            found = run(chosen, repeat=repeat, seed=seed, jobs=os.cpu_count() or 1, progress=bar)
     except NoValidRunError as error:
         print(f"error: {error}\nhint: {error.remedy}", file=sys.stderr)
         raise typer.Exit(INVALID) from None

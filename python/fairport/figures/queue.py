@@ -123,30 +123,34 @@ def buffer_limit(result: Result) -> BufferLimit | None:
     return BufferLimit(float(limit) * most, str(limit)) if most else None
 
 
+def occupancy(result: Result, port: str, most_steps: int) -> pl.DataFrame:
+    """A port's queue over the run in at most so many steps.
+
+    Columns: `time_s`, and `low`, `mean` and `high` in bytes.
+    """
+    rows = result.queue.filter(port=port).sort("time_s")
+    share = max(1, -(-rows.height // most_steps))
+    held = pl.col("bytes")
+    return (
+        rows.with_row_index("row")
+        .group_by(pl.col("row") // share, maintain_order=True)
+        .agg(pl.col("time_s").mean(), low=held.min(), mean=held.mean(), high=held.max())
+        .drop("row")
+    )
+
+
 def _whole_run(picture: style.Picture, panel: Axes, result: Result) -> None:
     worst = result.summary["bottleneck"]
-    rows = result.queue.filter(pl.col("port") == (worst["port"] if worst else "")).sort("time_s")
-    if worst is None or rows.is_empty():
+    steps = occupancy(result, worst["port"] if worst else "", over_time.MAX_POINTS)
+    if worst is None or steps.is_empty():
         style.say(panel, f"no samples of {worst['port']}" if worst else "no port carries a flow")
         return
-    share = -(-rows.height // over_time.MAX_POINTS)
     limit = buffer_limit(result)
     quantity = _QUEUE.at_size(worst["queue_max_bytes"])
     style.y_label(picture, [panel], quantity.label)
-    in_unit = pl.col("bytes") * quantity.factor
-    steps = (
-        rows.with_row_index("row")
-        .group_by(pl.col("row") // share, maintain_order=True)
-        .agg(
-            pl.col("time_s").mean(),
-            low=in_unit.min(),
-            mean=in_unit.mean(),
-            high=in_unit.max(),
-        )
-    )
-    times, low, high = steps["time_s"], steps["low"], steps["high"]
+    times, low, mean, high = steps.with_columns(pl.exclude("time_s") * quantity.factor)
     panel.fill_between(times, low, high, color=style.MUTED, alpha=0.3, linewidth=0)
-    panel.plot(times, steps["mean"], color=style.INK, linewidth=1)
+    panel.plot(times, mean, color=style.INK, linewidth=1)
     top = worst["queue_max_bytes"] * quantity.factor
     panel.axhline(top, color=style.MUTED, linewidth=0.9, linestyle=(0, (1, 2)))
     detail = f"band: min to max, dotted: fullest ({style.three_digits(top)} {quantity.unit})"

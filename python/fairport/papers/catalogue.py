@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import ValidationError
-
 from fairport import published
-from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import InputError, did_you_mean
 from fairport.papers.model import Claim, Claims, Experiment, Paper, Platform, Variant
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.base import Section
-from fairport.scenario.problems import refused
+from fairport.scenario.problems import checked
 from fairport.scenario.source import Source
-from fairport.toml_lines import not_toml
+from fairport.toml_files import parse, read_text
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable  # from Python 3.11 on
@@ -197,14 +194,6 @@ def _check(claims: Sequence[Claim], known: Sequence[Variant], file: str) -> None
 
 def _read(kind: type[S], path: Traversable, shown: str) -> S:
     remedy = "docs/reference/papers.md shows how such a file is written"
-    document: Any = None
-    try:
-        text = path.read_text(encoding="utf-8")
-        document = loads(text)
-        return kind.model_validate(document)
-    except ValidationError as error:
-        raise refused(error, document, Source(shown, text), PaperError) from None
-    except TOMLDecodeError as error:
-        raise not_toml(error, shown, PaperError, remedy) from None
-    except OSError as error:
-        raise PaperError(f"cannot be read: {error.strerror}", file=shown, remedy=remedy) from None
+    text = read_text(path, shown, PaperError, remedy)
+    document = parse(text, shown, PaperError, remedy)
+    return checked(kind, document, Source(shown, text), PaperError)

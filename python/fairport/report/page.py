@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fairport import blackouts, figures, modes
 from fairport.published import published_figures
 from fairport.quantities import QUANTITIES
-from fairport.report import drawing, experiment, live, rows
+from fairport.report import about_run, drawing, live, rows
 from fairport.report.inline import embed, picture
 from fairport.report.live.data import document
 from fairport.report.template import fill_page
@@ -91,11 +91,11 @@ def render(
         ],
         trace=list(trace_table(result).iter_rows(named=True)),
         blackout=blackouts.shown(result.tables, result.summary),
-        facts=experiment.facts(result),
+        facts=about_run.facts(result),
         drawing=drawing.draw(result),
-        command=experiment.command(result),
-        source=experiment.source(result),
-        links=experiment.links(
+        command=about_run.command(result),
+        source=about_run.source(result),
+        links=about_run.links(
             result, f"seed-{result.seed}/" if over else "", ["seeds"] if over else []
         ),
         conditions=list(phase_parameters(result.scenario).items()),

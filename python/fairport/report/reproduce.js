@@ -1,4 +1,4 @@
-// Filters the claims by state and by paper; the address holds what is chosen.
+// Filters the claims by state and by paper. The page's address stores the choice.
 "use strict";
 (() => {
   const boxes = [...document.querySelectorAll("#filter input")];

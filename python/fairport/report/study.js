@@ -1,5 +1,5 @@
-// The map of a study: choices above it, a panel for each value of the axes that are left, and the
-// point that was chosen with all of its seeds. The address holds what is chosen.
+// The map of a study: choices above it, one panel per value of the remaining axes, and the chosen point with all its
+// seeds. The page's address stores the choices.
 "use strict";
 (() => {
   const MOST_PANELS = 24;
@@ -10,11 +10,11 @@
 
   const number = () => doc.numbers[view.number];
   const isAxis = (axis) => axis !== ALL;
-  // --- what is chosen -----------------------------------------------------------------------
+  // --- choices ------------------------------------------------------------------------------
 
   const free = () => doc.axes.map((_, axis) => axis).filter((axis) => ![view.x, view.y, view.best].includes(axis));
 
-  // Axes that are left are side by side, unless that makes too many panels.
+  // The remaining axes become panels side by side, unless there would be too many panels.
   function spread() {
     let panels = 1;
     view.fixed = doc.axes.map(() => ALL);
@@ -72,7 +72,7 @@
 
   // --- cells ----------------------------------------------------------------------------------
 
-  // Points by panel and cell; in a map of the best a cell has several.
+  // Points by panel and cell. In a map of the best value a cell has several points.
   function panels() {
     const found = new Map();
     const over = free().filter((axis) => view.fixed[axis] === ALL);
@@ -93,7 +93,7 @@
     return [...found.values()].sort(order).map((one) => ({ ...one, title: title(one.key) }));
   }
 
-  // The best point, and those whose intervals reach that of the best.
+  // The best point, and those whose intervals overlap that of the best.
   function winner(points) {
     const of = number();
     const known = points.filter((point) => of.at[point]).map((point) => ({ point, ...counted(of, of.at[point]) }));
@@ -207,7 +207,7 @@
     });
   }
 
-  // Where a label has the unit, the title needs none.
+  // If a label has a unit, the title does not repeat it.
   function where(point) {
     return doc.axes.map((axis, at) => {
       const label = axis.labels[doc.points[point][at]];
@@ -275,7 +275,7 @@
     );
   }
 
-  // Every seed a dot, in the order of the seeds; the interval of the median beside.
+  // One dot per seed, in the order of the seeds, with the interval of the median beside them.
   function strip(point) {
     const of = number();
     const values = of.values[point];
@@ -283,7 +283,7 @@
     const [wide, high, left] = [760, 150, 60];
     const picture = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `${of.title} of every seed: ${known.map(shown).join(", ")}` });
     if (!known.length) return picture;
-    // ratios around 1, what is beyond at the edge; other numbers from zero
+    // Ratios are drawn around 1, and values beyond the range at its edge. Other numbers are drawn from zero.
     const isRatio = of.goal === "even";
     const [least, most] = isRatio ? [of.least, of.most] : [Math.min(0, ...known), Math.max(0, ...known) || 1];
     const scaled = isRatio ? (value) => Math.log(Math.min(Math.max(value, least), most)) : (value) => value;

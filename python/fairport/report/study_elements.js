@@ -1,4 +1,4 @@
-// What the page of a study is drawn with: elements, colours, and values as text.
+// Helpers for the page of a study: elements, colours, and values as text.
 "use strict";
 const SVG = "http://www.w3.org/2000/svg";
 const byId = (id) => document.getElementById(id);
@@ -23,10 +23,10 @@ const bare = (label) => label.replace(/ packets$/, "");
 
 const swatch = (fill, text) => make("span", {}, draw("svg", { class: "swatch", viewBox: "0 0 10 10" }, draw("rect", { width: 10, height: 10, fill })), text);
 
-// What the page holds of a number at a point.
+// Where the parts of a number at a point are in the page's data.
 const [MEDIAN, LOW, HIGH, LOWER, UPPER] = [0, 1, 2, 3, 4];
 
-// What a point counts by: its median and interval; of two states, the worse one alone.
+// The numbers by which a point is ranked: its median and interval. If its seeds have two states, only the worse one.
 function counted(of, at) {
   const cost = (value) => {
     if (of.goal === "even") return value > 0 ? Math.abs(Math.log(value)) : Infinity;

@@ -16,16 +16,15 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import tomli_w
-from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from typing_extensions import Self
 
-from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import ScenarioError, not_one_of
 from fairport.scenario.base import Section, refuse
-from fairport.scenario.problems import refused
+from fairport.scenario.problems import checked
 from fairport.scenario.source import Source
 from fairport.scenario.units import Duration
-from fairport.toml_lines import not_toml
+from fairport.toml_files import parse, read_text
 
 _FOLDER = "host_profiles"
 _MEASURE = "`fairport doctor --measure-hosts --out NAME.toml` writes one"
@@ -203,25 +202,12 @@ def find(name: str) -> HostProfile:
 
 def read(path: Path) -> HostProfile:
     """The profile in a file. Raises ScenarioError."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise ScenarioError("is not UTF-8 text", file=str(path), remedy=_MEASURE) from None
-    except OSError as error:
-        problem = f"cannot be read: {error.strerror}"
-        raise ScenarioError(problem, file=str(path), remedy=_MEASURE) from None
-    return _parse(text, str(path))
+    return _parse(read_text(path, str(path), ScenarioError, _MEASURE), str(path))
 
 
 def _parse(text: str, file: str) -> HostProfile:
-    document: Any = None
-    try:
-        document = loads(text)
-        return HostProfile.model_validate(document)
-    except TOMLDecodeError as error:
-        raise not_toml(error, file, ScenarioError, _MEASURE) from None
-    except ValidationError as error:
-        raise refused(error, document, Source(file, text), ScenarioError) from None
+    document = parse(text, file, ScenarioError, _MEASURE)
+    return checked(HostProfile, document, Source(file, text), ScenarioError)
 
 
 def _known(profile: Any, info: ValidationInfo) -> Any:

@@ -9,13 +9,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from fairport._toml import TOMLDecodeError, loads
+from fairport._toml import loads
 from fairport.errors import ScenarioError, did_you_mean
 from fairport.scenario.hidden_errors import hidden_errors
 from fairport.scenario.model import Scenario
 from fairport.scenario.problems import refused
 from fairport.scenario.source import Source
-from fairport.toml_lines import not_toml
+from fairport.toml_files import parse as parse_toml
 
 # fields that a file has above its first section
 _OWN_FIELDS = ("name", "description", "paper", "seed", "duration", "routing")
@@ -44,12 +44,8 @@ def source_text(source: str | Path) -> str:
 
 def parse(text: str, file: str) -> Scenario:
     """A scenario from TOML text; `file` is its name in messages."""
-    try:
-        document = loads(text)
-    except TOMLDecodeError as error:
-        remedy = "see https://toml.io, or start from `fairport scenario show outcast`"
-        raise not_toml(error, file, ScenarioError, remedy) from None
-    return validate(document, Source(file, text))
+    remedy = "see https://toml.io, or start from `fairport scenario show outcast`"
+    return validate(parse_toml(text, file, ScenarioError, remedy), Source(file, text))
 
 
 def validate(document: dict[str, Any], source: Source) -> Scenario:

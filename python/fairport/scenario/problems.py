@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from fairport.errors import InputError, not_one_of
 from fairport.scenario.source import Source, parts
 
 E = TypeVar("E", bound=InputError)
+M = TypeVar("M", bound=BaseModel)
 
 ABSENT = object()
 """The value that `look_up` returns if there is none."""
+
+
+def checked(model: type[M], document: dict[str, Any], source: Source, kind: type[E]) -> M:
+    """The document as a model. Raises `kind`, with all errors of the document."""
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        raise refused(error, document, source, kind) from None
 
 
 def refused(

@@ -1,34 +1,39 @@
-"""Results as folders: runs, comparisons, reproductions. Each is complete or not there."""
+"""Results as folders: runs, comparisons and the like. Each is complete or not there."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairport.result import Result
 from fairport.storage import run
 from fairport.storage.run import load_run as load_run
 
 if TYPE_CHECKING:
-    from fairport.result import Result
     from fairport.study.comparison import Comparison
+    from fairport.study.validate import Validation
 
 
 def save(
-    found: Result | Comparison,
+    found: Result | Comparison | Validation,
     folder: str | Path,
     *,
     force: bool = False,
     figures: bool = True,
     csv: bool = False,
 ) -> Path:
-    """Writes the folder of a run or a comparison, and returns its path.
+    """Writes the folder of a run, a comparison or a validation, and returns its path.
 
     `force` replaces an earlier result there. Raises OutputError.
     """
+    folder = Path(folder)
+    if isinstance(found, Result):
+        return run.save(found, folder, force=force, figures=figures, csv=csv)
     from fairport.storage import comparison
     from fairport.study.comparison import Comparison
 
-    folder = Path(folder)
     if isinstance(found, Comparison):
         return comparison.save(found, folder, force=force, figures=figures, csv=csv)
-    return run.save(found, folder, force=force, figures=figures, csv=csv)
+    from fairport.storage import validation
+
+    return validation.save(found, folder, force=force, figures=figures, csv=csv)

@@ -6,14 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from fairport.files import atomic_folder
-from fairport.storage.run import (
+from fairport.storage.parts import (
     FIGURES,
-    MANIFEST,
     REPORT,
-    SUMMARY,
     TABLES,
-    files_below,
-    write_json,
+    write_manifest_and_summary,
     write_tables,
 )
 from fairport.study.comparison import Comparison
@@ -34,9 +31,7 @@ def _write(comparison: Comparison, folder: Path, figures: bool, csv: bool) -> No
     write_tables(tables, folder / TABLES, csv=csv)
     if figures:
         _draw(comparison, folder)
-    write_json(folder / MANIFEST, _manifest(comparison))
-    files = sorted([*files_below(folder), SUMMARY])
-    write_json(folder / SUMMARY, comparison.document() | {"files": files})
+    write_manifest_and_summary(folder, _manifest(comparison), comparison.document())
 
 
 def _draw(comparison: Comparison, folder: Path) -> None:

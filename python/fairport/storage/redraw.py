@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairport.files import add_to_list, exchange, partial_folder, put_back, unwritable
 from fairport.storage import repeats, run
-from fairport.storage.run import FIGURES, REPORT, SUMMARY
+from fairport.storage.parts import FIGURES, REPORT, SUMMARY
 
 
 def redraw(folder: Path) -> Path:

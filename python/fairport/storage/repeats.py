@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairport.storage.run import FIGURES, MANIFEST, load_run
+from fairport.storage.parts import FIGURES, MANIFEST
+from fairport.storage.run import load_run
 
 FIGURE = "seeds"
 # With more seeds the report would be too large for a browser to open quickly.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fairport.files import atomic_folder
 from fairport.ordered_threads import Stop, Submit, in_order
-from fairport.storage.run import FIGURES, REPORT, SUMMARY, write_json
+from fairport.storage.parts import FIGURES, REPORT, SUMMARY, write_json
 from fairport.study.reproduce import Reproduced, document
 from fairport.study.worker import Report
 from fairport.study.workers import shared

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
-import polars.selectors as cs
 
 from fairport.errors import RunFolderError
 from fairport.files import atomic_folder, put_back
 from fairport.result import Result
 from fairport.scenario import parse
 from fairport.storage import digests
+from fairport.storage.parts import (
+    FIGURES,
+    MANIFEST,
+    SUMMARY,
+    TABLES,
+    files_below,
+    write_json,
+    write_tables,
+)
 
 if TYPE_CHECKING:
     from fairport.summary import Summary
-
-MANIFEST = "manifest.json"
-SUMMARY = "summary.json"
-REPORT = "report.html"
-TABLES = "tables"
-FIGURES = "figures"
 
 # The keys that these files must have when a run is read, and the types of their values.
 _MANIFEST_KEYS = {
@@ -105,26 +106,6 @@ def write_summary(folder: Path, summary: dict[str, Any]) -> None:
     write_json(folder / SUMMARY, summary)
 
 
-def write_json(path: Path, document: Any) -> None:
-    """Writes a JSON document for people and programs to read."""
-    path.write_text(
-        json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
-    )
-
-
-def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path, *, csv: bool) -> None:
-    """Writes tables into a new folder as Parquet, and as CSV, too, in which lists become text."""
-    folder.mkdir()
-    for name, table in tables.items():
-        # through memory, because polars does not report a full disk, but a file does
-        content = BytesIO()
-        table.write_parquet(content, compression="zstd")
-        (folder / f"{name}.parquet").write_bytes(content.getvalue())
-        if csv:
-            words = table.with_columns(cs.by_dtype(pl.List(pl.String)).list.join(" "))
-            (folder / f"{name}.csv").write_text(words.write_csv(), encoding="utf-8")
-
-
 def _read_tables(folder: Path) -> dict[str, Any]:
     from fairport import tables
 
@@ -140,12 +121,6 @@ def _read_tables(folder: Path) -> dict[str, Any]:
             file=str(folder),
             remedy="run the scenario again",
         ) from None
-
-
-def files_below(folder: Path) -> Iterable[str]:
-    """Names of all visible files in the folder, relative to it."""
-    files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    return (path.as_posix() for path in files if not path.name.startswith("."))
 
 
 def _require_unchanged(folder: Path, manifest: dict[str, Any], summary: dict[str, Any]) -> None:

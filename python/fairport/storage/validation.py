@@ -5,14 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from fairport.files import atomic_folder
-from fairport.storage.run import (
+from fairport.storage.parts import (
     FIGURES,
-    MANIFEST,
     REPORT,
-    SUMMARY,
     TABLES,
-    files_below,
-    write_json,
+    write_manifest_and_summary,
     write_tables,
 )
 from fairport.study.model_version import model_version
@@ -37,9 +34,7 @@ def save(found: Validation, folder: Path, *, force: bool, figures: bool, csv: bo
             "simulated": found.simulated.to_toml(),
             "seeds": list(found.seeds),
         }
-        write_json(partial / MANIFEST, manifest)
-        files = sorted([*files_below(partial), SUMMARY])
-        write_json(partial / SUMMARY, found.document() | {"files": files})
+        write_manifest_and_summary(partial, manifest, found.document())
     return folder
 
 

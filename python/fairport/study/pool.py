@@ -77,7 +77,8 @@ def run_all(
     available = memory.available_bytes()
     if available is not None:
         jobs = max(1, min(jobs, available // needed_bytes))
-    return _run_in_threads(chosen, tasks, keys, jobs, store, _Tally(keys, store, progress))
+    tally = _Tally(keys, store, progress)
+    return _Pool(chosen, tasks, keys, jobs, store, tally).records()
 
 
 class Key(NamedTuple):
@@ -107,59 +108,76 @@ def _check(backend: Backend, tasks: Sequence[Task]) -> tuple[list[Key], int]:
     return keys, needed_bytes
 
 
-def _run_in_threads(
-    backend: Backend,
-    tasks: Sequence[Task],
-    keys: Sequence[Key],
-    jobs: int,
-    store: Store | None,
-    tally: _Tally,
-) -> Generator[Record, None, None]:
-    ahead = _AHEAD * jobs
-    begun: deque[tuple[Key, Future[Record]]] = deque(maxlen=ahead)
+class _Pool:
+    """Makes the records of tasks, in threads that run them or wait for worker processes."""
 
-    in_processes = _is_for_processes(backend, tasks, jobs)
-    # one thread more than workers: it keeps a record while the worker makes the next one
-    threads, free_workers = jobs + in_processes, Semaphore(jobs)
+    def __init__(
+        self,
+        backend: Backend,
+        tasks: Sequence[Task],
+        keys: Sequence[Key],
+        jobs: int,
+        store: Store | None,
+        tally: _Tally,
+    ) -> None:
+        self._backend, self._tasks, self._keys = backend, tasks, keys
+        self._store, self._tally = store, tally
+        self._in_processes = _is_for_processes(backend, tasks, jobs)
+        # one thread more than workers: it keeps a record while the worker makes the next one
+        self._threads, self._free_workers = jobs + self._in_processes, Semaphore(jobs)
+        self._ahead = _AHEAD * jobs
+        self._begun: deque[tuple[Key, Future[Record]]] = deque(maxlen=self._ahead)
 
-    def record_of(index: int) -> Record:
-        (scenario, seed), key = tasks[index], keys[index]
-        report = tally.report(index, scenario)
-        run = (backend.name, scenario, seed)
-        if in_processes:
-            with free_workers:
-                tally.stop.check()
-                record, row = workers.shared().call(recorded, *run, report=report)
-        else:
-            record, row = recorded(report, *run)
-        if store is not None and key.is_kept:
-            store.put(key.run, key.seed, record)
-            store.add_numbers(row)
-        tally.add(index, 1.0, record.summary["packet_hops"])
-        return record
+    def records(self) -> Generator[Record, None, None]:
+        """The record of each task, in order."""
+        records = in_order(
+            range(len(self._tasks)),
+            self._begin,
+            threads=self._threads,
+            ahead=self._ahead,
+            stop=self._tally.stop,
+        )
+        try:
+            with closing(records):
+                for (scenario, _), record in zip(self._tasks, records, strict=True):
+                    yield record.named(scenario.name)
+        finally:
+            if self._store is not None and self._tally.runs:
+                self._store.flush()
 
-    def begin(index: int, submit: Submit[Record]) -> Future[Record]:
-        key = keys[index]
-        for other, future in begun:
+    def _begin(self, index: int, submit: Submit[Record]) -> Future[Record]:
+        """The record of an equal task, one that the store has, or that of a run."""
+        key = self._keys[index]
+        for other, future in self._begun:
             if other == key:
                 return future
         known = None
-        if store is not None and key.is_kept:
-            known = store.get(key.run, key.seed)
-        future = Future[Record]() if known is not None else submit(lambda: record_of(index))
-        if known is not None:
+        if self._store is not None and key.is_kept:
+            known = self._store.get(key.run, key.seed)
+        if known is None:
+            future = submit(lambda: self._made(index))
+        else:
+            future = Future[Record]()
             future.set_result(known)
-        begun.append((key, future))
+        self._begun.append((key, future))
         return future
 
-    records = in_order(range(len(tasks)), begin, threads=threads, ahead=ahead, stop=tally.stop)
-    try:
-        with closing(records):
-            for (scenario, _), record in zip(tasks, records, strict=True):
-                yield record.named(scenario.name)
-    finally:
-        if store is not None and tally.runs:
-            store.flush()
+    def _made(self, index: int) -> Record:
+        """Makes the run of a task, and puts it into the store."""
+        (scenario, seed), key = self._tasks[index], self._keys[index]
+        report = self._tally.report(index, scenario)
+        run = (self._backend.name, scenario, seed)
+        if self._in_processes:
+            with self._free_workers:
+                self._tally.stop.check()
+                record, row = workers.shared().call(recorded, *run, report=report)
+        else:
+            record, row = recorded(report, *run)
+        if self._store is not None and key.is_kept:
+            self._store.put(key.run, key.seed, record)
+            self._store.add_numbers(row)
+        self._tally.add(index, 1.0, record.summary["packet_hops"])
+        return record
 
 
 def _is_for_processes(backend: Backend, tasks: Sequence[Task], jobs: int) -> bool:

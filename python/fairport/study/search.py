@@ -125,7 +125,7 @@ def search(
                     trial.set_user_attr("values", point.values)
                     trial.set_user_attr("numbers", one)
                     value = gain(one, before, weights, for_lone_flow=goal == "hunt")
-                    failed = optuna_state("FAIL") if value is None else None
+                    failed = _state("FAIL") if value is None else None
                     asked.tell(trial, value, state=failed)
     done = asked.get_trials(deepcopy=False)
     found = [
@@ -174,7 +174,7 @@ class _Trier:
         return [medians(some, list(self.weights)) for some in each]
 
 
-def optuna_state(name: str) -> Any:
+def _state(name: str) -> Any:
     """A state of a trial, by its name."""
     from optuna.trial import TrialState
 

@@ -26,19 +26,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import Field, PrivateAttr, ValidationError, field_validator
+from pydantic import Field, PrivateAttr, field_validator
 
-from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import InputError, did_you_mean
 from fairport.run_numbers import NUMBERS, better
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.base import Section, refuse
-from fairport.scenario.problems import refused
+from fairport.scenario.problems import checked
 from fairport.scenario.source import Source
 from fairport.study.fixes import load as load_fixes
 from fairport.study.space import Dimension, Space
-from fairport.toml_lines import not_toml
+from fairport.toml_files import parse, read_text
 
 _BUILTIN = Path(__file__).parent / "builtin" / "searches"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
@@ -149,20 +148,8 @@ def load(source: str) -> SearchFile:
                 remedy=f"{did_you_mean(source, builtin_names())} A file ends in .toml.",
             )
         path = _BUILTIN / f"{source}.toml"
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        document = {"name": path.stem, **loads(text)}
-        search = SearchFile.model_validate(document)
-    except ValidationError as error:
-        raise refused(error, document, Source(source, text), InputError) from None
-    except TOMLDecodeError as error:
-        raise not_toml(error, source, InputError, "see https://toml.io") from None
-    except (OSError, UnicodeDecodeError) as error:
-        said = getattr(error, "strerror", None) or "is not UTF-8 text"
-        raise InputError(
-            f"cannot be read: {said}",
-            file=source,
-            remedy="give a search file (docs/guide/studies.md)",
-        ) from None
+    text = read_text(path, source, InputError, "give a search file (docs/guide/studies.md)")
+    document = {"name": path.stem, **parse(text, source, InputError, "see https://toml.io")}
+    search = checked(SearchFile, document, Source(source, text), InputError)
     search._file = str(path)
     return search

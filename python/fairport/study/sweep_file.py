@@ -25,18 +25,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import Field, PrivateAttr, ValidationError, field_validator
+from pydantic import Field, PrivateAttr, field_validator
 
-from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import InputError, did_you_mean
 from fairport.run_numbers import NUMBERS
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.axes import Points
 from fairport.scenario.base import Section, refuse
-from fairport.scenario.problems import refused
+from fairport.scenario.problems import checked
 from fairport.scenario.source import Source
-from fairport.toml_lines import not_toml
+from fairport.toml_files import parse, read_text
 
 _BUILTIN = Path(__file__).parent / "builtin"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
@@ -133,10 +132,7 @@ def axes_of(axes: Mapping[str, Any]) -> dict[str, Any]:
 
 def read(document: Mapping[str, Any], file: str, text: str = "") -> SweepFile:
     """A sweep from a document with the fields of a file, and its TOML. Raises InputError."""
-    try:
-        sweep = SweepFile.model_validate(dict(document))
-    except ValidationError as error:
-        raise refused(error, dict(document), Source(file or "sweep", text), InputError) from None
+    sweep = checked(SweepFile, dict(document), Source(file or "sweep", text), InputError)
     sweep._file = file
     return sweep
 
@@ -175,18 +171,8 @@ def _quick(file: SweepFile, is_asked_for: bool) -> SweepFile:
 
 
 def _load(path: Path) -> SweepFile:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        document = loads(text)
-    except TOMLDecodeError as error:
-        raise not_toml(error, str(path), InputError, "see https://toml.io") from None
-    except (OSError, UnicodeDecodeError) as error:
-        said = getattr(error, "strerror", None) or "is not UTF-8 text"
-        raise InputError(
-            f"cannot be read: {said}",
-            file=str(path),
-            remedy="give a sweep file (docs/guide/studies.md)",
-        ) from None
+    text = read_text(path, str(path), InputError, "give a sweep file (docs/guide/studies.md)")
+    document = parse(text, str(path), InputError, "see https://toml.io")
     return read({"name": path.stem, **document}, str(path), text)
 
 

@@ -1,4 +1,4 @@
-"""htsim as a peer, on the same machine and in the same run: our program, built on its sources.
+"""htsim as a peer, on the same machine and at the same time: our program, built on its sources.
 
 $HTSIM_SOURCE names a folder with its public repository; without it the script clones that. Two
 things are changed in a copy: the minimum RTO, which is fixed in its source, and its message on
@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 HOME = HERE.parents[2] / "target" / "peers" / "htsim"
 REPOSITORY = "https://github.com/Broadcom/csg-htsim"
 REVISION = "841d9e7be46bb968eece766aa4b6c044c7799f67"
-# what TCP over pipes and queues needs of it
+# the files of htsim that TCP over pipes and queues needs
 _SOURCES = (
     *("eventlist", "tcppacket", "pipe", "queue", "tcp", "mtcp", "clock", "config", "network"),
     *("sent_packets", "loggers", "logfile", "route", "trigger", "rng", "switch", "routetable"),

@@ -1,4 +1,4 @@
-"""ns-3 as a peer, on the same machine and in the same run: our programs for it, built on its wheel.
+"""ns-3 as a peer, on the same machine and at the same time: our programs, built on its wheel.
 
 If $NS3_BUILD names the build folder of an ns-3 3.44 that was configured with
 `--build-profile=optimized`, the programs are built on that instead.
@@ -30,7 +30,7 @@ _MODULES = (
     *("applications", "internet", "traffic-control", "bridge"),
     *("point-to-point", "network", "stats", "core"),
 )
-# the job of `outcast`, as far as ns-3 has it: an ACK for every segment, no timestamps
+# the job of `outcast`, as far as ns-3 can run it: an ACK for every segment, no timestamps
 _JOB = (
     *("--qbytes=16384", "--cc=TcpBic", "--seed=1", "--jitter=0.01"),
     *("--hostDelay=80", "--linkDelay=25", "--dj=20", "--delack=1"),

@@ -10,12 +10,12 @@ preset! {
     "linux-3.0", "Linux 3.0 with BIC: linux-2.6 with the kernel's own loss recovery.", as linux_2_6;
     sack = true, "net/ipv4/tcp_input.c, sysctl_tcp_sack = 1";
     rto_initial_ps = Duration::from_secs(3), "include/net/tcp.h, TCP_TIMEOUT_INIT: 3 s up to 3.0";
-    syn_timeouts_to_one_segment = 0, "net/ipv4/tcp_input.c, tcp_init_metrics: tcp_init_cwnd in any case up to 3.0; the threshold, which stays low there, is left out";
-    fack = true, "net/ipv4/tcp_input.c, sysctl_tcp_fack = 1: tcp_update_scoreboard and tcp_mark_lost_retrans; the reordering that it then counts is not";
+    syn_timeouts_to_one_segment = 0, "net/ipv4/tcp_input.c, tcp_init_metrics: tcp_init_cwnd in every case up to 3.0; that the threshold then stays low is left out";
+    fack = true, "net/ipv4/tcp_input.c, sysctl_tcp_fack = 1: tcp_update_scoreboard and tcp_mark_lost_retrans; the kernel's count of reordering is left out";
     window_reduction = WindowReduction::RateHalving, "net/ipv4/tcp_input.c, tcp_cwnd_down: up to 3.1";
     dsack = true, "net/ipv4/tcp_input.c, sysctl_tcp_dsack = 1";
-    undo = true, "net/ipv4/tcp_input.c, tcp_try_undo_recovery and its like";
-    frto = true, "net/ipv4/tcp_input.c, sysctl_tcp_frto = 2 from 2.6.24 on; here as from 3.10 on, which is RFC 5682 too";
+    undo = true, "net/ipv4/tcp_input.c, tcp_try_undo_recovery and similar functions";
+    frto = true, "net/ipv4/tcp_input.c, sysctl_tcp_frto = 2 since 2.6.24; here as since 3.10, which is also RFC 5682";
     slow_start_after_idle = true, "net/ipv4/tcp_output.c, sysctl_tcp_slow_start_after_idle = 1";
-    receive_buffer_bytes = 4 * 1024 * 1024, "net/ipv4/tcp.c, tcp_init: tcp_rmem[2] = 4 MB, to which tuning grows; here it is there at once, and all of it is window";
+    receive_buffer_bytes = 4 * 1024 * 1024, "net/ipv4/tcp.c, tcp_init: tuning grows the buffer up to tcp_rmem[2] = 4 MB; here it has that size at once, and all of it is window";
 }

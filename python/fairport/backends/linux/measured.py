@@ -103,10 +103,6 @@ def _flows(
         values = [getattr(report, name) for report in reports]
         return np.array([np.nan if one is None else one for one in values])
 
-    def info(name: str, dtype: type = np.uint64) -> np.ndarray:
-        values = [0 if one.info is None else getattr(one.info, name) for one in reports]
-        return np.array(values, dtype=dtype)
-
     def of_spec(name: str, dtype: type = np.uint32) -> np.ndarray:
         return np.array([getattr(report.spec, name) for report in reports], dtype=dtype)
 
@@ -117,13 +113,7 @@ def _flows(
     datagrams = np.array([report.datagrams_sent for report in reports], dtype=np.uint64)
     # only a flow of a given size has a completion time
     fct = np.where([size is None for size in sizes], np.nan, finished - started)
-    if timeouts:
-        waited = np.zeros(count)
-        np.add.at(waited, timeouts["flow"], timeouts["end_s"] - timeouts["start_s"])
-        expiries = _counted(counts["timeouts"], count)
-    else:
-        # nobody saw them between the hosts, so these are the kernel's counts
-        waited, expiries = info("timeout_period_s", float), info("timeouts")
+    expiries, waited_s = _timeouts(load, counts["timeouts"], timeouts)
     return {
         "flow": np.arange(count, dtype=np.uint32),
         "src": of_spec("src"),
@@ -145,10 +135,10 @@ def _flows(
         "goodput_bps": measured * 8.0 / measured_s,
         "fct_s": fct,
         "ideal_fct_s": np.array([np.nan if one is None else one for one in ideals]),
-        "segments_sent": info("segments_sent") + datagrams,
-        "retransmits": info("retransmits"),
+        "segments_sent": _info(load, "segments_sent") + datagrams,
+        "retransmits": _info(load, "retransmits"),
         "timeouts": expiries,
-        "timeout_period_s": waited,
+        "timeout_period_s": waited_s,
         "drops": _counted(counts["drops"], count),
         "marks": _counted(counts["marks"], count),
         "rtt_mean_s": np.array([np.mean(one) if one else np.nan for one in srtts]),
@@ -157,6 +147,24 @@ def _flows(
         ),
         "rtt_max_s": np.array([max(one) if one else np.nan for one in srtts]),
     }
+
+
+def _timeouts(
+    load: LoadReport, counts: Counter[int], timeouts: Mapping[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of each flow: how many timeouts it had, and for how long it waited for them."""
+    if not timeouts:
+        # the switch did not see the packets, so these are the kernel's counts
+        return _info(load, "timeouts"), _info(load, "timeout_period_s", float)
+    waited_s = np.zeros(len(load.flows))
+    np.add.at(waited_s, timeouts["flow"], timeouts["end_s"] - timeouts["start_s"])
+    return _counted(counts, len(load.flows)), waited_s
+
+
+def _info(load: LoadReport, name: str, dtype: type = np.uint64) -> np.ndarray:
+    """A field of the kernel's TCP_INFO for each flow; 0 for a flow without one."""
+    values = [0 if one.info is None else getattr(one.info, name) for one in load.flows]
+    return np.array(values, dtype=dtype)
 
 
 def _counted(counts: Counter[int], flows: int) -> np.ndarray:

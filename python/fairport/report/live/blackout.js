@@ -1,5 +1,5 @@
-// A blackout, packet by packet: lanes by ingress port, how long accepted packets waited, and the
-// packets as a table. The ingress port whose blackout it is can be chosen.
+// A blackout, packet by packet: one lane per ingress port, how long accepted packets waited, and a table of the
+// packets. The reader can choose the ingress port whose blackout is shown.
 
 const LANE = 30, WAITS = 70, LEFT = 116, FOOT = 34;
 
@@ -67,8 +67,8 @@ function drawBlackout(doc) {
   }));
 }
 
-// Round times from 0 to the last, in at most so many steps of 1, 2 or 5 times a power of ten. None is
-// so near to the end that its number would be cut off.
+// Round times from 0 to `last`, at most `most` of them, in steps of 1, 2 or 5 times a power of ten. The last one is
+// far enough from the end that its number is not cut off.
 function ticks(last, most) {
   const power = 10 ** Math.floor(Math.log10(last / most));
   const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one * most >= last);
@@ -77,7 +77,7 @@ function ticks(last, most) {
   return found;
 }
 
-// Black and blue are the page's, which differ on a dark ground.
+// Black and blue are replaced by the page's own, which are lighter on a dark background.
 const ink = (colour) => ({ "#1c2733": "var(--ink)", "#0072b2": "var(--blue)" })[colour] || colour;
 const cross = (x, y, r) => `M${(x - r).toFixed(1)} ${y - r}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}`;
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from fairport import blackouts, headers, metrics
 from fairport.figures import over_time, style
-from fairport.figures.queue import buffer_limit
+from fairport.figures.queue import buffer_limit, occupancy
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -121,20 +121,9 @@ def _queues(result: Result) -> dict[str, Any]:
     names = dict.fromkeys([worst["port"], *by_drops["port"].head(_MOST_QUEUES)])
     ports = []
     for name in names:
-        rows = result.queue.filter(port=name).sort("time_s")
-        if rows.is_empty():
+        steps = occupancy(result, name, _MOST_STEPS_OF_QUEUE)
+        if steps.is_empty():
             continue
-        share = -(-rows.height // _MOST_STEPS_OF_QUEUE)
-        steps = (
-            rows.with_row_index("row")
-            .group_by(pl.col("row") // share, maintain_order=True)
-            .agg(
-                pl.col("time_s").mean(),
-                low=pl.col("bytes").min(),
-                mean=pl.col("bytes").mean(),
-                high=pl.col("bytes").max(),
-            )
-        )
         columns = {"times": "time_s", "low": "low", "mean": "mean", "high": "high"}
         ports.append({"port": name} | {key: _short(steps[one]) for key, one in columns.items()})
     limit = buffer_limit(result)

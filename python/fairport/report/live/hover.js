@@ -1,8 +1,8 @@
-// What is under the pointer, or under the cursor that keys move: host, flow, value, time, seed.
+// Shows what is under the pointer, or under the cursor that keys move: host, flow, value, time, seed.
 
 const tip = byId("tip");
 
-// Watches a panel's place, whichever panel is drawn in it.
+// Listens to the pointer and the keys over a panel's place, whichever panel is drawn there.
 function watch(id) {
   const place = byId(`${id}-panel`);
   const within = (event) => {
@@ -15,7 +15,7 @@ function watch(id) {
   let pressed = 0;
   place.addEventListener("mousedown", (event) => (pressed = event.clientX));
   place.addEventListener("click", (event) => {
-    if (Math.abs(event.clientX - pressed) > 3) return; // a span was chosen
+    if (Math.abs(event.clientX - pressed) > 3) return; // the user dragged, to choose a span
     const flow = current[id].near(...within(event))?.line.flow;
     if (flow !== undefined) view.set({ flow: flow === view.flow ? null : flow });
   });
@@ -55,7 +55,7 @@ function step(panel, by) {
   readOut(panel);
 }
 
-// Reads another line at the same time.
+// Moves the cursor to another line at the same time, and reads the value there.
 function nextLine(panel, by) {
   const shown = panel.lines.filter((line) => panel.shows(line) && !line.band);
   const now = shown.indexOf(panel.line);
@@ -104,7 +104,7 @@ function said(panel, { line, value, time }) {
   return [host, ...rest, amount, `at ${four(time)} s, seed ${doc.seed}`];
 }
 
-// Puts the words beside a point of a panel, within the window.
+// Shows lines of text beside a point of a panel, within the window.
 function say(panel, left, top, lines) {
   tip.replaceChildren(...lines.map((line, at) => make(at ? "span" : "b", { textContent: line })));
   tip.hidden = false;

@@ -1,6 +1,6 @@
-// Decisions of TCP as marks on the window's line: timeouts with their cause, recoveries, ECN, undo,
-// the end of slow start. They are those of the flow that is looked at, or of all flows that are
-// shown as long as they are few enough to tell them apart.
+// TCP's decisions as marks on the line of the window: timeouts with their cause, recoveries, ECN, undo, the end of
+// slow start. If a flow is selected, they are that flow's. Otherwise they are those of all flows shown, if these are
+// few enough to tell them apart.
 
 const MARKS = {
   rto: { text: "timeout (RTO)", shape: "cross" },
@@ -14,10 +14,10 @@ const MOST_MARKS = 1500;
 class Marks {
   constructor(doc) {
     this.doc = doc;
-    this.placed = []; // what was drawn last: x and y in css pixels, and its place among the decisions
+    this.placed = []; // the marks drawn last: x and y in CSS pixels, and the index of the decision
   }
 
-  // The places of the decisions between two times of the flows for which `shows` holds.
+  // Indices of the decisions between two times, for the flows for which `shows` is true.
   within(from, to, shows) {
     const { time, flow } = this.doc.decisions;
     const found = [];
@@ -27,7 +27,7 @@ class Marks {
     return found;
   }
 
-  // Draws into a panel of uPlot; `factor` makes its unit of bytes. Returns how many there are.
+  // Draws the marks into a uPlot panel and returns their number. `factor` converts bytes into the panel's unit.
   draw(plot, shows, factor, ink, paper) {
     const { time, what, before } = this.doc.decisions;
     const { min, max } = plot.scales.x;
@@ -52,7 +52,7 @@ class Marks {
     return places.length;
   }
 
-  // The mark nearest to a point of the panel, within some pixels.
+  // The mark nearest to a point of the panel, at most `within` pixels away.
   near(x, y, within = 9) {
     let nearest = null, least = within;
     for (const one of this.placed) {
@@ -62,7 +62,7 @@ class Marks {
     return nearest;
   }
 
-  // What a mark says.
+  // The text about a mark.
   words(at, unit, factor) {
     const { kinds, causes, what, cause, before, after, time, flow } = this.doc.decisions;
     const why = causes[cause[at]].replace(/^rto-/, "").replaceAll("-", " ");
@@ -99,7 +99,7 @@ function shape(context, name, x, y, r, ink, paper) {
   context.stroke();
 }
 
-// The first place in a sorted list that is not below a value.
+// The first index in a sorted list whose value is not below `value`.
 function lowerBound(list, value) {
   let low = 0, high = list.length;
   while (low < high) {

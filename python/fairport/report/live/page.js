@@ -1,5 +1,5 @@
-// Joins the parts: unpacks a seed, builds panels and tables, and lets buttons and the view change
-// them. `report` is what a console, or a test, asks.
+// Connects the parts of the page: unpacks a seed, builds its panels and tables, and updates them when a button is
+// pressed or the view changes. Tests and the browser's console use `report`.
 
 let panels = [];
 const current = {}; // the panels by their ids
@@ -30,7 +30,7 @@ function legend() {
   byId("legend").replaceChildren(...buttons);
 }
 
-// The figures that a seed was drawn of are no figures of another.
+// Hides static figures that were drawn from another seed, and the lines of hidden classes in the others.
 function staticFigures() {
   for (const figure of document.querySelectorAll("figure[data-of]")) {
     figure.classList.toggle("of-another", Number(figure.dataset.of) !== doc.seed);
@@ -43,7 +43,7 @@ function staticFigures() {
   }
 }
 
-// What the page says of a seed, in words and in tables.
+// Fills in the sentences and the tables about the chosen seed.
 function words() {
   const { tables } = doc;
   byId("verdict-said").textContent = tables.verdict;

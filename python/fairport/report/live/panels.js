@@ -1,11 +1,11 @@
-// Panels over time: goodput, window, round-trip time, queue. uPlot draws them; they share the
-// cursor and the span of time. Few flows are lines; of many, a class is a band with its mean, and
-// the flow that is looked at is a line over it.
+// Panels over time: goodput, window, round-trip time, queue. uPlot draws them. They share the cursor and the span of
+// time. If there are few flows, each is a line. Otherwise each class is a band with its mean, and the selected flow is
+// a line over it.
 
 const LARGER = { "Mbit/s": [2000, "Gbit/s"], kB: [10000, "MB"], ms: [10000, "s"] };
 const MINUTE = { kB: [0.5, "B"], ms: [0.5, "µs"] };
 
-// The unit for values up to `most`, and its factor from the base unit.
+// The unit for values up to `most`, and the factor that converts from the base unit.
 function unitFor(unit, factor, most) {
   if (LARGER[unit] && most * factor >= LARGER[unit][0]) return [LARGER[unit][1], factor / 1000];
   if (MINUTE[unit] && most * factor < MINUTE[unit][0]) return [MINUTE[unit][1], factor * 1000];
@@ -21,7 +21,7 @@ const PANELS = [
   { id: "queue", title: "queue", unit: "kB", factor: 1e-3 },
 ];
 
-// The flows of larger classes are thinner and paler, so that a starved flow is seen before them.
+// Flows of classes with more flows than this have thinner and paler lines, so that a starved flow stands out.
 const FEW = 3;
 
 class Panel {
@@ -30,7 +30,7 @@ class Panel {
     if (kind.marks) this.marks = new Marks(doc);
   }
 
-  // Draws from anew: another seed, unit, port, or colours.
+  // Builds the panel again: for another seed, unit, port or colours.
   build() {
     this.plot?.destroy();
     [this.unit, this.factor] = this.measure();
@@ -92,7 +92,7 @@ class Panel {
     return lines;
   }
 
-  // Whether a line is shown now.
+  // Whether the line is visible in the present view.
   shows(line) {
     if (line.class && view.hidden.has(line.class)) return false;
     return !line.single || line.flow === view.flow;
@@ -168,7 +168,7 @@ class Panel {
     return found;
   }
 
-  // What goes over the lines: the buffer's limit, marks of decisions.
+  // Draws over the lines: the buffer's limit, and the marks of decisions.
   drawn(plot, limit) {
     const ratio = devicePixelRatio;
     if (limit) {
@@ -191,7 +191,7 @@ class Panel {
     byId("marks-said").textContent = marksSaid(this.doc, count);
   }
 
-  // Shows and hides lines as the view says, without building anew.
+  // Shows and hides lines as the view says, without building the panel again.
   refresh() {
     this.plot.batch(() => {
       this.lines.forEach((line, at) => {
@@ -208,7 +208,7 @@ class Panel {
     return `${this.kind.title} in ${this.unit} over time, ${shown} lines. Left and right read values, plus and minus zoom, Home shows the whole run.`;
   }
 
-  // The value nearest to a point of the panel: its line and its place in time.
+  // The value nearest to a point of the panel: its line and its index in time.
   near(left, top) {
     const at = this.plot.posToIdx(left);
     let nearest = null, least = Infinity;
@@ -223,7 +223,7 @@ class Panel {
   }
 }
 
-// A value between two that are not known is no line: it is drawn as a point.
+// A value whose two neighbours are unknown is drawn as a point, because it has no line.
 function lonely(plot, series, show, gaps) {
   if (show) return null;
   const values = plot.data[series];
@@ -239,7 +239,7 @@ const flowName = (doc, flow) => {
   return `flow ${flow}, ${doc.flows.src[at]} to ${doc.flows.dst[at]}`;
 };
 
-// Whether a flow's decisions are marked: it is the one that is looked at, or its class is shown.
+// Which flows have marks for their decisions: the selected one alone, or those whose class is visible.
 function flowsShown(doc) {
   if (view.flow !== null) return (flow) => flow === view.flow;
   const classOf = new Map(doc.flows.flow.map((flow, at) => [flow, doc.classes[doc.flows.class[at]].name]));
@@ -255,7 +255,7 @@ function marksSaid(doc, count) {
   return `${count.toLocaleString("en")} decisions in this span: zoom in, or choose one flow, to see them.${more}`;
 }
 
-// A span was chosen in one panel: all panels follow.
+// The user chose a span in one panel: all panels show it.
 let following = false;
 function spanChosen(plot) {
   if (following || plot.scales.x.min === null) return;
@@ -265,7 +265,7 @@ function spanChosen(plot) {
   queueMicrotask(() => show(min, max));
 }
 
-// Shows a span of time in all panels; the whole run without one.
+// Shows a span of time in all panels; without a span, the whole run.
 function show(from, to) {
   const end = panels[0].doc.end;
   const wide = Math.min(Math.max(to - from, end * 1e-6), end);

@@ -1,9 +1,9 @@
-// Tables that are sorted by a click on a heading and filtered by words; the table of flows, where a
-// click on a row chooses the flow that is looked at; rounds and requests.
+// Tables: a click on a heading sorts, and typed words filter. A click on a row of the table of flows selects that flow.
+// There are also tables of rounds and of requests.
 
 const ROWS_AT_ONCE = 60;
 
-// A table of rows that the page holds as data. A column: key, title, unit, shown(value), text.
+// A table whose rows are data in the page. A column has: key, title, unit, shown(value), text.
 class DataTable {
   constructor(place, name, columns, rows, { onRow, isChosen, filterable, sort } = {}) {
     Object.assign(this, { place, name, columns, rows, onRow, isChosen, sort: sort ?? "" });
@@ -43,7 +43,7 @@ class DataTable {
     this.draw();
   }
 
-  // A second click turns the order round: "goodput" is descending, "-goodput" ascending.
+  // A second click reverses the order: "goodput" is descending, "-goodput" ascending.
   sortBy(key) {
     this.onSort(this.sort === key ? `-${key}` : key);
   }
@@ -105,13 +105,13 @@ class DataTable {
   }
 }
 
-// Values in order, those that are not known last.
+// The order of two values; unknown values come last.
 function compare(a, b, turn) {
   if (a === null || b === null) return (a === null) - (b === null);
   return (typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a - b) * turn;
 }
 
-// A square of a class' colour. The page allows no style attributes, so it is a drawing.
+// A square in a class's colour. It is an SVG drawing, because the page's policy forbids style attributes.
 function swatch(colour) {
   const space = "http://www.w3.org/2000/svg";
   const drawing = document.createElementNS(space, "svg");
@@ -126,7 +126,7 @@ function swatch(colour) {
   return drawing;
 }
 
-// The rows of columns that are lists.
+// Rows from columns, which are lists.
 function rowsOf(columns) {
   const names = Object.keys(columns);
   return columns[names[0]].map((_, at) => Object.fromEntries(names.map((name) => [name, columns[name][at]])));
@@ -206,7 +206,7 @@ function eventTables(doc) {
   }
 }
 
-// Headings of a table that is in the page sort its rows, too.
+// Makes the headings of a table that is already in the page sort its rows, too.
 function sortable(table) {
   [...table.tHead.rows[0].cells].forEach((head, at) => {
     const button = make("button", { type: "button" }, ...[...head.childNodes].filter((one) => one.nodeType === 3));
@@ -225,7 +225,7 @@ function sortable(table) {
   });
 }
 
-// Rows of a table that the page has of each seed.
+// Fills a table that has other rows for each seed.
 function fillRows(id, rows) {
   const body = document.querySelector(`#${id}-rows`);
   if (!body) return;

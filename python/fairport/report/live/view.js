@@ -1,10 +1,10 @@
-// What is shown of which seed, and the page's address, which holds it: `view.set({...})` changes it,
-// and everybody who asked by `view.on` draws again.
+// The view: which seed is shown, and which part of it. The page's address stores it. `view.set({...})` changes it, and
+// then calls every function that was registered with `view.on`.
 
 const byId = (id) => document.getElementById(id);
 
-// from, to: the shared span of time in s, null for the whole run. hidden: names of classes.
-// flow: the one flow that is looked at. unit: of windows, "bytes" or "segments".
+// from, to: the span of time that all panels show, in s; null: the whole run. hidden: names of hidden classes.
+// flow: the selected flow. unit: the unit of windows, "bytes" or "segments".
 const view = {
   seed: null, from: null, to: null, hidden: new Set(), flow: null, unit: "bytes",
   port: null, blackout: null, filter: "", sort: "",
@@ -40,10 +40,10 @@ function remember() {
   }, 120);
 }
 
-// What the document chooses by itself, which the address need not say.
+// The choices with which the page opens; the address does not store them.
 const first = { port: null, blackout: null };
 
-// What the address asks for; anything that is not there is ignored.
+// Reads the view from the address, and ignores what the document does not have.
 function recall(doc) {
   const given = new URLSearchParams(location.hash.slice(1));
   const changes = {};
@@ -67,7 +67,7 @@ function recall(doc) {
   return changes;
 }
 
-// The seeds that the page holds, and their documents as they are unpacked.
+// The seeds in the page, and the documents that have been unpacked.
 const seeds = [...document.querySelectorAll("script[data-seed]")].map((one) => Number(one.dataset.seed));
 const unpacked = new Map();
 
@@ -87,13 +87,13 @@ function make(tag, properties = {}, ...children) {
   return made;
 }
 
-// A number in four digits, and thousands with commas: "0.1234", "12,340".
+// A number with four digits, and with commas between thousands: "0.1234", "12,340".
 function four(value) {
   if (value === null || value === undefined) return "–";
   const rounded = Number(value.toPrecision(4));
   return Math.abs(rounded) >= 10000 ? Math.round(value).toLocaleString("en") : String(rounded);
 }
 
-// The page's blue is lighter on a dark ground.
+// The page's own blue instead of the figures', because it is lighter on a dark background.
 const onGround = (colour) => (colour === "#0072b2" ? colourOf("--blue") : colour);
 const colourOf = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

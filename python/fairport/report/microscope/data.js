@@ -1,12 +1,12 @@
-// What the page holds: the document, and compressed blocks that are unpacked when a view needs them.
+// The page's data: the document, and compressed blocks that are unpacked when a view needs them.
 
 const NO_WAIT = 0xffffffff;
-// Unpacked blocks that are kept; those that were not drawn for the longest time are forgotten.
+// The most unpacked blocks that are kept. The block that was drawn longest ago is removed first.
 const MOST_KEPT = 48;
 
 const doc = JSON.parse(document.getElementById("document").textContent);
 
-// The bytes of a block.
+// Unpacks a block into its bytes.
 async function unpack(number) {
   const text = atob(document.getElementById("block" + number).textContent);
   const bytes = new Uint8Array(text.length);
@@ -27,21 +27,21 @@ function columns(buffer, { count, from }) {
     size: half(0), lane: half(1), fate: small(0), reason: small(1) };
 }
 
-// The counts of a level: of group g and fate f in bin b at (3 g + f) bins + b.
+// The counts of a level. The count of group g and fate f in bin b is at index (3 g + f) bins + b.
 function counts(buffer, { bins }) {
   const rows = 3 * doc.groups.length;
   const row = (i, n) => new Uint32Array(buffer, 4 * i * bins, n * bins);
   return { bins, counts: row(0, rows), least: row(rows, 1), most: row(rows + 1, 1) };
 }
 
-// Blocks that are unpacked or on their way; `changed` is called when one has come.
+// Blocks that are unpacked or being unpacked. `changed` is called when one is ready.
 class Store {
   constructor(changed) {
     this.changed = changed;
     this.kept = new Map();
   }
 
-  // What `read` makes of an entry's block; undefined while it is on its way.
+  // The result of `read` for an entry's block; undefined while the block is being unpacked.
   get(entry, read) {
     const kept = this.kept.get(entry.block);
     if (kept) {
@@ -71,7 +71,7 @@ class Store {
   }
 }
 
-// The first place in a sorted array whose value is not below x.
+// The first index in a sorted array whose value is not below x.
 function lowerBound(values, x, count = values.length) {
   let low = 0;
   let high = count;
@@ -83,7 +83,7 @@ function lowerBound(values, x, count = values.length) {
   return low;
 }
 
-// The blocks with packets between two times, and about how many packets those are.
+// The blocks with packets between two times, and roughly how many packets these are.
 function blocksBetween(from, to) {
   const found = doc.blocks.filter((one) => one.to >= from && one.from <= to);
   let packets = 0;

@@ -7,21 +7,21 @@ const QUEUE = 110;
 const WINDOWS = 130;
 const GAP = 16;
 const AXIS = 26;
-// With more packets than this in the view, bins are drawn.
+// With more packets than this in the view, counts per bin are drawn instead of packets.
 const MOST_PACKETS = 80000;
-// With more values per pixel than this, a line becomes a band from the least to the greatest.
+// With more values per pixel than this, a line becomes a band from the least to the greatest value.
 const DENSE = 3;
 const FATE_COLOURS = ["forwarded", "marked", "dropped", "forwarded"];
 const DROPPED = 2;
 
-// Colours of the page, which differ on a dark ground.
+// The page's colours, which are different on a dark background.
 function colours() {
   const style = getComputedStyle(document.documentElement);
   const names = ["ink", "muted", "grid", "card", "band", "forwarded", "marked", "dropped"];
   return Object.fromEntries(names.map((name) => [name, style.getPropertyValue("--" + name).trim()]));
 }
 
-// Where the panels are.
+// The positions of the panels.
 function layout(width, state) {
   const lanes = doc.lanes.map((_, i) => i).filter((lane) => state.lanes.has(lane));
   const queue = { top: lanes.length * LANE + GAP, height: QUEUE };
@@ -37,7 +37,7 @@ class Painter {
     this.context = canvas.getContext("2d");
   }
 
-  // Draws a view; says what was drawn: `packets`, `bins`, or `wait` while a block is on its way.
+  // Draws a view. Returns what was drawn: `packets`, `bins`, or `wait` while a block is being unpacked.
   draw(state) {
     const { canvas, context: c } = this;
     const width = canvas.clientWidth;
@@ -69,7 +69,7 @@ class Painter {
     return this.place.left + (time - this.state.from) * this.scale;
   }
 
-  // The whole pixels that a span of time touches: parts of pixels would give stripes.
+  // The whole pixels that a span of time touches. Fractions of pixels would give stripes.
   pixels(from, length) {
     const left = Math.floor(this.x(from));
     return [left, Math.max(Math.ceil(this.x(from + length)) - left, 1)];
@@ -98,7 +98,7 @@ class Painter {
     c.stroke();
   }
 
-  // Packets one by one where there are few enough and their blocks are there; bins otherwise.
+  // Draws single packets if they are few enough and their blocks are unpacked, otherwise bins.
   packetsOrBins() {
     const { from, to } = this.state;
     const { found, packets } = blocksBetween(from, to);
@@ -120,7 +120,7 @@ class Painter {
       Math.max(lowerBound(one.time, state.from) - 1, 0), lowerBound(one.time, state.to)]);
     const count = shown.reduce((sum, [low, high]) => sum + high - low, 0);
     const wide = Math.max(1, Math.min(5, (0.5 * (place.right - place.left)) / Math.max(count, 1)));
-    // dropped packets last, so that no other covers them
+    // Dropped packets are drawn last, so that no other packet covers them.
     for (const fate of [0, 3, 1, 2]) {
       c.fillStyle = c.strokeStyle = this.colours[FATE_COLOURS[fate]];
       const last = new Map();
@@ -150,7 +150,7 @@ class Painter {
     this.queueOfPackets(blocks, shown);
   }
 
-  // The queue as a line through what each packet found.
+  // The queue as a line through the lengths that the packets found.
   queueOfPackets(blocks, shown) {
     const { context: c } = this;
     let top = 1;
@@ -173,7 +173,7 @@ class Painter {
   bins() {
     const { context: c, place, state } = this;
     const pixels = place.right - place.left;
-    // the coarsest level that has a bin for every two pixels
+    // The coarsest level with at least one bin per two pixels.
     let number = doc.levels.length - 1;
     const visible = (level) => (level.bins * (state.to - state.from)) / doc.end;
     while (number > 0 && visible(doc.levels[number]) < pixels / 2) number--;
@@ -285,7 +285,7 @@ class Painter {
   }
 }
 
-// Step lines in one colour; dense ones become one band.
+// Step lines in one colour. If they are dense, they become one band.
 class Line {
   constructor(painter) {
     this.painter = painter;
@@ -293,13 +293,13 @@ class Line {
     this.count = 0;
   }
 
-  // The values of the places from low to below high.
+  // Adds the values with indices from `low` to below `high`.
   add(time, values, low, high) {
     this.parts.push([time, values, low, high]);
     this.count += high - low;
   }
 
-  // `separate`: each part is a line of its own, which goes on to the right edge.
+  // With `separate`, each part is its own line, which continues to the right edge.
   draw(y, separate) {
     const { context: c, place } = this.painter;
     const lines = separate ? this.parts.length : 1;
@@ -341,7 +341,7 @@ class Line {
   }
 }
 
-// Times for the axis with their texts, at most so many.
+// Times for the axis with their texts, at most `most`.
 function ticks(from, to, most) {
   const rough = (to - from) / Math.max(most, 1);
   const power = 10 ** Math.floor(Math.log10(rough));

@@ -1,7 +1,7 @@
-// The view and what moves it: wheel, drag, keys, buttons, the lists, and the page's address.
+// The view, and what changes it: wheel, drag, keys, buttons, lists, and the page's address.
 
 const SHORTEST = 1000; // ns
-const NEAR = 8; // px between the pointer and a packet that it means
+const NEAR = 8; // px; a packet nearer to the pointer than this is the one pointed at
 const LISTED_FLOWS = 500;
 
 const element = (id) => document.getElementById(id);
@@ -15,8 +15,8 @@ doc.focus.flow = numberOf.get(doc.focus.flow);
 for (const one of doc.windows) one.number = numberOf.get(one.flow);
 const grouped = new Set(doc.groups.map(({ flow }) => flow).filter((flow) => flow !== null));
 
-// from, to: in ns. lanes, flows: those that are shown. others: whether a flow is that the bins count
-// together with others. marked: the flow under the pointer.
+// from, to: in ns. lanes, flows: those that are shown. others: whether flows are shown that the bins count together.
+// marked: the flow under the pointer.
 const state = {
   from: 0, to: doc.end, marked: null, others: true,
   lanes: new Set(doc.lanes.keys()), flows: new Set(doc.flows.keys()),
@@ -28,7 +28,7 @@ let frames = [];
 function repaint() {
   if (waiting) return;
   waiting = true;
-  drawn = "wait"; // what is on the canvas is of the state before
+  drawn = "wait"; // the canvas still shows the state before
   requestAnimationFrame(() => {
     waiting = false;
     const begin = performance.now();
@@ -65,7 +65,7 @@ function move(share) {
   show(state.from + by, state.to + by);
 }
 
-// The address says the view: from and to in ns, and what is hidden.
+// Stores the view in the address: from and to in ns, and what is hidden.
 let rememberAt = 0;
 function remember() {
   clearTimeout(rememberAt);
@@ -92,7 +92,7 @@ function recall() {
   else show(0, doc.end);
 }
 
-// The lists show what is chosen.
+// Sets the boxes of the lists to what is chosen.
 function choose() {
   for (const box of document.querySelectorAll("input[type=checkbox]")) {
     box.checked = state[box.name].has(Number(box.value));
@@ -117,7 +117,7 @@ function list(parent, name, entries) {
   }
 }
 
-// The packet nearest to a point: its place in its block; undefined if none is near.
+// The packet nearest to a point, by its index in its block; undefined if none is near.
 function packetAt(x, y) {
   const { place } = painter;
   const lane = place.lanes[Math.floor(y / LANE)];
@@ -140,7 +140,7 @@ function packetAt(x, y) {
   return best;
 }
 
-// A packet as values.
+// The values of a packet.
 function facts({ block, i, row }) {
   const { flow, src, dst, hops } = doc.flows[block.flow[i]];
   const fate = doc.fates[block.fate[i]];

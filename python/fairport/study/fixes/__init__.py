@@ -22,17 +22,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field, PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr
 
 from fairport import headers
-from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import InputError, not_one_of
 from fairport.scenario import Scenario
 from fairport.scenario.base import Section
-from fairport.scenario.problems import refused
+from fairport.scenario.problems import checked
 from fairport.scenario.source import Source
 from fairport.scenario.tcp import TcpSettings
-from fairport.toml_lines import not_toml
+from fairport.toml_files import parse, read_text
 
 BASELINE = "none"
 """A comparison's name for the scenario without a fix; no fix has this name."""
@@ -139,18 +138,8 @@ def available(folder: Path | None = None) -> dict[str, Fix]:
 def read(path: Path) -> Fix:
     """The fix in a file. Raises FixError."""
     shown = path.name if path.parent == _BUILTIN else str(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-        document = loads(text)
-        fix = Fix.model_validate(document)
-    except ValidationError as error:
-        raise refused(error, document, Source(shown, text), FixError) from None
-    except TOMLDecodeError as error:
-        raise not_toml(error, shown, FixError, _START) from None
-    except UnicodeDecodeError:
-        raise FixError("is not UTF-8 text", file=shown, remedy=_START) from None
-    except OSError as error:
-        raise FixError(f"cannot be read: {error.strerror}", file=shown, remedy=_START) from None
+    text = read_text(path, shown, FixError, _START)
+    fix = checked(Fix, parse(text, shown, FixError, _START), Source(shown, text), FixError)
     fix._text = text
     return fix
 

@@ -1,4 +1,4 @@
-"""An experiment: runs a scenario with one or more seeds, writes and summarises the results."""
+"""Runs a scenario with one or more seeds; writes and summarises the results."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _write_over_seeds(
 ) -> None:
     """Writes the report and the summary over all seeds; adds their files to the summary."""
     from fairport.storage import repeats
-    from fairport.storage.run import FIGURES, REPORT, SUMMARY
+    from fairport.storage.parts import FIGURES, REPORT, SUMMARY
 
     own = [SUMMARY]
     if figures:

@@ -1,4 +1,4 @@
-"""Describes the experiment on its page: network, hosts, traffic, commands, files."""
+"""What a run's page says about the run itself: network, hosts, traffic, commands, files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def facts(result: Result) -> list[tuple[str, str]]:
-    """The experiment in a few lines."""
+    """The run's scenario in a few lines."""
     scenario = result.scenario
     flows = result.flows.filter(protocol="tcp")
     stacks = flows["stack"].drop_nulls().unique().sort().to_list()

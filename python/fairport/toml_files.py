@@ -1,0 +1,38 @@
+"""Reads TOML files. Its errors name the file, the line if there is one, and the remedy."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fairport._toml import TOMLDecodeError, loads
+from fairport.errors import InputError
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable  # from Python 3.11 on
+
+E = TypeVar("E", bound=InputError)
+
+
+def read_text(path: Path | Traversable, file: str, kind: type[E], remedy: str) -> str:
+    """The text of a file, whose name in messages is `file`. Raises `kind`."""
+    try:
+        # some editors begin a file with a byte order mark, which TOML does not allow
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise kind("is not UTF-8 text", file=file, remedy=remedy) from None
+    except OSError as error:
+        raise kind(f"cannot be read: {error.strerror}", file=file, remedy=remedy) from None
+
+
+def parse(text: str, file: str, kind: type[E], remedy: str) -> dict[str, Any]:
+    """The document of a TOML text, whose file's name in messages is `file`. Raises `kind`."""
+    try:
+        return loads(text)
+    except TOMLDecodeError as error:
+        said = str(error)
+    place = re.search(r" \(at line (\d+), column (\d+)\)$", said)
+    if place:
+        said, file = f"{said[: place.start()]} at column {place[2]}", f"{file}:{place[1]}"
+    raise kind(f"is not TOML: {said[:1].lower()}{said[1:]}", file=file, remedy=remedy)

@@ -1,0 +1,50 @@
+"""Every TOML file is read in one way: scenario, fix, host profile, sweep, search, paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fairport.errors import InputError
+from fairport.papers import catalogue
+from fairport.papers.model import Scheme
+from fairport.scenario import host_profile
+from fairport.scenario import load as load_scenario
+from fairport.study import fixes, search_file, sweep_file
+
+READERS: dict[str, Callable[[Path], Any]] = {
+    "scenario": load_scenario,
+    "fix": fixes.read,
+    "host profile": host_profile.read,
+    "sweep": sweep_file.load,
+    "search": lambda path: search_file.load(str(path)),
+    "paper": lambda path: catalogue._read(Scheme, path, str(path)),
+}
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"\xff\xfe\x00", "mine.toml: is not UTF-8 text"),
+        (b"name = 1\nname = 2\n", "mine.toml:2: is not TOML: "),
+    ],
+)
+@pytest.mark.parametrize("kind", READERS)
+def test_a_file_that_cannot_be_read_is_refused_with_its_place(
+    kind: str, content: bytes, problem: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        READERS[kind](file)
+    assert problem in str(caught.value)
+    assert caught.value.remedy
+
+
+def test_a_fix_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    source = Path(fixes.__file__).parent / "red.toml"
+    file = tmp_path / "red.toml"
+    file.write_bytes(b"\xef\xbb\xbf" + source.read_bytes())
+    assert fixes.read(file).name == "red"
