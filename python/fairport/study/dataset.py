@@ -32,6 +32,13 @@ _MOST_FILES = 32
 _TRIES = 5
 
 
+class DamagedPartError(InputError):
+    """A file of rows that is not as it was written."""
+
+    part = ""
+    """Its name."""
+
+
 class Dataset:
     """The rows in one folder of a place."""
 
@@ -83,21 +90,25 @@ class Dataset:
             self.compact()
 
     def read(self) -> pl.DataFrame:
-        """Every run once. Raises InputError for a damaged file."""
+        """Every run once. Raises DamagedPartError."""
         return self._read(self.files())[0]
+
+    def remove(self, part: str) -> None:
+        """Removes a file, with its rows. Raises OSError."""
+        self.place.remove(f"{self.folder}/{part}")
 
     def files(self) -> list[str]:
         """The files, in the order in which they were made."""
         return [name for name in self.place.names(self.folder) if name.endswith(_ENDING)]
 
     def compact(self) -> None:
-        """Joins all files into one. Raises OutputError, InputError."""
+        """Joins all files into one. Raises OutputError, DamagedPartError."""
         names = self.files()
         if len(names) > 1:
             rows, names = self._read(names)
             self._write(rows)
             for name in names:
-                self.place.remove(f"{self.folder}/{name}")
+                self.remove(name)
         self._written = 0
 
     def _write(self, rows: pl.DataFrame) -> None:
@@ -124,7 +135,7 @@ class Dataset:
         )
 
     def check(self, name: str) -> bytes:
-        """A file's content. Raises InputError if it has changed since it was written."""
+        """A file's content. Raises DamagedPartError if it has changed since it was written."""
         content = self.place.read(f"{self.folder}/{name}")
         written = _DIGEST.search(name)
         if written and written[1] != _digest(content):
@@ -138,12 +149,14 @@ class Dataset:
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise self._damaged(name, str(error).splitlines()[0]) from None
 
-    def _damaged(self, name: str, reason: str) -> InputError:
-        return InputError(
+    def _damaged(self, name: str, reason: str) -> DamagedPartError:
+        damaged = DamagedPartError(
             f"is damaged: {reason}",
             file=f"{self.place.name}/{self.folder}/{name}",
             remedy="remove this file; the same command then repeats the runs that it held",
         )
+        damaged.part = name
+        return damaged
 
 
 def _digest(content: bytes) -> str:
