@@ -3,9 +3,9 @@
 A writer collects rows and writes them as a separate file, completely or not at all. So writers
 never wait for each other, and a killed writer loses the rows of at most a second. Many small files
 are joined into one. The new one is complete before the old ones are removed, so a reader may find a
-row twice but never misses one; rows with the same key are the same run, and one of them is read. A
-file's name ends in its digest, because Parquet does not notice most damage. Files of earlier
-versions have a shorter name, and are read without that check.
+row twice but never misses one; rows with the same key are the same run, and one of them is read, if
+possible one without an error. A file's name ends in its digest, because Parquet does not notice
+most damage. Files of earlier versions have a shorter name, and are read without that check.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from fairport.files.place import Folder
 Types = Mapping[str, type[pl.DataType]]
 
 _ENDING = ".parquet"
+_ERROR = "error"
 _DIGEST = re.compile(r"-([0-9a-f]{32})\.parquet")
 # this many files are joined into one while a study runs; at its end all are joined
 _MOST_FILES = 32
@@ -129,6 +130,8 @@ class Dataset:
             if not parts:
                 return pl.DataFrame(), []
             rows = pl.concat(parts, how="diagonal_relaxed")
+            if _ERROR in rows.columns:  # a run that failed may have been repeated
+                rows = rows.sort(pl.col(_ERROR).is_not_null(), maintain_order=True)
             return rows.unique(self._key, keep="first", maintain_order=True), names
         raise InputError(
             "changes faster than it can be read", file=f"{self.place.name}/{self.folder}"

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from fairport.errors import InputError
 from fairport.ordered_threads import Stop
 from fairport.scenario import Scenario
-from fairport.study.one_run import LeanRun, Row, measured, simulated
+from fairport.study.one_run import InvalidRunError, LeanRun, Row, measured, simulated
 from fairport.study.worker import Report
 from fairport.study.workers import WorkerDiedError, Workers, shared
 
@@ -145,5 +145,7 @@ def _in_worker(report: Report, task: Task) -> Ended:
 
 def in_words(error: Exception) -> str:
     """An error as text for the column `error`."""
+    if isinstance(error, InvalidRunError):
+        return f"not valid: {error}"
     kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
     return f"{kind}{error}"

@@ -174,7 +174,9 @@ class Making:
         self._study, self._runs, self._store, self._keep = study, runs, store, keep
         self._listeners = listeners
         had = study.runs.read()
-        self._known = set(had["run_id"]) if had.height else set[str]()
+        # a failed run is tried again: perhaps a worker was killed, or the machine was too slow
+        made = had.filter(pl.col("error").is_null()) if had.height else had
+        self._known = set(made["run_id"]) if made.height else set[str]()
         self._in_store = _by_key(store.numbers()) if not runs.in_process else {}
         self._status = Status(done=0, failed=0, reused=0, of=0, running=jobs)
         self._jobs = jobs
