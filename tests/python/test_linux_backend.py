@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from fairport.backends import linux
 from fairport.backends.linux import gate, namespaces, tcp_info
 from fairport.backends.linux.load import Load, LoadReport
 from fairport.backends.linux.observing import Observe, Observer
+from fairport.backends.linux.processes import Child
 from fairport.backends.protocol import BOTTLENECK, Observation
 from fairport.microscope import focus, look
 from pyroute2 import IPRoute
@@ -55,6 +57,21 @@ def ours(pid: int | None = None) -> list[str]:
     """Namespaces that this process has made, or another one; others may run beside."""
     made = Path("/run/netns").glob(f"fairport-{pid or os.getpid()}-*")
     return [file.name for file in made]
+
+
+def answer(reports: Connection, task: int) -> None:
+    """What a process of a run may do."""
+    reports.send(("done", task))
+
+
+def test_ctrl_c_ends_no_process_of_a_run_not_even_while_it_starts() -> None:
+    """It reaches all processes of a terminal; the command ends the others, without their words."""
+    child = Child("process", answer, 7)
+    try:
+        os.kill(child._process.pid, signal.SIGINT)
+        assert child.wait("done") == 7
+    finally:
+        child.close()
 
 
 @as_root
