@@ -23,7 +23,7 @@ _SAY_SO = {"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"}
 @cache
 def err() -> Console:
     """The console for messages and progress, on stderr."""
-    return _console_class()(stderr=True, highlight=False)
+    return _console(stderr=True)
 
 
 def err_is_terminal() -> bool:
@@ -34,14 +34,13 @@ def err_is_terminal() -> bool:
 
 def out() -> Console:
     """The console for data, on stdout."""
-    console = _console_class()(highlight=False)
+    console = _console()
     if not console.is_terminal:
         console.width = _PIPE_WIDTH
     return console
 
 
-@cache
-def _console_class() -> type[Console]:
+def _console(*, stderr: bool = False) -> Console:
     from rich import console
 
     class Console(console.Console):
@@ -49,4 +48,5 @@ def _console_class() -> type[Console]:
             """Called where the error is handled; rich would end the program with status 1."""
             raise
 
-    return Console
+    # names and results may contain `[a]` and `:x:`, which are nothing but these characters
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
