@@ -306,6 +306,22 @@ def test_what_a_killed_run_leaves_is_removed_by_the_next(tmp_path: Path) -> None
 
 
 @as_root
+def test_namespaces_go_when_a_sweep_is_interrupted(tmp_path: Path) -> None:
+    scenario = SCENARIO | {"duration": "30s"}
+    program = f"import fairport as fp; fp.sweep({scenario!r}, {{'topology.peers': [2]}}, seeds=1,"
+    program += " backend='linux', folder='study')"
+    sweep = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.PIPE)
+    until = time.monotonic() + 60
+    while len(ours(sweep.pid)) < 5:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    time.sleep(3)  # long enough that the run is under way
+    sweep.send_signal(signal.SIGINT)
+    sweep.communicate(timeout=20)
+    assert ours(sweep.pid) == []
+
+
+@as_root
 def test_namespaces_go_when_a_run_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_: Load) -> None:
         raise OSError("no such thing")
