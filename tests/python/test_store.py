@@ -168,7 +168,7 @@ def test_the_command_says_where_and_how_much(fairport: Command, store_of_its_own
     list(run_all([(load("outcast").patch({"duration": "5ms"}), 1)], store=Store()))
     outcome = fairport("store")
     assert outcome.status == 0
-    assert outcome.out.startswith(f"{store_of_its_own}: 1 runs of this version; the tables of 1;")
+    assert outcome.out.startswith(f"{store_of_its_own}: 1 run of this version; the tables of 1;")
     assert '"records": 0' in fairport("store", "--clear", "--json").out
 
 

@@ -464,6 +464,9 @@ def test_the_command_says_how_long_and_what_to_do_next(fairport: Command, tmp_pa
     assert fairport("sweep", "mine.toml", "--estimate").out == (
         "3 points with 6 seeds each: 18 runs\n"
     )
+    (tmp_path / "one.toml").write_text(FILE.format(duration="5ms", to=4).replace("4 }", "2 }"))
+    one = fairport("sweep", "one.toml", "--estimate", "--seeds", "1")
+    assert one.out == "1 point with 1 seed: 1 run\n"
     done = fairport("sweep", "mine.toml", "--jobs", "1")
     assert done.status == 0
     assert "18 runs at 3 points; about 1 s, 1 at a time; 0.0 MB" in done.err
