@@ -51,6 +51,10 @@ class Ended:
 class Executor(Protocol):
     """An object that runs tasks."""
 
+    @property
+    def jobs(self) -> int:
+        """Runs at a time, as far as it is known now."""
+
     def ended(self, tasks: Iterator[Task]) -> Generator[Ended, None, None]:
         """Runs all tasks. Close the generator to stop the runs under way."""
 
