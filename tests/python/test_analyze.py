@@ -60,6 +60,12 @@ def test_a_folder_like_that_of_a_run(fairport: Command, small: Captured, tmp_pat
     assert loaded.scenario == load(scenario)
     assert loaded.drops.height == len(load_run(folder).drops)
     assert fairport("report", str(folder)).status == 0
+    again = fairport("rerun", str(folder))
+    assert (again.status, again.err.split("\n")[0]) == (
+        2,
+        "error: mine-captured: was not simulated (its backend is captures), so no other run has its"
+        " packets",
+    )
 
 
 def test_given_sides_a_map_and_packed_files(

@@ -173,9 +173,12 @@ def test_without_a_valid_run_nothing_is_averaged(short: Scenario, copyist: Copyi
 
 
 def test_a_run_is_repeated_on_its_own_backend(
-    short: Scenario, tmp_path: Path, copyist: Copyist
+    short: Scenario, tmp_path: Path, copyist: Copyist, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = fp.save(fp.run(short, backend="copyist"), tmp_path / "run", figures=False)
+    with pytest.raises(InputError, match="no other run has its packets"):
+        experiment.rerun(fp.load_run(folder))
+    monkeypatch.setattr(Copyist, "is_real_time", False)
     assert experiment.rerun(fp.load_run(folder))["same"]
     assert copyist.runs == [1, 1]
 

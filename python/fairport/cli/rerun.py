@@ -19,7 +19,7 @@ def rerun(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Repeat a run and compare the fingerprints.
+    """Repeat a simulation and compare the fingerprints.
 
     Exit status 1: they differ.
     """
