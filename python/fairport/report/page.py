@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairport import blackouts, figures, modes
+from fairport.backends import DEFAULT
 from fairport.published import published_figures
 from fairport.quantities import QUANTITIES
 from fairport.report import drawing, experiment, live, rows
@@ -94,6 +95,7 @@ def render(
         facts=experiment.facts(result),
         drawing=drawing.draw(result),
         command=experiment.command(result),
+        is_repeatable=result.summary["backend"] == DEFAULT,
         source=experiment.source(result),
         links=experiment.links(
             result, f"seed-{result.seed}/" if over else "", ["seeds"] if over else []
