@@ -229,7 +229,7 @@ def test_numbers_of_which_a_bit_has_changed_are_not_used(short: Scenario, kept: 
 
 
 def test_a_damaged_file_of_numbers_costs_its_own_runs_alone(short: Scenario, kept: Store) -> None:
-    """The command that meets it goes on, to its end; the next one is not warned any more."""
+    """The command that finds it goes on to its end, and the next one is not warned."""
     assert runs_made([(short, 1)], kept) == 1
     kept.flush()
     (damaged,) = kept.folder.rglob("runs/part-*.parquet")

@@ -6,8 +6,7 @@
 
 use crate::error::Error;
 use crate::join::Clock;
-use crate::sides::{Sides, TapIndex, all_taps, left_by};
-use crate::taps::{Source, Survey};
+use crate::taps::{Source, Survey, TapIndex, all_taps, left_by};
 
 /// Shorter gaps between captures are normal, for example if a capture is split into files.
 const SHORT_GAP_NS: u64 = 1_000_000_000;
@@ -35,24 +34,25 @@ pub(crate) fn next_ingress(
 pub(crate) fn check_given(
     sources: &[Source],
     surveys: &[Survey],
-    sides: &Sides,
+    ingress: &[TapIndex],
+    egress: &[TapIndex],
 ) -> Result<(), Error> {
     let file = |place: TapIndex| &sources[place.0].file;
-    for place in &sides.ingress {
-        if let Some(next) = next_ingress(surveys, &sides.ingress, &sides.egress, *place) {
+    for place in ingress {
+        if let Some(next) = next_ingress(surveys, ingress, egress, *place) {
             let problem = format!("shows packets that come in at {}, too", file(next));
             return Err(Error::new(file(*place), problem, ONE_SWITCH));
         }
     }
     let came = |(file, interface): &TapIndex| &surveys[*file].incoming[*interface];
-    for place in &sides.egress {
+    for place in egress {
         let left = left_by(surveys, *place);
         let is_next = |other: &&TapIndex| {
             let later = left_by(surveys, **other);
-            let mut ingress = sides.ingress.iter().map(came);
-            *other != place && ingress.any(|came| left.precedes(later, 1, came))
+            let mut before = ingress.iter().map(came);
+            *other != place && before.any(|came| left.precedes(later, 1, came))
         };
-        if let Some(next) = sides.egress.iter().find(is_next) {
+        if let Some(next) = egress.iter().find(is_next) {
             let problem = format!("shows packets that leave by {}, too", file(*next));
             return Err(Error::new(file(*place), problem, ONE_SWITCH));
         }
@@ -61,15 +61,20 @@ pub(crate) fn check_given(
 }
 
 /// Whether a file shows packets of the outputs at another place than the taps of the switch.
-pub(crate) fn is_elsewhere(surveys: &[Survey], sides: &Sides, file: usize) -> bool {
-    let used = sides.ingress.iter().chain(&sides.egress);
+pub(crate) fn is_elsewhere(
+    surveys: &[Survey],
+    ingress: &[TapIndex],
+    egress: &[TapIndex],
+    file: usize,
+) -> bool {
+    let used = ingress.iter().chain(egress);
     if used.into_iter().any(|place| place.0 == file) {
         return false;
     }
     let Survey {
         incoming, outgoing, ..
     } = &surveys[file];
-    let mut left = sides.egress.iter().map(|place| left_by(surveys, *place));
+    let mut left = egress.iter().map(|place| left_by(surveys, *place));
     left.any(|left| {
         incoming
             .iter()

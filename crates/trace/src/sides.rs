@@ -6,10 +6,7 @@ use crate::error::Error;
 use crate::join::{Clock, Sampler};
 use crate::one_switch;
 use crate::record::Direction;
-use crate::taps::{Role, Source, Survey, Tap};
-
-/// A tap, by file and interface.
-pub(crate) type TapIndex = (usize, usize);
+use crate::taps::{Role, Source, Survey, Tap, TapIndex, all_taps, left_by};
 
 /// The ingress taps and the outputs. The first output has the most data.
 #[derive(Debug, Default)]
@@ -22,7 +19,7 @@ pub(crate) struct Sides {
 pub(crate) fn find(sources: &[Source], surveys: &[Survey]) -> Result<Sides, Error> {
     if sources.iter().any(|source| source.role != Role::Auto) {
         let sides = given(sources, surveys)?;
-        one_switch::check_given(sources, surveys, &sides)?;
+        one_switch::check_given(sources, surveys, &sides.ingress, &sides.egress)?;
         return Ok(sides);
     }
     let mut egress = found(surveys);
@@ -33,23 +30,6 @@ pub(crate) fn find(sources: &[Source], surveys: &[Survey]) -> Result<Sides, Erro
         ingress: ingress_of(surveys, &egress),
         egress,
     })
-}
-
-pub(crate) fn all_taps(surveys: &[Survey]) -> impl Iterator<Item = (TapIndex, &Tap)> {
-    surveys.iter().enumerate().flat_map(|(file, survey)| {
-        let taps = survey.taps.iter().enumerate();
-        taps.map(move |(interface, tap)| ((file, interface), tap))
-    })
-}
-
-/// The packets that left by an output.
-pub(crate) fn left_by(surveys: &[Survey], (file, interface): TapIndex) -> &Sampler {
-    let survey = &surveys[file];
-    if survey.taps[interface].went_out() {
-        &survey.outgoing[interface]
-    } else {
-        &survey.incoming[interface]
-    }
 }
 
 fn given(sources: &[Source], surveys: &[Survey]) -> Result<Sides, Error> {

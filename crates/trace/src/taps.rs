@@ -94,6 +94,26 @@ impl Survey {
     }
 }
 
+/// A tap, by file and interface.
+pub(crate) type TapIndex = (usize, usize);
+
+pub(crate) fn all_taps(surveys: &[Survey]) -> impl Iterator<Item = (TapIndex, &Tap)> {
+    surveys.iter().enumerate().flat_map(|(file, survey)| {
+        let taps = survey.taps.iter().enumerate();
+        taps.map(move |(interface, tap)| ((file, interface), tap))
+    })
+}
+
+/// The packets that left by an output.
+pub(crate) fn left_by(surveys: &[Survey], (file, interface): TapIndex) -> &Sampler {
+    let survey = &surveys[file];
+    if survey.taps[interface].went_out() {
+        &survey.outgoing[interface]
+    } else {
+        &survey.incoming[interface]
+    }
+}
+
 /// Reads a file once to find what was captured in it.
 pub(crate) fn survey(
     file: usize,
