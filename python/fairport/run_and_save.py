@@ -17,6 +17,7 @@ from fairport import backends
 from fairport.backends.protocol import Observation, Progress
 from fairport.backends.run import run as run_once
 from fairport.backends.run import run_many
+from fairport.errors import InputError
 from fairport.files import LIST, atomic_folder
 from fairport.scenario import Scenario
 
@@ -203,11 +204,20 @@ def rerun(
     force: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Repeats a run on its backend; compares the fingerprints, and names both versions."""
+    """Repeats a run on its backend; compares the fingerprints, and names both versions.
+
+    Raises InputError for an analysis of captures.
+    """
+    name = before.manifest["backend"]
+    if name not in backends.names():
+        raise InputError(
+            "comes from captures, so it cannot be repeated",
+            file=before.run_id,
+            remedy="`fairport run` makes a run of its scenario, which is in manifest.json",
+        )
 
     def again() -> Result:
-        backend = before.manifest["backend"]
-        return run_once(before.scenario, before.seed, backend=backend, progress=progress)
+        return run_once(before.scenario, before.seed, backend=name, progress=progress)
 
     if folder is None:
         result = again()

@@ -60,6 +60,9 @@ def test_a_folder_like_that_of_a_run(fairport: Command, small: Captured, tmp_pat
     assert loaded.scenario == load(scenario)
     assert loaded.drops.height == len(load_run(folder).drops)
     assert fairport("report", str(folder)).status == 0
+    again = fairport("rerun", str(folder))
+    assert again.status == 2
+    assert again.err.startswith("error: mine-captured: comes from captures")
 
 
 def test_given_sides_a_map_and_packed_files(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import struct
 from pathlib import Path
 
 import fairport as fp
@@ -297,6 +298,27 @@ def test_sides_are_found_by_who_saw_a_packet_first(
     found = analyse([egress, ingress])
     assert found.summary["captures"]["egress"] == ["out"]
     assert found.drops.drop("run_id").equals(given.drops.drop("run_id"))
+
+
+def test_one_side_may_lack_the_options_of_its_packets(
+    undirected: tuple[str, str], tmp_path: Path
+) -> None:
+    """As with `tcpdump -s 54`: then it has no timestamps, which the other side has."""
+    ingress, egress = undirected
+    short = tmp_path / "short.pcap"
+    content, at = Path(ingress).read_bytes(), 24
+    records = [content[:at]]
+    while at < len(content):
+        kept = struct.unpack_from("<I", content, at + 8)[0]
+        frame = content[at + 16 : at + 16 + min(kept, 54)]
+        records += [content[at : at + 8], struct.pack("<I", len(frame)), content[at + 12 : at + 16]]
+        records.append(frame)
+        at += 16 + kept
+    short.write_bytes(b"".join(records))
+    whole = analyse([Source(ingress, "ingress"), Source(egress, "egress")])
+    cut = analyse([Source(str(short), "ingress"), Source(egress, "egress")])
+    same = ["time_s", "seq", "port_arrival", "ingress_arrival", "flow_arrival"]
+    assert cut.drops.select(same).equals(whole.drops.select(same))
 
 
 def test_sides_that_were_exchanged_are_an_error(undirected: tuple[str, str]) -> None:

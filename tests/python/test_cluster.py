@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import stat
@@ -98,8 +99,10 @@ def test_the_command_runs_on_the_cluster(
         'scenario = "two-switch"\nseeds = 3\n[set]\nduration = "10ms"\n'
         '[axes]\n"queue.limit" = ["4KiB", "8KiB"]\n'
     )
-    done = fairport("sweep", "mine.toml", "--cluster", cluster.address, "--json")
+    done = fairport("sweep", "mine.toml", "--cluster", cluster.address, "--json", "--jobs", "7")
     assert done.status == 0, done.err
+    # of the cluster, not of this machine
+    assert re.search(f", {len(cluster.workers)} at a time", done.err)
     assert json.loads(done.out)["made"] == 6
 
 

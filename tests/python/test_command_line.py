@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import Command
+from conftest import ENTRY, Command
 from fairport.scenario.load import builtin_names
 
 
@@ -83,3 +83,40 @@ def test_a_shell_completes_the_names_of_scenarios(shell: str) -> None:
     names = [name for name in builtin_names() if name.startswith("outc")]
     assert len(names) > 1
     assert re.findall(r"outc[\w-]*", done.stdout) == names
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes as POSIX has them")
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@pytest.mark.parametrize(
+    ("arguments", "to"),
+    [
+        (["--version"], "stdout"),
+        (["run", "--help"], "stdout"),
+        (["run", "two-switch", "--duration", "20ms", "--no-output"], "stdout"),
+        (["run", "two-switch", "--duration", "20ms", "--no-output", "--json"], "stdout"),
+        (["paths", "two-switch"], "stdout"),
+        (["list"], "stdout"),
+        ([], "stderr"),
+        (["run"], "stderr"),
+        (["run", "outcats"], "stderr"),
+    ],
+)
+def test_who_writes_to_a_pipe_without_reader_ends_as_if_by_sigpipe(
+    arguments: list[str], to: str, stream: str
+) -> None:
+    """Silently, and not with the status of a command that is done or of a check that failed."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [*ENTRY, *arguments],
+            stdout=writer if stream == "stdout" else subprocess.PIPE,
+            stderr=writer if stream == "stderr" else subprocess.PIPE,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    if stream == to:
+        assert (done.returncode, done.stdout or b"", done.stderr or b"") == (141, b"", b"")
+    else:
+        assert done.returncode == (0 if to == "stdout" else 2)

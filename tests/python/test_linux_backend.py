@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from fairport.backends import linux
 from fairport.backends.linux import gate, namespaces, tcp_info
 from fairport.backends.linux.load import Load, LoadReport
 from fairport.backends.linux.observing import Observe, Observer
+from fairport.backends.linux.processes import Child
 from fairport.backends.protocol import BOTTLENECK, Observation
 from fairport.microscope import focus, look
 from pyroute2 import IPRoute
@@ -55,6 +57,21 @@ def ours(pid: int | None = None) -> list[str]:
     """Namespaces of this process or of another one; other runs may exist at the same time."""
     made = Path("/run/netns").glob(f"fairport-{pid or os.getpid()}-*")
     return [file.name for file in made]
+
+
+def answer(reports: Connection, task: int) -> None:
+    """What a process of a run may do."""
+    reports.send(("done", task))
+
+
+def test_ctrl_c_ends_no_process_of_a_run_not_even_while_it_starts() -> None:
+    """It reaches all processes of a terminal; the command ends the others, without their words."""
+    child = Child("process", answer, 7)
+    try:
+        os.kill(child._process.pid, signal.SIGINT)
+        assert child.wait("done") == 7
+    finally:
+        child.close()
 
 
 @as_root
@@ -286,6 +303,22 @@ def test_what_a_killed_run_leaves_is_removed_by_the_next(tmp_path: Path) -> None
     answer = CliRunner().invoke(app, ["linux", "cleanup", "--json"])
     assert set(json.loads(answer.stdout)["removed"]) >= set(left)
     assert ours(run.pid) == []
+
+
+@as_root
+def test_namespaces_go_when_a_sweep_is_interrupted(tmp_path: Path) -> None:
+    scenario = SCENARIO | {"duration": "30s"}
+    program = f"import fairport as fp; fp.sweep({scenario!r}, {{'topology.peers': [2]}}, seeds=1,"
+    program += " backend='linux', folder='study')"
+    sweep = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.PIPE)
+    until = time.monotonic() + 60
+    while len(ours(sweep.pid)) < 5:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    time.sleep(3)  # long enough that the run is under way
+    sweep.send_signal(signal.SIGINT)
+    sweep.communicate(timeout=20)
+    assert ours(sweep.pid) == []
 
 
 @as_root

@@ -102,3 +102,8 @@ def test_what_is_no_query_is_refused_before_it_does_anything(
     assert not (tmp_path / "other.db").exists()
     for sql in ("describe runs", "from runs", "pivot runs on seed using count(*)", "table runs"):
         assert fairport("query", "results/one", sql).status == 0
+
+
+def test_what_is_printed_is_what_was_found(ask: Any) -> None:
+    """`[bold]` is no style, and `:x:` no picture."""
+    assert ask("'[bold]a[/b] :x:' as text").out.split("\n")[1].rstrip() == "[bold]a[/b] :x:"

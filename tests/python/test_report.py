@@ -124,6 +124,16 @@ def test_it_says_how_the_run_was_made(written):
         assert said in words
 
 
+def test_what_cannot_be_repeated_is_not_offered_to_be():
+    """The packets of real hosts are other ones each time; captures are not run at all."""
+    result = synthetic.run(duration_s=0.1)
+    for backend, offered in (("linux", "packets of real hosts"), ("captures", "How the run")):
+        summary = result.summary | {"backend": backend}
+        words = Page(render(replace(result, summary=summary), inline.Path("nowhere"))).text
+        assert "fairport rerun" not in words
+        assert offered in words
+
+
 def test_published_figures_stand_below_ours():
     result = synthetic.run(duration_s=0.1)
     page = Page(render(result, inline.Path("nowhere")))

@@ -168,7 +168,7 @@ def test_the_command_says_where_and_how_much(fairport: Command, store_of_its_own
     list(run_all([(load("outcast").patch({"duration": "5ms"}), 1)], store=Store()))
     outcome = fairport("store")
     assert outcome.status == 0
-    assert outcome.out.startswith(f"{store_of_its_own}: 1 runs of this version; the tables of 1;")
+    assert outcome.out.startswith(f"{store_of_its_own}: 1 run of this version; the tables of 1;")
     assert '"records": 0' in fairport("store", "--clear", "--json").out
 
 
@@ -220,8 +220,26 @@ def test_numbers_of_which_a_bit_has_changed_are_not_used(short: Scenario, kept: 
     content = path.read_bytes()
     # Parquet itself would notice few of these
     for at in range(0, len(content), 97):
+        # each time it is removed
         path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
         with pytest.warns(StoreWarning, match="is damaged"):
             assert kept.numbers().is_empty()
     path.write_bytes(content)
     assert kept.numbers().equals(written)
+
+
+def test_a_damaged_file_of_numbers_costs_its_own_runs_alone(short: Scenario, kept: Store) -> None:
+    """The command that finds it goes on to its end, and the next one is not warned."""
+    assert runs_made([(short, 1)], kept) == 1
+    kept.flush()
+    (damaged,) = kept.folder.rglob("runs/part-*.parquet")
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
+    kept.add_numbers({"key": "simulation-x", "seed": 2, "jain_index": 0.5})
+    with pytest.warns(StoreWarning, match="it is removed, and its runs are computed again"):
+        kept.flush()
+    assert kept.numbers()["seed"].to_list() == [2]
+    theirs = damaged.with_name("theirs.parquet")
+    theirs.write_bytes(b"of somebody else")
+    with pytest.warns(StoreWarning, match="is damaged"):
+        assert kept.numbers().is_empty()
+    assert theirs.exists()

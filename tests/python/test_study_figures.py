@@ -12,7 +12,7 @@ from conftest import Command
 from fairport.errors import InputError
 from fairport.figures import studies
 from fairport.figures.studies import best
-from fairport.figures.studies.view import chosen, viewed
+from fairport.figures.studies.view import WIDTH_IN, chosen, in_cells, viewed
 from fairport.files.place import place
 from fairport.report.study import document
 from fairport.study.model_version import model_version
@@ -72,6 +72,19 @@ def test_a_map_has_a_cell_per_point_and_cuts_bistable_ones(study: Study) -> None
     assert [sum(isinstance(p, Rectangle) for p in axes.patches) for axes in (old, new)] == [4, 3]
     assert [sum(isinstance(p, Polygon) for p in axes.patches) for axes in (old, new)] == [0, 2]
     assert [label.get_text() for label in old.get_yticklabels()] == ["4", "16"]
+
+
+def test_a_number_has_as_many_digits_as_its_cell_has_room_for(study: Study) -> None:
+    view = viewed(study, "throughput_ratio", ["peers", "queue.limit"], "")
+    axes = studies.draw(study, x="peers", y="queue.limit", color="throughput_ratio").axes[:1]
+    width_pt = axes[0].get_position().width * WIDTH_IN * 72
+    for characters, expected in (
+        (5.2, ["0.547", "30.42", "100", ""]),
+        (3.2, ["", "30", "100", ""]),
+        (9.2, ["0.547", "30.422", "100.250", "1234.500"]),
+    ):
+        shown = in_cells(view, axes, width_pt / (characters * 4.4))
+        assert [shown(value) for value in (0.5474, 30.4221, 100.25, 1234.5)] == expected
 
 
 def test_an_equal_share_is_the_middle_of_the_colours(study: Study) -> None:

@@ -20,6 +20,8 @@ import pytest
 from conftest import ENTRY, Command, slowness
 from fairport.errors import InputError, OutputError
 from fairport.scenario import Scenario
+from fairport.study import one_run
+from fairport.study.execution import Task, outcome
 from fairport.study.making import Listeners, Runs, Status
 from fairport.study.results import Study
 from fairport.study.store import Store
@@ -143,6 +145,31 @@ def test_a_run_that_fails_is_recorded_and_the_rest_goes_on(
     assert rows.filter(pl.col("error").is_null())["measure.from"].unique().to_list() == ["1ms"]
     (error,) = rows["error"].drop_nulls().unique().to_list()
     assert error.endswith('measure.from: "1s" is not before the end of the run at 10ms')
+    # the same call tries these again, and only these
+    listeners = Listeners(status=seen.append)
+    again = sweep(base, axes, seeds=2, folder=tmp_path / "study", listeners=listeners)
+    assert (seen[-1].done, seen[-1].reused) == (4, 4)
+    assert again.to_polars().drop("wall_s").equals(rows.drop("wall_s"))
+    row = {"run_id": rows.filter(pl.col("error").is_not_null())["run_id"][0], "jain_index": 0.5}
+    again.runs.add(row | {"measure.from": "1s", "queue.limit": "4KiB", "seed": 1})
+    again.runs.flush()
+    assert again.to_polars()["error"].null_count() == 5
+
+
+def test_a_run_that_is_not_valid_is_repeated_once_and_never_has_numbers(
+    base: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on the Linux backend, when the machine was too slow."""
+    good, late = fp.run(base), fp.run(base)
+    late.summary["valid"], late.summary["faults"] = False, ["1 % of frames were late"]
+    runs = iter([[late, good], [late, late]])
+    monkeypatch.setattr(one_run, "run_many", lambda *_, **__: (one for one in next(runs)))
+    task = Task(0, 1, ("linux", base))
+    row = outcome(task, lambda *_: None).row
+    assert row is not None
+    assert row["jain_index"] == good.summary["jain_index"]
+    failed = outcome(task, lambda *_: None)
+    assert (failed.row, failed.error) == (None, "not valid: 1 % of frames were late")
 
 
 @pytest.mark.alone
@@ -283,6 +310,8 @@ import subprocess, sys
 import fairport as fp
 from fairport.errors import OutputError
 from fairport.study.dataset import Dataset
+from fairport.study import one_run
+from fairport.study.execution import Task, outcome
 from fairport.study.making import Listeners, Runs, Status
 from fairport.study.results import Study
 Dataset.__init__.__defaults__ = (None, 0.0)  # a file per row
@@ -435,6 +464,9 @@ def test_the_command_says_how_long_and_what_to_do_next(fairport: Command, tmp_pa
     assert fairport("sweep", "mine.toml", "--estimate").out == (
         "3 points with 6 seeds each: 18 runs\n"
     )
+    (tmp_path / "one.toml").write_text(FILE.format(duration="5ms", to=4).replace("4 }", "2 }"))
+    one = fairport("sweep", "one.toml", "--estimate", "--seeds", "1")
+    assert one.out == "1 point with 1 seed: 1 run\n"
     done = fairport("sweep", "mine.toml", "--jobs", "1")
     assert done.status == 0
     assert "18 runs at 3 points; about 1 s, 1 at a time; 0.0 MB" in done.err

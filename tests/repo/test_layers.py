@@ -23,6 +23,7 @@ PYTHON = (
         "censored",
         "errors",
         "headers",
+        "interrupts",
         "modes",
         "ordered_threads",
         "quantities",

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::join::{Clock, Side};
+use crate::one_switch;
 use crate::record::Direction;
 use crate::sides::{self, align};
 use crate::taps::{Source, Tap, survey};
@@ -15,6 +16,8 @@ pub struct Layout {
     pub clocks: Vec<Clock>,
     /// by file: whether it holds packets twice
     pub(crate) has_copies: Vec<bool>,
+    /// by file: whether it shows packets of the outputs at another switch, and is not used
+    pub is_elsewhere: Vec<bool>,
     /// names of the ingress ports
     pub ingress: Vec<String>,
     /// names of the outputs; if empty, nothing is joined
@@ -28,6 +31,7 @@ impl Layout {
             taps: vec![Vec::new(); files],
             clocks: vec![Clock::default(); files],
             has_copies: vec![false; files],
+            is_elsewhere: vec![false; files],
             ingress: Vec::new(),
             egress: Vec::new(),
         }
@@ -66,6 +70,10 @@ impl Layout {
         let mut layout = Self::alone(sources.len());
         if !sides.egress.is_empty() {
             layout.clocks = align(sources, &surveys, &sides)?;
+        }
+        one_switch::check_times(sources, &surveys, &layout.clocks)?;
+        for (file, is_elsewhere) in layout.is_elsewhere.iter_mut().enumerate() {
+            *is_elsewhere = one_switch::is_elsewhere(&surveys, &sides.ingress, &sides.egress, file);
         }
         layout.has_copies = surveys.iter().map(|one| one.copies > 0).collect();
         let mut taps: Vec<Vec<Tap>> = surveys.into_iter().map(|one| one.taps).collect();

@@ -24,6 +24,7 @@ mod input;
 pub mod join;
 mod layout;
 mod load;
+mod one_switch;
 mod outcome;
 pub mod packet;
 mod reading;

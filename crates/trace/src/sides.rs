@@ -4,11 +4,9 @@
 
 use crate::error::Error;
 use crate::join::{Clock, Sampler};
+use crate::one_switch;
 use crate::record::Direction;
-use crate::taps::{Role, Source, Survey, Tap};
-
-/// A tap, by file and interface.
-type TapIndex = (usize, usize);
+use crate::taps::{Role, Source, Survey, Tap, TapIndex, all_taps, left_by};
 
 /// The ingress taps and the outputs. The first output has the most data.
 #[derive(Debug, Default)]
@@ -20,7 +18,9 @@ pub(crate) struct Sides {
 /// The two sides, as given by the user or as shown by the packets. Without an output, nothing can be joined.
 pub(crate) fn find(sources: &[Source], surveys: &[Survey]) -> Result<Sides, Error> {
     if sources.iter().any(|source| source.role != Role::Auto) {
-        return given(sources, surveys);
+        let sides = given(sources, surveys)?;
+        one_switch::check_given(sources, surveys, &sides.ingress, &sides.egress)?;
+        return Ok(sides);
     }
     let mut egress = found(surveys);
     if egress.is_empty() {
@@ -30,23 +30,6 @@ pub(crate) fn find(sources: &[Source], surveys: &[Survey]) -> Result<Sides, Erro
         ingress: ingress_of(surveys, &egress),
         egress,
     })
-}
-
-fn all_taps(surveys: &[Survey]) -> impl Iterator<Item = (TapIndex, &Tap)> {
-    surveys.iter().enumerate().flat_map(|(file, survey)| {
-        let taps = survey.taps.iter().enumerate();
-        taps.map(move |(interface, tap)| ((file, interface), tap))
-    })
-}
-
-/// The packets that left by an output.
-fn left_by(surveys: &[Survey], (file, interface): TapIndex) -> &Sampler {
-    let survey = &surveys[file];
-    if survey.taps[interface].went_out() {
-        &survey.outgoing[interface]
-    } else {
-        &survey.incoming[interface]
-    }
 }
 
 fn given(sources: &[Source], surveys: &[Survey]) -> Result<Sides, Error> {
@@ -83,7 +66,8 @@ fn given(sources: &[Source], surveys: &[Survey]) -> Result<Sides, Error> {
     };
     let source = sources.iter().find(|source| Some(source.role) == without);
     if let Some(source) = source {
-        let remedy = "capture again while the flows run: tcpdump -i PORT -s 128 -w FILE";
+        let remedy = "capture again while the flows run, with at least 96 bytes of each packet: tcpdump -i PORT -s \
+                      128 -w FILE; --tunnels looks into GRE and VXLAN";
         let problem = "holds no TCP or UDP, so that nothing can be joined with it";
         return Err(Error::new(&source.file, problem, remedy));
     }
@@ -147,18 +131,34 @@ fn found(surveys: &[Survey]) -> Vec<TapIndex> {
         .filter(|((file, _), tap)| tap.came_in() && !is_upstream(&surveys[*file], surveys))
         .map(|((file, interface), _)| &surveys[file].incoming[interface])
         .collect();
-    let data = |tap: &Tap| tap.payload[Direction::Out as usize];
-    let mut outputs: Vec<(TapIndex, u64)> = all_taps(surveys)
+    let delay_ns = |place| {
+        let left = left_by(surveys, place);
+        comes_in.iter().filter_map(|came| came.ahead_ns(left)).min()
+    };
+    let mut outputs: Vec<(TapIndex, i64, u64)> = all_taps(surveys)
         .filter(|(_, tap)| tap.went_out())
-        .map(|(place, tap)| (place, data(tap)))
-        .filter(|(place, _)| {
-            let left = left_by(surveys, *place);
-            comes_in.iter().any(|came| came.shares(left))
+        .filter_map(|(place, tap)| {
+            Some((
+                place,
+                delay_ns(place)?,
+                tap.payload[Direction::Out as usize],
+            ))
         })
         .collect();
-    outputs.sort_by_key(|(_, data)| std::cmp::Reverse(*data));
+    outputs.sort_by_key(|(_, _, data)| std::cmp::Reverse(*data));
+    let is_of_other_switch = |(place, delay_ns, _): &(TapIndex, i64, u64)| {
+        let left = left_by(surveys, *place);
+        // packets leave an earlier switch before they come in, and a later one after they have left
+        outputs.iter().any(|(other, after_ns, _)| {
+            let ahead_ns = left_by(surveys, *other).ahead_ns(left);
+            other != place
+                && *after_ns >= 0
+                && ahead_ns.is_some_and(|ahead_ns| *delay_ns < 0 || ahead_ns > 0)
+        })
+    };
     let mut chosen: Vec<TapIndex> = Vec::new();
-    for (place, data) in outputs {
+    for output in outputs.iter().filter(|one| !is_of_other_switch(one)) {
+        let (place, _, data) = *output;
         if chosen.is_empty() || (data > 0 && is_apart(surveys, &chosen, place)) {
             chosen.push(place);
         }
@@ -176,20 +176,18 @@ fn is_apart(surveys: &[Survey], chosen: &[TapIndex], place: TapIndex) -> bool {
 /// The outputs if the captures do not give directions: the taps that saw the packets later than every other tap. A
 /// single tap, or several that share no packet, have no output.
 fn by_order(sources: &[Source], surveys: &[Survey]) -> Result<Vec<TapIndex>, Error> {
-    let mut shared: Option<usize> = None;
     let mut outputs: Vec<TapIndex> = Vec::new();
-    for ((file, interface), _) in all_taps(surveys) {
-        let later = &surveys[file].incoming[interface];
+    for (place, tap) in all_taps(surveys) {
+        if tap.came_in() {
+            continue;
+        }
+        let later = left_by(surveys, place);
         let others = surveys.iter().flat_map(|one| &one.incoming);
         let others = others.filter(|other| !std::ptr::eq(*other, later));
         let ahead_ns: Vec<i64> = others.filter_map(|one| one.ahead_ns(later)).collect();
-        if ahead_ns.is_empty() {
-            continue;
-        }
-        shared = Some(file);
-        let is_last = ahead_ns.iter().all(|ahead_ns| *ahead_ns >= 0);
-        if is_last && is_apart(surveys, &outputs, (file, interface)) {
-            outputs.push((file, interface));
+        let is_last = !ahead_ns.is_empty() && ahead_ns.iter().all(|ahead_ns| *ahead_ns >= 0);
+        if is_last && is_apart(surveys, &outputs, place) {
+            outputs.push(place);
         }
     }
     let data = |(file, interface): &TapIndex| {
@@ -197,21 +195,10 @@ fn by_order(sources: &[Source], surveys: &[Survey]) -> Result<Vec<TapIndex>, Err
         std::cmp::Reverse(payload.iter().sum::<u64>())
     };
     outputs.sort_by_key(data);
-    match shared {
-        Some(file) if outputs.is_empty() && sources.len() == 1 => Err(Error::new(
-            &sources[file].file,
-            "shows the same packets at several interfaces, and does not say which way they went",
-            "give each interface a file of its own, with --ingress or --egress: tshark -r FILE -Y \
-             frame.interface_id==0 -w PORT.pcapng",
-        )),
-        Some(file) if outputs.is_empty() => Err(Error::new(
-            &sources[file].file,
-            "shows the same packets as another capture, and neither says which way they went",
-            "say which is which: --ingress PORT=FILE for each port where packets come in, --egress PORT=FILE \
-             for each output",
-        )),
-        _ => Ok(outputs),
+    if outputs.is_empty() {
+        one_switch::check_apart(sources, surveys)?;
     }
+    Ok(outputs)
 }
 
 /// The ingress ports of these outputs. In other files, all interfaces that share packets with an output. In an output's
@@ -239,7 +226,9 @@ fn ingress_of(surveys: &[Survey], egress: &[TapIndex]) -> Vec<TapIndex> {
             ingress.extend(places.into_iter().filter(is_used));
         }
     }
-    ingress
+    let is_earlier = |place: &TapIndex| one_switch::next_ingress(surveys, &ingress, egress, *place);
+    let nearest = ingress.iter().filter(|place| is_earlier(place).is_none());
+    nearest.copied().collect()
 }
 
 /// Whether another file shows packets of this one coming in later. This one then belongs to an earlier switch.

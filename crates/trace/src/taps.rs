@@ -76,6 +76,8 @@ pub(crate) struct Survey {
     pub(crate) outgoing: Vec<Sampler>,
     /// packets that it holds twice, as far as they were found
     pub(crate) copies: u64,
+    /// the times of its earliest and latest packets
+    pub(crate) span_ns: Option<(u64, u64)>,
 }
 
 impl Survey {
@@ -89,6 +91,26 @@ impl Survey {
             self.incoming.push(Sampler::default());
             self.outgoing.push(Sampler::default());
         }
+    }
+}
+
+/// A tap, by file and interface.
+pub(crate) type TapIndex = (usize, usize);
+
+pub(crate) fn all_taps(surveys: &[Survey]) -> impl Iterator<Item = (TapIndex, &Tap)> {
+    surveys.iter().enumerate().flat_map(|(file, survey)| {
+        let taps = survey.taps.iter().enumerate();
+        taps.map(move |(interface, tap)| ((file, interface), tap))
+    })
+}
+
+/// The packets that left by an output.
+pub(crate) fn left_by(surveys: &[Survey], (file, interface): TapIndex) -> &Sampler {
+    let survey = &surveys[file];
+    if survey.taps[interface].went_out() {
+        &survey.outgoing[interface]
+    } else {
+        &survey.incoming[interface]
     }
 }
 
@@ -114,6 +136,8 @@ pub(crate) fn survey(
         if let Some(packet) = packet
             && !copies.is_copy(&packet, interface as u32, direction)
         {
+            let (first_ns, last_ns) = survey.span_ns.unwrap_or((packet.time_ns, packet.time_ns));
+            survey.span_ns = Some((first_ns.min(packet.time_ns), last_ns.max(packet.time_ns)));
             let tap = &mut survey.taps[interface];
             tap.packets[direction as usize] += 1;
             tap.payload[direction as usize] += u64::from(packet.payload);

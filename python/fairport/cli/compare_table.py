@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairport.cli.console import out
-from fairport.cli.output import new_table
+from fairport.cli.output import new_table, styled
 from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
     from fairport.study.comparison import Column, Comparison
     from fairport.study.metric import ComparedLoad
@@ -32,16 +33,16 @@ def show(comparison: Comparison, folder: Path | None) -> None:
     for load in comparison.loads:
         columns = [column for column in comparison.columns if column.load == load.label]
         if columns and not load.is_long_lived:
-            console.print(f"\n[bold]{load.label}[/bold]{_ranks(load)}")
+            console.print(styled("\n", (load.label, "bold"), _ranks(load)))
             console.print(_table(comparison, columns))
     of_the_run = _of_the_run(comparison)
     shown = _that_fit(of_the_run, console.width)
     if len(comparison.loads) > 1 or not comparison.loads[0].is_long_lived:
-        console.print("\n[bold]the whole run[/bold]")
+        console.print("\nthe whole run", style="bold")
     console.print(_table(comparison, shown, needs=True))
     for candidate in comparison.candidates:
         if candidate.why_not is not None:
-            console.print(f"{candidate.name}: not applicable: {candidate.why_not}", markup=False)
+            console.print(f"{candidate.name}: not applicable: {candidate.why_not}")
     if comparison.host_queue_drops:
         console.print(comparison.host_queue_drops, style="bold")
     console.print("; ".join(_circumstances(comparison, of_the_run[len(shown) :])), style="dim")
@@ -49,7 +50,7 @@ def show(comparison: Comparison, folder: Path | None) -> None:
         console.print(f"  {part:<7} {text}", style="dim")
     console.print(f"\n{comparison.ranked_by}")
     for one in comparison.ranking:
-        console.print(f"{one.rank}. [bold]{one.fix}[/bold]: {one.effect}: {one.sentence}")
+        console.print(styled(f"{one.rank}. ", (one.fix, "bold"), f": {one.effect}: {one.sentence}"))
     console.print(f"\n{comparison.conclusion}", style="bold")
     if folder is not None:
         for file in ("report.html", "tables"):
@@ -104,9 +105,9 @@ def _table(comparison: Comparison, columns: Sequence[Column], *, needs: bool = F
     return table
 
 
-def _cell(row: dict[str, Any], column: Column, *, spread: bool) -> str:
+def _cell(row: dict[str, Any], column: Column, *, spread: bool) -> Text:
     median, q1, q3 = (
         column.quantity.shown(row[f"{column.key}_{part}"], "over_seeds")
         for part in ("median", "q1", "q3")
     )
-    return f"{median}\n[dim]{q1}..{q3}[/dim]" if median and spread else median
+    return styled(f"{median}\n", (f"{q1}..{q3}", "dim")) if median and spread else styled(median)

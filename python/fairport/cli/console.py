@@ -23,9 +23,7 @@ _SAY_SO = {"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"}
 @cache
 def err() -> Console:
     """The console for messages and progress, on stderr."""
-    from rich.console import Console
-
-    return Console(stderr=True, highlight=False)
+    return _console(stderr=True)
 
 
 def err_is_terminal() -> bool:
@@ -36,9 +34,19 @@ def err_is_terminal() -> bool:
 
 def out() -> Console:
     """The console for data, on stdout."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
+    console = _console()
     if not console.is_terminal:
         console.width = _PIPE_WIDTH
     return console
+
+
+def _console(*, stderr: bool = False) -> Console:
+    from rich import console
+
+    class Console(console.Console):
+        def on_broken_pipe(self) -> None:
+            """Called where the error is handled; rich would end the program with status 1."""
+            raise
+
+    # names and results may contain `[a]` and `:x:`, which are nothing but these characters
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from fairport.cli.statuses import BAD_INPUT, INTERRUPTED
+from fairport.cli.statuses import BAD_INPUT, INTERRUPTED, READER_LEFT
 from fairport.errors import InputError, Interrupted, did_you_mean, nearest
 
 # the base class of click's errors about a command line; typer does not export it
@@ -39,12 +39,12 @@ class Commands(Group):
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Reads the options before the command."""
-        with _one_message():
+        with _silent_without_reader(), _one_message():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the command."""
-        with _one_message(), warnings.catch_warnings():
+        with _silent_without_reader(), _one_message(), warnings.catch_warnings():
             warnings.showwarning = _in_one_line
             done = super().invoke(ctx)
             sys.stdout.flush()
@@ -61,19 +61,32 @@ def resumable() -> Iterator[None]:
 
 
 @contextmanager
+def _silent_without_reader() -> Iterator[None]:
+    """A pipe whose reader has left (`| head`) ends the command silently.
+
+    Not with status 0, because nobody has seen the rest, nor with that of a check that did not hold.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise typer.Exit(READER_LEFT) from None
+
+
+@contextmanager
 def _one_message() -> Iterator[None]:
     try:
         yield
     except _UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":
-            raise  # the help is printed
+            error.show()  # the help
+            raise typer.Exit(BAD_INPUT) from None
         print(*_of_usage(error).lines(), sep="\n", file=sys.stderr)
         raise typer.Exit(BAD_INPUT) from None
     except InputError as error:
         print(*error.lines(), sep="\n", file=sys.stderr)
         raise typer.Exit(BAD_INPUT) from None
     except BrokenPipeError:
-        raise  # a reader that has left is no error; typer ends without a message
+        raise
     except OSError as error:
         # Errors about named files are handled elsewhere, so this is one of the streams.
         print(f"error: {error.filename or 'stdout'}: {error.strerror}", file=sys.stderr)

@@ -14,6 +14,7 @@ from fairport.cli.console import out
 if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table
+    from rich.text import Text
 
 
 def print_text(text: str) -> None:
@@ -59,6 +60,13 @@ def print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
     for row in rows:
         table.add_row(*("" if value is None else str(value) for value in row.values()))
     out().print(table)
+
+
+def styled(*parts: str | tuple[str, str]) -> Text:
+    """A line of text; a part may be a pair of a text and its style."""
+    from rich.text import Text
+
+    return Text.assemble(*parts)
 
 
 def print_comparison(comparison: Mapping[str, Any]) -> None:

@@ -8,13 +8,15 @@ from textwrap import fill, indent
 from typing import TYPE_CHECKING, Any
 
 from fairport.cli.console import out
-from fairport.cli.output import new_table, print_text
+from fairport.cli.output import new_table, print_text, styled
 from fairport.storage.parts import REPORT
 from fairport.study import totals_kept
 from fairport.study.reproduce import STATES, CheckedClaim, Reproduced, totals
 from fairport.study.store import Store
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from fairport.papers.catalogue import Entry
 
 _WIDTH = 80
@@ -66,7 +68,7 @@ def show(done: Sequence[Reproduced], folder: Path | None) -> None:
     console = out()
     for one in done:
         seeds = one.seeds
-        console.print(f"[bold]{one.entry.name}[/bold]: {one.entry.experiment.title}")
+        console.print(styled((one.entry.name, "bold"), f": {one.entry.experiment.title}"))
         table = new_table()
         simulated = ("simulated", "Linux") if one.linux else ("ours",)
         for heading in ("claim", *simulated, "published", "holds when", *[""] * len(simulated)):
@@ -78,8 +80,8 @@ def show(done: Sequence[Reproduced], folder: Path | None) -> None:
                 *_linux(one, checked, lambda linux: linux.ours_in_words),
                 checked.published_in_words,
                 checked.tolerance,
-                f"[{_STYLES[checked.state]}]{checked.state}[/]",
-                *_linux(one, checked, lambda linux: f"[{_STYLES[linux.state]}]{linux.state}[/]"),
+                _state(checked),
+                *_linux(one, checked, _state),
             )
         console.print(table)
         if one.linux:
@@ -94,9 +96,13 @@ def show(done: Sequence[Reproduced], folder: Path | None) -> None:
         console.print(str(folder / REPORT), soft_wrap=True)
 
 
+def _state(checked: CheckedClaim) -> Text:
+    return styled((checked.state, _STYLES[checked.state]))
+
+
 def _linux(
-    one: Reproduced, checked: CheckedClaim, shown: Callable[[CheckedClaim], str]
-) -> list[str]:
+    one: Reproduced, checked: CheckedClaim, shown: Callable[[CheckedClaim], str | Text]
+) -> list[str | Text]:
     """The cell of the Linux backend, if there is such a column."""
     if one.linux is None:
         return []

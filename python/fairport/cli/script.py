@@ -58,14 +58,14 @@ def script(
             if not quiet:
                 for note in result.notes:
                     where = f"{result.path}:{note['line']}"
-                    err().print(f"{where}: {note['text']}", soft_wrap=True, markup=False)
+                    err().print(f"{where}: {note['text']}", soft_wrap=True)
             if not (quiet and result.holds):
                 output.print_text(result.text() + "\n")
         held = sum(result.holds for result in results)
         output.print_text(f"{held} of {len(results)} scripts hold\n")
     for result in results:
         if result.error:
-            err().print(f"error: {result.error}", soft_wrap=True, markup=False)
+            err().print(f"error: {result.error}", soft_wrap=True)
     if any(result.error for result in results):
         raise typer.Exit(BAD_INPUT)
     if not all(result.holds for result in results):

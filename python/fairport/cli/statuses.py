@@ -7,3 +7,5 @@ INVALID = 3
 """No run on the Linux backend was valid."""
 INTERRUPTED = 130
 """After Ctrl-C: 128 plus the number of the signal SIGINT."""
+READER_LEFT = 141
+"""The reader of a pipe has left: 128 plus the number of SIGPIPE, as for other programs."""

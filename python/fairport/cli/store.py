@@ -35,6 +35,7 @@ def store(
         output.print_json(found)
     else:
         output.print_text(
-            f"{found['folder']}: {found['runs']} runs of this version; the tables of {records};"
+            f"{found['folder']}: {found['runs']} run{'s' if found['runs'] != 1 else ''} of this"
+            f" version; the tables of {records};"
             f" {size_bytes / 1e6:.1f} MB\n"
         )

@@ -61,15 +61,15 @@ def size_of(file: SweepFile) -> str:
     left = len(points(file.axes, file.zip, file.where, file.file))
     every = count(file.axes, file.zip, file.file)
     out = f" ({_number(every - left)} left out)" if left < every else ""
-    runs = left * len(file.seed_numbers)
     seeds = len(file.seed_numbers)
-    return f"{_number(left)} points{out} with {_number(seeds)} seeds each: {_number(runs)} runs"
+    each = f"{_count(seeds, 'seed')} each" if left != 1 else _count(seeds, "seed")
+    return f"{_count(left, 'point')}{out} with {each}: {_count(left * seeds, 'run')}"
 
 
 def estimate(found: Estimate) -> str:
     """The estimate in one line."""
     reused = f", {_number(found.reused)} already made" if found.reused else ""
-    said = f"{_number(found.runs)} runs at {_number(found.points)} points{reused}"
+    said = f"{_count(found.runs, 'run')} at {_count(found.points, 'point')}{reused}"
     if found.wall_s is None:
         return said
     return (
@@ -83,7 +83,7 @@ def done(study: Study, status: Status) -> str:
     failed = f", {_number(status.failed)} of them failed" if status.failed else ""
     reused = f", {_number(status.reused)} made before" if status.reused else ""
     name = study.place.name
-    lines = [f"{name}: {_number(status.done)} runs made{failed}{reused}"]
+    lines = [f"{name}: {_count(status.done, 'run')} made{failed}{reused}"]
     if status.failed:
         lines.append(
             f"  fairport query {name} 'select error, count(*) from runs"
@@ -110,6 +110,10 @@ def document(study: Study, status: Status) -> dict[str, Any]:
         "reused": status.reused,
         "failed": status.failed,
     }
+
+
+def _count(number: int, what: str) -> str:
+    return f"{_number(number)} {what}{'s' if number != 1 else ''}"
 
 
 def _number(count: int) -> str:

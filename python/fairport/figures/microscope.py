@@ -140,7 +140,8 @@ def _windows(panel: Axes, slide: Slide, to_x: Callable[[Any], Any]) -> None:
         if flow in chosen:
             colour = (style.DROPPED, style.BLUE, "#e69f00")[chosen.index(flow)]
             row = names[flow]
-            label = f"flow {flow}: {row['src']} to {row['dst']}, {row['hops']} hops"
+            links = f"{row['hops']} hop{'s' if row['hops'] != 1 else ''}"
+            label = f"flow {flow}: {row['src']} to {row['dst']}, {links}"
             look = {"color": colour, "linewidth": 1.3, "label": label, "zorder": 3}
         else:
             look["label"] = "" if others else "_"

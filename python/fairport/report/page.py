@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairport import blackouts, figures, modes
+from fairport.backends import DEFAULT
 from fairport.published import published_figures
 from fairport.quantities import QUANTITIES
 from fairport.report import about_run, drawing, live, rows
@@ -94,6 +95,7 @@ def render(
         facts=about_run.facts(result),
         drawing=drawing.draw(result),
         command=about_run.command(result),
+        is_repeatable=result.summary["backend"] == DEFAULT,
         source=about_run.source(result),
         links=about_run.links(
             result, f"seed-{result.seed}/" if over else "", ["seeds"] if over else []

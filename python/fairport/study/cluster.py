@@ -8,6 +8,7 @@ address. A row that comes twice is the same row.
 
 from __future__ import annotations
 
+import logging
 import shutil
 import socket
 import subprocess
@@ -72,6 +73,12 @@ class Dask:
         self._address = address
         self._require_scheduler()
         self._client = self._connected(_CONNECT_S)
+        self._threads = 0
+
+    @property
+    def jobs(self) -> int:
+        """The threads of the workers that have come."""
+        return max(1, self._threads)
 
     def ended(self, tasks: Iterator[Task]) -> Generator[Ended, None, None]:
         """Runs all tasks, as `Executor` describes."""
@@ -92,6 +99,8 @@ class Dask:
         finally:
             with suppress(Exception):
                 self._client.cancel(list(handed_out), force=True)
+            # a client that is closed while it looks for its scheduler logs a traceback
+            logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
             with suppress(Exception):
                 self._client.close(timeout=1)
 
@@ -103,8 +112,8 @@ class Dask:
     ) -> None:
         """Keeps every worker's threads busy, with few more runs at the scheduler."""
         self._require_connection()
-        threads = sum(self._client.nthreads().values()) or 1
-        while len(handed_out) < threads * _BATCHES_PER_THREAD:
+        self._threads = sum(self._client.nthreads().values())
+        while len(handed_out) < self.jobs * _BATCHES_PER_THREAD:
             batch = waiting.popleft() if waiting else list(islice(tasks, _BATCH))
             if not batch:
                 return

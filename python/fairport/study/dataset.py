@@ -3,9 +3,9 @@
 A writer collects rows and writes them as a separate file, completely or not at all. So writers
 never wait for each other, and a killed writer loses the rows of at most a second. Many small files
 are joined into one. The new one is complete before the old ones are removed, so a reader may find a
-row twice but never misses one; rows with the same key are the same run, and one of them is read. A
-file's name ends in its digest, because Parquet does not notice most damage. Files of earlier
-versions have a shorter name, and are read without that check.
+row twice but never misses one; rows with the same key are the same run, and one of them is read, if
+possible one without an error. A file's name ends in its digest, because Parquet does not notice
+most damage. Files of earlier versions have a shorter name, and are read without that check.
 """
 
 from __future__ import annotations
@@ -26,10 +26,18 @@ from fairport.files.place import Folder
 Types = Mapping[str, type[pl.DataType]]
 
 _ENDING = ".parquet"
+_ERROR = "error"
 _DIGEST = re.compile(r"-([0-9a-f]{32})\.parquet")
 # this many files are joined into one while a study runs; at its end all are joined
 _MOST_FILES = 32
 _TRIES = 5
+
+
+class DamagedPartError(InputError):
+    """A file of rows that is not as it was written."""
+
+    part = ""
+    """Its name."""
 
 
 class Dataset:
@@ -83,21 +91,25 @@ class Dataset:
             self.compact()
 
     def read(self) -> pl.DataFrame:
-        """Every run once. Raises InputError for a damaged file."""
+        """Every run once. Raises DamagedPartError."""
         return self._read(self.files())[0]
+
+    def remove(self, part: str) -> None:
+        """Removes a file, with its rows. Raises OSError."""
+        self.place.remove(f"{self.folder}/{part}")
 
     def files(self) -> list[str]:
         """The files, in the order in which they were made."""
         return [name for name in self.place.names(self.folder) if name.endswith(_ENDING)]
 
     def compact(self) -> None:
-        """Joins all files into one. Raises OutputError, InputError."""
+        """Joins all files into one. Raises OutputError, DamagedPartError."""
         names = self.files()
         if len(names) > 1:
             rows, names = self._read(names)
             self._write(rows)
             for name in names:
-                self.place.remove(f"{self.folder}/{name}")
+                self.remove(name)
         self._written = 0
 
     def _write(self, rows: pl.DataFrame) -> None:
@@ -118,13 +130,15 @@ class Dataset:
             if not parts:
                 return pl.DataFrame(), []
             rows = pl.concat(parts, how="diagonal_relaxed")
+            if _ERROR in rows.columns:  # a run that failed may have been repeated
+                rows = rows.sort(pl.col(_ERROR).is_not_null(), maintain_order=True)
             return rows.unique(self._key, keep="first", maintain_order=True), names
         raise InputError(
             "changes faster than it can be read", file=f"{self.place.name}/{self.folder}"
         )
 
     def check(self, name: str) -> bytes:
-        """A file's content. Raises InputError if it has changed since it was written."""
+        """A file's content. Raises DamagedPartError if it has changed since it was written."""
         content = self.place.read(f"{self.folder}/{name}")
         written = _DIGEST.search(name)
         if written and written[1] != _digest(content):
@@ -138,12 +152,14 @@ class Dataset:
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise self._damaged(name, str(error).splitlines()[0]) from None
 
-    def _damaged(self, name: str, reason: str) -> InputError:
-        return InputError(
+    def _damaged(self, name: str, reason: str) -> DamagedPartError:
+        damaged = DamagedPartError(
             f"is damaged: {reason}",
             file=f"{self.place.name}/{self.folder}/{name}",
             remedy="remove this file; the same command then repeats the runs that it held",
         )
+        damaged.part = name
+        return damaged
 
 
 def _digest(content: bytes) -> str:

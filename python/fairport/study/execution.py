@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from fairport.errors import InputError
 from fairport.ordered_threads import Stop
 from fairport.scenario import Scenario
-from fairport.study.one_run import LeanRun, Row, measured, simulated
+from fairport.study.one_run import InvalidRunError, LeanRun, Row, measured, simulated
 from fairport.study.worker import Report
 from fairport.study.workers import WorkerDiedError, Workers, shared
 
@@ -51,6 +51,10 @@ class Ended:
 class Executor(Protocol):
     """An object that runs tasks."""
 
+    @property
+    def jobs(self) -> int:
+        """Runs at a time, as far as it is known now."""
+
     def ended(self, tasks: Iterator[Task]) -> Generator[Ended, None, None]:
         """Runs all tasks. Close the generator to stop the runs under way."""
 
@@ -73,7 +77,8 @@ def outcome(task: Task, report: Report) -> Ended:
 class Local:
     """Worker processes of this machine.
 
-    With `in_process`, threads instead, for the user's own code and for backends in real time.
+    With `in_process`, threads instead, for the user's own code and for backends in real time. One
+    at a time needs no thread, so Ctrl-C reaches the run itself, which clears away what it made.
     """
 
     def __init__(self, jobs: int, *, in_process: bool = False) -> None:
@@ -82,6 +87,10 @@ class Local:
 
     def ended(self, tasks: Iterator[Task]) -> Generator[Ended, None, None]:
         """Runs all tasks, as `Executor` describes."""
+        if self._in_process and self.jobs == 1:
+            for task in tasks:
+                yield outcome(task, lambda _at_s, _hops: None)
+            return
         stop, workers, taking = Stop(), shared(), Lock()
         found: queue.SimpleQueue[Ended | BaseException | None] = queue.SimpleQueue()
 
@@ -145,5 +154,7 @@ def _in_worker(report: Report, task: Task) -> Ended:
 
 def in_words(error: Exception) -> str:
     """An error as text for the column `error`."""
+    if isinstance(error, InvalidRunError):
+        return f"not valid: {error}"
     kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
     return f"{kind}{error}"

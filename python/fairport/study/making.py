@@ -168,16 +168,16 @@ class Making:
         runs: Runs,
         store: Store,
         keep: Sequence[str],
-        jobs: int,
         listeners: Listeners,
     ) -> None:
         self._study, self._runs, self._store, self._keep = study, runs, store, keep
         self._listeners = listeners
         had = study.runs.read()
-        self._known = set(had["run_id"]) if had.height else set[str]()
+        # a failed run is tried again: perhaps a worker was killed, or the machine was too slow
+        made = had.filter(pl.col("error").is_null()) if had.height else had
+        self._known = set(made["run_id"]) if made.height else set[str]()
         self._in_store = _by_key(store.numbers()) if not runs.in_process else {}
-        self._status = Status(done=0, failed=0, reused=0, of=0, running=jobs)
-        self._jobs = jobs
+        self._status = Status(done=0, failed=0, reused=0, of=0, running=0)
 
     def __enter__(self) -> Making:
         return self
@@ -202,9 +202,9 @@ class Making:
                 points=len(self._runs.every),
                 runs=len(new),
                 reused=len(wanted) - len(new),
-                wall_s=per_run * len(rest) / self._jobs if new else None,
+                wall_s=per_run * len(rest) / executor.jobs if new else None,
                 size_bytes=_row_bytes(self._keep) * len(wanted),
-                jobs=self._jobs,
+                jobs=executor.jobs,
             )
         )
         self._made(rest, executor)
@@ -238,6 +238,7 @@ class Making:
         self._listeners.status(self._status)
         with closing(executor.ended(self._tasks(wanted))) as ended:
             for one in ended:
+                self._status = replace(self._status, running=executor.jobs)
                 self._add(one)
                 if len(few) < _PROBES:
                     few.append(one)

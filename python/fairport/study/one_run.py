@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 from fairport import _core, backends
 from fairport.backends.protocol import Prepared
-from fairport.backends.run import run_prepared
+from fairport.backends.run import run_many, run_prepared
 from fairport.backends.simulation import PreparedSimulation
 from fairport.record import Record
 from fairport.result import Result
@@ -69,11 +70,23 @@ def simulated(report: Report, run: LeanRun, seed: int) -> Row:
     }
 
 
+class InvalidRunError(Exception):
+    """A run for which the machine was too slow."""
+
+
 def measured(report: Report, backend: str, scenario: Scenario, seed: int) -> Row:
-    """The row of a run on any backend."""
-    chosen = backends.get(backend)
-    prepared = chosen.prepare(scenario, seed)
-    return row_of(run_prepared(chosen, prepared, lambda _, at_s, hops: report(at_s, hops)))
+    """The row of a run on any backend. A run that is not valid is repeated once.
+
+    Raises InvalidRunError: such a run has no numbers.
+    """
+    runs = run_many(
+        scenario, [seed], backend=backend, retries=1, progress=lambda _, at, hops: report(at, hops)
+    )
+    with closing(runs):
+        for result in runs:
+            if result.summary["valid"]:
+                return row_of(result)
+    raise InvalidRunError("; ".join(result.summary["faults"]))
 
 
 def recorded(report: Report, backend: str, scenario: Scenario, seed: int) -> tuple[Record, Row]:

@@ -110,7 +110,7 @@ def search(
         if force:
             database.unlink(missing_ok=True)
         listeners = listeners or Listeners()
-        making = Making(study, runs, store or Store(), list(NUMBERS), jobs, listeners)
+        making = Making(study, runs, store or Store(), list(NUMBERS), listeners)
         trier = _Trier(file, making, runs, executor or Local(jobs), weights)
         with making:
             before = trier.medians([runs.add(StudyPoint(Combination({})))])[0]

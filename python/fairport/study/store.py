@@ -5,9 +5,11 @@ its job, so neither the name of a scenario nor the way in which its units are wr
 seed. Below the folder of the version are
 
 - `runs/*.parquet`: the numbers of every run, a row each (`fairport.study.dataset`);
-- `KEY/SEED.record`: the tables of those runs that were compared or reproduced. A damaged record
-  counts as missing. The store's folder has a mark, and only files with names as above are counted
-  and removed, because the variable FAIRPORT_STORE may name a folder that also has other files.
+- `KEY/SEED.record`: the tables of those runs that were compared or reproduced.
+
+What is damaged counts as missing. The store's folder has a mark, and only files with names as above
+are counted and removed, because the variable FAIRPORT_STORE may name a folder that also has other
+files.
 """
 
 from __future__ import annotations
@@ -18,16 +20,16 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
-from fairport.errors import InputError, OutputError
+from fairport.errors import InputError
 from fairport.files import is_partial, replace_file
 from fairport.files.place import place
 from fairport.record import DamagedRecordError, Record
 from fairport.run_numbers import TYPES
-from fairport.study.dataset import Dataset
+from fairport.study.dataset import DamagedPartError, Dataset
 from fairport.study.model_version import model_version
 
 FOLDER_VARIABLE = "FAIRPORT_STORE"
@@ -46,6 +48,9 @@ _VERSION = re.compile(r"\d+\.\d+\.\d+\S*-[0-9a-f]{12}")
 _OWN_FILE = re.compile(
     r"[a-z]+-[0-9a-f]{32}[\w.+-]*/\d+\.record|reproduced/[\w.-]+\.json|runs/part-[\w-]+\.parquet"
 )
+
+
+T = TypeVar("T")
 
 
 class StoreWarning(UserWarning):
@@ -99,10 +104,10 @@ class Store:
     def numbers(self) -> pl.DataFrame:
         """The numbers of all runs of this version: one row per run, with `key` and `seed`.
 
-        Warns (StoreWarning) about a damaged file, and then has no rows.
+        Warns (StoreWarning) about a damaged file, which is removed, and if none can be read.
         """
         try:
-            return self._runs.read()
+            return self._undamaged(self._runs.read)
         except (InputError, OSError) as error:
             warnings.warn(f"{error}; its runs are computed again", StoreWarning, stacklevel=2)
             return pl.DataFrame()
@@ -114,7 +119,7 @@ class Store:
     def flush(self) -> None:
         """Writes the rows that are not yet written, and joins files."""
         self._try_to(self._runs.flush)
-        self._try_to(self._runs.compact)
+        self._try_to(lambda: self._undamaged(self._runs.compact))
 
     def size(self) -> tuple[int, int]:
         """The number of records of every version, and the bytes of everything that is kept."""
@@ -153,6 +158,24 @@ class Store:
         """The path of a note that `note` writes."""
         return self.folder / model_version() / "reproduced" / f"{name}.json"
 
+    def _undamaged(self, use: Callable[[], T]) -> T:
+        """Uses the rows without those of damaged files, which are removed: their runs are repeated.
+
+        Raises OSError if one cannot be removed.
+        """
+        while True:
+            try:
+                return use()
+            except DamagedPartError as error:
+                if not _OWN_FILE.fullmatch(f"{_RUNS}/{error.part}"):
+                    raise
+                self._runs.remove(error.part)
+                warnings.warn(
+                    f"{error}; it is removed, and its runs are computed again",
+                    StoreWarning,
+                    stacklevel=4,
+                )
+
     def _try_to(self, write: Callable[[], None]) -> None:
         """Writes; if the folder cannot be written, there is one warning, and no result is lost."""
         if not self._writable:
@@ -160,9 +183,9 @@ class Store:
         try:
             self._set_mark()
             write()
-        except (OSError, OutputError) as error:
+        except (OSError, InputError) as error:
             self._writable = False
-            said = error.problem if isinstance(error, OutputError) else error.strerror or error
+            said = error.problem if isinstance(error, InputError) else error.strerror or error
             warnings.warn(
                 f"{self.folder}: cannot be written ({said}): these runs will be"
                 f" computed again next time; {FOLDER_VARIABLE} names another folder",

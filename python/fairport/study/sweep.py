@@ -113,7 +113,7 @@ def run(
     jobs = runs.jobs(jobs)
     executor = executor or Local(jobs, in_process=runs.in_process)
     listeners = listeners or Listeners()
-    making = Making(study, runs, store or Store(), keep, jobs, listeners)
+    making = Making(study, runs, store or Store(), keep, listeners)
     with making:
         wanted = [(number, seed) for number in range(len(every)) for seed in file.seed_numbers]
         making.run(wanted, executor)

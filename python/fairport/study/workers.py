@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import atexit
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from threading import Lock
 from typing import Any, BinaryIO, TypeVar, cast
 
+from fairport.interrupts import without_interrupts
 from fairport.study.worker import Report, receive, send
 
 Value = TypeVar("Value")
@@ -111,26 +111,13 @@ def shared() -> Workers:
 def _started(*modules: str) -> subprocess.Popen[bytes]:
     path = os.pathsep.join(part for part in sys.path if part)
     environment = os.environ | dict.fromkeys(_ONE_THREAD, "1") | {"PYTHONPATH": path}
-    with _without_interrupts():
+    with without_interrupts():
         return subprocess.Popen(
             [sys.executable, "-m", "fairport.study.worker", *modules],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
         )
-
-
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Processes that are started here do not receive Ctrl-C, not even while Python starts."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _called(

@@ -12,6 +12,8 @@ use crate::packet::Packet;
 
 /// Maximum number of sampled packets. If there would be more, half of them are removed.
 const MOST_SAMPLES: usize = 1 << 18;
+/// Number of samples that suffice to compare each tap with each other one.
+const ENOUGH_SAMPLES: usize = 1 << 12;
 /// Number of parts of the capture; the smallest difference in each is used.
 const PARTS: usize = 64;
 /// Captures with a common clock differ by the switch's delay, which is between zero and this.
@@ -112,6 +114,21 @@ impl Sampler {
     /// Whether the two sides have a packet in common.
     pub(crate) fn shares(&self, other: &Self) -> bool {
         self.differences(other).next().is_some()
+    }
+
+    /// Whether every packet that the three have in common was seen here, then at `next` (at least `by_ns` later), and
+    /// at `last` at another time than here. False without a common packet. Of many packets, some are looked at.
+    pub(crate) fn precedes(&self, next: &Self, by_ns: i64, last: &Self) -> bool {
+        let share = (self.seen.len() / ENOUGH_SAMPLES).next_power_of_two() as u64;
+        let mask = (self.mask + 1) * share - 1;
+        let some = self.seen.iter().filter(|(key, _)| *key & mask == 0);
+        let mut times = some.filter_map(|(key, here_ns)| {
+            let time_ns = |side: &Self| side.seen.get(key).copied().filter(|ns| *ns > 0);
+            let (next_ns, last_ns) = (time_ns(next)?, time_ns(last)?);
+            let later_ns = next_ns.wrapping_sub(*here_ns).cast_signed();
+            (*here_ns > 0).then_some(later_ns >= by_ns && last_ns != *here_ns)
+        });
+        times.next().is_some_and(|first| first) && times.all(|is_so| is_so)
     }
 
     /// The common packets: when this side saw each, and how much later the other side did.

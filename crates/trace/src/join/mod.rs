@@ -1,8 +1,8 @@
 //! The join of packets that came into a switch with packets that went out. It gives the fate of every packet.
 //!
 //! Packets wait in a window for their copy at the other side. The key of a packet consists of its flow, its
-//! identification (IPv4), its sequence and acknowledgement numbers, its length and its timestamps, so a retransmission
-//! counts as another packet. When a packet leaves the window, in order of arrival, its fate is decided:
+//! identification (IPv4) or else its timestamps, its sequence and acknowledgement numbers and its length, so a
+//! retransmission counts as another packet. When a packet leaves the window, in order of arrival, its fate is decided:
 //!
 //! - its copy was seen at the egress: *forwarded*;
 //! - its data was acknowledged, although no copy was seen at the egress: *unseen*, the egress capture lost it;

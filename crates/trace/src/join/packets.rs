@@ -7,7 +7,7 @@ use rustc_hash::FxHasher;
 use crate::packet::Packet;
 
 /// The key of a packet in both captures. A switch may change Ethernet addresses, the time to live and the ECN
-/// codepoint, so none of them is part of it.
+/// codepoint, so none of them is part of it. Timestamps are, if there is no identification.
 #[inline]
 pub(crate) fn key(packet: &Packet) -> u64 {
     let mut hasher = FxHasher::default();
@@ -31,7 +31,10 @@ fn hash_rest(packet: &Packet, mut hasher: FxHasher) -> u64 {
             | u64::from(packet.identification) << 16
             | u64::from(packet.flags.bits()),
     );
-    if let Some(stamps) = packet.timestamps {
+    // a capture that keeps few bytes of a packet may lack its options
+    if packet.identification == 0
+        && let Some(stamps) = packet.timestamps
+    {
         hasher.write_u64(u64::from(stamps.val) << 32 | u64::from(stamps.ecr));
     }
     hasher.finish()

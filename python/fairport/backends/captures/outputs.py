@@ -1,9 +1,9 @@
 """The outputs of a joined switch: each is assessed alone, and a result is about the worst one.
 
-Flows that leave by different outputs do not compete. If there is an outcast, the worst output is
-the one where the lone class has the smallest share; otherwise it is the bottleneck, chosen as for
-runs. The long flows of other outputs have the workload `elsewhere`, so that nothing compares them
-with those of the worst output.
+Flows that leave by different outputs, or by one that was not captured, do not compete. If there is
+an outcast, the worst output is the one where the lone class has the smallest share; otherwise it is
+the bottleneck, chosen as for runs. The other long flows have the workload `elsewhere`, so that
+nothing compares them with those of the worst output.
 """
 
 from __future__ import annotations
@@ -47,9 +47,6 @@ def assess(
     ports = [str(one["port"]) for one in outputs]
     if not ports:
         return Assessed(None, tables, _summary(tables, summarise, is_joined=False)), []
-    if len(ports) == 1:
-        only = Assessed(ports[0], tables, _summary(tables, summarise, is_joined=True))
-        return only, [_entry(only, outputs[0])]
     assessed = [_at(tables, port, summarise) for port in ports]
     entries = [_entry(one, output) for one, output in zip(assessed, outputs, strict=True)]
     worst = assessed[_worst(assessed, tables["ports"])]

@@ -11,7 +11,7 @@ from fairport import metrics
 from fairport.tables import Tables
 from fairport.verdict import OUTCAST_BELOW, PARITY, lone_and_peers, ratio_in_words
 
-# addresses in a sentence, at most
+# addresses or files in a sentence, at most
 _LISTED = 3
 _ALMOST_ALL = 0.98
 
@@ -41,10 +41,14 @@ def sentence(summary: Mapping[str, Any], tables: Tables, *, is_joined: bool) -> 
 
 
 def _hosts(flows: pl.DataFrame) -> str:
-    hosts = flows["src"].unique(maintain_order=True).to_list()
-    if len(hosts) <= _LISTED:
-        return " and ".join(hosts)
-    return f"{', '.join(hosts[:_LISTED])} and {len(hosts) - _LISTED} more"
+    return _listed(flows["src"].unique(maintain_order=True).to_list())
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > _LISTED:
+        return f"{', '.join(names[:_LISTED])} and {len(names) - _LISTED} more"
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _others(flows: pl.DataFrame) -> str:
@@ -60,11 +64,11 @@ def _by_port(flows: pl.DataFrame, tables: Tables) -> str:
 
 
 def _hops(name: str) -> str:
-    return name.replace("-hop", " hops")
+    return "1 hop" if name == "1-hop" else name.replace("-hop", " hops")
 
 
-def _count(flows: int) -> str:
-    return f"{flows} flow{'s' if flows != 1 else ''}"
+def _count(number: int, what: str = "flow") -> str:
+    return f"{number} {what}{'s' if number != 1 else ''}"
 
 
 def _waiting(
@@ -134,6 +138,8 @@ def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | 
             " known."
         )
     else:
+        found += _elsewhere([file["file"] for file in raw["files"] if file["elsewhere"]])
+        found += _apart(tables)
         found += _completeness(complete)
         found += [
             f"{one['port']} shares no packet with the ingress captures: what came in for it was not"
@@ -149,21 +155,54 @@ def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | 
     return found
 
 
+def _elsewhere(files: Sequence[str]) -> list[str]:
+    if not files:
+        return []
+    shows, is_ = ("shows", "is") if len(files) == 1 else ("show", "are")
+    return [
+        f"{_listed(files)} {shows} packets of these ports once more, perhaps at another switch, and"
+        f" {is_} left out."
+    ]
+
+
+def _apart(tables: Tables) -> list[str]:
+    """Flows that leave by no captured output, and outputs that may be of two switches."""
+    ways = tables["conversations"].select("flow", "ingress_port", "egress_port")
+    long = tables["flows"].filter(pl.col("workload") != "short").join(ways, on="flow")
+    found = []
+    away = long["egress_port"].null_count()
+    if away:
+        verb = "is" if away == 1 else "are"
+        found.append(
+            f"{_count(away, 'long flow')} left by no captured output, and {verb} not compared."
+        )
+    parts: list[set[str]] = []
+    for pair in long.select("ingress_port", "egress_port").drop_nulls().unique().iter_rows():
+        touched = [part for part in parts if part.intersection(pair)]
+        parts = [part for part in parts if part not in touched] + [set(pair).union(*touched)]
+    outputs = set(long["egress_port"].drop_nulls())
+    if len(parts) > 1:
+        each = sorted(", ".join(sorted(part & outputs)) for part in parts)
+        found.append(
+            f"No port leads data to more than one of these outputs: {'; '.join(each)}. They may be"
+            " of several switches; each is assessed alone."
+        )
+    return found
+
+
 def _damage(file: Mapping[str, Any]) -> str:
-    packets = file["lost_packets"]
     if not file["lost_bytes"]:
         return f"{file['file']}: {file['damage']} at byte {file['damaged_at_byte']}."
     return (
         f"{file['file']}: {file['damage']} at byte {file['damaged_at_byte']}: {file['lost_bytes']}"
-        f" bytes, at least {packets} packet{'s' if packets != 1 else ''}, could not be read."
+        f" bytes, at least {_count(file['lost_packets'], 'packet')}, could not be read."
     )
 
 
 def _copies(file: Mapping[str, Any]) -> str:
-    packets = f"{file['copies']} packet{'s' if file['copies'] != 1 else ''}"
     return (
-        f"{file['file']} holds {packets} twice. The copies do not count. Mirror one direction of"
-        " each port, and do not capture at `any`."
+        f"{file['file']} holds {_count(file['copies'], 'packet')} twice. The copies do not count."
+        " Mirror one direction of each port, and do not capture at `any`."
     )
 
 
@@ -184,17 +223,20 @@ def _completeness(complete: Mapping[str, Any]) -> list[str]:
             " arrivals, and the drops next to them not as consecutive."
         )
     if complete["missed_at_egress"]:
+        packets = _count(complete["missed_at_egress"], "packet")
         found.append(
-            f"The egress capture lacks {complete['missed_at_egress']} packets that were"
-            " acknowledged: they do not count as drops."
+            f"The egress capture lacks {packets} that arrived, as ACKs show: they are no drops."
         )
     if complete["without_ingress"]:
         found.append(
-            f"{complete['without_ingress']} packets left that came by no captured port: add the"
-            " captures of the other ingress ports."
+            f"{_count(complete['without_ingress'], 'packet')} left that came by no captured port:"
+            " add the captures of the other ingress ports."
         )
     if complete["open"]:
-        found.append(f"{complete['open']} packets were still queued when a capture ended.")
+        verb = "was" if complete["open"] == 1 else "were"
+        found.append(
+            f"{_count(complete['open'], 'packet')} {verb} still queued when a capture ended."
+        )
     if left and complete["joined"] / left < _ALMOST_ALL:
         found.append(
             "More than 2 % of the packets are missing: capture with a larger buffer (-B), at ports"

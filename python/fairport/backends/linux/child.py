@@ -2,7 +2,8 @@
 
 It does not import the program that started the run, as a spawned process of `multiprocessing`
 would: that program may be a script without a guard, and must not run again. Through the pipe come a
-function and its task; reports go back. It ends with its parent.
+function and its task; reports go back. It ends with its parent, which is also the one that hears
+Ctrl-C: it starts this program with that signal blocked.
 """
 
 from __future__ import annotations
@@ -19,8 +20,6 @@ _PR_SET_PDEATHSIG = 1
 def main(descriptor: int, parent: int) -> None:
     """Runs the function that comes through the pipe."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    # Ctrl-C reaches the parent, which ends its children
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     if os.getppid() != parent:
         return
     reports = Connection(descriptor)

@@ -22,6 +22,7 @@ from fairport import _core
 from fairport.backends.linux import namespaces
 from fairport.backends.linux.flows import Key
 from fairport.backends.linux.load import Load, LoadReport, LoadTask
+from fairport.interrupts import without_interrupts
 
 _SWITCH_PRIORITY = 50
 _LOAD_PRIORITY = 10
@@ -62,11 +63,12 @@ class Child:
         self.reports, there = multiprocessing.Pipe()
         path = os.pathsep.join(part for part in sys.path if part)
         program = [sys.executable, "-m", "fairport.backends.linux.child"]
-        self._process = subprocess.Popen(
-            [*program, str(there.fileno()), str(os.getpid())],
-            pass_fds=[there.fileno()],
-            env=os.environ | {"PYTHONPATH": path},
-        )
+        with without_interrupts():
+            self._process = subprocess.Popen(
+                [*program, str(there.fileno()), str(os.getpid())],
+                pass_fds=[there.fileno()],
+                env=os.environ | {"PYTHONPATH": path},
+            )
         there.close()
         self.reports.send((main, task))
 

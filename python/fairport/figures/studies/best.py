@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from fairport.figures import style
-from fairport.figures.studies.view import View, axis_title, label_axes, panels, ticks
+from fairport.figures.studies.view import View, axis_title, in_cells, label_axes, panels, ticks
 from fairport.run_numbers import better
 
 COLOURS = (
@@ -72,11 +72,12 @@ def draw(view: View, x: str, y: str, color: str) -> Figure:
         panel.set_yticks(*ticks(view, y, room=14))
         panel.tick_params(length=0)
     colours = {value: COLOURS[number % len(COLOURS)] for number, value in enumerate(choices)}
-    shows_numbers = len(cells) <= _MOST_NUMBERS
+    # a strip may take part of a cell
+    shown = in_cells(view, axes, len(columns) / (1 - _STRIP))
     for number, at, won in cells:
         place = columns.index(at[0]), rows.index(at[1])
-        shown = view.quantity.shown(won.best["median"]) if shows_numbers else ""
-        _cell(axes[number], place, won, color, colours, shown)
+        text = shown(won.best["median"]) if len(cells) <= _MOST_NUMBERS else ""
+        _cell(axes[number], place, won, color, colours, text)
     label_axes(picture, axes, axis_title(view, x), axis_title(view, y))
     _key(picture, view, color, [won for _, _, won in cells], colours)
     return picture

@@ -6,6 +6,7 @@ would be a state that the network does not have.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import matplotlib
@@ -21,6 +22,7 @@ from fairport.figures.studies.view import (
     WIDTH_IN,
     View,
     axis_title,
+    in_cells,
     label_axes,
     panels,
     ticks,
@@ -53,6 +55,7 @@ def draw(view: View, x: str, y: str) -> Figure:
     picture, axes = panels(view, title, note, tall_in=tall, right_in=_RIGHT_IN)
     norm, colours = scale(view)
     shows_numbers = len(columns) * len(rows) * len(axes) <= _MOST_NUMBERS
+    shown = in_cells(view, axes, len(columns)) if shows_numbers else lambda _: ""
     for panel, (_, points) in zip(axes, view.panels(), strict=True):
         panel.set_xlim(-0.5, len(columns) - 0.5)
         panel.set_ylim(-0.5, len(rows) - 0.5)
@@ -60,7 +63,7 @@ def draw(view: View, x: str, y: str) -> Figure:
         panel.grid(visible=False)
         for point in points.iter_rows(named=True):
             at = columns.index(point[x]), rows.index(point[y])
-            _cell(panel, view, at, point, norm, colours, shows_numbers=shows_numbers)
+            _cell(panel, view, at, point, norm, colours, shown)
         panel.set_xticks(*ticks(view, x, room=14 if len(axes) == 1 else 8))
         panel.set_yticks(*ticks(view, y, room=14))
         panel.tick_params(length=0)
@@ -99,8 +102,7 @@ def _cell(
     point: dict[str, Any],
     norm: Normalize,
     colours: Colormap,
-    *,
-    shows_numbers: bool,
+    shown: Callable[[float], str],
 ) -> None:
     (left, low), factor = (at[0] - 0.5, at[1] - 0.5), view.quantity.factor
     colour = colours(norm(point["median"] * factor))
@@ -112,9 +114,9 @@ def _cell(
         panel.plot([left, left + 1], [low, low + 1], color=style.INK, linewidth=0.6)
     else:
         panel.add_patch(Rectangle((left, low), 1, 1, facecolor=colour, linewidth=0))
-    if shows_numbers and not point["is_bimodal"]:
-        ink, shown = style.ink_on(colour), view.quantity.shown(point["median"])
-        panel.text(*at, shown, ha="center", va="center", color=ink, fontsize=7)
+    if not point["is_bimodal"]:
+        ink, text = style.ink_on(colour), shown(point["median"])
+        panel.text(*at, text, ha="center", va="center", color=ink, fontsize=7)
 
 
 def _key(picture: style.Picture, view: View, norm: Normalize, colours: Colormap) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,8 @@ _LEFT_IN, _TOP_IN, _BOTTOM_IN, _GAP_IN = 0.74, 0.72, 0.78, 0.36
 _MOST_PANELS = 12
 _MOST_COLUMNS = 3
 _MOST_TICKS = 14
+# the width of a character in a cell; the point, which is narrower, leaves the space between cells
+_DIGIT_PT = 4.4
 
 
 @dataclass(frozen=True)
@@ -175,6 +177,21 @@ def label_axes(
                 if other.y1 < place.y0 and abs(other.x0 - place.x0) < 0.01
             ]
             panel.tick_params(labelbottom=not below)
+
+
+def in_cells(view: View, axes: Sequence[Axes], columns: float) -> Callable[[float], str]:
+    """How the number is written into the cells of a map: with fewer digits if they are narrow."""
+    room_pt = axes[0].get_position().width * WIDTH_IN * 72 / columns
+    most = int(room_pt / _DIGIT_PT)
+
+    def shown(value: float) -> str:
+        forms = [view.quantity.shown(value), view.quantity.shown(value, "over_seeds")]
+        number = value * view.quantity.factor
+        # at least as many digits as are before the point
+        forms += [f"{number:.{digits}g}" for digits in (3, 2) if abs(number) < 10**digits]
+        return next((form for form in forms if len(form) <= most), "")
+
+    return shown
 
 
 def ticks(view: View, axis: str, *, room: int = _MOST_TICKS) -> tuple[list[int], list[str]]:
