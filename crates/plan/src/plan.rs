@@ -107,7 +107,16 @@ impl Plan {
         classifier(&job, &topology)?;
         let watch = Watch::new(&job, &topology, &mut router, &flows, &ends);
         let workloads = workloads(&job, &flows, &ends);
-        let expected = Expected::new(&job, &topology, &mut router, &flows, &workloads, &watch);
+        let wiring = Wiring::new(&job, &topology, &timing, &customs.queues)?;
+        let expected = Expected::new(
+            &job,
+            &topology,
+            &wiring,
+            &mut router,
+            &flows,
+            &workloads,
+            &watch,
+        );
         Ok(Self {
             job,
             topology,

@@ -67,6 +67,24 @@ fn datagrams_for_which_a_link_has_no_room_are_expected_to_be_dropped() {
 }
 
 #[test]
+fn a_round_of_incast_takes_at_least_three_trips() {
+    let flows = |delay_ps: u64, persistent: bool| {
+        let mut job = job(&json!({"kind": "star", "hosts": 3}));
+        job["link"]["delay_ps"] = json!(delay_ps);
+        let pattern = json!({
+            "kind": "incast", "block_bytes": 1, "rounds": null, "pause_ps": 0, "jitter_ps": 0,
+            "persistent": persistent,
+        });
+        job["workloads"] = json!([workload(&[1, 2], &[0], &pattern)]);
+        plan(&job).expected().flows
+    };
+    // a trip is two links of 1 ms and some 15 us in hosts and the switch; the run lasts for 100 ms
+    assert_eq!(flows(MS, false), 2 * (100_000 / 6_045 + 1));
+    assert!((2 * 1_500..2 * 3_000).contains(&flows(US, false)));
+    assert_eq!(flows(MS, true), 2);
+}
+
+#[test]
 fn counts_by_output_and_ingress_port_grow_with_the_square_of_a_switch() {
     let pairs = |hosts: u64| {
         let plan = plan(&job(&json!({"kind": "star", "hosts": hosts})));
