@@ -12,6 +12,7 @@ import fairport as fp
 import pytest
 from conftest import Command
 from fairport.custom import Ack, Connection, Established, Packet, Port, Queue, Window
+from fairport.errors import OutputError
 from fairport.scenario import Scenario
 from fairport.study.pool import run_all
 from fairport.study.store import Store
@@ -335,6 +336,41 @@ def test_a_class_without_the_methods_or_with_other_parameters_is_refused(
         fp.run(own, congestion_controls={"mine": Empty})
 
 
+@pytest.mark.parametrize(
+    ("misspelt", "meant"),
+    [
+        ("on_akc", "did you mean `on_ack`"),
+        ("onLoss", "did you mean `on_loss`"),
+        ("need_ecn", "did you mean `needs_ecn`"),
+        ("on_handshake", "on_established, on_ack, on_loss"),
+    ],
+)
+def test_a_method_that_would_never_be_called_is_refused(
+    outcast: Scenario, misspelt: str, meant: str
+) -> None:
+    own = outcast.patch({"tcp.congestion_control": "custom:mine"})
+    misspelling = type("Misspelling", (NewReno,), {misspelt: lambda *_: None})
+    with pytest.raises(fp.CustomError, match=f"`{misspelt}`, which is never used: .*{meant}"):
+        fp.run(own, congestion_controls={"mine": misspelling})
+
+    class WithHelpers(NewReno):
+        on_since_s = 0.0
+
+        def timeout(self) -> None:
+            """Its name is near that of a method, and is its own."""
+
+    fp.run(own.patch({"duration": "5ms"}), congestion_controls={"mine": WithHelpers})
+
+
+def test_a_class_that_is_a_discipline_and_a_scheduler_is_refused(custom: Scenario) -> None:
+    class Both(Fifo):
+        def admit(self, queue: Queue, packet: Packet) -> bool:
+            return True
+
+    with pytest.raises(fp.CustomError, match=r"`admit`.* and `enqueue`.*: leave out one"):
+        fp.run(custom, disciplines={"mine": Both})
+
+
 def test_a_window_of_nothing_is_refused(outcast: Scenario) -> None:
     class Zero(NewReno):
         def on_loss(self, window: Window) -> None:
@@ -375,6 +411,26 @@ def test_the_store_keeps_no_run_of_user_code(outcast: Scenario, tmp_path: Path) 
     unused = outcast.with_user_code(congestion_controls={"reno": NewReno})
     list(run_all([(unused, 1)], jobs=1, store=store))
     assert store.size()[0] == 1
+
+
+def test_a_study_of_user_code_is_not_continued(outcast: Scenario, tmp_path: Path) -> None:
+    class Halting(NewReno):
+        def on_loss(self, window: Window) -> None:
+            window.lower_threshold(window.unit)
+
+    def swept(congestion_control: type, *, force: bool = False) -> list[str]:
+        own = outcast.patch({"duration": "50ms", "tcp.congestion_control": "custom:mine"})
+        coded = own.with_user_code(congestion_controls={"mine": congestion_control})
+        axes = {"queue.limit": ["8KiB", "16KiB"]}
+        study = fp.sweep(coded, axes, seeds=1, folder=tmp_path / "study", force=force)
+        return study.to_polars()["fingerprint"].to_list()
+
+    before = swept(NewReno)
+    with pytest.raises(OutputError, match="runs of your own code, which may have changed"):
+        swept(Halting)
+    after = swept(Halting, force=True)
+    assert len(before) == len(after) == 2
+    assert not set(before) & set(after)
 
 
 def test_the_classes_travel_with_the_scenario(custom: Scenario) -> None:

@@ -3,6 +3,7 @@
 //! Methods that the class does not define behave as those of `NewReno`, the defaults of [`Controller`].
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use fairport_tcp::{AckSample, Controller, RecoveryState, Setup, Start, Window as EngineWindow};
 use fairport_units::Duration;
@@ -219,6 +220,41 @@ impl Methods {
     }
 }
 
+/// The attribute of a class that turns ECN on.
+const NEEDS_ECN: &str = "needs_ecn";
+
+/// Refuses an object with a method that looks as if the engine would call it, such as `on_akc`. Without this, the
+/// method's default would be used in its place, and nobody would notice.
+fn refuse_misspelt(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// least similarity of a misspelt name, by difflib: `needs_ECN` is one, a method `timeout` is not
+    const SIMILARITY: f64 = 0.85;
+    let mut known = Methods::NAMES.to_vec();
+    known.push(NEEDS_ECN);
+    let close_matches = object
+        .py()
+        .import("difflib")?
+        .getattr("get_close_matches")?;
+    for name in object.dir()?.iter() {
+        let name: String = name.extract()?;
+        if name.starts_with('_') || known.contains(&name.as_str()) {
+            continue;
+        }
+        let is_event = name.starts_with("on_");
+        let similarity = if is_event { 0.6 } else { SIMILARITY };
+        let near = close_matches.call1((name.to_lowercase(), &known, 1, similarity))?;
+        let near = near.extract::<Vec<String>>()?.pop();
+        let is_method = object.getattr(name.as_str())?.is_callable();
+        let remedy = match near {
+            Some(near) if is_method || near == NEEDS_ECN => format!("did you mean `{near}`?"),
+            None if is_method && is_event => format!("known are {}", Methods::NAMES.join(", ")),
+            _ => continue,
+        };
+        let problem = format!("it has `{name}`, which is never used: {remedy}");
+        return Err(PyTypeError::new_err(problem));
+    }
+    Ok(())
+}
+
 /// A user's object, which controls the window of one connection.
 struct PyController {
     origin: Origin,
@@ -242,9 +278,11 @@ pub(super) fn factory(
     class: Py<PyAny>,
     origin: Origin,
 ) -> impl Fn(&Setup<'_>) -> Box<dyn Controller> + Send + Sync {
+    // once per run: it takes longer than an object
+    let names_checked = OnceLock::new();
     move |setup| {
         Python::attach(|py| {
-            let made = PyController::new(py, &class, &origin, setup);
+            let made = PyController::new(py, &class, &origin, setup, &names_checked);
             Box::new(made.unwrap_or_else(|error| {
                 origin.failed(py, "", error);
                 PyController::failed(&origin)
@@ -259,13 +297,17 @@ impl PyController {
         class: &Py<PyAny>,
         origin: &Origin,
         setup: &Setup<'_>,
+        names_checked: &OnceLock<()>,
     ) -> PyResult<Self> {
         let connection = Connection {
             segment_bytes: setup.segment_bytes,
             unit: setup.unit,
         };
         let object = class.bind(py).call1((connection,))?;
-        let needs_ecn = match object.getattr_opt("needs_ecn")? {
+        if names_checked.set(()).is_ok() {
+            refuse_misspelt(&object)?;
+        }
+        let needs_ecn = match object.getattr_opt(NEEDS_ECN)? {
             Some(needs) => needs.is_truthy()?,
             None => false,
         };

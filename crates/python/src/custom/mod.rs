@@ -67,7 +67,10 @@ pub(crate) fn in_python(mut error: BuildError) -> BuildError {
         name.map(|name| ("congestion_controls", name))
     };
     if let Some((argument, name)) = argument {
-        error.remedy = format!("give its class: `fp.run(.., {argument}={{\"{name}\": Class}})`");
+        let classes = format!("{argument}={{\"{name}\": Class}}");
+        error.remedy = format!(
+            "give its class: `fp.run(.., {classes})`, or `scenario.with_user_code({classes})`"
+        );
     }
     error
 }

@@ -74,14 +74,20 @@ fn make(
         .call_method1("loads", (own.to_string(),))?
         .cast_into::<PyDict>()?;
     let object = class.bind(py).call((port,), Some(&own))?;
-    if let Some(admit) = object.getattr_opt("admit")? {
+    let admit = object.getattr_opt("admit")?;
+    let enqueue = object.getattr_opt("enqueue")?;
+    let dequeue = object.getattr_opt("dequeue")?;
+    if admit.is_some() && (enqueue.is_some() || dequeue.is_some()) {
+        let problem = "it has `admit`, which makes it a discipline, and `enqueue` or `dequeue`, which make it a \
+                       scheduler: leave out one or the other";
+        return Err(PyTypeError::new_err(problem));
+    }
+    if let Some(admit) = admit {
         return Ok(CustomQueue::Discipline(Box::new(PyDiscipline {
             origin: origin.clone(),
             admit: Some(admit.unbind()),
         })));
     }
-    let enqueue = object.getattr_opt("enqueue")?;
-    let dequeue = object.getattr_opt("dequeue")?;
     let Some((enqueue, dequeue)) = enqueue.zip(dequeue) else {
         let problem = "it has neither `admit` nor `enqueue` and `dequeue`";
         return Err(PyTypeError::new_err(problem));
