@@ -394,6 +394,13 @@ def test_a_name_that_no_class_was_given_for_is_refused_with_what_to_do(
     assert 'congestion_controls={"mine": Class}' in raised.value.remedy
 
 
+@pytest.mark.parametrize("nameless", ["custom", "custom:"])
+def test_a_congestion_control_of_ones_own_has_a_name(outcast: Scenario, nameless: str) -> None:
+    with pytest.raises(fp.ScenarioError) as raised:
+        outcast.patch({"tcp.congestion_control": nameless})
+    assert raised.value.remedy == "write `custom:NAME` for one of your own."
+
+
 def test_the_command_line_refuses_what_only_a_program_can_run(fairport: Command) -> None:
     outcome = fairport("run", "outcast", "--set", "queue={kind='custom', name='mine'}")
     assert outcome.status == 2
