@@ -262,6 +262,21 @@ def test_a_run_of_user_code_is_saved_and_can_be_compared(
     assert comparison.runs[ratio].to_list() == as_it_is.runs[ratio].to_list()
 
 
+def test_the_microscope_says_how_a_run_of_user_code_keeps_its_packets(
+    custom: Scenario, fairport: Command, tmp_path: Path
+) -> None:
+    folder = str(tmp_path / "run")
+    fp.save(fp.run(custom, disciplines={"mine": DropTail}), folder, figures=False)
+    outcome = fairport("microscope", folder, "--around", "50ms")
+    assert outcome.status == 2
+    assert 'observation=fp.Observation(packets=["edge0.0:0"])' in outcome.err
+    kept = fp.Observation(packets=["bottleneck"])
+    result = fp.run(custom, disciplines={"mine": DropTail}, observation=kept)
+    fp.save(result, folder, figures=False, force=True)
+    out = str(tmp_path / "shown")
+    assert fairport("microscope", folder, "--around", "50ms", "--out", out).status == 0
+
+
 class _Sins:
     """Schedulers that break the rule: what is accepted is returned or dropped, once."""
 
