@@ -227,7 +227,7 @@ def _rounds(rounds: pl.DataFrame, load: Load, span: Span) -> dict[str, Any]:
 
 
 def _requests(requests: pl.DataFrame, span: Span) -> dict[str, Any]:
-    """Requests made within the measurement; one without an answer counts with its age."""
+    """Requests of the span; one without an answer counts with its age."""
     start = pl.col("start_s")
     ours = requests.filter(start >= span.counts_from_s, start < span.counts_to_s).with_columns(
         is_over=pl.col("response_s").is_not_null(),

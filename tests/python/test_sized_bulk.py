@@ -34,6 +34,11 @@ def test_the_measurement_begins_with_the_run() -> None:
     assert given["from_s"] == 0.002
 
 
+def test_a_late_one_does_not_delay_the_measurement_of_endless_ones() -> None:
+    late = fp.run(scenario(SMALL | {"start": "20ms"}, ENDLESS)).summary["measure"]
+    assert 0 < late["from_s"] < 0.02
+
+
 def test_beside_endless_flows_each_has_its_completion_time() -> None:
     # the shares are measured from when all are established, the transfers from the start
     result = fp.run(scenario(SMALL, ENDLESS))

@@ -29,9 +29,11 @@ fn each_link_into_a_bcube_host_has_random_times_of_its_own() {
 }
 
 #[test]
-fn a_measurement_begins_at_a_time_or_when_the_listed_flows_are_established() {
+fn a_measurement_begins_at_a_time_or_when_the_listed_flows_without_end_are_established() {
     let mut job = job(&json!({"kind": "star", "hosts": 3}));
-    job["flows"] = json!([flow("h1", "h0"), flow("h2", "h0")]);
+    let mut sized = flow("h1", "h0");
+    sized["size_bytes"] = json!(1000);
+    job["flows"] = json!([flow("h1", "h0"), flow("h2", "h0"), sized]);
     let from = |job: &Value| plan(job).measurement().from;
     assert_eq!(from(&job), MeasureFrom::Established { flows: 2 });
     job["probes"]["measure_from_ps"] = json!(5 * MS);
