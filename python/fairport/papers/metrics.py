@@ -143,11 +143,12 @@ def _jain_of_launches(record: Record, of: Of) -> float | None:
     launch = pl.col("start_s").rank("ordinal").over("src").alias("launch")
     by_launch = _of_traffic(record, of).with_columns(launch).group_by("launch", maintain_order=True)
     senders = _of_traffic(record, of)["src"].n_unique()
+    from_s, _ = completion.counted(record.summary["measure"])
     indices = [
         metrics.jain_index(members["fct_s"])
         for _, members in by_launch
         if members["fct_s"].count() == senders
-        and members["start_s"].min() >= completion.counted(record.summary["measure"])[0]
+        and (members["start_s"] >= from_s).all()
     ]
     return _number(pl.Series(indices, dtype=pl.Float64).mean())
 
