@@ -12,10 +12,7 @@ import fairport as fp
 import pytest
 from conftest import Command
 from fairport.custom import Ack, Connection, Established, Packet, Port, Queue, Window
-from fairport.errors import OutputError
 from fairport.scenario import Scenario
-from fairport.study.pool import run_all
-from fairport.study.store import Store
 
 LIMIT_BYTES = 16_384
 
@@ -244,39 +241,6 @@ def test_ctrl_c_within_a_class_is_no_fault_of_the_class(custom: Scenario) -> Non
         fp.run(custom, disciplines={"mine": Interrupted})
 
 
-def test_a_run_of_user_code_is_saved_and_can_be_compared(
-    outcast: Scenario, custom: Scenario, tmp_path: Path
-) -> None:
-    coded = custom.with_user_code(disciplines={"mine": DropTail})
-    result = fp.run(coded)
-    fp.save(result, tmp_path / "run")
-    loaded = fp.load_run(tmp_path / "run")
-    assert loaded.fingerprint == result.fingerprint
-    assert loaded.manifest["user_code"] == result.manifest["user_code"]
-    # its classes are not in the folder
-    with pytest.raises(fp.ScenarioError, match="is not a registered queue discipline"):
-        fp.run(loaded.scenario)
-    comparison = fp.compare(coded, ["sfq"], repeat=1)
-    as_it_is = fp.compare(outcast.patch({"queue.limit": "16KiB"}), ["sfq"], repeat=1)
-    ratio = "throughput_ratio"
-    assert comparison.runs[ratio].to_list() == as_it_is.runs[ratio].to_list()
-
-
-def test_the_microscope_says_how_a_run_of_user_code_keeps_its_packets(
-    custom: Scenario, fairport: Command, tmp_path: Path
-) -> None:
-    folder = str(tmp_path / "run")
-    fp.save(fp.run(custom, disciplines={"mine": DropTail}), folder, figures=False)
-    outcome = fairport("microscope", folder, "--around", "50ms")
-    assert outcome.status == 2
-    assert 'observation=fp.Observation(packets=["edge0.0:0"])' in outcome.err
-    kept = fp.Observation(packets=["bottleneck"])
-    result = fp.run(custom, disciplines={"mine": DropTail}, observation=kept)
-    fp.save(result, folder, figures=False, force=True)
-    out = str(tmp_path / "shown")
-    assert fairport("microscope", folder, "--around", "50ms", "--out", out).status == 0
-
-
 class _Sins:
     """Schedulers that break the rule: what is accepted is returned or dropped, once."""
 
@@ -420,48 +384,6 @@ def test_the_command_line_refuses_what_only_a_program_can_run(fairport: Command)
     outcome = fairport("run", "outcast", "--set", "queue={kind='custom', name='mine'}")
     assert outcome.status == 2
     assert 'queue.name: "mine" is not a registered queue discipline' in outcome.err
-
-
-def test_the_store_keeps_no_run_of_user_code(outcast: Scenario, tmp_path: Path) -> None:
-    store = Store(tmp_path / "store")
-    own = outcast.patch({"tcp.congestion_control": "custom:reno"})
-    coded = own.with_user_code(congestion_controls={"reno": NewReno})
-    records = list(run_all([(coded, 1), (coded, 2)], jobs=2, store=store))
-    assert len(records) == 2
-    assert store.size()[0] == 0
-    # code that the scenario does not name decides nothing
-    unused = outcast.with_user_code(congestion_controls={"reno": NewReno})
-    list(run_all([(unused, 1)], jobs=1, store=store))
-    assert store.size()[0] == 1
-
-
-def test_a_study_of_user_code_is_not_continued(outcast: Scenario, tmp_path: Path) -> None:
-    class Halting(NewReno):
-        def on_loss(self, window: Window) -> None:
-            window.lower_threshold(window.unit)
-
-    def swept(congestion_control: type, *, force: bool = False) -> list[str]:
-        own = outcast.patch({"duration": "50ms", "tcp.congestion_control": "custom:mine"})
-        coded = own.with_user_code(congestion_controls={"mine": congestion_control})
-        axes = {"queue.limit": ["8KiB", "16KiB"]}
-        study = fp.sweep(coded, axes, seeds=1, folder=tmp_path / "study", force=force)
-        return study.to_polars()["fingerprint"].to_list()
-
-    before = swept(NewReno)
-    with pytest.raises(OutputError, match="runs of your own code, which may have changed"):
-        swept(Halting)
-    after = swept(Halting, force=True)
-    assert len(before) == len(after) == 2
-    assert not set(before) & set(after)
-
-
-def test_the_classes_travel_with_the_scenario(custom: Scenario) -> None:
-    coded = custom.with_user_code(disciplines={"mine": DropTail})
-    patched = coded.patch({"seed": 7})
-    assert patched.user_code == coded.user_code
-    assert coded != custom
-    one, two = fp.run_many(coded, [1, 2], jobs=2)
-    assert one.fingerprint == fp.run(coded, 1).fingerprint != two.fingerprint
 
 
 def test_the_limit_has_one_place(custom: Scenario) -> None:

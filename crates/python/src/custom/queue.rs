@@ -33,14 +33,17 @@ pub(super) fn factory(
         let limit = limit(parameters)?;
         // the same checks as for every other discipline
         context.buffer(limit)?;
+        let failed = || CustomQueue::Discipline(Box::new(PyDiscipline::failed(&origin)));
+        if origin.failures.any() {
+            return Ok(failed());
+        }
         let port = Port::new(context, limit);
-        let made = Python::attach(|py| {
-            make(py, &class, &origin, parameters, port).map_err(|error| {
+        Ok(Python::attach(|py| {
+            make(py, &class, &origin, parameters, port).unwrap_or_else(|error| {
                 origin.failed(py, "", error);
+                failed()
             })
-        });
-        Ok(made
-            .unwrap_or_else(|()| CustomQueue::Discipline(Box::new(PyDiscipline::failed(&origin)))))
+        }))
     }
 }
 
@@ -127,7 +130,7 @@ impl fmt::Debug for PyDiscipline {
 
 impl QueueDiscipline for PyDiscipline {
     fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission {
-        let Some(admit) = &self.admit else {
+        let Some(admit) = self.admit.as_ref().filter(|_| !self.origin.failures.any()) else {
             return Admission::Dropped(Reason::Full);
         };
         let answer = Python::attach(|py| {
@@ -174,6 +177,11 @@ struct Arriving {
 }
 
 impl PyScheduler {
+    /// Whether an object has failed, this or another: it is not called any more.
+    fn is_over(&self) -> bool {
+        self.methods.is_none() || self.origin.failures.any()
+    }
+
     /// Asks the object whether it takes a packet, and keeps the packet's handle if it does.
     fn offer(&mut self, py: Python<'_>, arriving: &Arriving) -> PyResult<Admission> {
         let Some([enqueue, _]) = &self.methods else {
@@ -252,6 +260,9 @@ fn not_held(change: Change) -> PyErr {
 
 impl PacketScheduler for PyScheduler {
     fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
+        if self.is_over() {
+            return Admission::Dropped(Reason::Full);
+        }
         let waiting = &packets[offer.packet];
         let arriving = Arriving {
             view: waiting.packet,
@@ -275,7 +286,7 @@ impl PacketScheduler for PyScheduler {
     }
 
     fn dequeue(&mut self, now: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
-        if self.methods.is_none() {
+        if self.is_over() {
             return self.oldest();
         }
         let sent = Python::attach(|py| {
