@@ -147,8 +147,7 @@ def _jain_of_launches(record: Record, of: Of) -> float | None:
     indices = [
         metrics.jain_index(members["fct_s"])
         for _, members in by_launch
-        if members["fct_s"].count() == senders
-        and (members["start_s"] >= from_s).all()
+        if members["fct_s"].count() == senders and (members["start_s"] >= from_s).all()
     ]
     return _number(pl.Series(indices, dtype=pl.Float64).mean())
 
