@@ -13,6 +13,13 @@ import fairport as fp
 from fairport.custom import Ack, Connection, Packet, Port, Queue, Window
 
 
+def in_bytes(port: Port) -> int:
+    """The port's limit, which a scenario may also give in packets."""
+    if port.limit_bytes is None:
+        raise ValueError('give the limit in bytes, such as "16KiB"')
+    return port.limit_bytes
+
+
 class PerIngress:
     """A discipline: a packet is dropped if its ingress port has its share of the queue already.
 
@@ -21,7 +28,7 @@ class PerIngress:
     """
 
     def __init__(self, port: Port, share: float = 0.5) -> None:
-        self.limit_bytes = port.limit_bytes or 0
+        self.limit_bytes = in_bytes(port)
         self.share = share
         self.waiting: deque[tuple[int, int]] = deque()
         self.waiting_bytes = 0
@@ -48,7 +55,7 @@ class RoundRobin:
     """A scheduler: the ingress ports take turns, packet by packet; the longest queue is cut."""
 
     def __init__(self, port: Port) -> None:
-        self.limit_bytes = port.limit_bytes or 0
+        self.limit_bytes = in_bytes(port)
         self.queues: dict[int, deque[Packet]] = {}
 
     def enqueue(self, queue: Queue, packet: Packet) -> bool:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fairport._core import CustomError as CustomError
     from fairport._core import __version__ as __version__
+    from fairport.backends.protocol import Observation as Observation
     from fairport.backends.run import run as run
     from fairport.backends.run import run_many as run_many
     from fairport.errors import InputError as InputError
@@ -41,6 +42,7 @@ _HOME = {
     "Comparison": "fairport.study.comparison",
     "CustomError": "fairport._core",
     "InputError": "fairport.errors",
+    "Observation": "fairport.backends.protocol",
     "ScenarioError": "fairport.errors",
     "Result": "fairport.result",
     "Scenario": "fairport.scenario.model",
@@ -56,6 +58,7 @@ __all__ = [
     "Comparison",
     "CustomError",
     "InputError",
+    "Observation",
     "Result",
     "Scenario",
     "ScenarioError",

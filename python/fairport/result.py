@@ -94,6 +94,11 @@ class Result:
         return self.tables["timeouts"]
 
     @property
+    def decisions(self) -> pl.DataFrame:
+        """One row per decision of TCP that moved a window, with its cause."""
+        return self.tables["decisions"]
+
+    @property
     def queue(self) -> pl.DataFrame:
         """Occupancy of the ports that several flows share, over time."""
         return self.tables["queue"]

@@ -18,7 +18,7 @@ from fairport.quantities import QUANTITIES
 from fairport.scenario import Scenario, load
 from fairport.study.compare import compare
 from fairport.study.comparison import Comparison
-from fairport.study.fixes import FixError
+from fairport.study.fixes import FixError, available
 from fairport.study.measures import MEASURES
 from fairport.study.store import Store
 
@@ -125,6 +125,15 @@ def test_a_fix_that_changes_nothing_is_said_to(short: Scenario, tmp_path: Path) 
     found = compare(short, fixes, repeat=1)
     assert found.table["not_applicable"].to_list() == [None, None, "changes nothing there"]
     assert found.runs["fix"].unique(maintain_order=True).to_list() == ["none", "pacing"]
+
+
+def test_a_single_fix_needs_no_list_and_a_folder_may_be_text(
+    short: Scenario, tmp_path: Path
+) -> None:
+    mine = available()["pacing"].text.replace('"pacing"', '"mine"')
+    (tmp_path / "mine.toml").write_text(mine)
+    found = compare(short, "mine", repeat=1, folder=str(tmp_path), store=Store(tmp_path / "store"))
+    assert [one.fix for one in found.ranking] == ["mine"]
 
 
 def test_no_fix_that_fits_is_bad_input(fairport: Command, tmp_path: Path) -> None:

@@ -13,8 +13,6 @@ import pytest
 from conftest import Command
 from fairport.custom import Ack, Connection, Established, Packet, Port, Queue, Window
 from fairport.scenario import Scenario
-from fairport.study.pool import run_all
-from fairport.study.store import Store
 
 LIMIT_BYTES = 16_384
 
@@ -243,24 +241,6 @@ def test_ctrl_c_within_a_class_is_no_fault_of_the_class(custom: Scenario) -> Non
         fp.run(custom, disciplines={"mine": Interrupted})
 
 
-def test_a_run_of_user_code_is_saved_and_can_be_compared(
-    outcast: Scenario, custom: Scenario, tmp_path: Path
-) -> None:
-    coded = custom.with_user_code(disciplines={"mine": DropTail})
-    result = fp.run(coded)
-    fp.save(result, tmp_path / "run")
-    loaded = fp.load_run(tmp_path / "run")
-    assert loaded.fingerprint == result.fingerprint
-    assert loaded.manifest["user_code"] == result.manifest["user_code"]
-    # the run's classes are not in its folder
-    with pytest.raises(fp.ScenarioError, match="is not a registered queue discipline"):
-        fp.run(loaded.scenario)
-    comparison = fp.compare(coded, ["sfq"], repeat=1)
-    as_it_is = fp.compare(outcast.patch({"queue.limit": "16KiB"}), ["sfq"], repeat=1)
-    ratio = "throughput_ratio"
-    assert comparison.runs[ratio].to_list() == as_it_is.runs[ratio].to_list()
-
-
 class _Sins:
     """Schedulers that break the rule: each accepted packet is returned or dropped exactly once."""
 
@@ -335,6 +315,41 @@ def test_a_class_without_the_methods_or_with_other_parameters_is_refused(
         fp.run(own, congestion_controls={"mine": Empty})
 
 
+@pytest.mark.parametrize(
+    ("misspelt", "meant"),
+    [
+        ("on_akc", "did you mean `on_ack`"),
+        ("onLoss", "did you mean `on_loss`"),
+        ("need_ecn", "did you mean `needs_ecn`"),
+        ("on_handshake", "on_established, on_ack, on_loss"),
+    ],
+)
+def test_a_method_that_would_never_be_called_is_refused(
+    outcast: Scenario, misspelt: str, meant: str
+) -> None:
+    own = outcast.patch({"tcp.congestion_control": "custom:mine"})
+    misspelling = type("Misspelling", (NewReno,), {misspelt: lambda *_: None})
+    with pytest.raises(fp.CustomError, match=f"`{misspelt}`, which is never used: .*{meant}"):
+        fp.run(own, congestion_controls={"mine": misspelling})
+
+    class WithHelpers(NewReno):
+        on_since_s = 0.0
+
+        def timeout(self) -> None:
+            """Its name is near that of a method, and is its own."""
+
+    fp.run(own.patch({"duration": "5ms"}), congestion_controls={"mine": WithHelpers})
+
+
+def test_a_class_that_is_a_discipline_and_a_scheduler_is_refused(custom: Scenario) -> None:
+    class Both(Fifo):
+        def admit(self, queue: Queue, packet: Packet) -> bool:
+            return True
+
+    with pytest.raises(fp.CustomError, match=r"`admit`.* and `enqueue`.*: leave out one"):
+        fp.run(custom, disciplines={"mine": Both})
+
+
 def test_a_window_of_nothing_is_refused(outcast: Scenario) -> None:
     class Zero(NewReno):
         def on_loss(self, window: Window) -> None:
@@ -358,32 +373,17 @@ def test_a_name_that_no_class_was_given_for_is_refused_with_what_to_do(
     assert 'congestion_controls={"mine": Class}' in raised.value.remedy
 
 
+@pytest.mark.parametrize("nameless", ["custom", "custom:"])
+def test_a_congestion_control_of_ones_own_has_a_name(outcast: Scenario, nameless: str) -> None:
+    with pytest.raises(fp.ScenarioError) as raised:
+        outcast.patch({"tcp.congestion_control": nameless})
+    assert raised.value.remedy == "write `custom:NAME` for one of your own."
+
+
 def test_the_command_line_refuses_what_only_a_program_can_run(fairport: Command) -> None:
     outcome = fairport("run", "outcast", "--set", "queue={kind='custom', name='mine'}")
     assert outcome.status == 2
     assert 'queue.name: "mine" is not a registered queue discipline' in outcome.err
-
-
-def test_the_store_keeps_no_run_of_user_code(outcast: Scenario, tmp_path: Path) -> None:
-    store = Store(tmp_path / "store")
-    own = outcast.patch({"tcp.congestion_control": "custom:reno"})
-    coded = own.with_user_code(congestion_controls={"reno": NewReno})
-    records = list(run_all([(coded, 1), (coded, 2)], jobs=2, store=store))
-    assert len(records) == 2
-    assert store.size()[0] == 0
-    # code that the scenario does not name has no effect
-    unused = outcast.with_user_code(congestion_controls={"reno": NewReno})
-    list(run_all([(unused, 1)], jobs=1, store=store))
-    assert store.size()[0] == 1
-
-
-def test_the_classes_travel_with_the_scenario(custom: Scenario) -> None:
-    coded = custom.with_user_code(disciplines={"mine": DropTail})
-    patched = coded.patch({"seed": 7})
-    assert patched.user_code == coded.user_code
-    assert coded != custom
-    one, two = fp.run_many(coded, [1, 2], jobs=2)
-    assert one.fingerprint == fp.run(coded, 1).fingerprint != two.fingerprint
 
 
 def test_the_limit_has_one_place(custom: Scenario) -> None:

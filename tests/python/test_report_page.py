@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import fairport as fp
 import polars as pl
 import pytest
 import synthetic
@@ -267,3 +268,35 @@ def test_it_is_light_and_soon_open(tab, fairport, tmp_path):
     opened(tab, file)
     # navigation to the last panel drawn; the goal is one second on a quiet machine
     assert tab.value("performance.getEntriesByName('report-ready')[0].startTime") < 3000
+
+
+def test_beside_endless_flows_only_their_own_decisions_are_marked(tab, tmp_path):
+    # transfers have no line on which a mark could be
+    links = ("a b", "b c", "a c", "a h0", "b h1", "c h2")
+    graph = {
+        "kind": "graph",
+        "hosts": ["h0", "h1", "h2"],
+        "switches": ["a", "b", "c"],
+        "links": [{"ends": link.split()} for link in links],
+    }
+    scenario = {
+        "name": "triangle",
+        "duration": "50ms",
+        "topology": graph,
+        "queue": {"limit": "16KiB"},
+        "traffic": [
+            {"kind": "bulk", "from": "h1", "to": "h0"},
+            {"kind": "bulk", "from": "h2", "to": "h0", "size": "100kB", "flows": 5},
+        ],
+    }
+    result = fp.run(scenario)
+    assert result.decisions["flow"].max() > 0
+    file = write(result, tmp_path)
+    opened(tab, file)
+    assert tab.value(
+        "report.panel('cwnd').marks.placed.every(({ at }) => report.doc().decisions.flow[at] === 0)"
+    )
+    text = file.read_text()
+    assert "graph (3 hosts, 3 switches)" in text
+    # the link from a to c passes b in an arc
+    assert len(re.findall(r"M[\d ]+Q", text)) == 1

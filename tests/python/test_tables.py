@@ -125,7 +125,7 @@ def test_a_column_that_a_backend_cannot_know_is_null_where_the_schema_allows_it(
 
 def test_decisions_say_what_a_sender_decided_and_why():
     run = fp.run(fp.scenario("two-switch").patch({"duration": "0.2s"}), seed=1)
-    decisions = run.tables["decisions"]
+    decisions = run.decisions
     assert decisions["flow"].is_in(run.flows["flow"].implode()).all()
     ends = decisions.filter(pl.col("what") == "slow-start-end")
     assert not ends.is_empty()

@@ -97,7 +97,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// moves the packets that cross from one into another. This comes before [`Network::forward_ahead`].
     ///
     /// # Panics
-    /// If a packet has been injected.
+    /// If a packet has been injected, or packets are forwarded ahead.
     pub fn confine(
         &mut self,
         topology: &Topology,
@@ -105,6 +105,10 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         region: u16,
         end: Instant,
     ) {
+        assert!(
+            self.fabric.fed_ahead_by.is_empty(),
+            "a network is confined before it forwards packets ahead"
+        );
         self.region.confine(topology, partition, region, end);
     }
 

@@ -2,7 +2,7 @@
 
 use crate::topology::PortId;
 
-/// The bits of [`Packet::ecn`] that hold the ECN codepoint (RFC 3168 5).
+/// The bits of [`Header::ecn`] that hold the ECN codepoint (RFC 3168 5).
 pub(crate) const ECN_BITS: u8 = 0b11;
 /// The codepoint of a packet that does not support ECN and must not be marked.
 pub(crate) const NOT_ECT: u8 = 0b00;

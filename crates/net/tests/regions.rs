@@ -9,7 +9,7 @@ use fairport_net::queue::{Queueing, Scheduler};
 use fairport_net::scheduler::{LinuxSfq, linux_sfq};
 use fairport_net::stream::Stream;
 use fairport_net::topology::{dumbbell, star};
-use fairport_net::{Partition, PortId, Topology};
+use fairport_net::{Feeders, Partition, PortId, Topology};
 use fairport_units::{Duration, Instant};
 use proptest::prelude::*;
 
@@ -91,6 +91,18 @@ fn two_regions(topology: &Topology, is_scheduled: bool) -> (Partition, [Bench; 2
         bench
     });
     (partition, regions)
+}
+
+#[test]
+#[should_panic(expected = "a network is confined before it forwards packets ahead")]
+fn a_network_that_forwards_ahead_is_not_confined() {
+    let topology = dumbbell(2, 3).unwrap();
+    let (partition, [mut bench, _]) = two_regions(&topology, false);
+    let feeders = Feeders::new(topology.ports().len());
+    bench.network.forward_ahead(&feeders, &[], Instant::NEVER);
+    bench
+        .network
+        .confine(&topology, &partition, 0, Instant::NEVER);
 }
 
 /// A packet that came from another region was not injected in the region in which it is.

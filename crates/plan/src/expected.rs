@@ -6,12 +6,12 @@ use fairport_net::{PortId, Topology};
 use fairport_units::{Duration, Instant};
 use serde::Serialize;
 
-use crate::flow::ListedFlow;
+use crate::flow::{End, ListedFlow};
 use crate::job::Job;
 use crate::router::Router;
 use crate::udp::{self, Pattern, Udp};
 use crate::watch::Watch;
-use crate::wiring;
+use crate::wiring::{self, Wiring};
 use crate::workload::Workloads;
 
 /// What a run is expected to carry and to record.
@@ -37,13 +37,19 @@ impl Expected {
     pub(crate) fn new(
         job: &Job,
         topology: &Topology,
+        wiring: &Wiring<'_>,
         router: &mut Router,
         listed: &[ListedFlow],
         workloads: &Workloads,
         watch: &Watch,
     ) -> Self {
-        let generated =
-            workloads.expected_flows(Instant::ZERO + job.duration_ps, job.link.rate_bps);
+        let end = Instant::ZERO + job.duration_ps;
+        let mut trip = |from: End, to: End| {
+            let paths = router.forward(topology, 0, [from.host, to.host]);
+            let delays = paths.iter().map(|path| wiring.delay(from.host, path));
+            delays.min().unwrap_or(Duration::ZERO)
+        };
+        let generated = workloads.expected_flows(end, job.link.rate_bps, &mut trip);
         let flows = (listed.len() as u64).saturating_add(generated);
         let watched_flows = flows.min(u64::from(job.probes.watched_flows));
         let rows = |interval: Duration| job.duration_ps.as_ps() / interval.as_ps().max(1);

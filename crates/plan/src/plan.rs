@@ -62,9 +62,9 @@ pub struct MeasurementRule {
 pub enum MeasureFrom {
     /// at a fixed time of the run
     At(Instant),
-    /// when the first `flows` flows, by number, are all established
+    /// when all flows that are known before the run and have no end are established
     Established {
-        /// number of flows
+        /// number of these flows; with none, the measurement begins with the run
         flows: u32,
     },
 }
@@ -107,7 +107,16 @@ impl Plan {
         classifier(&job, &topology)?;
         let watch = Watch::new(&job, &topology, &mut router, &flows, &ends);
         let workloads = workloads(&job, &flows, &ends);
-        let expected = Expected::new(&job, &topology, &mut router, &flows, &workloads, &watch);
+        let wiring = Wiring::new(&job, &topology, &timing, &customs.queues)?;
+        let expected = Expected::new(
+            &job,
+            &topology,
+            &wiring,
+            &mut router,
+            &flows,
+            &workloads,
+            &watch,
+        );
         Ok(Self {
             job,
             topology,
@@ -228,7 +237,8 @@ impl Plan {
 
     /// The bounds of the measurement.
     pub fn measurement(&self) -> MeasurementRule {
-        let flows = self.flows.len() as u32;
+        let is_endless = |flow: &&ListedFlow| flow.spec.application.size_bytes().is_none();
+        let flows = self.flows.iter().filter(is_endless).count() as u32;
         let from = self.job.probes.measure_from_ps;
         MeasurementRule {
             from: from.map_or(MeasureFrom::Established { flows }, MeasureFrom::At),

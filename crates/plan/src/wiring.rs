@@ -130,6 +130,14 @@ impl<'a> Wiring<'a> {
         })
     }
 
+    /// The constant delays of a packet that a host sends along a path.
+    pub(crate) fn delay(&self, host: u32, path: &[PortId]) -> Duration {
+        let links = path.iter().map(|port| self.far_end(*port).0);
+        links.fold(self.timing.host_latency[host as usize], |sum, link| {
+            sum + link
+        })
+    }
+
     /// The far end of a port's link, from the last bit's departure to the next node's decision: the constant part of
     /// the delay, and the server that processes packets there.
     fn far_end(&self, id: PortId) -> (Duration, Option<Server>) {

@@ -29,9 +29,11 @@ fn each_link_into_a_bcube_host_has_random_times_of_its_own() {
 }
 
 #[test]
-fn a_measurement_begins_at_a_time_or_when_the_listed_flows_are_established() {
+fn a_measurement_begins_at_a_time_or_when_the_listed_flows_without_end_are_established() {
     let mut job = job(&json!({"kind": "star", "hosts": 3}));
-    job["flows"] = json!([flow("h1", "h0"), flow("h2", "h0")]);
+    let mut sized = flow("h1", "h0");
+    sized["size_bytes"] = json!(1000);
+    job["flows"] = json!([flow("h1", "h0"), flow("h2", "h0"), sized]);
     let from = |job: &Value| plan(job).measurement().from;
     assert_eq!(from(&job), MeasureFrom::Established { flows: 2 });
     job["probes"]["measure_from_ps"] = json!(5 * MS);
@@ -64,6 +66,24 @@ fn datagrams_for_which_a_link_has_no_room_are_expected_to_be_dropped() {
     job["flows"] = json!([udp("h1", 1_000_000_000, 1)]);
     let dropped = drops(&job) as f64 / 12_500_000.0;
     assert!(dropped > 0.95 && dropped < 1.0, "{dropped}");
+}
+
+#[test]
+fn a_round_of_incast_takes_at_least_three_trips() {
+    let flows = |delay_ps: u64, persistent: bool| {
+        let mut job = job(&json!({"kind": "star", "hosts": 3}));
+        job["link"]["delay_ps"] = json!(delay_ps);
+        let pattern = json!({
+            "kind": "incast", "block_bytes": 1, "rounds": null, "pause_ps": 0, "jitter_ps": 0,
+            "persistent": persistent,
+        });
+        job["workloads"] = json!([workload(&[1, 2], &[0], &pattern)]);
+        plan(&job).expected().flows
+    };
+    // a trip is two links of 1 ms and some 15 us in hosts and the switch; the run lasts for 100 ms
+    assert_eq!(flows(MS, false), 2 * (100_000 / 6_045 + 1));
+    assert!((2 * 1_500..2 * 3_000).contains(&flows(US, false)));
+    assert_eq!(flows(MS, true), 2);
 }
 
 #[test]

@@ -96,7 +96,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
                 outputs: Outputs::new(parts.hosts, parts.classifier),
                 timers: Timers::new(),
                 timers_fired: 0,
-                reports: Reports::new(probes.watched_flows, hear, unestablished),
+                reports: Reports::new(probes.watched_flows, hear, unestablished > 0),
             };
             Box::new(Domain { network, hosts })
         };

@@ -23,8 +23,10 @@ pub(crate) struct Reports {
     is_two_way: Vec<bool>,
     /// whether workloads react to deliveries
     heard: bool,
-    /// flows below this number are reported when they are established
-    waits_for: u32,
+    /// whether flows without end are reported when they are established
+    awaits: bool,
+    /// whether a flow has no end
+    is_endless: Vec<bool>,
     /// in order of time, until the loop takes them
     pending: Vec<(Instant, PendingEvent)>,
     /// when the network must stop, because of an urgent event; [`Instant::NEVER`] if none is pending
@@ -33,14 +35,15 @@ pub(crate) struct Reports {
 
 impl Reports {
     /// Reports without any flow yet. Flows below number `watched` are recorded sample by sample. Deliveries
-    /// are reported to workloads if they are `heard`. Flows below number `waits_for` are reported when they
-    /// are established.
-    pub(crate) fn new(watched: u32, heard: bool, waits_for: u32) -> Self {
+    /// are reported to workloads if they are `heard`. If the measurement `awaits` them, flows without end are
+    /// reported when they are established.
+    pub(crate) fn new(watched: u32, heard: bool, awaits: bool) -> Self {
         Self {
             log: FlowLog::new(watched),
             is_two_way: Vec::new(),
             heard,
-            waits_for,
+            awaits,
+            is_endless: Vec::new(),
             pending: Vec::new(),
             stop_at: Instant::NEVER,
         }
@@ -50,6 +53,7 @@ impl Reports {
     pub(crate) fn add_flow(&mut self, application: &Application) {
         self.log.add_flow();
         self.is_two_way.push(application.request_bytes().is_some());
+        self.is_endless.push(application.size_bytes().is_none());
     }
 
     /// The instant beyond which the network must not advance.
@@ -104,7 +108,7 @@ impl Reports {
             return;
         }
         record.established_at = now;
-        if flow < self.waits_for {
+        if self.awaits && self.is_endless[flow as usize] {
             self.stop(now, PendingEvent::Established);
         }
     }

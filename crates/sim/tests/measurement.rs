@@ -68,6 +68,17 @@ fn without_a_given_begin_it_begins_when_the_last_flow_is_established() {
 }
 
 #[test]
+fn a_flow_with_a_size_does_not_delay_it() {
+    let mut job = flows_that_start_at(&[0.0, 0.1]);
+    job["flows"][1]["size_bytes"] = json!(100_000);
+    let alone = run(&flows_that_start_at(&[0.0]));
+    assert_eq!(run(&job).measure_from, alone.measure_from);
+    // with no other flow, it begins with the run
+    job["flows"][0]["size_bytes"] = json!(100_000);
+    assert_eq!(run(&job).measure_from, Instant::ZERO);
+}
+
+#[test]
 fn what_arrives_between_its_begin_and_its_end_counts() {
     let mut job = flows_that_start_at(&[0.0]);
     job["probes"]["measure_from_ps"] = json!(seconds(0.1));

@@ -24,9 +24,8 @@ def draw(result: Result) -> Figure:
     """One panel: one cumulative distribution per group."""
     picture, rows = style.frame(result, TITLE, [2.4], [])
     axes = rows[0][0]
-    measure = result.summary["measure"]
-    end_s = result.summary["simulated_s"]
-    ours = completion.transfers(result.flows, measure["from_s"], measure["to_s"], end_s)
+    counted = completion.counted(result.summary["measure"])
+    ours = completion.transfers(result.flows, *counted, result.summary["simulated_s"])
     drawn = [
         distribution.line(axes, name, ours.filter(completion.in_group(name))["slowdown"], look)
         for name, look in zip(completion.GROUPS, distribution.LOOKS, strict=False)

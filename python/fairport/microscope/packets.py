@@ -117,10 +117,12 @@ def _again(result: Result, focus: Focus, whole_run: bool, progress: Progress | N
             remedy="analyze the captures of both sides of the switch again, with --packets",
         )
     if result.manifest["backend"] != simulation.NAME or "user_code" in result.manifest:
+        of_own_code = f'`fp.run(.., observation=fp.Observation(packets=["{focus.port}"]))`'
+        how = of_own_code if "user_code" in result.manifest else f"--packets {focus.port}"
         raise RunFolderError(
             f"has no packets of port {focus.port}, and cannot be run again to the same packets",
             file=result.run_id,
-            remedy=f"make the run with --packets {focus.port}",
+            remedy=f"make the run with {how}",
         )
     window = (0.0, math.inf) if whole_run else (focus.from_s, focus.to_s)
     scenario = result.scenario

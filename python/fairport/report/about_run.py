@@ -9,10 +9,12 @@ from fairport import figures, tables
 from fairport.errors import InputError
 from fairport.report.drawing import in_words
 from fairport.scenario import load
+from fairport.scenario.custom_queue import CustomQueue
 from fairport.scenario.tcp import DEFAULT_STACK
 
 if TYPE_CHECKING:
     from fairport.result import Result
+    from fairport.scenario import Scenario
 
 
 def facts(result: Result) -> list[tuple[str, str]]:
@@ -24,7 +26,7 @@ def facts(result: Result) -> list[tuple[str, str]]:
     found = [("Network", in_words(result)), ("Routing", str(scenario.routing.kind))]
     if result.summary["backend"] == "captures":
         found = [("Network", "seen by captures of its packets")]
-    found.append(("Queue", f"{scenario.queue.kind}, limit {scenario.sized_queue().limit}"))
+    found.append(("Queue", _of_queue(scenario)))
     if len(flows):
         found.append(("TCP stack", ", ".join(stacks) or scenario.tcp.stack or DEFAULT_STACK))
         found.append(("Congestion control", ", ".join(controls) or "not known"))
@@ -40,6 +42,16 @@ def facts(result: Result) -> list[tuple[str, str]]:
             )
         )
     return found
+
+
+def _of_queue(scenario: Scenario) -> str:
+    """The discipline and its limit; of one's own also its name and parameters."""
+    queue = scenario.queue
+    limit = f"limit {scenario.sized_queue().limit}"
+    if not isinstance(queue, CustomQueue):
+        return f"{queue.kind}, {limit}"
+    parameters = [f"{name} {value}" for name, value in queue.parameters.items()]
+    return ", ".join([f"{queue.kind} {queue.name}", limit, *parameters])
 
 
 def _of_traffic(given: dict[str, Any], kind: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairport.figures import style
 from fairport.layout.network import network, node_of
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from fairport.result import Result
 
 _WIDE, _LAYER, _MARGIN = 640, 64, 22
+# Height of the arc of a link between switches of one layer that are not neighbours.
+_ARC = 16
 # With more links than this no drawing is readable.
 _MOST_LINKS = 3_000
 _LARGEST, _LEAST = 15.0, 2.5
@@ -38,6 +40,7 @@ def draw(result: Result) -> str:
         for height, names in layers.items()
         for at, name in enumerate(names)
     }
+    apart = {places[names[0]][1]: _WIDE / len(names) for names in layers.values()}
     bottleneck = result.summary["bottleneck"]
     worst = bottleneck["port"] if bottleneck else ""
     lines: list[str] = []
@@ -45,6 +48,9 @@ def draw(result: Result) -> str:
     for link in built.links:
         (x1, y1), (x2, y2) = (places[end] for end in link.ends)
         path = f"M{x1:.0f} {y1:.0f}L{x2:.0f} {y2:.0f}"
+        if y1 == y2 and abs(x1 - x2) > 1.5 * apart[y1]:
+            # an arc, because a straight line would go through the nodes between
+            path = f"M{x1:.0f} {y1:.0f}Q{(x1 + x2) / 2:.0f} {y1 - 2 * _ARC:.0f} {x2:.0f} {y2:.0f}"
         (bold if worst in link.ports else lines).append(path)
     shapes = [
         f'<path d="{"".join(lines)}" stroke="var(--edge)" fill="none"/>',
@@ -65,12 +71,20 @@ def in_words(result: Result) -> str:
     """The topology in words: its kind, its settings, how many hosts and switches."""
     topology = result.scenario.topology
     given = topology.model_dump(mode="json", exclude={"kind"})
-    settings = ", ".join(
-        f"{name.replace('_', ' ')} {value}"
-        for name, value in given.items()
-        if isinstance(value, int | str)
-    )
+    settings = ", ".join(filter(None, map(_setting, given, given.values())))
     return f"{topology.kind} ({settings})" if settings else str(topology.kind)
+
+
+def _setting(name: str, value: Any) -> str:
+    """A field of a topology in words; empty for one that is off or too long."""
+    words = name.replace("_", " ")
+    if isinstance(value, bool):
+        return words if value else ""
+    if isinstance(value, int | str):
+        return f"{words} {value}"
+    # the nodes of a graph; its links are drawn
+    is_nodes = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return f"{len(value)} {words}" if is_nodes else ""
 
 
 def _nodes(

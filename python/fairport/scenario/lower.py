@@ -64,7 +64,7 @@ def lower(
     existing host, and for a sender that is its own receiver.
     """
     probes, measure_to = scenario.probes, scenario.measure.end
-    measure_from = scenario.measured_from()
+    measure_from = scenario.measure.start
     job = Job(
         {
             "seed": scenario.seed,

@@ -13,9 +13,9 @@ class Measure(Section):
     """The span over which goodput, RTT and classes are measured."""
 
     start: Duration | None = Field(default=None, alias="from")
-    """Its start; default: when all flows that are known before the run are established (a lost SYN
-    costs seconds), or 0 if some flow never is, if there are none, or if all bulk flows have a
-    size."""
+    """Its start; default: when all flows without end that are known before the run are established
+    (a lost SYN costs seconds), or 0 if some of them never is or if there are none. By default,
+    completion and response times count from the start of the run."""
     end: Duration | None = Field(default=None, alias="to")
     """Its end; default: the end of the run."""
 

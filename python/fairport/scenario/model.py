@@ -207,16 +207,6 @@ class Scenario(Section):
             )
         return self
 
-    def measured_from(self) -> Duration | None:
-        """When the measurement begins; None: when all flows are established.
-
-        It is about transfers that start within it: with no others it begins with the run.
-        """
-        bulk = [traffic for traffic in self.traffic if traffic.kind == "bulk"]
-        if self.measure.start is None and bulk and all(one.size is not None for one in bulk):
-            return Duration("0s")
-        return self.measure.start
-
     def sized_queue(self) -> Queue:
         """The queue with its final limit, which a shaper's `latency` may set."""
         held = self.shaper.limit_bytes if isinstance(self.shaper, TokenBucket) else None

@@ -29,16 +29,20 @@ CONGESTION_CONTROLS = ("newreno", "bic", "cubic", "dctcp", "bbr")
 
 
 def _congestion_control(name: str) -> str:
-    if name not in CONGESTION_CONTROLS and not name.startswith("custom:"):
-        raise refuse(*not_one_of(name, CONGESTION_CONTROLS))
-    return name
+    own, _, its_name = name.partition(":")
+    if name in CONGESTION_CONTROLS or (own == "custom" and its_name):
+        return name
+    problem, remedy = not_one_of(name, CONGESTION_CONTROLS)
+    if own == "custom":
+        remedy = "write `custom:NAME` for one of your own."
+    raise refuse(problem, remedy)
 
 
 CongestionControl = Annotated[
     str,
     AfterValidator(_congestion_control),
     WithJsonSchema(
-        {"anyOf": [{"enum": list(CONGESTION_CONTROLS)}, {"type": "string", "pattern": "^custom:"}]}
+        {"anyOf": [{"enum": list(CONGESTION_CONTROLS)}, {"type": "string", "pattern": "^custom:."}]}
     ),
 ]
 

@@ -28,23 +28,23 @@ REPEAT = 10
 
 def compare(
     scenario: str | Path | Mapping[str, Any] | Scenario,
-    fixes: Sequence[str | Path | Fix] | None = None,
+    fixes: str | Path | Fix | Sequence[str | Path | Fix] | None = None,
     *,
     repeat: int = REPEAT,
     seed: int | None = None,
     metric: str | None = None,
     backend: str = backends.DEFAULT,
-    folder: Path | None = None,
+    folder: str | Path | None = None,
     jobs: int | None = None,
     store: Store | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Runs a scenario without and with each fix, with `repeat` seeds from `seed` on.
 
-    `fixes` are names, paths of files, or Fix objects; None: all fixes. `metric` ranks them
-    (`study.metric`); None: the one that the scenario's traffic suggests. `folder` holds fixes of
-    your own. Runs come from and go to `store` (None: the user's, see `study.store`). `progress` and
-    `jobs` are those of `study.pool.run_all`.
+    `fixes` are names, paths of files, or Fix objects, or a single one; None: all fixes. `metric`
+    ranks them (`study.metric`); None: the one that the scenario's traffic suggests. `folder` holds
+    fixes of your own. Runs come from and go to `store` (None: the user's, see `study.store`).
+    `progress` and `jobs` are those of `study.pool.run_all`.
 
     Raises FixError for a fix that does not exist or if none of the fixes applies, InputError for a
     metric that the scenario does not have, and ScenarioError for a scenario that cannot be run.
@@ -52,6 +52,9 @@ def compare(
     check(metric)
     if repeat < 1:
         raise InputError("is too small", field="repeat", value=repeat, remedy="give 1 or more")
+    if isinstance(fixes, str | Path | Fix):
+        fixes = [fixes]
+    folder = None if folder is None else Path(folder)
     scenario = load_scenario(scenario)
     first = scenario.seed if seed is None else seed
     seeds = range(first, first + repeat)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fairport import backends
-from fairport.errors import InputError, did_you_mean
+from fairport.errors import InputError, OutputError, did_you_mean
 from fairport.files.place import place
 from fairport.run_numbers import NUMBERS
 from fairport.scenario import Scenario
@@ -51,7 +51,8 @@ def sweep(
     An axis is a dotted path with its values: `{"queue.limit": ["8KiB", "16KiB"]}`, or a table as in
     a sweep file. `where` is a condition in SQL on the axes. `keep` names the numbers to keep (None:
     all, `fairport.run_numbers.NUMBERS`). The study goes to `folder`, a path or a URL (None:
-    `results/NAME`); the same study there is continued.
+    `results/NAME`); the same study there is continued. A study of user code is not, because
+    nothing shows whether the code has changed.
 
     Raises InputError for bad input, before the first run.
     """
@@ -110,6 +111,12 @@ def run(
         seeds=list(file.seed_numbers),
     )
     study = define(place(place_of_study), definition, force=force)
+    if base.user_code and study.runs.files():
+        raise OutputError(
+            "has runs of your own code, which may have changed since",
+            file=study.place.name,
+            remedy="give another `folder`, or `force=True` to make all runs again",
+        )
     jobs = runs.jobs(jobs)
     executor = executor or Local(jobs, in_process=runs.in_process)
     listeners = listeners or Listeners()

@@ -4,7 +4,7 @@
 use fairport_net::stream::Stream;
 use fairport_units::{Duration, Instant, Rate};
 
-use super::{Ends, Key, OwnFlow, Round, Transfer, Workload, WorkloadContext};
+use super::{Ends, Key, OwnFlow, Round, Transfer, Trip, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::IncastJob;
 
@@ -46,14 +46,20 @@ impl Incast {
 }
 
 impl Workload for Incast {
-    fn expected_flows(&self, span: Duration, rate: Rate) -> u64 {
+    fn expected_flows(&self, span: Duration, rate: Rate, trip: &mut Trip<'_>) -> u64 {
         let senders = self.senders.len() as u64;
         if self.connections.is_some() {
             return senders;
         }
         let bits = u128::from(senders * self.block_bytes) * 8;
         let transfer_ps = bits * 1_000_000_000_000 / u128::from(rate.as_bps().max(1));
-        let round_ps = transfer_ps as u64 + self.pause.as_ps();
+        // SYN, SYN-ACK and data, one after another
+        let exchange = |src: &End| {
+            let [there, back] = [trip(*src, self.receiver), trip(self.receiver, *src)];
+            2 * there.as_ps() + back.as_ps()
+        };
+        let exchange_ps = self.senders.iter().map(exchange).min().unwrap_or(0);
+        let round_ps = transfer_ps as u64 + exchange_ps + self.pause.as_ps();
         let fit = span.as_ps() / round_ps.max(1) + 1;
         senders * fit.min(u64::from(self.rounds))
     }

@@ -27,8 +27,9 @@ pub use schedule::{Action, Schedule};
 
 /// Starts flows during a run.
 pub(crate) trait Workload: Debug + Send + Sync {
-    /// Approximate number of flows that it will start in `span`, over links with this `rate`.
-    fn expected_flows(&self, span: Duration, rate: Rate) -> u64;
+    /// Approximate number of flows that it will start in `span`, over links with this `rate`. `trip` gives the least time
+    /// that a packet takes from one end to another.
+    fn expected_flows(&self, span: Duration, rate: Rate, trip: &mut Trip<'_>) -> u64;
 
     /// Schedules its first actions, before the run begins.
     fn begin(&mut self, context: &mut WorkloadContext<'_>);
@@ -47,6 +48,9 @@ pub(crate) trait Workload: Debug + Send + Sync {
     /// A request from the receiver of one of its flows has reached the sender.
     fn on_request(&mut self, _now: Instant, _flow: OwnFlow, _context: &mut WorkloadContext<'_>) {}
 }
+
+/// The least time that a packet takes from one end to another: the constant delays on its path.
+pub(crate) type Trip<'a> = dyn FnMut(End, End) -> Duration + 'a;
 
 /// A flow that a workload has started.
 #[derive(Clone, Copy, Debug)]
@@ -115,10 +119,10 @@ impl Workloads {
     }
 
     /// Approximate number of flows that they will start in a run until `end`, over links with this `rate`.
-    pub(crate) fn expected_flows(&self, end: Instant, rate: Rate) -> u64 {
+    pub(crate) fn expected_flows(&self, end: Instant, rate: Rate, trip: &mut Trip<'_>) -> u64 {
         let flows = |it: &Running| {
             let span = it.stop_at.min(end).saturating_sub(it.start);
-            it.workload.expected_flows(span, rate)
+            it.workload.expected_flows(span, rate, trip)
         };
         self.running.iter().map(flows).fold(0, u64::saturating_add)
     }

@@ -6,7 +6,7 @@
 use fairport_net::stream::Stream;
 use fairport_units::{Duration, Instant, Rate};
 
-use super::{Ends, Key, Transfer, Workload, WorkloadContext};
+use super::{Ends, Key, Transfer, Trip, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::PoissonJob;
 use crate::sampling::{Cdf, exponential};
@@ -64,7 +64,7 @@ impl Poisson {
 }
 
 impl Workload for Poisson {
-    fn expected_flows(&self, span: Duration, _rate: Rate) -> u64 {
+    fn expected_flows(&self, span: Duration, _rate: Rate, _trip: &mut Trip<'_>) -> u64 {
         let arrivals = span.as_ps() / self.mean_gap.as_ps().max(1);
         self.left.min(arrivals)
     }

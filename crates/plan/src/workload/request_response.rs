@@ -9,7 +9,7 @@ use fairport_net::processing::Processing;
 use fairport_net::stream::Stream;
 use fairport_units::{Duration, Instant, Rate};
 
-use super::{Ends, Exchange, Key, OwnFlow, Workload, WorkloadContext};
+use super::{Ends, Exchange, Key, OwnFlow, Trip, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::RequestResponseJob;
 use crate::sampling::Cdf;
@@ -73,7 +73,7 @@ impl RequestResponse {
 }
 
 impl Workload for RequestResponse {
-    fn expected_flows(&self, _span: Duration, _rate: Rate) -> u64 {
+    fn expected_flows(&self, _span: Duration, _rate: Rate, _trip: &mut Trip<'_>) -> u64 {
         self.dialogues.len() as u64
     }
 

@@ -2,7 +2,7 @@
 
 use fairport_units::{Duration, Instant, Rate};
 
-use super::{Ends, Key, Transfer, Workload, WorkloadContext};
+use super::{Ends, Key, Transfer, Trip, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::TraceJob;
 
@@ -35,7 +35,7 @@ impl Trace {
 }
 
 impl Workload for Trace {
-    fn expected_flows(&self, _span: Duration, _rate: Rate) -> u64 {
+    fn expected_flows(&self, _span: Duration, _rate: Rate, _trip: &mut Trip<'_>) -> u64 {
         self.rows.start_ps.len() as u64
     }
 

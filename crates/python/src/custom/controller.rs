@@ -3,178 +3,15 @@
 //! Methods that the class does not define behave as those of `NewReno`, the defaults of [`Controller`].
 
 use std::fmt;
+use std::sync::OnceLock;
 
-use fairport_tcp::{AckSample, Controller, RecoveryState, Setup, Start, Window as EngineWindow};
+use fairport_tcp::{AckSample, Controller, Setup, Start, Window as EngineWindow};
 use fairport_units::Duration;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::Origin;
-
-/// The largest window, in segments or bytes. It is larger than any path needs and far from an overflow.
-const WINDOW_MAX: u64 = 1 << 40;
-
-/// The properties of a connection that a congestion control gets when it is made.
-#[pyclass(frozen, module = "fairport._core")]
-pub(crate) struct Connection {
-    /// payload of a full segment, in bytes
-    #[pyo3(get)]
-    segment_bytes: u16,
-    /// a full segment in the unit of the window: 1 if windows count segments, otherwise `segment_bytes`
-    #[pyo3(get)]
-    unit: u64,
-}
-
-/// The argument of `on_established`, which is called when the handshake is complete.
-#[pyclass(frozen, module = "fairport._core")]
-pub(crate) struct Established {
-    /// round-trip time that the handshake measured, in s
-    #[pyo3(get)]
-    rtt_s: Option<f64>,
-    /// seed for all random numbers; it differs between connections and between runs
-    #[pyo3(get)]
-    seed: u64,
-}
-
-/// The congestion window and the slow-start threshold.
-#[pyclass(module = "fairport._core")]
-pub(crate) struct Window(EngineWindow);
-
-#[pymethods]
-impl Window {
-    #[getter]
-    fn cwnd(&self) -> u64 {
-        self.0.cwnd
-    }
-
-    #[setter]
-    fn set_cwnd(&mut self, cwnd: u64) -> PyResult<()> {
-        self.0.cwnd = self.checked(cwnd)?;
-        Ok(())
-    }
-
-    #[getter]
-    fn ssthresh(&self) -> u64 {
-        self.0.ssthresh
-    }
-
-    #[setter]
-    fn set_ssthresh(&mut self, ssthresh: u64) -> PyResult<()> {
-        self.0.ssthresh = self.checked(ssthresh)?;
-        Ok(())
-    }
-
-    #[getter]
-    fn unit(&self) -> u64 {
-        self.0.unit()
-    }
-
-    #[getter]
-    fn initial(&self) -> u64 {
-        self.0.initial()
-    }
-
-    #[getter]
-    fn is_in_slow_start(&self) -> bool {
-        self.0.is_in_slow_start()
-    }
-
-    fn grow_as_newreno(&mut self, ack: &Ack) {
-        self.0.grow_as_newreno(&ack.0);
-    }
-
-    fn slow_start(&mut self, ack: &Ack) -> bool {
-        self.0.slow_start(&ack.0)
-    }
-
-    fn grow_one_per(&mut self, every: u64, ack: &Ack) -> PyResult<()> {
-        if every == 0 {
-            return Err(PyValueError::new_err("the window would grow without end"));
-        }
-        self.0.grow_one_per(every, &ack.0);
-        Ok(())
-    }
-
-    fn lower_threshold(&mut self, ssthresh: u64) {
-        self.0.lower_threshold(ssthresh.min(WINDOW_MAX));
-    }
-
-    fn __repr__(&self) -> String {
-        format!("Window(cwnd={}, ssthresh={})", self.0.cwnd, self.0.ssthresh)
-    }
-}
-
-impl Window {
-    fn checked(&self, value: u64) -> PyResult<u64> {
-        if value < self.0.unit() {
-            let least = self.0.unit();
-            let problem = format!("{value} is less than one segment, which is {least} here");
-            return Err(PyValueError::new_err(problem));
-        }
-        Ok(value.min(WINDOW_MAX))
-    }
-}
-
-/// An ACK that acknowledges new data.
-#[pyclass(frozen, module = "fairport._core")]
-pub(crate) struct Ack(AckSample);
-
-#[pymethods]
-impl Ack {
-    #[getter]
-    fn now_s(&self) -> f64 {
-        self.0.now.as_secs_f64()
-    }
-
-    #[getter]
-    fn acked(&self) -> u64 {
-        self.0.acked
-    }
-
-    #[getter]
-    fn segments(&self) -> u32 {
-        self.0.segments
-    }
-
-    #[getter]
-    fn marked(&self) -> u64 {
-        self.0.marked
-    }
-
-    #[getter]
-    fn rtt_s(&self) -> Option<f64> {
-        self.0.rtt.map(Duration::as_secs_f64)
-    }
-
-    #[getter]
-    fn srtt_s(&self) -> Option<f64> {
-        self.0.srtt.map(Duration::as_secs_f64)
-    }
-
-    #[getter]
-    fn una(&self) -> u64 {
-        self.0.una
-    }
-
-    #[getter]
-    fn nxt(&self) -> u64 {
-        self.0.nxt
-    }
-
-    #[getter]
-    fn recovery(&self) -> &'static str {
-        match self.0.state {
-            RecoveryState::Open => "open",
-            RecoveryState::Fast => "fast",
-            RecoveryState::Loss => "loss",
-        }
-    }
-
-    #[getter]
-    fn may_grow(&self) -> bool {
-        self.0.may_grow()
-    }
-}
+use super::window::{Ack, Connection, Established, Window};
 
 /// A method that the class may define.
 #[derive(Clone, Copy)]
@@ -219,10 +56,45 @@ impl Methods {
     }
 }
 
+/// The attribute of a class that turns ECN on.
+const NEEDS_ECN: &str = "needs_ecn";
+
+/// Refuses an object with a method that looks as if the engine would call it, such as `on_akc`. Without this, the
+/// method's default would be used in its place, and nobody would notice.
+fn refuse_misspelt(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// least similarity of a misspelt name, by difflib: `needs_ECN` is one, a method `timeout` is not
+    const SIMILARITY: f64 = 0.85;
+    let mut known = Methods::NAMES.to_vec();
+    known.push(NEEDS_ECN);
+    let close_matches = object
+        .py()
+        .import("difflib")?
+        .getattr("get_close_matches")?;
+    for name in object.dir()?.iter() {
+        let name: String = name.extract()?;
+        if name.starts_with('_') || known.contains(&name.as_str()) {
+            continue;
+        }
+        let is_event = name.starts_with("on_");
+        let similarity = if is_event { 0.6 } else { SIMILARITY };
+        let near = close_matches.call1((name.to_lowercase(), &known, 1, similarity))?;
+        let near = near.extract::<Vec<String>>()?.pop();
+        let is_method = object.getattr(name.as_str())?.is_callable();
+        let remedy = match near {
+            Some(near) if is_method || near == NEEDS_ECN => format!("did you mean `{near}`?"),
+            None if is_method && is_event => format!("known are {}", Methods::NAMES.join(", ")),
+            _ => continue,
+        };
+        let problem = format!("it has `{name}`, which is never used: {remedy}");
+        return Err(PyTypeError::new_err(problem));
+    }
+    Ok(())
+}
+
 /// A user's object, which controls the window of one connection.
 struct PyController {
     origin: Origin,
-    /// None after the first failure
+    /// None after a failure of this object
     methods: Option<Methods>,
     needs_ecn: bool,
     /// the window that the object sees; the engine's window is copied to it before a call and back after it
@@ -242,9 +114,14 @@ pub(super) fn factory(
     class: Py<PyAny>,
     origin: Origin,
 ) -> impl Fn(&Setup<'_>) -> Box<dyn Controller> + Send + Sync {
+    // once per run: it takes longer than an object
+    let names_checked = OnceLock::new();
     move |setup| {
+        if origin.failures.any() {
+            return Box::new(PyController::failed(&origin));
+        }
         Python::attach(|py| {
-            let made = PyController::new(py, &class, &origin, setup);
+            let made = PyController::new(py, &class, &origin, setup, &names_checked);
             Box::new(made.unwrap_or_else(|error| {
                 origin.failed(py, "", error);
                 PyController::failed(&origin)
@@ -259,13 +136,17 @@ impl PyController {
         class: &Py<PyAny>,
         origin: &Origin,
         setup: &Setup<'_>,
+        names_checked: &OnceLock<()>,
     ) -> PyResult<Self> {
         let connection = Connection {
             segment_bytes: setup.segment_bytes,
             unit: setup.unit,
         };
         let object = class.bind(py).call1((connection,))?;
-        let needs_ecn = match object.getattr_opt("needs_ecn")? {
+        if names_checked.set(()).is_ok() {
+            refuse_misspelt(&object)?;
+        }
+        let needs_ecn = match object.getattr_opt(NEEDS_ECN)? {
             Some(needs) => needs.is_truthy()?,
             None => false,
         };
@@ -288,21 +169,21 @@ impl PyController {
         }
     }
 
-    fn has(&self, method: Method) -> bool {
-        self.methods
-            .as_ref()
-            .is_some_and(|it| it.get(method).is_some())
+    /// The method, if the class defines it and no object has failed.
+    fn method(&self, method: Method) -> Option<&Py<PyAny>> {
+        let methods = self.methods.as_ref()?;
+        methods.get(method).filter(|_| !self.origin.failures.any())
     }
 
     /// Calls a method with the window and, if there is one, another argument. Returns false if the class does not
-    /// define the method or has failed; the caller then does the default.
+    /// define the method or an object has failed; the caller then does the default.
     fn call(
         &mut self,
         method: Method,
         window: &mut EngineWindow,
         argument: impl for<'py> FnOnce(Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>>,
     ) -> bool {
-        if !self.has(method) {
+        if self.method(method).is_none() {
             return false;
         }
         Python::attach(|py| {
@@ -324,8 +205,7 @@ impl PyController {
         argument: Option<&Bound<'_, PyAny>>,
         py: Python<'_>,
     ) -> PyResult<()> {
-        let called = self.methods.as_ref().and_then(|it| it.get(method));
-        let (Some(called), Some(seen)) = (called, &self.window) else {
+        let (Some(called), Some(seen)) = (self.method(method), &self.window) else {
             return Ok(());
         };
         seen.bind(py).try_borrow_mut()?.0 = window.clone();
@@ -375,7 +255,7 @@ impl Controller for PyController {
     }
 
     fn on_undo(&mut self) {
-        let Some(method) = self.methods.as_ref().and_then(|it| it.get(Method::Undo)) else {
+        let Some(method) = self.method(Method::Undo) else {
             return;
         };
         let called = Python::attach(|py| {

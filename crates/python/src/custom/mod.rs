@@ -1,13 +1,16 @@
 //! Queue disciplines and congestion controls that are Python classes.
 //!
 //! The engine runs without the interpreter's lock. Only this module takes it, for each call of a user's object. An
-//! exception cannot pass through the engine. Instead, the first one is kept ([`Failures`]), the object gives harmless
-//! answers from then on, and the run raises the exception at the end of the current slice.
+//! exception cannot pass through the engine. Instead, the first one is kept ([`Failures`]). From then on no user's object
+//! is called: each gives harmless answers, and the run raises the exception at the end of the current slice. So Ctrl-C,
+//! which is an exception in one object, also ends a run whose other objects are slow.
 
 mod controller;
 mod queue;
 mod values;
+mod window;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fairport_plan::{BuildError, Customs};
@@ -67,7 +70,10 @@ pub(crate) fn in_python(mut error: BuildError) -> BuildError {
         name.map(|name| ("congestion_controls", name))
     };
     if let Some((argument, name)) = argument {
-        error.remedy = format!("give its class: `fp.run(.., {argument}={{\"{name}\": Class}})`");
+        let classes = format!("{argument}={{\"{name}\": Class}}");
+        error.remedy = format!(
+            "give its class: `fp.run(.., {classes})`, or `scenario.with_user_code({classes})`"
+        );
     }
     error
 }
@@ -121,17 +127,30 @@ impl Origin {
 
 /// The first exception that user code raised in a run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Failures(Arc<Mutex<Option<PyErr>>>);
+pub(crate) struct Failures(Arc<Failed>);
+
+#[derive(Debug, Default)]
+struct Failed {
+    first: Mutex<Option<PyErr>>,
+    /// whether there was one: it may have been raised since
+    any: AtomicBool,
+}
 
 impl Failures {
     fn keep(&self, error: PyErr) {
-        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = self.0.first.lock().unwrap_or_else(PoisonError::into_inner);
         first.get_or_insert(error);
+        self.0.any.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether an object has failed, so that no other is called any more.
+    fn any(&self) -> bool {
+        self.0.any.load(Ordering::Relaxed)
     }
 
     /// Raises the exception if there was one.
     pub(crate) fn check(&self) -> PyResult<()> {
-        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = self.0.first.lock().unwrap_or_else(PoisonError::into_inner);
         first.take().map_or(Ok(()), Err)
     }
 }
@@ -142,9 +161,9 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<values::Queue>()?;
     module.add_class::<values::Packet>()?;
     module.add_class::<values::Port>()?;
-    module.add_class::<controller::Connection>()?;
-    module.add_class::<controller::Established>()?;
-    module.add_class::<controller::Window>()?;
-    module.add_class::<controller::Ack>()?;
+    module.add_class::<window::Connection>()?;
+    module.add_class::<window::Established>()?;
+    module.add_class::<window::Window>()?;
+    module.add_class::<window::Ack>()?;
     Ok(())
 }

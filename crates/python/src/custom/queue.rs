@@ -33,14 +33,17 @@ pub(super) fn factory(
         let limit = limit(parameters)?;
         // the same checks as for every other discipline
         context.buffer(limit)?;
+        let failed = || CustomQueue::Discipline(Box::new(PyDiscipline::failed(&origin)));
+        if origin.failures.any() {
+            return Ok(failed());
+        }
         let port = Port::new(context, limit);
-        let made = Python::attach(|py| {
-            make(py, &class, &origin, parameters, port).map_err(|error| {
+        Ok(Python::attach(|py| {
+            make(py, &class, &origin, parameters, port).unwrap_or_else(|error| {
                 origin.failed(py, "", error);
+                failed()
             })
-        });
-        Ok(made
-            .unwrap_or_else(|()| CustomQueue::Discipline(Box::new(PyDiscipline::failed(&origin)))))
+        }))
     }
 }
 
@@ -74,14 +77,20 @@ fn make(
         .call_method1("loads", (own.to_string(),))?
         .cast_into::<PyDict>()?;
     let object = class.bind(py).call((port,), Some(&own))?;
-    if let Some(admit) = object.getattr_opt("admit")? {
+    let admit = object.getattr_opt("admit")?;
+    let enqueue = object.getattr_opt("enqueue")?;
+    let dequeue = object.getattr_opt("dequeue")?;
+    if admit.is_some() && (enqueue.is_some() || dequeue.is_some()) {
+        let problem = "it has `admit`, which makes it a discipline, and `enqueue` or `dequeue`, which make it a \
+                       scheduler: leave out one or the other";
+        return Err(PyTypeError::new_err(problem));
+    }
+    if let Some(admit) = admit {
         return Ok(CustomQueue::Discipline(Box::new(PyDiscipline {
             origin: origin.clone(),
             admit: Some(admit.unbind()),
         })));
     }
-    let enqueue = object.getattr_opt("enqueue")?;
-    let dequeue = object.getattr_opt("dequeue")?;
     let Some((enqueue, dequeue)) = enqueue.zip(dequeue) else {
         let problem = "it has neither `admit` nor `enqueue` and `dequeue`";
         return Err(PyTypeError::new_err(problem));
@@ -121,7 +130,7 @@ impl fmt::Debug for PyDiscipline {
 
 impl QueueDiscipline for PyDiscipline {
     fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission {
-        let Some(admit) = &self.admit else {
+        let Some(admit) = self.admit.as_ref().filter(|_| !self.origin.failures.any()) else {
             return Admission::Dropped(Reason::Full);
         };
         let answer = Python::attach(|py| {
@@ -168,6 +177,11 @@ struct Arriving {
 }
 
 impl PyScheduler {
+    /// Whether an object has failed, this or another: it is not called any more.
+    fn is_over(&self) -> bool {
+        self.methods.is_none() || self.origin.failures.any()
+    }
+
     /// Asks the object whether it takes a packet, and keeps the packet's handle if it does.
     fn offer(&mut self, py: Python<'_>, arriving: &Arriving) -> PyResult<Admission> {
         let Some([enqueue, _]) = &self.methods else {
@@ -246,6 +260,9 @@ fn not_held(change: Change) -> PyErr {
 
 impl PacketScheduler for PyScheduler {
     fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
+        if self.is_over() {
+            return Admission::Dropped(Reason::Full);
+        }
         let waiting = &packets[offer.packet];
         let arriving = Arriving {
             view: waiting.packet,
@@ -269,7 +286,7 @@ impl PacketScheduler for PyScheduler {
     }
 
     fn dequeue(&mut self, now: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
-        if self.methods.is_none() {
+        if self.is_over() {
             return self.oldest();
         }
         let sent = Python::attach(|py| {

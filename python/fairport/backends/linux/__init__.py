@@ -258,7 +258,7 @@ class PreparedLinux:
 
     def _load_task(self, hosts: Mapping[int, HostAt]) -> LoadTask:
         scenario, measure_to = self.scenario, self.scenario.measure.end
-        measure_from = scenario.measured_from()
+        measure_from = scenario.measure.start
         return LoadTask(
             job_json=json.dumps(self.job.document),
             hosts=hosts,

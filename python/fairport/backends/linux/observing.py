@@ -17,7 +17,7 @@ class Observe:
     watched_flows: int
     """Number of flows that are sampled: those with the lowest numbers."""
     measure_from_s: float | None
-    """None: from the time when all listed flows are established."""
+    """None: from the time when all listed flows without end are established."""
     measure_to_s: float | None
     """None: to the end."""
 
@@ -95,15 +95,15 @@ class Observer:
         self._sampled_s = now
 
     def _measure(self, now: float) -> None:
-        """Begins the measurement at its time or when all flows are established, and ends it."""
+        """Begins the measurement at its time or when all endless flows are established; ends it."""
         if self._began_s is not None:
             end_s = self._observe.measure_to_s
             if self._ended_s is None and end_s is not None and now >= end_s:
                 self._end_measurement(now)
             return
         if self._observe.measure_from_s is None:
-            listed = self._reports[: self._listed]
-            is_time = all(report.established_s is not None for report in listed)
+            endless = (one for one in self._reports[: self._listed] if one.size_bytes is None)
+            is_time = all(one.established_s is not None for one in endless)
         else:
             is_time = now >= self._observe.measure_from_s
         if is_time:

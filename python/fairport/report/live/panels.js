@@ -239,11 +239,13 @@ const flowName = (doc, flow) => {
   return `flow ${flow}, ${doc.flows.src[at]} to ${doc.flows.dst[at]}`;
 };
 
-// Which flows have marks for their decisions: the selected one alone, or those whose class is visible.
+// Whether a flow's decisions are marked: it is the selected one, or it has a line and its class is visible.
+// Beside endless flows, transfers have no line.
 function flowsShown(doc) {
   if (view.flow !== null) return (flow) => flow === view.flow;
   const classOf = new Map(doc.flows.flow.map((flow, at) => [flow, doc.classes[doc.flows.class[at]].name]));
-  return (flow) => !view.hidden.has(classOf.get(flow));
+  const lines = new Set(doc.series.flows);
+  return (flow) => lines.has(flow) && !view.hidden.has(classOf.get(flow));
 }
 
 function marksSaid(doc, count) {
