@@ -6,14 +6,11 @@ byte. Its slowdown is the FCT over `ideal_fct_s`: the same data sent at once ove
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from fairport.censored import quantiles
-
-if TYPE_CHECKING:
-    from fairport.summary import MeasuredSpan
 
 # The groups of the literature (pFabric, PIAS): sizes in bytes above the first and up to the second.
 GROUPS: dict[str, tuple[float, float]] = {
@@ -21,11 +18,6 @@ GROUPS: dict[str, tuple[float, float]] = {
     "100 KB-10 MB": (100e3, 10e6),
     "> 10 MB": (10e6, float("inf")),
 }
-
-
-def counted(measure: MeasuredSpan) -> tuple[float, float]:
-    """From when to when transfers and requests start that count."""
-    return measure.get("transfers_from_s", measure["from_s"]), measure["to_s"]
 
 
 def transfers(flows: pl.DataFrame, from_s: float, to_s: float, end_s: float) -> pl.DataFrame:

@@ -42,9 +42,8 @@ class Load:
 class Span:
     """The times of a run, in seconds."""
 
-    counts_from_s: float
-    """Transfers and requests that start from here on count."""
-    counts_to_s: float
+    measure_from_s: float
+    measure_to_s: float
     end_s: float
 
 
@@ -159,7 +158,7 @@ def _entry(tables: Tables, index: int, load: Load, span: Span) -> dict[str, Any]
         rates = flows["goodput_bps"]
         return entry | {"goodput_bps_min": rates.min(), "jain_index": metrics.jain_index(rates)}
     rounds = tables["rounds"].filter(pl.col("traffic") == index)
-    transfers = completion.transfers(flows, span.counts_from_s, span.counts_to_s, span.end_s)
+    transfers = completion.transfers(flows, span.measure_from_s, span.measure_to_s, span.end_s)
     if not transfers.is_empty():
         entry |= _completion(transfers)
     elif load.kind == "periodic":
@@ -186,7 +185,7 @@ def _completion(transfers: pl.DataFrame) -> dict[str, Any]:
 def _on_open_connections(launched: pl.DataFrame, flows: pl.DataFrame, span: Span) -> dict[str, Any]:
     """The same for periodic transfers that share a connection; only finished ones count."""
     start, size = pl.col("start_s"), pl.col("bytes")
-    over = launched.filter(start >= span.counts_from_s, start < span.counts_to_s).select(
+    over = launched.filter(start >= span.measure_from_s, start < span.measure_to_s).select(
         "bytes", lasted_s="completion_s", is_over=pl.lit(True)
     )
     under_way = flows.filter(pl.col("delivered_bytes") < pl.col("size_bytes")).height
@@ -229,7 +228,7 @@ def _rounds(rounds: pl.DataFrame, load: Load, span: Span) -> dict[str, Any]:
 def _requests(requests: pl.DataFrame, span: Span) -> dict[str, Any]:
     """Requests of the span; one without an answer counts with its age."""
     start = pl.col("start_s")
-    ours = requests.filter(start >= span.counts_from_s, start < span.counts_to_s).with_columns(
+    ours = requests.filter(start >= span.measure_from_s, start < span.measure_to_s).with_columns(
         is_over=pl.col("response_s").is_not_null(),
         lasted_s=pl.coalesce("response_s", span.end_s - start),
     )

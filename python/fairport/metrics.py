@@ -20,7 +20,6 @@ from fairport.drop_runs import drop_runs as drop_runs
 from fairport.drop_runs import find_runs as find_runs
 from fairport.drop_runs import ingress_summary as ingress_summary
 from fairport.drop_runs import timeout_runs as timeout_runs
-from fairport.summary import MeasuredSpan
 from fairport.tables import Tables
 from fairport.verdict import Waiting, verdict
 
@@ -199,23 +198,18 @@ def summary(
     packet_hops: int,
     measure_from_s: float,
     measure_to_s: float,
-    transfers_from_s: float | None = None,
     backend: str = "simulation",
     valid: bool = True,
 ) -> dict[str, Any]:
     """The summary of one run, ready for JSON. Its `files` are filled in when they are written.
 
     `utilisation` is that of the line, not of its payload rate: the share of the time in which the
-    line behind the bottleneck port was sending, framing included. Transfers and requests count from
-    `transfers_from_s` on; None: from the beginning of the measurement.
+    line behind the bottleneck port was sending, framing included.
     """
     drops, ports = tables["drops"], tables["ports"]
     everything, flows = tables["flows"], compared(tables["flows"])
     classes = class_summary(flows, tables["rtt"], drops)
-    measure: MeasuredSpan = {"from_s": measure_from_s, "to_s": measure_to_s}
-    if transfers_from_s is not None and transfers_from_s < measure_from_s:
-        measure["transfers_from_s"] = transfers_from_s
-    span = *completion.counted(measure), simulated_s
+    span = measure_from_s, measure_to_s, simulated_s
     fct = completion.summary(everything, *span)
     requests = completion.requests_summary(tables["requests"], *span)
     worst = bottleneck(ports)
@@ -246,7 +240,7 @@ def summary(
         "valid": valid,
         "wall_s": wall_s,
         "simulated_s": simulated_s,
-        "measure": measure,
+        "measure": {"from_s": measure_from_s, "to_s": measure_to_s},
         "packet_hops": packet_hops,
         "packet_hops_per_s": packet_hops / wall_s if wall_s > 0 else None,
         "classes": classes,

@@ -16,9 +16,6 @@ class MeasuredSpan(TypedDict):
 
     from_s: float
     to_s: float
-    transfers_from_s: NotRequired[float]
-    """From when transfers and requests count, if that is earlier than `from_s`: completion times
-    need no wait until all flows are established"""
 
 
 class HopClass(TypedDict):

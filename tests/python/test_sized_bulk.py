@@ -39,21 +39,6 @@ def test_a_late_one_does_not_delay_the_measurement_of_endless_ones() -> None:
     assert 0 < late["from_s"] < 0.02
 
 
-def test_beside_endless_flows_each_has_its_completion_time() -> None:
-    # the shares are measured from when all are established, the transfers from the start
-    result = fp.run(scenario(SMALL, ENDLESS))
-    measure = result.summary["measure"]
-    assert measure["from_s"] > measure["transfers_from_s"] == 0
-    assert result.summary["traffic"][0]["transfers"] == 6
-    fct = result.summary["fct"]
-    assert fct is not None
-    assert fct["all"]["flows"] == 6
-    given = fp.run(scenario(SMALL, ENDLESS).patch({"measure.from": "5ms"})).summary
-    assert given["measure"] == {"from_s": 0.005, "to_s": 0.05}
-    late = sum(result.flows.filter(traffic=0)["start_s"] >= 0.005)
-    assert given["traffic"][0]["transfers"] == late
-
-
 def test_they_get_no_verdict_on_their_shares() -> None:
     # also if none of them begins within the measurement
     for start in ("0s", "20ms"):

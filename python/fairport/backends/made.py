@@ -6,7 +6,7 @@ import os
 import platform
 from typing import TYPE_CHECKING, Any, cast
 
-from fairport import _core, completion, known_spread, loads, metrics
+from fairport import _core, known_spread, loads, metrics
 from fairport.backends.protocol import Backend, Prepared, Recorded
 from fairport.result import Result, run_id
 from fairport.scenario import Scenario
@@ -42,11 +42,10 @@ def _summary(backend: Backend, prepared: Prepared, recorded: Recorded) -> dict[s
         packet_hops=recorded.packet_hops,
         measure_from_s=recorded.measure_from_s,
         measure_to_s=recorded.measure_to_s,
-        transfers_from_s=0.0 if scenario.measure.start is None else None,
         backend=backend.name,
         valid=recorded.valid,
     )
-    summary |= _of_its_loads(scenario, recorded, completion.counted(summary["measure"]))
+    summary |= _of_its_loads(scenario, recorded)
     if summary["verdict"]["sentence"] == metrics.NO_VERDICT:
         summary["verdict"]["sentence"] = loads.sentence(summary["traffic"]) or metrics.NO_VERDICT
     summary["spread"] = ""
@@ -97,11 +96,9 @@ def _manifest(backend: Backend, prepared: Prepared, recorded: Recorded) -> dict[
     return manifest
 
 
-def _of_its_loads(
-    scenario: Scenario, recorded: Recorded, counted: tuple[float, float]
-) -> dict[str, Any]:
+def _of_its_loads(scenario: Scenario, recorded: Recorded) -> dict[str, Any]:
     """The part of the summary that follows the scenario's [[traffic]]."""
-    span = loads.Span(*counted, recorded.simulated_s)
+    span = loads.Span(recorded.measure_from_s, recorded.measure_to_s, recorded.simulated_s)
     tables = recorded.tables
     share = loads.host_queue_drop_share(tables["flows"], tables["ports"])
     return {

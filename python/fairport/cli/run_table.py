@@ -218,12 +218,10 @@ def _shown(key: str, value: float) -> str:
 
 def _circumstances(summary: Mapping[str, Any]) -> str:
     measure, seeds = summary["measure"], summary["seeds"]
-    timed = summary["fct"] or summary["requests"]
-    earlier = ", transfers from the start" if timed and "transfers_from_s" in measure else ""
     parts = [
         f"seed {seeds[0]}" if len(seeds) == 1 else f"medians of seeds {seeds[0]} to {seeds[-1]}",
         f"measured from {measure['from_s']:.3f} s to {measure['to_s']:.3f} s"
-        f" of {summary['simulated_s']:g} s{earlier}",
+        f" of {summary['simulated_s']:g} s",
         f"{summary['packet_hops'] / 1e6:.1f} M packet-hops in {summary['wall_s']:.2f} s",
     ]
     if summary["packet_hops_per_s"] is not None:

@@ -24,8 +24,9 @@ def draw(result: Result) -> Figure:
     """One panel: one cumulative distribution per group."""
     picture, rows = style.frame(result, TITLE, [2.4], [])
     axes = rows[0][0]
-    counted = completion.counted(result.summary["measure"])
-    ours = completion.transfers(result.flows, *counted, result.summary["simulated_s"])
+    measure = result.summary["measure"]
+    end_s = result.summary["simulated_s"]
+    ours = completion.transfers(result.flows, measure["from_s"], measure["to_s"], end_s)
     drawn = [
         distribution.line(axes, name, ours.filter(completion.in_group(name))["slowdown"], look)
         for name, look in zip(completion.GROUPS, distribution.LOOKS, strict=False)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 from matplotlib.figure import Figure
 
-from fairport import completion
 from fairport.figures import distribution, style
 from fairport.quantities import QUANTITIES
 
@@ -29,8 +28,8 @@ def draw(result: Result) -> Figure:
     """One panel: one cumulative distribution per traffic."""
     picture, rows = style.frame(result, TITLE, [2.4], [])
     axes = rows[0][0]
-    from_s, to_s = completion.counted(result.summary["measure"])
-    ours = result.requests.filter(pl.col("start_s") >= from_s, pl.col("start_s") < to_s)
+    measure, start = result.summary["measure"], pl.col("start_s")
+    ours = result.requests.filter(start >= measure["from_s"], start < measure["to_s"])
     traffics = ours["traffic"].unique().sort().to_list()
     several = len(traffics) > 1
     drawn = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fairport import completion, metrics
+from fairport import metrics
 from fairport.quantities import QUANTITIES, Quantity
 
 if TYPE_CHECKING:
@@ -118,10 +118,9 @@ def _number(found: Any) -> float | None:
 
 
 def _measured_transfers(record: Record, of: Of) -> pl.DataFrame:
-    """Transfers that the summary's `fct` counts, too."""
-    from_s, _ = completion.counted(record.summary["measure"])
+    """Transfers that started within the measurement, as the summary's `fct` counts them."""
     return _of_traffic(record, of).filter(
-        pl.col("start_s") >= from_s, pl.col("fct_s").is_not_null()
+        pl.col("start_s") >= record.summary["measure"]["from_s"], pl.col("fct_s").is_not_null()
     )
 
 
@@ -143,11 +142,11 @@ def _jain_of_launches(record: Record, of: Of) -> float | None:
     launch = pl.col("start_s").rank("ordinal").over("src").alias("launch")
     by_launch = _of_traffic(record, of).with_columns(launch).group_by("launch", maintain_order=True)
     senders = _of_traffic(record, of)["src"].n_unique()
-    from_s, _ = completion.counted(record.summary["measure"])
     indices = [
         metrics.jain_index(members["fct_s"])
         for _, members in by_launch
-        if members["fct_s"].count() == senders and (members["start_s"] >= from_s).all()
+        if members["fct_s"].count() == senders
+        and (members["start_s"] >= record.summary["measure"]["from_s"]).all()
     ]
     return _number(pl.Series(indices, dtype=pl.Float64).mean())
 
