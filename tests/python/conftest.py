@@ -109,3 +109,15 @@ def lack_of_bpf() -> str:
     except programs.ProgramError as error:
         return str(error)
     return ""
+
+
+@pytest.fixture
+def outcast() -> Scenario:
+    """The scenario `outcast`, for 150 ms."""
+    return load("outcast").patch({"duration": "150ms"})
+
+
+@pytest.fixture
+def custom(outcast: Scenario) -> Scenario:
+    """The same with a queue of the user's own, called `mine`."""
+    return outcast.patch({"queue": {"kind": "custom", "name": "mine", "limit": "16KiB"}})

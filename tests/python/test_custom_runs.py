@@ -17,17 +17,6 @@ from fairport.study.pool import run_all
 from fairport.study.store import Store
 
 
-@pytest.fixture
-def outcast() -> Scenario:
-    return fp.scenario("outcast").patch({"duration": "150ms"})
-
-
-@pytest.fixture
-def custom(outcast: Scenario) -> Scenario:
-    """The same with a queue called `mine`."""
-    return outcast.patch({"queue": {"kind": "custom", "name": "mine", "limit": "16KiB"}})
-
-
 class DropTail:
     def __init__(self, port: Port) -> None:
         self.limit_bytes = port.limit_bytes or 0
