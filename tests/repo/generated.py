@@ -40,7 +40,8 @@ def _table(name: str) -> str:
     for column in tables.SCHEMA[name]:
         dtype = _DTYPES[column.dtype]
         rows.append(_row([f"`{column.name}`", dtype, column.unit, column.text, column.null]))
-    return f"## {name}\n\n{tables.ABOUT[name]}\n\n" + "\n".join(rows)
+    about = reference.wrapped(tables.ABOUT[name])
+    return f"## {name}\n\n{about}\n\n" + "\n".join(rows)
 
 
 def summary_keys() -> str:
@@ -62,7 +63,7 @@ def _keys(one: type, objects: list[type]) -> str:
             named = re.sub(rf"\b{other.__name__}\b", link, named)
         said = [texts.get(key, "").rstrip("."), "may be absent" if is_absent else ""]
         rows.append(_row([f"`{key}`", named, "; ".join(filter(None, said))]))
-    about = " ".join((one.__doc__ or "").split())
+    about = reference.wrapped(" ".join((one.__doc__ or "").split()))
     return f"## {one.__name__}\n\n{about}\n\n" + "\n".join(rows)
 
 

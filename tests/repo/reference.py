@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from fairport.cli.examples import EXAMPLES
 from fairport.scenario import builtin_names, builtin_use, json_schema, load
 from fairport.study.fixes import available
 
+LONGEST_LINE = 120
 _HELP = ("--help", "--install-completion", "--show-completion")
 
 
@@ -54,7 +56,12 @@ def _fields_of(
         default = "required" if name in required else _default(field)
         rows.append(_row([f"`{name}`", default, _values(field), field.get("description", "")]))
     about = definition.get("description", "").partition("\n")[0]
-    return f"## {title}\n\n{about}\n\n" + "\n".join(rows)
+    return f"## {title}\n\n{wrapped(about)}\n\n" + "\n".join(rows)
+
+
+def wrapped(text: str) -> str:
+    """A paragraph in lines of the length that pages have."""
+    return textwrap.fill(text, LONGEST_LINE, break_long_words=False, break_on_hyphens=False)
 
 
 def _tables(field: dict[str, Any], schema: dict[str, Any]) -> Iterator[dict[str, Any]]:

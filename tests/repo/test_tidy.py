@@ -15,6 +15,7 @@ GENERATED = {
     "crates/python/fairport.data/data/share/man/man1/fairport.1", "examples/who_starves.ipynb",
 }  # fmt: skip
 LONGEST_FILE = 400
+LONGEST_LINE = 120
 # a test is a list of facts, which are read one by one
 LONGEST_TEST = 500
 MOST_FIELDS = 15
@@ -166,6 +167,26 @@ def test_a_file_ends_with_one_newline_and_no_line_with_a_blank() -> None:
     endings = [name for name, text in texts().items() if text and text.rstrip("\n") + "\n" != text]
     assert endings == []
     assert lines_matching(r"[ \t]+$") == []
+
+
+def test_prose_in_markdown_is_wrapped() -> None:
+    too_long = []
+    for name, text in texts().items():
+        if not name.endswith(".md"):
+            continue
+        # neither code nor tables, pictures, and lists of code
+        prose = re.sub(r"^```.*?^```", _no_text, text, flags=re.MULTILINE | re.DOTALL)
+        too_long += [
+            f"{name}:{number}"
+            for number, line in enumerate(prose.splitlines(), 1)
+            if len(line) > LONGEST_LINE and not re.match(r"\||<|!\[|- `", line)
+        ]
+    assert too_long == []
+
+
+def _no_text(code: re.Match[str]) -> str:
+    """The empty lines of a block, so that what is after it keeps its line numbers."""
+    return "\n" * code[0].count("\n")
 
 
 def test_every_link_in_markdown_leads_somewhere() -> None:
