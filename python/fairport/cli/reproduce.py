@@ -73,7 +73,7 @@ def reproduce(
     with resumable(), pool_bar("reproduce", shown=not quiet) as bar:
         done = run(wanted, quick=quick, jobs=jobs, progress=bar, backend=backend)
     if folder is not None:
-        reproduction.save(done, folder, force=force)
+        reproduction.save(done, folder, force=force, jobs=jobs)
     if json:
         output.print_json(document(done))
     elif not quiet:

@@ -21,20 +21,23 @@ Pictures = list[tuple[str, Path]]
 """Titles and SVG files."""
 
 
-def save(done: Sequence[Reproduced], folder: Path, *, force: bool) -> Path:
-    """Writes the folder, completely or not at all, and returns its path. Raises OutputError."""
+def save(done: Sequence[Reproduced], folder: Path, *, force: bool, jobs: int | None = None) -> Path:
+    """Writes the folder, completely or not at all, and returns its path. Raises OutputError.
+
+    At most `jobs` processes draw at a time (None: one per processor).
+    """
     from fairport.report import reproduce
 
     with atomic_folder(folder, force=force) as partial:
         (partial / FIGURES).mkdir()
         names = [one.entry.name for one in done]
-        pictures = dict(zip(names, _drawn(done, partial / FIGURES), strict=True))
+        pictures = dict(zip(names, _drawn(done, partial / FIGURES, jobs), strict=True))
         (partial / REPORT).write_text(reproduce.page(done, pictures), encoding="utf-8")
         write_json(partial / SUMMARY, document(done))
     return folder
 
 
-def _drawn(done: Sequence[Reproduced], folder: Path) -> Iterator[Pictures]:
+def _drawn(done: Sequence[Reproduced], folder: Path, jobs: int | None) -> Iterator[Pictures]:
     """The figures of each experiment; if there are many, worker processes draw them."""
     if len(done) < _MANY:
         yield from (_draw(None, one, folder) for one in done)
@@ -43,7 +46,7 @@ def _drawn(done: Sequence[Reproduced], folder: Path) -> Iterator[Pictures]:
     def begin(one: Reproduced, submit: Submit[Pictures]) -> Future[Pictures]:
         return submit(lambda: shared().call(_draw, one, folder))
 
-    jobs = os.cpu_count() or 1
+    jobs = jobs or os.cpu_count() or 1
     yield from in_order(done, begin, threads=jobs, ahead=2 * jobs, stop=Stop())
 
 

@@ -1,0 +1,49 @@
+"""What `fairport reproduce` writes into its folder."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fairport.papers import catalogue
+from fairport.storage import reproduction
+from fairport.study.reproduce import Reproduced, reproduce
+from fairport.study.store import Store
+
+MODEL = "lee2017/enqueue-probability"
+
+
+class Drawers:
+    """In place of worker processes: counts how many calls there are at a time."""
+
+    def __init__(self, expected: int) -> None:
+        self._lock = threading.Lock()
+        self._at_once = 0
+        self.most_at_once = 0
+        self._all_there = threading.Barrier(expected)
+
+    def call(self, _: Any, one: Reproduced, folder: Path) -> reproduction.Pictures:
+        with self._lock:
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+        self._all_there.wait(timeout=30)
+        with self._lock:
+            self._at_once -= 1
+        svg = folder / f"{one.entry.name.replace('/', '-')}.svg"
+        svg.write_text('<svg width="1pt" height="1pt" viewBox="0 0 1 1"></svg>', encoding="utf-8")
+        return [("a picture", svg)]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_as_many_processes_draw_as_runs_were_made_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    drawers = Drawers(jobs)
+    monkeypatch.setattr(reproduction, "shared", lambda: drawers)
+    done = reproduce(catalogue.chosen([MODEL]), quick=True, store=Store(tmp_path / "store"))
+    folder = reproduction.save(done * 8, tmp_path / "results", force=False, jobs=jobs)
+    assert drawers.most_at_once == jobs
+    assert len(json.loads((folder / "summary.json").read_text())["claims"]) % 8 == 0
