@@ -77,9 +77,9 @@ def _frame(
     run_id: str,
     names: Mapping[str, pl.Series],
 ) -> pl.DataFrame:
-    if raw is None:
+    rows = 0 if raw is None else len(next(iter(raw.values())))
+    if raw is None or rows == 0:
         return empty(table)
-    rows = len(next(iter(raw.values())))
     data = {}
     for column in SCHEMA[table]:
         values = raw.get(source(column))
