@@ -30,7 +30,7 @@ _WINDOWS = 4
 # Errors of unpacking bytes that are not what was written; the archive has checksums.
 _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
-    *(KeyError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException),
+    *(KeyError, OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException),
 )
 
 

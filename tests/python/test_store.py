@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from pathlib import Path
 
 import fairport as fp
@@ -133,6 +135,19 @@ def test_machines_with_the_same_release_share(monkeypatch: pytest.MonkeyPatch) -
 def test_what_is_no_record_says_so() -> None:
     with pytest.raises(DamagedRecordError):
         Record.from_bytes(b"PK, but nothing behind it")
+
+
+@pytest.mark.parametrize("kept_bytes", [0, 4, 9, 100, -1])
+def test_a_sound_archive_with_half_a_table_is_no_record(short: Scenario, kept_bytes: int) -> None:
+    whole = Record.of(fp.run(short, 1)).to_bytes()
+    assert Record.from_bytes(whole).flows.height > 0
+    damaged = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(damaged, "w") as new:
+        for name in old.namelist():
+            member = old.read(name)
+            new.writestr(name, member[:kept_bytes] if name == "flows.arrow" else member)
+    with pytest.raises(DamagedRecordError):
+        Record.from_bytes(damaged.getvalue())
 
 
 def test_a_folder_that_takes_nothing_costs_a_warning_and_no_result(

@@ -97,6 +97,8 @@ def _targets(seconds: int) -> list[Target]:
     python = "" if find_spec("atheris") else "pip install atheris"
     rust = "" if shutil.which("cargo-fuzz") else "cargo install cargo-fuzz, and a nightly toolchain"
     found = []
+    # cargo-fuzz makes its own folders
+    (FUZZ / "artifacts").mkdir(exist_ok=True)
     for name, reader in READERS.items():
         command = [sys.executable, "-m", "validation.fuzz.readers", name]
         command += [str(FUZZ / "corpus" / name), f"-artifact_prefix={FUZZ}/artifacts/{name}-"]
