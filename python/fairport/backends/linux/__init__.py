@@ -172,7 +172,9 @@ class PreparedLinux:
             closing(Child("load", load, load_task)) as loading,
             closing(network()) as switching,
         ):
-            loading.wait("ready")
+            for child in (loading, switching):
+                child.wait("ready")
+            switching.send(None)
             zero, _ = switching.wait("at")
             loading.send(zero + _LEAD_S)
             outcome = self._watch(switching, progress)
@@ -344,6 +346,7 @@ class PreparedLinux:
             faults = gate.faults_of_shapers(health, expected, goodput_bps)
         else:
             faults = gate.faults(health, expected, duration_s + _LEAD_S, goodput_bps)
+        faults += gate.faults_of_start(report.late_s)
         faults += gate.faults_of_windows(largest_windows(report.samples))
         faults += [f"flow {one.spec.number}: {one.error}" for one in report.flows if one.error]
         return Recorded(
