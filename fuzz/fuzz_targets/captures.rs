@@ -20,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
     while let Some(record) = capture.next_record() {
         bytes += record.bytes.len();
         let (time_ns, link) = (record.time_ns, record.link_type);
-        if let Some(packet) = decode(record.bytes, record.length, link, time_ns, true) {
+        if let Ok(packet) = decode(record.bytes, record.length, link, time_ns, true) {
             let time_ns = time_ns % (1 << 50);
             tracker.observe(&Seen {
                 direction: u32::from(packet.key.ports[0] & 7),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -158,4 +159,21 @@ def as_tcpdump_writes(file: Path, to: Path, back: Path | None = None) -> None:
         # a run's clock begins at zero, that of tcpdump in 1970
         stamp = (1_700_000_000 + time_ns // 10**9, time_ns % 10**9)
         out.append(struct.pack("<4I", *stamp, len(frame), wire) + frame)
+    to.write_bytes(b"".join(out))
+
+
+Change = Callable[[bytes, int], "tuple[bytes, int]"]
+"""A frame's captured bytes and its length on the wire, as they are and as they become."""
+
+
+def reframed(file: Path, to: Path, change: Change) -> None:
+    """A copy of a classic pcap with other frames."""
+    content = file.read_bytes()
+    out, at = [content[:24]], 24
+    while at < len(content):
+        second, part, kept, wire = struct.unpack_from("<4I", content, at)
+        frame = content[at + 16 : at + 16 + kept]
+        changed, length = change(frame, wire)
+        out.append(struct.pack("<4I", second, part, len(changed), length) + changed)
+        at += 16 + kept
     to.write_bytes(b"".join(out))

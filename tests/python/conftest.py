@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from fairport.result import Result
 from fairport.scenario import Scenario, load
 from hypothesis import settings
 
@@ -98,6 +99,15 @@ def slowness() -> float:
     while time.process_time() - worked < 0.1:
         pass
     return max(1.0, (time.monotonic() - begun) / 0.1)
+
+
+def timely(run: Callable[[], Result]) -> Result:
+    """The first of three runs of real hosts that is valid, or the last if the machine is busy."""
+    for _ in range(3):
+        result = run()
+        if result.summary["valid"]:
+            break
+    return result
 
 
 def lack_of_bpf() -> str:

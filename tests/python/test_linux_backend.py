@@ -30,7 +30,7 @@ if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)
 
 from fairport.backends import linux
-from fairport.backends.linux import gate, namespaces, tcp_info
+from fairport.backends.linux import gate, measured, namespaces, prepared, tcp_info
 from fairport.backends.linux.load import Load, LoadReport
 from fairport.backends.linux.observing import Observe, Observer
 from fairport.backends.linux.processes import Child
@@ -132,7 +132,7 @@ def test_what_a_host_sent_by_the_end_counts_when_the_switch_is_late_and_nothing_
 ) -> None:
     switches: list[int] = []
 
-    class Watched(linux.Child):
+    class Watched(prepared.Child):
         def __init__(self, name: str, main: Any, task: Any) -> None:
             super().__init__(name, main, task)
             if name == "switch":
@@ -146,18 +146,21 @@ def test_what_a_host_sent_by_the_end_counts_when_the_switch_is_late_and_nothing_
         time.sleep(0.3)
         os.kill(switches[0], signal.SIGCONT)
 
-    monkeypatch.setattr(linux, "Child", Watched)
+    monkeypatch.setattr(prepared, "Child", Watched)
     udp = [{"kind": "udp", "from": "h1", "to": "h0", "rate": "40Mbps"}]
     scenario = SCENARIO | {"duration": "1s", "traffic": udp}
-    prepared = linux.BACKEND.prepare(fp.scenario(scenario), 1)
-    prepared = prepared.observing(Observation(packets=("h1:0",)))
-    tables = prepared.run(stop_at_the_end).tables
+    ready = linux.BACKEND.prepare(fp.scenario(scenario), 1)
+    ready = ready.observing(Observation(packets=("h1:0",)))
+    tables = ready.run(stop_at_the_end).tables
     packets, (port,) = tables["packets"], tables["ports"].filter(port="h1:0").to_dicts()
     assert port["packets"] == packets.height
     assert packets["time_s"].max() <= 1  # type: ignore[operator]
-    # the last one left the host within the time of three segments
-    assert packets["time_s"].max() > 0.999  # type: ignore[operator]
-    assert port["busy_share"] == pytest.approx(0.8, rel=0.05)
+    # the switch stood still from 0.9 s on
+    assert packets["time_s"].max() > 0.98  # type: ignore[operator]
+    # the host sent a datagram every 0.3 ms; the last ones may be after the end
+    sent = tables["flows"]["segments_sent"][0]
+    assert packets.height == pytest.approx(sent, abs=6)
+    assert port["busy_share"] == pytest.approx(0.8 * sent / (40e6 / 8 / 1472), rel=0.05)
 
 
 @as_root
@@ -176,13 +179,13 @@ def test_timeouts_that_the_switch_finds_are_those_that_the_kernel_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     counted: list[int] = []
-    arrays = linux.measured.arrays
+    arrays = measured.arrays
 
     def spy(outcome: Any, load: Any, **others: Any) -> Any:
         counted.extend(flow.info.timeouts for flow in load.flows)
         return arrays(outcome, load, **others)
 
-    monkeypatch.setattr(linux.measured, "arrays", spy)
+    monkeypatch.setattr(measured, "arrays", spy)
     tight = {
         "queue": {"kind": "drop-tail", "limit": "6 packets"},
         "topology": {"kind": "two-switch", "peers": 6},
@@ -231,11 +234,35 @@ def test_hosts_make_single_segments_unless_their_stack_has_segmentation_offload(
     assert found[1] > 40
 
 
+@as_root
+def test_the_switch_waits_until_the_load_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine it may take seconds longer, and the run would be over before it begins."""
+
+    class Slow(prepared.Child):
+        def __init__(self, name: str, main: Any, task: Any) -> None:
+            super().__init__(name, main, task)
+            if name == "load":
+                pid = self._process.pid
+                os.kill(pid, signal.SIGSTOP)
+                threading.Timer(3.0, os.kill, (pid, signal.SIGCONT)).start()
+
+    monkeypatch.setattr(prepared, "Child", Slow)
+    short = SCENARIO | {"duration": "1s"}
+    result = fp.run(short, seed=1, backend="linux")
+    assert result.flows["start_s"].max() < 0.5  # type: ignore[operator]
+    assert result.flows["delivered_bytes"].sum() > 1e6
+
+
+def test_a_load_that_began_late_is_a_fault() -> None:
+    assert gate.faults_of_start(0.0) == []
+    assert "the flows began 30 ms late" in gate.faults_of_start(0.03)[0]
+
+
 def test_means_over_a_run_leave_out_the_time_before_it() -> None:
     ports = {"port": np.arange(1), "busy_share": np.array([0.8]), "queue_mean_bytes": np.ones(1)}
     report = LoadReport([], [], 0.0, 2.0, {})
     outcome = {"tables": {"ports": ports}, "flows": []}
-    tables = linux.measured.arrays(outcome, report, hosts={}, lead_s=0.5, duration_s=2.0)
+    tables = measured.arrays(outcome, report, hosts={}, lead_s=0.5, duration_s=2.0)
     # busy for 0.8 of 2.5 s, all of them within the last 2
     assert tables["ports"]["busy_share"] == pytest.approx([1.0])
     assert tables["ports"]["queue_mean_bytes"] == pytest.approx([1.25])
@@ -252,14 +279,14 @@ def test_a_measurement_that_waits_for_no_flow_begins_with_the_run() -> None:
 def test_a_minimum_rto_of_10_ms_gives_timeouts_of_tens_of_ms_and_the_default_of_hundreds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    arrays = linux.measured.arrays
+    arrays = measured.arrays
     found: list[float] = []
 
     def spy(outcome: Any, load: Any, **others: Any) -> Any:
         found.extend(flow.info.rto_s - flow.info.srtt_s for flow in load.flows)
         return arrays(outcome, load, **others)
 
-    monkeypatch.setattr(linux.measured, "arrays", spy)
+    monkeypatch.setattr(measured, "arrays", spy)
     ample = {"duration": "1s", "queue": {"kind": "drop-tail", "limit": "200 packets"}}
     for rto_min, least, most in (("10ms", 0.008, 0.1), ("200ms", 0.19, 0.3)):
         found.clear()

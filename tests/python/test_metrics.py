@@ -244,10 +244,25 @@ def test_share_of_the_standstill_is_by_time_and_within_the_measurement():
     assert metrics.blackout_timeout_share(runs, 5, 10) is None
 
 
-@pytest.mark.parametrize(("sizes", "is_endless"), [([None] * 300, True), ([None, 1], False)])
-def test_flows_are_endless_if_none_of_them_has_a_size(sizes, is_endless):
-    flows = pl.DataFrame({"size_bytes": pl.Series(sizes, dtype=pl.UInt64)})
-    assert metrics.is_endless(flows) is is_endless
+def sized(sizes, ideals, workload):
+    return pl.DataFrame(
+        {"size_bytes": sizes, "ideal_fct_s": ideals, "workload": workload},
+        {"size_bytes": pl.UInt64, "ideal_fct_s": pl.Float64, "workload": pl.String},
+    )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "ideals", "is_endless"),
+    [([None] * 300, [None] * 300, True), ([None, 1], [None, 0.1], False)],
+)
+def test_flows_are_endless_if_none_of_them_has_a_size(sizes, ideals, is_endless):
+    assert metrics.is_endless(sized(sizes, ideals, ["bulk"] * len(sizes))) is is_endless
+
+
+def test_long_flows_of_captures_are_endless_although_their_end_was_seen():
+    sizes, unknown = [None, 5_000_000], [None, None]
+    assert metrics.is_endless(sized(sizes, unknown, ["bulk", "elsewhere"]))
+    assert not metrics.is_endless(sized(sizes, unknown, ["bulk", "short"]))
 
 
 def test_the_bottleneck_is_where_most_flows_lose_not_where_most_is_lost():

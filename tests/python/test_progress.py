@@ -63,6 +63,21 @@ def test_a_run_that_is_made_again_has_its_own_speed(
     assert lines[-1] == "validate: 0.2 of 1 runs, 8 s left"
 
 
+def test_one_of_several_runs_that_is_made_again_does_not_change_their_speed(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress.pool_bar("validate", shown=True) as move:
+        assert move is not None
+        # five seconds per run; the fourth one is made again, and takes four seconds to begin
+        steps = [(seconds, seconds / 5) for seconds in range(1, 21)]
+        for seconds, done in [*steps, (21, 3.0), (25, 3.01), (31, 3.02)]:
+            clock[0] = float(seconds)
+            move(Done(done, 10, 0, 0))
+    lines = capsys.readouterr().err.splitlines()
+    # without the pause it would be 35 s
+    assert lines[-1] == "validate: 3.0 of 10 runs, 59 s left"
+
+
 def test_runs_that_are_counted_when_they_end_are_as_fast_as_all_of_them(
     clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -41,7 +41,7 @@ ACCEPTED_IN_PYTHON = {
         "`Scenario.patch` is a method, because its users look for it there. A patched scenario is"
         " read anew, as a file is."
     ),
-    frozenset({"backends.linux", "backends.linux.capacity"}): (
+    frozenset({"backends.linux.backend", "backends.linux.capacity", "backends.linux.prepared"}): (
         "how many frames the machine forwards is found out by a run of the backend."
     ),
 }

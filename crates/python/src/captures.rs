@@ -154,7 +154,13 @@ fn file_summary<'py>(
     dict.set_item("file", &file.file)?;
     dict.set_item("bytes", file.bytes)?;
     dict.set_item("packets", file.packets)?;
-    dict.set_item("skipped", file.skipped)?;
+    dict.set_item("skipped", file.unread.total())?;
+    let unread = PyDict::new(py);
+    for (what, count) in file.unread.ranked() {
+        unread.set_item(what.to_string(), count)?;
+    }
+    dict.set_item("unread", unread)?;
+    dict.set_item("tunnelled", file.tunnelled)?;
     dict.set_item("lost_bytes", file.damage.bytes)?;
     dict.set_item("lost_packets", file.damage.packets)?;
     dict.set_item("copies", file.copies)?;

@@ -8,7 +8,7 @@ use crate::flow::{Connections, Seen, Tracker};
 use crate::join::{Completeness, Emitted, Facts, Fate, Join, JoinedSwitch, Passed, Side};
 use crate::layout::Layout;
 use crate::outcome::{Outcome, outcome};
-use crate::packet::Packet;
+use crate::packet::{Packet, UnreadCounts};
 use crate::reading::{FileSummary, Next, Reading, earliest};
 use crate::record::Direction;
 use crate::taps::{Role, Source};
@@ -29,7 +29,7 @@ const CHECK_BYTES: u32 = 4;
 /// Options of an analysis.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// decode the packets inside GRE and VXLAN tunnels
+    /// decode the packets inside tunnels
     pub tunnels: bool,
     /// how long a packet waits for its copy at the other side
     pub window_ns: u64,
@@ -151,16 +151,11 @@ fn check_content(sources: &[Source], analysis: &Analysis) -> Result<(), Error> {
         return Ok(());
     }
     let file = sources.first().map_or("", |source| source.file.as_str());
-    let read: u64 = analysis.files.iter().map(|file| file.packets).sum();
-    if read == 0 {
-        let remedy = "capture again while the flows run: tcpdump -i PORT -s 128 -w FILE";
-        return Err(Error::new(file, "holds no packet", remedy));
+    let mut unread = UnreadCounts::default();
+    for file in &analysis.files {
+        unread.merge(&file.unread);
     }
-    let packets = if read == 1 { "packet" } else { "packets" };
-    let problem = format!("holds no TCP or UDP in its {read} {packets}");
-    let remedy = "capture at a port that the flows pass, with at least 96 bytes of each packet (-s 96); \
-                  --tunnels looks into GRE and VXLAN";
-    Err(Error::new(file, problem, remedy))
+    Err(Error::new(file, unread.problem(), unread.remedy()))
 }
 
 /// The first pass over the files, if one is needed.

@@ -40,7 +40,7 @@ pub use error::Error;
 pub use join::{Clock, Completeness, OutputSummary};
 pub use layout::Layout;
 pub use outcome::Outcome;
-pub use packet::{Key, Packet, decode};
+pub use packet::{Key, Packet, Unread, UnreadCounts, decode};
 pub use reading::FileSummary;
 pub use record::{Direction, Interface, Record};
 pub use taps::{Role, Source, Tap};

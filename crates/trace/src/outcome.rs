@@ -11,8 +11,10 @@ use crate::layout::Layout;
 use crate::packet::address;
 use crate::reading::FileSummary;
 
-/// A flow of at least this many bytes, or without an end, is a long one.
+/// A flow of at least this many bytes is a long one, and so is one without an end that always had data to send.
 const LONG_BYTES: u64 = 1_000_000;
+/// A flow that had nothing to send for this share of its time did not always have data.
+const IDLE: f64 = 0.5;
 /// A long flow that lasts for this share of the captures counts as lasting to the end.
 const LASTING: f64 = 0.9;
 const UDP: u8 = 17;
@@ -75,15 +77,19 @@ impl Ends {
     }
 }
 
-fn is_long(end: &FlowEnd) -> bool {
-    end.counts.fins == 0 || end.counts.delivered_bytes >= LONG_BYTES
+fn is_long(end: &FlowEnd, end_ns: u64) -> bool {
+    let lasted_ns = end_ns.saturating_sub(end.first_ns);
+    let is_idle = end.idle_ns(end_ns) as f64 > IDLE * lasted_ns as f64;
+    end.counts.delivered_bytes >= LONG_BYTES || (end.counts.fins == 0 && !is_idle)
 }
 
 /// The bounds of the measurement: from when the long flows that last to the end are established, to the end of the
 /// captures.
 fn measurement(ends: &Ends, end_ns: u64) -> (u64, u64) {
     let lasts = |end: &&FlowEnd| {
-        is_long(end) && end.counts.segments > 0 && end.last_ns as f64 >= LASTING * end_ns as f64
+        is_long(end, end_ns)
+            && end.counts.segments > 0
+            && end.last_ns as f64 >= LASTING * end_ns as f64
     };
     let established = ends
         .ends
@@ -205,7 +211,7 @@ fn flows(
             src,
             dst,
             hops: 0,
-            traffic: u32::from(is_udp || !is_long(end)),
+            traffic: u32::from(is_udp || !is_long(end, analysis.end_ns)),
             protocol: u8::from(is_udp),
             stack: 0,
             start_s: Instant::from_ns(end.first_ns),
@@ -271,12 +277,11 @@ fn conversations(analysis: &Analysis, ends: &Ends) -> Table {
         .map(|one| analysis.connections.key(*one).ports);
     let ports: Vec<[u16; 2]> = keys.collect();
     let port = |side: usize| Column::U32(ports.iter().map(|both| u32::from(both[side])).collect());
-    let ways: Vec<[Option<u32>; 2]> = (0..ends.ends.len() as u32)
-        .map(|flow| {
-            let switch = analysis.switch.as_ref();
-            switch.map_or([None; 2], |switch| switch.way(flow))
-        })
-        .collect();
+    let way_of = |direction: &u32| {
+        let switch = analysis.switch.as_ref();
+        switch.map_or([None; 2], |switch| switch.way(*direction))
+    };
+    let ways: Vec<[Option<u32>; 2]> = ends.directions.iter().map(way_of).collect();
     let way = |side: usize| {
         let numbers = ways.iter().map(|way| way[side].unwrap_or(u32::MAX));
         Column::U32(numbers.collect())
@@ -308,6 +313,7 @@ fn conversations(analysis: &Analysis, ends: &Ends) -> Table {
             ("packets", u64s(|end| end.counts.packets)),
             ("packets_back", u64s(|end| end.back.packets)),
             ("spurious_retransmits", u64s(|end| end.counts.spurious)),
+            ("merged_segments", u64s(|end| end.counts.merged)),
             ("out_of_order", u64s(|end| end.counts.out_of_order)),
             ("duplicate_acks", u64s(|end| end.counts.duplicate_acks)),
             ("gap_bytes", u64s(|end| end.counts.gap_bytes)),

@@ -1,5 +1,8 @@
 //! Decodes a captured frame into the fields that the analysis needs: addresses, ports, and TCP's header.
 
+mod layers;
+mod tunnels;
+mod unread;
 mod usual;
 
 use std::hash::{Hash, Hasher};
@@ -7,48 +10,12 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use fairport_tcp::{Flags, Timestamps};
 use fairport_wire::Network as IpPacket;
-use fairport_wire::{
-    Captured, EtherType, EthernetFrame, Ipv4Packet, Ipv6Packet, OptionSet, SackList, TcpOption,
-    TcpPacket, Transport, UdpDatagram, udp,
-};
+use fairport_wire::{OptionSet, SackList, TcpOption, TcpPacket, Transport, UdpDatagram, udp};
 
 use usual::usual;
 
-/// Supported link types, by the numbers of tcpdump's registry.
-mod link {
-    pub(super) const NULL: u16 = 0;
-    pub(super) const ETHERNET: u16 = 1;
-    pub(super) const RAW_OLD: [u16; 2] = [12, 14];
-    pub(super) const RAW: u16 = 101;
-    pub(super) const LOOP: u16 = 108;
-    pub(super) const LINUX_COOKED: u16 = 113;
-    pub(super) const IPV4: u16 = 228;
-    pub(super) const IPV6: u16 = 229;
-    pub(super) const LINUX_COOKED_2: u16 = 276;
-}
-
-const GRE: u8 = 47;
-const VXLAN_PORT: u16 = 4789;
-/// The protocol number of Ethernet in GRE.
-const BRIDGED: u16 = 0x6558;
-/// Maximum depth of tunnels within tunnels.
-const MOST_TUNNELS: usize = 2;
-
-/// Whether captures with this link type can be read.
-pub fn is_known_link(link_type: u16) -> bool {
-    use link::{ETHERNET, IPV4, IPV6, LINUX_COOKED, LINUX_COOKED_2, LOOP, NULL, RAW, RAW_OLD};
-    let known = [
-        NULL,
-        ETHERNET,
-        RAW,
-        LOOP,
-        LINUX_COOKED,
-        IPV4,
-        IPV6,
-        LINUX_COOKED_2,
-    ];
-    known.contains(&link_type) || RAW_OLD.contains(&link_type)
-}
+pub use layers::is_known_link;
+pub use unread::{Unread, UnreadCounts};
 
 /// Addresses, protocol and ports, as numbers that are fast to compare. IPv4 addresses are mapped to IPv6 (RFC 4291
 /// 2.5.5.2).
@@ -134,6 +101,12 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// Whether it is a tunnel's datagram, in which another packet may be.
+    #[inline]
+    pub fn is_tunnel(&self) -> bool {
+        self.key.protocol == udp::PROTOCOL && tunnels::PORTS.contains(&self.key.ports[1])
+    }
+
     /// Length in sequence numbers.
     #[inline]
     pub fn sequence_length(&self) -> u32 {
@@ -172,8 +145,10 @@ impl Packet {
     }
 }
 
-/// Decodes a frame with this link type; with `tunnels`, the packet inside GRE and VXLAN. None if it is not TCP or UDP,
-/// is a later fragment, or its headers were not captured.
+/// Decodes a frame with this link type; with `tunnels`, the packet inside a tunnel.
+///
+/// # Errors
+/// [`Unread`] if it is not TCP or UDP, is a later fragment, or its headers were not captured.
 #[inline]
 pub fn decode(
     bytes: &[u8],
@@ -181,11 +156,11 @@ pub fn decode(
     link_type: u16,
     time_ns: u64,
     tunnels: bool,
-) -> Option<Packet> {
-    if link_type == link::ETHERNET
+) -> Result<Packet, Unread> {
+    if link_type == layers::ETHERNET
         && let Some(packet) = usual(bytes, length, time_ns)
     {
-        return Some(packet);
+        return Ok(packet);
     }
     general(bytes, length, link_type, time_ns, tunnels)
 }
@@ -197,94 +172,19 @@ fn general(
     link_type: u16,
     time_ns: u64,
     tunnels: bool,
-) -> Option<Packet> {
-    let frame = Captured::first_of(bytes, length as usize);
-    let mut network = if link_type == link::ETHERNET {
-        ethernet(frame)?
-    } else {
-        other_link(frame, link_type)?
-    };
-    let mut transport = network.transport().ok()??;
+) -> Result<Packet, Unread> {
+    let mut network = layers::network(bytes, length, link_type)?;
+    let mut transport = layers::transport(&network)?;
     if tunnels {
-        for _ in 0..MOST_TUNNELS {
-            let Some(inner) = inside(&transport) else {
+        for _ in 0..tunnels::MOST_NESTED {
+            let Some(inner) = tunnels::inside(&transport) else {
                 break;
             };
-            network = inner;
-            transport = network.transport().ok()??;
+            network = inner?;
+            transport = layers::transport(&network)?;
         }
     }
     packet(&network, &transport, length, time_ns)
-}
-
-#[inline]
-fn ethernet(frame: Captured<'_>) -> Option<IpPacket<'_>> {
-    let frame = EthernetFrame::parse(frame).ok()?;
-    IpPacket::parse(frame.ether_type(), frame.payload()).ok()
-}
-
-/// The data after the first `bytes` of a frame.
-fn behind(frame: Captured<'_>, bytes: usize) -> Option<Captured<'_>> {
-    let rest = frame.bytes().get(bytes..)?;
-    Some(Captured::first_of(rest, frame.length().checked_sub(bytes)?))
-}
-
-fn typed(number: u16, packet: Captured<'_>) -> Option<IpPacket<'_>> {
-    IpPacket::parse(EtherType::new(number)?, packet).ok()
-}
-
-/// The IP packet, with the version given by its first bits.
-fn any_ip(packet: Captured<'_>) -> Option<IpPacket<'_>> {
-    match packet.bytes().first()? >> 4 {
-        4 => Ipv4Packet::parse(packet).ok().map(IpPacket::Ipv4),
-        6 => Ipv6Packet::parse(packet).ok().map(IpPacket::Ipv6),
-        _ => None,
-    }
-}
-
-fn other_link(frame: Captured<'_>, link_type: u16) -> Option<IpPacket<'_>> {
-    let half = |at: usize| {
-        Some(u16::from_be_bytes([
-            *frame.bytes().get(at)?,
-            *frame.bytes().get(at + 1)?,
-        ]))
-    };
-    match link_type {
-        link::NULL | link::LOOP => any_ip(behind(frame, 4)?),
-        link::RAW | link::IPV4 | link::IPV6 => any_ip(frame),
-        raw if link::RAW_OLD.contains(&raw) => any_ip(frame),
-        link::LINUX_COOKED => typed(half(14)?, behind(frame, 16)?),
-        link::LINUX_COOKED_2 => typed(half(0)?, behind(frame, 20)?),
-        _ => None,
-    }
-}
-
-/// The packet inside a tunnel.
-fn inside<'a>(transport: &Transport<'a>) -> Option<IpPacket<'a>> {
-    match transport {
-        Transport::Udp(udp) if udp.destination_port() == VXLAN_PORT => {
-            ethernet(behind(udp.payload(), 8)?)
-        }
-        Transport::Other {
-            protocol: GRE,
-            payload,
-        } => gre(*payload),
-        _ => None,
-    }
-}
-
-/// The packet inside GRE, with GRE's optional fields (RFC 2784, RFC 2890).
-fn gre(payload: Captured<'_>) -> Option<IpPacket<'_>> {
-    let [flags, version, high, low] = *payload.bytes().first_chunk::<4>()?;
-    if version & 7 != 0 {
-        return None;
-    }
-    let fields = (flags & 0xb0).count_ones() as usize;
-    let inner = behind(payload, 4 + 4 * fields)?;
-    match u16::from_be_bytes([high, low]) {
-        BRIDGED => ethernet(inner),
-        number => typed(number, inner),
-    }
 }
 
 #[inline]
@@ -293,7 +193,7 @@ fn packet(
     transport: &Transport<'_>,
     length: u32,
     time_ns: u64,
-) -> Option<Packet> {
+) -> Result<Packet, Unread> {
     let (source, destination, identification, ttl, ecn) = match network {
         IpPacket::Ipv4(ip) => (
             ip.source().to_ipv6_mapped().to_bits(),
@@ -309,7 +209,7 @@ fn packet(
             ip.hop_limit(),
             ip.ecn(),
         ),
-        IpPacket::Other(..) => return None,
+        IpPacket::Other(ether_type, _) => return Err(Unread::EtherType(ether_type.number())),
     };
     let mut packet = Packet {
         key: Key {
@@ -336,9 +236,10 @@ fn packet(
     match transport {
         Transport::Tcp(tcp) => add_tcp(&mut packet, tcp),
         Transport::Udp(udp) => add_udp(&mut packet, udp),
-        _ => return None,
+        Transport::Other { protocol, .. } => return Err(Unread::Protocol(*protocol)),
+        Transport::LaterFragment { .. } => return Err(Unread::LaterFragment),
     }
-    Some(packet)
+    Ok(packet)
 }
 
 #[inline]

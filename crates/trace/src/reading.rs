@@ -8,7 +8,7 @@ use crate::damage::Damage;
 use crate::error::Error;
 use crate::join::Side;
 use crate::layout::Layout;
-use crate::packet::{Packet, decode};
+use crate::packet::{Packet, UnreadCounts, decode};
 use crate::taps::{Source, check_links};
 
 const DAY_NS: u64 = 86_400_000_000_000;
@@ -24,8 +24,10 @@ pub struct FileSummary {
     pub bytes: u64,
     /// number of packets
     pub packets: u64,
-    /// number of packets that are not TCP or UDP, or whose headers were not captured
-    pub skipped: u64,
+    /// packets that are not TCP or UDP, or whose headers were not captured
+    pub unread: UnreadCounts,
+    /// number of packets of tunnels that were not decoded
+    pub tunnelled: u64,
     /// packets that the capture holds a second time; they are not counted anywhere
     pub copies: u64,
     /// damage that was found
@@ -131,10 +133,15 @@ impl Reading {
             if self.summary.packets == 1 {
                 check_links(&self.capture)?;
             }
-            let Some(mut packet) = packet else {
-                self.summary.skipped += 1;
-                continue;
+            let mut packet = match packet {
+                Ok(packet) => packet,
+                Err(unread) => {
+                    self.summary.unread.add(unread);
+                    self.summary.tunnelled += u64::from(!tunnels && unread.is_tunnel());
+                    continue;
+                }
             };
+            self.summary.tunnelled += u64::from(!tunnels && packet.is_tunnel());
             if self.copies.is_copy(&packet, interface, direction) {
                 continue;
             }

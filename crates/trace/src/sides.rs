@@ -64,12 +64,14 @@ fn given(sources: &[Source], surveys: &[Survey]) -> Result<Sides, Error> {
         (_, true) => Some(Role::Egress),
         _ => None,
     };
-    let source = sources.iter().find(|source| Some(source.role) == without);
-    if let Some(source) = source {
-        let remedy = "capture again while the flows run, with at least 96 bytes of each packet: tcpdump -i PORT -s \
-                      128 -w FILE; --tunnels looks into GRE and VXLAN";
-        let problem = "holds no TCP or UDP, so that nothing can be joined with it";
-        return Err(Error::new(&source.file, problem, remedy));
+    let mut files = sources.iter().zip(surveys);
+    if let Some((source, survey)) = files.find(|(source, _)| Some(source.role) == without) {
+        let unread = &survey.unread;
+        let problem = format!(
+            "holds no TCP or UDP{}, so that nothing can be joined with it",
+            unread.in_brackets()
+        );
+        return Err(Error::new(&source.file, problem, unread.remedy()));
     }
     let data = |place: &TapIndex| surveys[place.0].taps[place.1].payload.iter().sum::<u64>();
     sides

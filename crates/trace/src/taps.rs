@@ -7,7 +7,7 @@ use crate::capture::Capture;
 use crate::copies::Copies;
 use crate::error::Error;
 use crate::join::Sampler;
-use crate::packet::{decode, is_known_link};
+use crate::packet::{UnreadCounts, decode, is_known_link};
 use crate::record::{Direction, Interface};
 
 /// The side of the switch that a file belongs to.
@@ -76,16 +76,18 @@ pub(crate) struct Survey {
     pub(crate) outgoing: Vec<Sampler>,
     /// packets that it holds twice, as far as they were found
     pub(crate) copies: u64,
+    /// packets that are not TCP or UDP, or whose headers were not captured
+    pub(crate) unread: UnreadCounts,
     /// the times of its earliest and latest packets
     pub(crate) span_ns: Option<(u64, u64)>,
 }
 
 impl Survey {
     fn add_interfaces(&mut self, file: usize, source: &Source, interfaces: &[Interface]) {
-        for one in &interfaces[self.taps.len()..] {
+        for (number, one) in interfaces.iter().enumerate().skip(self.taps.len()) {
             self.taps.push(Tap {
                 file,
-                name: port_name(source, one),
+                name: port_name(source, one, number),
                 ..Tap::default()
             });
             self.incoming.push(Sampler::default());
@@ -133,7 +135,8 @@ pub(crate) fn survey(
         if interface >= survey.taps.len() {
             survey.add_interfaces(file, source, capture.interfaces());
         }
-        if let Some(packet) = packet
+        let packet = packet.map_err(|unread| survey.unread.add(unread));
+        if let Ok(packet) = packet
             && !copies.is_copy(&packet, interface as u32, direction)
         {
             let (first_ns, last_ns) = survey.span_ns.unwrap_or((packet.time_ns, packet.time_ns));
@@ -157,8 +160,9 @@ pub(crate) fn survey(
     Ok(survey)
 }
 
-/// The name of a port: as given by the user, or that of the interface, or that of the file.
-pub(crate) fn port_name(source: &Source, interface: &Interface) -> String {
+/// The name of a port: as given by the user, or that of the interface, or that of the file. If a file has several
+/// interfaces without names, as after `mergecap`, they are numbered.
+pub(crate) fn port_name(source: &Source, interface: &Interface, number: usize) -> String {
     match &source.name {
         Some(name) => name.clone(),
         None if !interface.name.is_empty() => interface.name.clone(),
@@ -168,7 +172,12 @@ pub(crate) fn port_name(source: &Source, interface: &Interface) -> String {
                 .file_name()
                 .map(|name| name.to_string_lossy().into_owned());
             let stem = stem.unwrap_or_else(|| source.file.clone());
-            stem.split('.').next().unwrap_or(&stem).to_owned()
+            let stem = stem.split('.').next().unwrap_or(&stem);
+            if number == 0 {
+                stem.to_owned()
+            } else {
+                format!("{stem}-{number}")
+            }
         }
     }
 }
@@ -187,5 +196,23 @@ pub(crate) fn check_links(capture: &Capture) -> Result<(), Error> {
             "capture on Ethernet, on Linux's `any`, or raw IP",
         )),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interfaces_without_names_are_numbered() {
+        let source = Source {
+            file: "here/all.pcapng".into(),
+            ..Source::default()
+        };
+        let mut interface = Interface::default();
+        let names = [0, 1, 2].map(|number| port_name(&source, &interface, number));
+        assert_eq!(names, ["all", "all-1", "all-2"]);
+        interface.name = "eth0".into();
+        assert_eq!(port_name(&source, &interface, 2), "eth0");
     }
 }

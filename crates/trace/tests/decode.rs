@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use fairport_tcp::{Flags, Segment, Timestamps};
 use fairport_trace::packet::address;
-use fairport_trace::{Packet, decode};
+use fairport_trace::{Packet, Unread, decode};
 use fairport_wire::{
     EtherType, EthernetHeader, Headers, IpHeader, Ipv4Header, Ipv6Header, MacAddress, Payload,
     TagKind, TcpHeader, TransportHeader, VlanTag, VlanTags,
@@ -121,40 +121,117 @@ fn links_without_ethernet() {
     ] {
         check(&decode(bytes, bytes.len() as u32 + 1000, link, 0, false).unwrap());
     }
-    assert!(decode(ip, ip.len() as u32, 147, 0, false).is_none());
+    assert_eq!(
+        decode(ip, ip.len() as u32, 147, 0, false),
+        Err(Unread::Link(147))
+    );
+}
+
+#[test]
+fn labels_are_read_through_to_the_packet() {
+    let plain = frame(VlanTags::None, v4());
+    let labelled = |ether_type: u16, labels: &[u32], packet: &[u8]| {
+        let labels: Vec<u8> = labels
+            .iter()
+            .flat_map(|label| label.to_be_bytes())
+            .collect();
+        [&plain[..12], &ether_type.to_be_bytes(), &labels, packet].concat()
+    };
+    // the last label has the bit of the bottom of the stack
+    let two = labelled(0x8847, &[0x0006_4040, 0x0006_5140], &plain[14..]);
+    check(&decode(&two, two.len() as u32 + 1000, ETHERNET, 0, false).unwrap());
+    let is = |bytes: &[u8], unread: Unread| {
+        let found = decode(bytes, bytes.len() as u32 + 1000, ETHERNET, 0, false);
+        assert_eq!(found, Err(unread));
+    };
+    is(
+        &labelled(0x8847, &[0x0006_4040, 0x0006_5040], &[]),
+        Unread::CutOff,
+    );
+    is(
+        &labelled(0x8847, &[0x0006_4040; 20], &plain[14..]),
+        Unread::Malformed,
+    );
+    // an Ethernet frame behind the control word of a pseudowire
+    let wire = [&[0; 4][..], &plain].concat();
+    is(
+        &labelled(0x8847, &[0x0006_4140], &wire),
+        Unread::EtherType(0x8847),
+    );
+}
+
+#[test]
+fn what_is_no_tcp_has_a_name() {
+    let mut bytes = frame(VlanTags::None, v4());
+    let of = |bytes: &[u8]| {
+        let unread = decode(bytes, bytes.len() as u32 + 1000, ETHERNET, 0, false);
+        unread.expect_err("neither TCP nor UDP").to_string()
+    };
+    bytes[23] = 1;
+    assert_eq!(of(&bytes), "ICMP");
+    bytes[23] = 47;
+    assert_eq!(of(&bytes), "GRE");
+    bytes[12..14].copy_from_slice(&[0x08, 0x06]);
+    assert_eq!(of(&bytes), "ARP");
+    bytes[12..14].copy_from_slice(&[0x89, 0x06]);
+    assert_eq!(of(&bytes), "of Ethernet type 0x8906");
+}
+
+/// An Ethernet frame with an IPv4 header of this protocol and `between` before the packet of [`frame`], of which the
+/// first `left_out` bytes are left out.
+fn tunnelled(protocol: u8, between: &[u8], left_out: usize) -> (Vec<u8>, u32) {
+    let inner = &frame(VlanTags::None, v4())[left_out..];
+    let length = (20 + between.len() + inner.len() + 1000) as u16;
+    let mut ip = vec![
+        0x45, 0, 0, 0, 0, 1, 0, 0, 64, protocol, 0, 0, 192, 168, 0, 1, 192, 168, 0, 2,
+    ];
+    ip[2..4].copy_from_slice(&length.to_be_bytes());
+    let bytes = [&[2; 6][..], &[4; 6], &[8, 0], &ip, between, inner].concat();
+    (bytes, 14 + u32::from(length))
+}
+
+/// UDP to this port, and the first 8 bytes of its data.
+fn in_udp(port: u16, data: [u8; 8]) -> Vec<u8> {
+    let length = (8 + 8 + frame(VlanTags::None, v4()).len() + 1000) as u16;
+    let header = [12_345, port, length, 0].map(u16::to_be_bytes).concat();
+    [&header[..], &data].concat()
 }
 
 #[test]
 fn tunnels_are_looked_into_on_request() {
-    let inner = frame(VlanTags::None, v4());
-    let outer = |protocol: u8, between: &[u8]| {
-        let length = (20 + between.len() + inner.len() + 1000) as u16;
-        let mut ip = vec![
-            0x45, 0, 0, 0, 0, 1, 0, 0, 64, protocol, 0, 0, 192, 168, 0, 1, 192, 168, 0, 2,
-        ];
-        ip[2..4].copy_from_slice(&length.to_be_bytes());
-        [&[2; 6][..], &[4; 6], &[8, 0], &ip, between].concat()
-    };
-    let udp_length = ((8 + 8 + inner.len() + 1000) as u16).to_be_bytes();
-    let vxlan = [
-        &[0x30, 0x39, 0x12, 0xb5][..],
-        &udp_length,
-        &[0, 0, 8, 0, 0, 0, 0, 0, 42, 0],
-    ]
-    .concat();
-    let vxlan = [outer(17, &vxlan), inner.clone()].concat();
-    // GRE with a key, and Ethernet in it
-    let bridged = [
-        outer(47, &[0x20, 0, 0x65, 0x58, 0, 0, 0, 42]),
-        inner.clone(),
-    ]
-    .concat();
-    let routed = [outer(47, &[0, 0, 8, 0]), inner[14..].to_vec()].concat();
-    for (bytes, cut) in [(vxlan, 0), (bridged, 0), (routed, 14)] {
-        let length = bytes.len() as u32 + 1000 + cut;
+    let vxlan = in_udp(4789, [8, 0, 0, 0, 0, 0, 42, 0]);
+    let geneve = in_udp(6081, [0, 0, 0x65, 0x58, 0, 0, 42, 0]);
+    for (bytes, length) in [
+        tunnelled(17, &vxlan, 0),
+        tunnelled(17, &geneve, 0),
+        // GRE with a key, and Ethernet in it
+        tunnelled(47, &[0x20, 0, 0x65, 0x58, 0, 0, 0, 42], 0),
+        tunnelled(47, &[0, 0, 8, 0], 14),
+        // what a switch mirrors: ERSPAN of types I, II and III, the last also with its subheader
+        tunnelled(47, &[0, 0, 0x88, 0xbe], 0),
+        tunnelled(
+            47,
+            &[&[0x10, 0, 0x88, 0xbe][..], &[0; 4], &[0x10; 8]].concat(),
+            0,
+        ),
+        tunnelled(
+            47,
+            &[&[0x10, 0, 0x22, 0xeb][..], &[0; 4], &[0x20; 12]].concat(),
+            0,
+        ),
+        tunnelled(
+            47,
+            &[&[0x10, 0, 0x22, 0xeb][..], &[0; 4], &[0x21; 20]].concat(),
+            0,
+        ),
+        tunnelled(4, &[], 14),
+    ] {
         check(&decode(&bytes, length, ETHERNET, 0, true).unwrap());
-        let plain = decode(&bytes, length, ETHERNET, 0, false);
-        assert!(plain.is_none_or(|packet| packet.key.ports != [40_000, 5001]));
+        let is_tunnel = match decode(&bytes, length, ETHERNET, 0, false) {
+            Ok(packet) => packet.is_tunnel(),
+            Err(unread) => unread.is_tunnel(),
+        };
+        assert!(is_tunnel);
     }
 }
 
@@ -162,10 +239,8 @@ fn tunnels_are_looked_into_on_request() {
 fn headers_that_were_cut_off_are_no_packet() {
     let bytes = frame(VlanTags::None, v4());
     for kept in [0, 10, 20, 40, 53] {
-        assert!(
-            decode(&bytes[..kept], 1066, ETHERNET, 0, true).is_none(),
-            "{kept}"
-        );
+        let cut = decode(&bytes[..kept], 1066, ETHERNET, 0, true);
+        assert_eq!(cut, Err(Unread::CutOff), "{kept}");
     }
     // the options may be missing
     let packet = decode(&bytes[..54], 1066, ETHERNET, 0, false).unwrap();

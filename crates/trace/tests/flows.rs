@@ -199,6 +199,50 @@ fn a_retransmission_that_is_lost_too_ends_in_a_timeout_while_acks_keep_coming() 
 }
 
 #[test]
+fn a_lost_retransmission_that_the_sender_knows_of_from_sack_is_no_timeout() {
+    let mut tap = Tap::new(5);
+    tap.handshake(0);
+    tap.sent(3 * MS, 0, true, None);
+    let with_block = |n: u32| {
+        let [start, end] = [1, n + 1].map(|n| 5 + n * SIZE);
+        move |packet: &mut Packet| {
+            packet.sacks = SackList::new(&[SackBlock { start, end }]).unwrap();
+        }
+    };
+    for n in 1..4 {
+        let at = 3 * MS + u64::from(n) * 1000;
+        tap.data(at, n).answer(at + MS, 0, with_block(n));
+    }
+    tap.sent(5 * MS, 0, true, None);
+    // a busy sender takes 6 ms to send more; a round trip is 2 ms
+    tap.data(11 * MS, 4).answer(12 * MS, 0, with_block(4));
+    tap.data(13 * MS, 0);
+    let counts = tap.tracker.end(0).counts;
+    assert_eq!((counts.timeouts, counts.retransmits), (0, 2));
+}
+
+#[test]
+fn segments_that_were_merged_are_counted() {
+    let mut tap = Tap::new(5);
+    let answer = Packet {
+        flags: Flags::from_bits(Flags::SYN.bits() | Flags::ACK.bits()),
+        mss: Some(SIZE as u16),
+        seq: 0,
+        ..tap.packet()
+    };
+    tap.see(1, 0, &answer, false);
+    for (at_ms, payload) in [(1, SIZE), (2, 2 * SIZE), (3, SIZE)] {
+        let packet = Packet {
+            payload,
+            seq: 5 + at_ms * 2 * SIZE,
+            ..tap.packet()
+        };
+        tap.see(0, u64::from(at_ms) * MS, &packet, false);
+    }
+    assert_eq!(tap.tracker.end(0).counts.merged, 1);
+}
+
+#[test]
 fn a_lost_syn_is_a_timeout() {
     let mut tap = Tap::new(5);
     let syn = Packet {
@@ -317,4 +361,21 @@ fn windows_are_scaled_as_the_syn_says() {
     assert_eq!(tap.tracker.end(0).counts.window_max_bytes, 60_000);
     tap.answer(5 * MS, 1, |packet| packet.window = 1000);
     assert_eq!(tap.tracker.end(0).counts.window_max_bytes, 128_000);
+}
+
+#[test]
+fn a_connection_with_nothing_to_send_is_idle_and_one_that_waits_for_a_timeout_is_not() {
+    let mut idle = Tap::new(5);
+    idle.handshake(0);
+    idle.data(3 * MS, 0).ack(4 * MS, 1);
+    // after a second it sends once more
+    idle.data(1000 * MS, 1).ack(1001 * MS, 2);
+    let end = idle.tracker.end(0);
+    assert_eq!(end.idle_ns(2000 * MS), 997 * MS + 1000 * MS);
+    let mut starved = Tap::new(5);
+    starved.handshake(0);
+    starved.data(3 * MS, 0).ack(4 * MS, 1);
+    starved.sent(5 * MS, 1, true, None);
+    starved.sent(205 * MS, 1, true, None);
+    assert_eq!(starved.tracker.end(0).idle_ns(2000 * MS), 0);
 }

@@ -78,7 +78,7 @@ def analyze(
         typer.Option(metavar="SECONDS", min=0.001, help="Longest time in the switch's queue."),
     ] = 2.0,
     tunnels: Annotated[
-        bool, typer.Option("--tunnels", help="Decode GRE and VXLAN tunnels.")
+        bool, typer.Option("--tunnels", help="Decode GRE, ERSPAN, VXLAN, Geneve, IP in IP.")
     ] = False,
     packets: Annotated[
         bool, typer.Option("--packets", help="Keep one row per packet at the output.")

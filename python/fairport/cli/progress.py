@@ -183,22 +183,27 @@ def _watch(
 class _Pace:
     """How fast it goes since its first step. Set-up before that does not count.
 
-    A run that is made again, because it is not valid, begins anew.
+    A run that is not valid is made again. The time that it took does not count.
     """
 
     def __init__(self, first: tuple[float, float] | None = None) -> None:
         self.first = first
         """When the first step was, and how far it was."""
-        self.last = 0.0
-        """How far it was last."""
+        self.last = first or (0.0, 0.0)
+        """The same for the last one."""
 
     def left_s(self, now: float, done: float, total: float | None) -> float | None:
         """The time until the end; None while the speed is not known."""
         if not total or not done:
             return None
-        if self.first is None or done < self.last:
+        if self.first is None:
             self.first = now, done
-        self.last = done
+        elif done < self.last[1]:
+            # it goes on from there as fast as before
+            again, gained = done - self.first[1], self.last[1] - self.first[1]
+            spent_s = (self.last[0] - self.first[0]) * again / gained if again > 0 else 0.0
+            self.first = now - spent_s, min(done, self.first[1])
+        self.last = now, done
         elapsed_s, gained = now - self.first[0], done - self.first[1]
         if elapsed_s < _KNOWN_AFTER_S or not gained:
             return None

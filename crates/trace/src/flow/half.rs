@@ -15,6 +15,8 @@ const MOST_OUTSTANDING: usize = 1 << 16;
 const UNKNOWN_RTT_NS: u64 = 3_000_000;
 /// A segment that fills a hole sooner than this was reordered (as in Wireshark), and was not sent again.
 const REORDERED_NS: u64 = 3_000_000;
+/// The most data in a jumbo frame.
+const JUMBO_BYTES: u32 = 9_216;
 /// Shorter silences are not stalls.
 const SHORTEST_STALL_NS: u64 = 1_000_000;
 
@@ -59,6 +61,8 @@ pub(crate) struct Half {
     timer_ns: u64,
     /// the first outstanding segment, and when it was last sent again
     head: (u64, u64),
+    /// when an ACK first showed that a segment sent after the head had arrived before it
+    overtaken_ns: u64,
     duplicates: u32,
     /// a loss beyond this position starts a new recovery
     recover: u64,
@@ -90,6 +94,7 @@ impl Half {
             has_acks: false,
             timer_ns: 0,
             head: (0, 0),
+            overtaken_ns: 0,
             duplicates: 0,
             recover: 0,
             again: None,
@@ -136,6 +141,16 @@ impl Half {
         }
     }
 
+    /// When the last segment was sent, if everything was acknowledged, or without ACKs, if everything arrived.
+    pub(crate) fn done_ns(&self) -> Option<u64> {
+        let to = if self.has_acks {
+            self.una
+        } else {
+            self.arrived.to()
+        };
+        (self.is_known && to >= self.next).then_some(self.last_sent_ns)
+    }
+
     /// The position with these low 32 bits that is nearest to what was sent last.
     #[inline]
     pub(crate) fn position(&self, wire: u32) -> u64 {
@@ -167,6 +182,7 @@ impl Half {
         let end = start + u64::from(segment.length);
         let mut expiry = None;
         self.counts.segments += u64::from(segment.payload > 0);
+        self.counts.merged += u64::from(segment.payload > self.longest_segment());
         if end > self.next {
             self.note_silence(now, false);
             if self.una == self.next {
@@ -239,6 +255,7 @@ impl Half {
                 break;
             }
             one.is_again = true;
+            one.time_ns = now;
         }
         let expiry = self
             .is_by_timer(segment, start, other_leg_ns)
@@ -261,9 +278,19 @@ impl Half {
         expiry
     }
 
+    /// The most data that one segment can have. If the handshake was not seen, it may fill a jumbo frame.
+    #[inline]
+    fn longest_segment(&self) -> u32 {
+        match self.counts.mss {
+            0 => JUMBO_BYTES,
+            mss => u32::from(mss),
+        }
+    }
+
     /// Whether this segment was sent again because the retransmission timer expired. It must be the first outstanding
     /// one. In addition, either nothing had passed for a long time, or it had been sent again long before and was lost
-    /// again while ACKs for other segments kept arriving.
+    /// again while ACKs for other segments kept arriving. If these ACKs show that segments have arrived that were sent
+    /// after it, the sender knows at once that it is lost (RFC 8985 6.2), and waits for no timer.
     fn is_by_timer(&self, segment: &Segment, start: u64, other_leg_ns: Option<u64>) -> bool {
         if segment.is_syn {
             return true;
@@ -275,7 +302,8 @@ impl Half {
         let silence = now.saturating_sub(self.last_sent_ns.max(self.last_ack_ns));
         let answer_ns = self.longest_answer_ns(other_leg_ns);
         let (head, head_ns) = self.head;
-        silence >= answer_ns || (head == start && now.saturating_sub(head_ns) >= 2 * answer_ns)
+        let known_ns = head_ns.max(self.overtaken_ns);
+        silence >= answer_ns || (head == start && now.saturating_sub(known_ns) >= 2 * answer_ns)
     }
 
     fn expire(&mut self, segment: &Segment, start: u64) -> Expiry {

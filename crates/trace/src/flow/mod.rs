@@ -17,5 +17,5 @@ mod tracker;
 
 pub(crate) use connections::Connections;
 pub(crate) use ranges::Arrived;
-pub use report::{Cause, Counts, Expiry};
-pub use tracker::{FlowEnd, Seen, Tracker};
+pub use report::{Cause, Counts, Expiry, FlowEnd};
+pub use tracker::{Seen, Tracker};

@@ -1,5 +1,7 @@
 //! Counters of one direction of a connection.
 
+use fairport_record::RttSummary;
+
 /// Why a sender stood still.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
@@ -44,6 +46,8 @@ pub struct Counts {
     pub retransmits: u64,
     /// segments among `retransmits` that were needless, according to DSACK or timestamps
     pub spurious: u64,
+    /// segments with more data than one can have: the host that captured them, or its adapter, merged several
+    pub merged: u64,
     /// segments that were reordered
     pub out_of_order: u64,
     /// entries into fast recovery
@@ -72,10 +76,51 @@ pub struct Counts {
     pub stalls: [u64; 4],
     /// total length of stalls, by cause
     pub stalled_ns: [u64; 4],
-    /// the largest segment that the receiver accepts; 0 if not seen
+    /// the largest segment that the receiver accepts, or if that was not seen, the sender; 0 if neither was seen
     pub mss: u16,
     /// time to live (remaining hops) in the sender's packets
     pub ttl: u8,
     /// number of FINs
     pub fins: u64,
+}
+
+/// A flow at the end of the capture, which is one direction of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowEnd {
+    /// when its first packet passed
+    pub first_ns: u64,
+    /// when its last packet passed
+    pub last_ns: u64,
+    /// when its handshake was complete, or without a handshake, when its first packet passed
+    pub established_ns: Option<u64>,
+    /// whether its SYN was seen
+    pub has_start: bool,
+    /// when data last reached the receiver
+    pub ended_ns: u64,
+    /// new bytes during the measurement
+    pub measured_bytes: u64,
+    /// counters of this direction
+    pub counts: Counts,
+    /// counters of the other direction
+    pub back: Counts,
+    /// when its sender last sent something, if all of that has arrived
+    pub(crate) done_ns: Option<u64>,
+    /// RTT samples
+    pub rtt: RttSummary,
+    /// time from the tap to the sender and back, and to the receiver and back
+    pub legs_ns: [Option<u64>; 2],
+}
+
+impl FlowEnd {
+    /// For how long until `end_ns` it had nothing to send. Without ACKs, every silence that did not end with a timeout
+    /// counts.
+    pub fn idle_ns(&self, end_ns: u64) -> u64 {
+        let silent =
+            [Cause::Idle, Cause::Network].map(|cause| self.counts.stalled_ns[cause as usize]);
+        let has_acks = self.back.packets > 0;
+        let at_last = self
+            .done_ns
+            .map_or(0, |done_ns| end_ns.saturating_sub(done_ns));
+        silent[0] + if has_acks { 0 } else { silent[1] } + at_last
+    }
 }

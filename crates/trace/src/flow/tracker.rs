@@ -9,7 +9,7 @@ use fairport_wire::tcp;
 use super::events::{Ack, Segment};
 use super::half::Half;
 use super::histogram::Histogram;
-use super::report::{Counts, Expiry};
+use super::report::{Counts, Expiry, FlowEnd};
 use super::series::{Present, Series};
 use crate::packet::Packet;
 
@@ -41,31 +41,6 @@ struct Opening {
     measured_bytes: [u64; 2],
     /// by direction: RTT samples of the whole capture
     rtt: [RttSummary; 2],
-}
-
-/// A flow at the end of the capture, which is one direction of a connection.
-#[derive(Clone, Copy, Debug)]
-pub struct FlowEnd {
-    /// when its first packet passed
-    pub first_ns: u64,
-    /// when its last packet passed
-    pub last_ns: u64,
-    /// when its handshake was complete, or without a handshake, when its first packet passed
-    pub established_ns: Option<u64>,
-    /// whether its SYN was seen
-    pub has_start: bool,
-    /// when data last reached the receiver
-    pub ended_ns: u64,
-    /// new bytes during the measurement
-    pub measured_bytes: u64,
-    /// counters of this direction
-    pub counts: Counts,
-    /// counters of the other direction
-    pub back: Counts,
-    /// RTT samples
-    pub rtt: RttSummary,
-    /// time from the tap to the sender and back, and to the receiver and back
-    pub legs_ns: [Option<u64>; 2],
 }
 
 /// Follows all flows.
@@ -230,7 +205,11 @@ impl Tracker {
         }
         let half = &mut self.halves[place];
         half.window_scale = packet.window_scale.unwrap_or(0).min(14);
-        self.halves[place ^ 1].counts.mss = packet.mss.unwrap_or(536);
+        let mss = packet.mss.unwrap_or(536);
+        self.halves[place ^ 1].counts.mss = mss;
+        // where the answer takes another way, an end probably sends what it accepts
+        let own = &mut self.halves[place].counts.mss;
+        *own = if *own == 0 { mss } else { *own };
     }
 
     /// Processes the first packet after the handshake, or the very first one.
@@ -357,6 +336,7 @@ impl Tracker {
             ended_ns: opening.ended_ns[place % 2],
             measured_bytes: opening.measured_bytes[place % 2],
             counts: half.counts,
+            done_ns: half.done_ns(),
             back: self.halves[place ^ 1].counts,
             rtt: opening.rtt[place % 2],
             legs_ns: [half.answers_ns(), self.halves[place ^ 1].answers_ns()],

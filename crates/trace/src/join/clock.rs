@@ -21,6 +21,9 @@ const ONE_CLOCK_NS: i64 = 10_000_000;
 /// Captures with a common clock may seem to drift by up to this much. If two links of the same rate have separate
 /// clocks, packets arrive a little earlier or later each time, until an additional one fits in between.
 const ONE_CLOCK_SLIP_NS: f64 = 1_000_000.0;
+/// No two clocks drift apart faster, not even if both are slewed. Where a port's buffer fills, the smallest waiting times
+/// may.
+const FASTEST_DRIFT: f64 = 5e-4;
 /// Packets that wait for longer were not queued.
 const LONGEST_QUEUE_NS: i64 = 500_000_000;
 /// A drift is significant if it moves the line by this many times the scatter around it.
@@ -159,8 +162,9 @@ impl Sampler {
             });
             rest.min()
         };
-        let is_one_clock = (drift * duration_ns).abs() < ONE_CLOCK_SLIP_NS
-            && (0..ONE_CLOCK_NS).contains(&rest(0.0)?);
+        let is_drift =
+            (drift * duration_ns).abs() >= ONE_CLOCK_SLIP_NS && drift.abs() <= FASTEST_DRIFT;
+        let is_one_clock = !is_drift && (0..ONE_CLOCK_NS).contains(&rest(0.0)?);
         let drift = if is_one_clock { 0.0 } else { drift };
         let least = rest(drift)?;
         let latest = differences.iter().map(|(_, difference)| *difference).max();
@@ -246,6 +250,19 @@ mod tests {
     #[test]
     fn a_phase_that_slips_is_no_drift() {
         let clock = clock(14_000);
+        assert_eq!((clock.offset_ns, clock.drift), (0, 0.0));
+    }
+
+    #[test]
+    fn a_buffer_that_fills_is_no_drift() {
+        let (mut here, mut there) = (Sampler::default(), Sampler::default());
+        for number in 0..1000_u64 {
+            // within 4 s the shortest wait grows to 3 ms
+            let time_ns = 5_000_000_000 + number * 4_000_000;
+            here.seen.insert(number, time_ns);
+            there.seen.insert(number, time_ns + 1_000 + number * 3_000);
+        }
+        let clock = here.clock(&there).expect("they share packets");
         assert_eq!((clock.offset_ns, clock.drift), (0, 0.0));
     }
 

@@ -76,7 +76,7 @@ impl JoinedSwitch {
     #[inline]
     pub(crate) fn arrive(&mut self, joined: &Joined, passed: &Passed) {
         if passed.has_data {
-            let place = passed.direction as usize / 2;
+            let place = passed.direction as usize;
             if self.ways.len() <= place {
                 self.ways.resize(place + 1, None);
             }
@@ -89,9 +89,9 @@ impl JoinedSwitch {
         });
     }
 
-    /// The numbers, in the tables, of the ingress port and the output of a flow's data.
-    pub(crate) fn way(&self, flow: u32) -> [Option<u32>; 2] {
-        let way = self.ways.get(flow as usize).copied().flatten();
+    /// The numbers, in the tables, of the ingress port and the output of the data in this direction.
+    pub(crate) fn way(&self, direction: u32) -> [Option<u32>; 2] {
+        let way = self.ways.get(direction as usize).copied().flatten();
         let output = self.ports.len() - self.outputs.len();
         way.map_or([None; 2], |(ingress, egress)| {
             [ingress as usize, output + egress as usize].map(|place| Some(self.ports[place].0))

@@ -135,7 +135,7 @@ mod tests {
             }
             let bytes = &frame[..kept];
             if let Some(packet) = usual(bytes, length, 7) {
-                prop_assert_eq!(general(bytes, length, super::super::link::ETHERNET, 7, false), Some(packet));
+                prop_assert_eq!(general(bytes, length, super::super::layers::ETHERNET, 7, false), Ok(packet));
             }
         }
     }

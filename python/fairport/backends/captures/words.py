@@ -14,6 +14,8 @@ from fairport.verdict import OUTCAST_BELOW, PARITY, lone_and_peers, ratio_in_wor
 # addresses or files in a sentence, at most
 _LISTED = 3
 _ALMOST_ALL = 0.98
+_ALMOST_TO_THE_END = 0.9
+_CUT_OFF = "whose headers were cut off"  # the core's name
 
 
 def sentence(summary: Mapping[str, Any], tables: Tables, *, is_joined: bool) -> str:
@@ -131,6 +133,9 @@ def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | 
     found = [_damage(file) for file in raw["files"] if file["damaged_at_byte"] is not None]
     found += [_copies(file) for file in raw["files"] if file["copies"]]
     found += [_clock(file) for file in raw["files"] if file["clock_offset_s"]]
+    found += [_unread(file) for file in raw["files"] if _lacks(file)]
+    found += _tunnelled([file for file in raw["files"] if file["tunnelled"]])
+    found += _merged(tables)
     if complete is None:
         found.append(
             "The captures show one side of the switch only. Drops are inferred from"
@@ -147,12 +152,27 @@ def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | 
             for one in raw["outputs"]
             if not one["completeness"]["joined"]
         ]
+    found += _ended(raw, tables["flows"])
     if not any(tables["conversations"]["packets_back"] > 0):
         found.append(
             "The captures hold no ACKs: timeouts are inferred from silence alone, and round-trip"
             " times are unknown. Add a capture that sees the ACKs."
         )
     return found
+
+
+def _ended(raw: Mapping[str, Any], flows: pl.DataFrame) -> list[str]:
+    """Long flows that were over early: over the whole measurement they seem slow."""
+    from_s, to_s = raw["measure_from_s"], raw["measure_to_s"]
+    early_s = from_s + _ALMOST_TO_THE_END * (to_s - from_s)
+    ends = flows.filter(pl.col("workload") == "bulk", pl.col("end_s") < early_s)["end_s"]
+    if ends.is_empty():
+        return []
+    return [
+        f"{_count(ends.len(), 'long flow')} ended before the measurement did, the first one at"
+        f" {min(ends.to_list()):.3f} s. Goodput is a mean over the whole measurement: limit it with"
+        " --to."
+    ]
 
 
 def _elsewhere(files: Sequence[str]) -> list[str]:
@@ -202,8 +222,47 @@ def _damage(file: Mapping[str, Any]) -> str:
 def _copies(file: Mapping[str, Any]) -> str:
     return (
         f"{file['file']} holds {_count(file['copies'], 'packet')} twice. The copies do not count."
-        " Mirror one direction of each port, and do not capture at `any`."
+        " Mirror one direction of each port, do not capture at `any`, and merge files with"
+        " mergecap -I none."
     )
+
+
+def _lacks(file: Mapping[str, Any]) -> bool:
+    """Whether what a capture holds besides TCP and UDP is worth a note."""
+    return _CUT_OFF in file["unread"] or file["skipped"] > (1 - _ALMOST_ALL) * file["packets"]
+
+
+def _unread(file: Mapping[str, Any]) -> str:
+    each = [f"{count} {what}" for what, count in file["unread"].items()]
+    remedy = " Capture more of each packet (-s 128)." if _CUT_OFF in file["unread"] else ""
+    return (
+        f"{file['file']}: {file['skipped']} of {_count(file['packets'], 'packet')} hold no TCP or"
+        f" UDP that can be read ({_listed(each)}), and are left out.{remedy}"
+    )
+
+
+def _tunnelled(files: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not files:
+        return []
+    inside, read = (sum(file[key] for file in files) for key in ("tunnelled", "packets"))
+    names = _listed([file["file"] for file in files])
+    return [
+        f"{names}: {inside} of {_count(read, 'packet')} belong to tunnels. --tunnels decodes what"
+        " is in them."
+    ]
+
+
+def _merged(tables: Tables) -> list[str]:
+    """Segments that no line carried as one."""
+    conversations = tables["conversations"]
+    merged, packets = (int(conversations[name].sum()) for name in ("merged_segments", "packets"))
+    if merged <= (1 - _ALMOST_ALL) * packets:
+        return []
+    return [
+        f"{100 * merged / packets:.2g} % of the data packets are longer than a segment can be: they"
+        " were merged where they were captured, and each counts as one packet. Switch that off at"
+        " the captured ports: ethtool -K PORT gro off tso off gso off."
+    ]
 
 
 def _clock(file: Mapping[str, Any]) -> str:
@@ -233,9 +292,9 @@ def _completeness(complete: Mapping[str, Any]) -> list[str]:
             " add the captures of the other ingress ports."
         )
     if complete["open"]:
-        verb = "was" if complete["open"] == 1 else "were"
         found.append(
-            f"{_count(complete['open'], 'packet')} {verb} still queued when a capture ended."
+            f"Of {_count(complete['open'], 'packet')} the fate is unknown, because a capture ended"
+            " too early. They do not count."
         )
     if left and complete["joined"] / left < _ALMOST_ALL:
         found.append(

@@ -73,7 +73,7 @@ def forwarded_per_s() -> float:
 
     If they are few, something disturbed the measurement, and it is repeated.
     """
-    from fairport.backends.linux import BACKEND
+    from fairport.backends.linux.backend import BACKEND
 
     scenario = overload(pairs=2, duration_s=_PROBE_S)
     most = 0.0

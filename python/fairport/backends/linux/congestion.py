@@ -13,7 +13,8 @@ import errno
 import fcntl
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -98,32 +99,29 @@ def available() -> list[str]:
 
 def leftovers() -> list[str]:
     """Our names that the kernel still has although no run uses them."""
-    if os.geteuid() != 0:
-        return []
-    lock = _locked()
-    if lock is None:
-        return []
-    try:
-        return [name for name, _ in _registered() if name in available()]
-    except ProgramError:
-        return []
-    finally:
-        os.close(lock)
+    with _unused() as found:
+        return [name for name, _ in found if name in available()]
 
 
 def remove_leftovers() -> list[str]:
     """Removes leftovers from the kernel; returns their names."""
-    if os.geteuid() != 0:
-        return []
-    lock = _locked()
-    if lock is None:
-        return []
+    with _unused() as found:
+        return _take_back(found)
+
+
+@contextmanager
+def _unused() -> Iterator[list[tuple[str, int]]]:
+    """Our congestion controls in the kernel, if no run uses them; until the end none can begin."""
+    lock = _locked() if os.geteuid() == 0 else None
+    found: list[tuple[str, int]] = []
     try:
-        return _take_back(_registered())
-    except ProgramError:
-        return []
+        if lock is not None:
+            with suppress(ProgramError):
+                found = _registered()
+        yield found
     finally:
-        os.close(lock)
+        if lock is not None:
+            os.close(lock)
 
 
 class _Held:
@@ -213,9 +211,9 @@ def _registered() -> list[tuple[str, int]]:
 
 
 def _take_back(registered: Iterable[tuple[str, int]]) -> list[str]:
-    library = libbpf()
     taken = []
     for name, number in registered:
+        library = libbpf()
         descriptor = library.bpf_map_get_fd_by_id(number)
         if descriptor >= 0:
             if library.bpf_map_delete_elem(descriptor, ctypes.byref(ctypes.c_uint32(0))) == 0:

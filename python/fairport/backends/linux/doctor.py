@@ -10,10 +10,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pyroute2 import netns
-
 from fairport import _core
-from fairport.backends.linux import congestion, programs, shapers
+from fairport.backends.linux import congestion, namespaces, programs, shapers
 from fairport.errors import BackendError
 
 _ETH_P_ALL = 3
@@ -136,8 +134,8 @@ def _user_namespaces() -> tuple[bool, str]:
 
 def _namespaces() -> tuple[bool, str]:
     name = f"fairport-{os.getpid()}-0-doctor"
-    netns.create(name)
-    netns.remove(name)
+    namespaces.create(name)
+    namespaces.remove([name])
     return True, "yes"
 
 

@@ -1,4 +1,4 @@
-"""Whether a run on the Linux backend is valid: the switch must have been on time.
+"""Whether a run on the Linux backend is valid: the switch and the load must have been on time.
 
 An invalid run has numbers, too, but they describe the machine, not TCP.
 """
@@ -19,6 +19,7 @@ _MISSING_SLOW = 0.03
 _MISSING_FAST = 0.06
 # a token bucket of one packet loses the time by which its timer is late, on any machine
 _MISSING_SHAPERS = 0.2
+_LATEST_START_S = 0.001
 # RFC 7323 2.3: no receiver offers more
 _LARGEST_WINDOW_BYTES = 1 << 30
 
@@ -87,6 +88,13 @@ def faults_of_windows(windows: Mapping[int, int]) -> list[str]:
         for flow, window in windows.items()
         if window > _LARGEST_WINDOW_BYTES
     ]
+
+
+def faults_of_start(late_s: float) -> list[str]:
+    """The reason in a load that began after the scenario did: its first flows came all at once."""
+    if late_s <= _LATEST_START_S:
+        return []
+    return [f"the flows began {1e3 * late_s:.3g} ms late: other programs kept the machine busy"]
 
 
 def _missing(expected: Expectation, goodput_bps: float, allowed: float) -> list[str]:

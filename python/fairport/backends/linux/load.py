@@ -71,6 +71,8 @@ class LoadReport:
     measure_to_s: float
     tables: Mapping[str, Mapping[str, np.ndarray]]
     """Rounds and requests."""
+    late_s: float = 0.0
+    """How long after the scenario's zero it began."""
 
 
 class Load:
@@ -84,7 +86,7 @@ class Load:
         self._reports: list[FlowReport] = []
         self._live: dict[int, LiveFlow] = {}
         self._observer = Observer(task.observe, self._listed, self._reports, self._live)
-        self._zero = 0.0
+        self._zero = self._late_s = 0.0
         self._epoll = select.epoll()
         self._waiting = Waiting(self._epoll, Ticks() if task.has_programs else None)
         self._handlers: dict[int, Callable[[int], None]] = {}
@@ -105,6 +107,7 @@ class Load:
     def run(self, zero: float) -> LoadReport:
         """Sends until the end. `zero` is the clock's zero on the monotonic clock."""
         self._zero = zero
+        self._late_s = max(0.0, self._now())
         end_s = self._task.end_s
         while (now := self._now()) < end_s:
             while now >= 0 and (due := self._agenda.pop(now)) is not None:
@@ -386,4 +389,5 @@ class Load:
             from_s,
             to_s,
             self._agenda.tables(),
+            self._late_s,
         )

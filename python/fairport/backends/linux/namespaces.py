@@ -91,13 +91,13 @@ class Namespaces:
 
     def make_switch(self) -> None:
         """Makes the switch's namespace alone."""
-        netns.create(self.switch)
+        create(self.switch)
         with inside(self.switch):
             _disable_ipv6()
 
     def _host(self, number: int) -> Host:
         namespace = f"{self.prefix}-h{number}"
-        netns.create(namespace)
+        create(namespace)
         with inside(namespace):
             _disable_ipv6()
         port, mac = f"p{number}", f"02:fa:00:00:{number >> 8:02x}:{number & 255:02x}"
@@ -113,6 +113,21 @@ class Namespaces:
     def remove(self) -> None:
         """Removes all namespaces that are left."""
         remove(name for name in netns.listnetns() if name.startswith(self.prefix))
+
+
+def create(name: str) -> None:
+    """Makes a namespace.
+
+    pyroute2 forks for this, and gives up if the copy of this process needs more than 2 s. On a busy
+    machine it does. Here the present thread goes into a new namespace, and returns.
+    """
+    own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    try:
+        _called("unshare", _CLONE_NEWNET)
+        netns.attach(name, "thread-self")
+    finally:
+        _setns(own)
+        os.close(own)
 
 
 def leftovers() -> list[str]:
@@ -157,9 +172,13 @@ def enter(namespace: str) -> None:
 
 
 def _setns(descriptor: int) -> None:
-    # os.setns came with Python 3.12
+    _called("setns", descriptor, _CLONE_NEWNET)
+
+
+def _called(function: str, *arguments: int) -> None:
+    """Calls a function of the C library. In `os` these came with Python 3.12."""
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.setns(descriptor, _CLONE_NEWNET) != 0:
+    if getattr(libc, function)(*arguments) != 0:
         error = ctypes.get_errno()
         raise OSError(error, os.strerror(error))
 

@@ -26,8 +26,9 @@ from fairport.interrupts import without_interrupts
 
 _SWITCH_PRIORITY = 50
 _LOAD_PRIORITY = 10
-# a process that reports nothing for this long is stuck
-_SILENT_S = 20.0
+# A process that reports nothing for this long is stuck. On a busy machine its imports alone take
+# many seconds.
+_SILENT_S = 60.0
 # a report takes the switch 160 us, in which no frame leaves
 _REPORTED_EVERY_S = 0.5
 
@@ -107,8 +108,18 @@ class ChildError(RuntimeError):
     """A process of the run could not do its work, or was killed."""
 
 
+def await_start(reports: Connection) -> Any:
+    """Reports `ready`, and waits until all processes of the run are; returns what is then sent.
+
+    On a busy machine one of them may need seconds longer than another. If the switch began at once,
+    the run could be over before the load has its sockets.
+    """
+    reports.send(("ready", None))
+    return reports.recv()
+
+
 def forward(reports: Connection, task: SwitchTask) -> None:
-    """The switch: reports `at`, the monotonic clock at the run's start, and `done`."""
+    """The switch: once started, reports `at`, the monotonic clock at its start, and `done`."""
     reported_s = -_REPORTED_EVERY_S
 
     def stops(now_s: float) -> bool:
@@ -119,6 +130,7 @@ def forward(reports: Connection, task: SwitchTask) -> None:
         return False
 
     namespaces.enter(task.namespace)
+    await_start(reports)
     outcome = _core.run_switch(
         task.job_json,
         task.attachments,
@@ -137,7 +149,7 @@ def forward(reports: Connection, task: SwitchTask) -> None:
 
 
 def load(reports: Connection, task: LoadTask) -> None:
-    """The load: reports `ready`, waits for the scenario's zero, reports `done` with a LoadReport.
+    """The load: once it is sent the scenario's zero, it runs; reports `done` with a LoadReport.
 
     The zero is a time of the monotonic clock.
     """
@@ -148,6 +160,5 @@ def load(reports: Connection, task: LoadTask) -> None:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_LOAD_PRIORITY))
     running = Load(task)
     running.listen()
-    reports.send(("ready", None))
-    report: LoadReport = running.run(reports.recv())
+    report: LoadReport = running.run(await_start(reports))
     reports.send(("done", report))

@@ -25,6 +25,7 @@ import numpy as np
 
 from fairport.backends.linux import namespaces
 from fairport.backends.linux.flows import REQUEST_PORTS, TCP, Key
+from fairport.backends.linux.processes import await_start
 from fairport.backends.linux.programs import FOLDER, ProgramError, counted, libbpf, require
 from fairport.backends.linux.shapers import PortInterface
 
@@ -110,9 +111,10 @@ class QueueTrace:
 
 
 def watch_queues(reports: Connection, task: QueueTask) -> None:
-    """The process: reports `at`, the monotonic clock at its start, and `done` with an outcome."""
+    """The process: once started, reports `at`, the monotonic clock at its start, and `done`."""
     namespaces.enter(task.namespace)
     trace = QueueTrace(task.namespace)
+    await_start(reports)
     before = _kernel_drops(task.ports)
     zero = time.monotonic()
     reported = -1.0

@@ -38,6 +38,7 @@ impl Half {
             self.counts.unseen_bytes += outcome.unseen_bytes;
             self.counts.delivered_bytes += outcome.unseen_bytes;
         } else if to == self.una && !ack.has_data && self.una < self.next {
+            self.note_overtaking(ack);
             self.duplicates += 1;
             self.counts.duplicate_acks += 1;
         }
@@ -62,6 +63,26 @@ impl Half {
         }
         let sent_ns = last.filter(|_| is_clean)?;
         Some(ack.time_ns.saturating_sub(sent_ns))
+    }
+
+    /// Notes the first ACK that shows the arrival of a segment sent after the first outstanding one was sent again.
+    fn note_overtaking(&mut self, ack: &Ack) {
+        let (start, sent_ns) = self.head;
+        if start != self.una || self.overtaken_ns > sent_ns {
+            return;
+        }
+        for (from, until) in ack.sacks.into_iter().flatten() {
+            let (from, until) = (self.position(from), self.position(until));
+            let first = self.outstanding.partition_point(|one| one.end <= from);
+            let mut arrived = self
+                .outstanding
+                .range(first..)
+                .take_while(|one| one.end <= until);
+            if arrived.any(|one| one.time_ns > sent_ns) {
+                self.overtaken_ns = ack.time_ns;
+                return;
+            }
+        }
     }
 
     fn note_window(&mut self, ack: &Ack) {

@@ -1,0 +1,215 @@
+"""The analysis of captures: from files to the result of a run."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import polars as pl
+
+from fairport import _core, loads, metrics
+from fairport.backends import columns
+from fairport.backends.captures import groups, guess, outputs, words
+from fairport.backends.captures.pipes import Progress, read_in_thread, widen_stdin
+from fairport.errors import InputError
+from fairport.result import Result
+from fairport.scenario import Scenario
+from fairport.tables import Tables
+
+if TYPE_CHECKING:
+    from fairport.summary import Summary
+
+NAME = "captures"
+
+Role = Literal["auto", "ingress", "egress"]
+# columns of the simulator's tables that packets do not show
+_UNKNOWN = {
+    "flows": ("stack",),
+    "series": ("cwnd_bytes", "ssthresh_bytes"),
+    "timeouts": ("rto_s", "cause"),
+}
+_LONGEST_NAME = 100
+
+
+class CaptureError(InputError):
+    """Captures that cannot be analysed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A capture, and what is known about it."""
+
+    file: str
+    """pcap or pcapng, plain, gzip or zstd; `-` is standard input."""
+    role: Role = "auto"
+    """Which side of the switch it is."""
+    port: str | None = None
+    """The port's name; by default the one in the capture."""
+
+
+def analyse(
+    sources: Sequence[Source | str],
+    *,
+    hosts: Path | None = None,
+    measure_s: tuple[float, float] | None = None,
+    window_s: float = 2.0,
+    tunnels: bool = False,
+    packets: bool = False,
+    name: str = "",
+    progress: Progress | None = None,
+) -> Result:
+    """What captures show, as the result of a run.
+
+    With captures of both sides of a switch, every packet's fate is known. Their `role` is ingress
+    or egress, or is found from the packets. `hosts` is a CSV file that names addresses. A packet's
+    copy at the other side is searched for `window_s`. `packets` keeps a row for each packet at the
+    output. Raises CaptureError.
+    """
+    given = [Source(one) if isinstance(one, str) else one for one in sources]
+    _refuse_twice(given)
+    known = groups.read_map(hosts) if hosts else {}
+    if any(one.file == "-" for one in given):
+        widen_stdin()
+    started = datetime.now(timezone.utc)
+    begin = time.perf_counter()
+    try:
+        read = partial(
+            _core.analyse_captures,
+            [(one.file, one.port, one.role) for one in given],
+            tunnels=tunnels,
+            window_s=window_s,
+            measure_s=measure_s,
+            packets=packets,
+        )
+        is_pipe = any(one.file == "-" or Path(one.file).is_fifo() for one in given)
+        raw = read_in_thread(read, progress) if is_pipe else read(progress=progress)
+    except _core.CaptureError as error:
+        raise CaptureError(error.problem, file=error.file, remedy=error.remedy) from None
+    wall_s = time.perf_counter() - begin
+    name = name or _name(given)
+    tables = _tables(raw, f"{name}-captured", known)
+    assessed, entries = outputs.assess(
+        tables, raw["outputs"], lambda some: _of_tables(some, raw, name, wall_s)
+    )
+    tables = assessed.tables
+    scenario = guess.scenario(raw, tables, name, assessed.port)
+    summary = _summary(raw, assessed, entries)
+    return Result(
+        scenario=scenario,
+        seed=scenario.seed,
+        tables=tables,
+        summary=cast("Summary", summary),
+        manifest=_manifest(raw, summary, scenario, f"{name}-captured", started),
+    )
+
+
+def _refuse_twice(sources: Sequence[Source]) -> None:
+    """One file may be both sides of the switch, but each side once: packets would count twice."""
+    seen: set[tuple[Path, Role]] = set()
+    for one in sources:
+        side = (Path(one.file).resolve(), one.role)
+        if side in seen:
+            raise CaptureError("is given twice", file=one.file, remedy="name each capture once")
+        seen.add(side)
+
+
+def _name(sources: Sequence[Source]) -> str:
+    """A scenario's name made from the first file's name."""
+    file = Path(sources[0].file).name.split(".")[0] if sources else ""
+    word = re.sub(r"[^A-Za-z0-9._-]+", "-", file).strip("-._")
+    return word[:_LONGEST_NAME] or "capture"
+
+
+def _tables(raw: dict[str, Any], run_id: str, known: groups.Map) -> Tables:
+    for table, unknown in _UNKNOWN.items():
+        for column in unknown:
+            raw["tables"][table].pop(column, None)
+    for table in ("drops", "packets"):
+        if not raw["has_reasons"] and table in raw["tables"]:
+            raw["tables"][table].pop("reason")
+    hops = raw["tables"]["flows"].pop("hops")
+    del hops  # the core leaves it to `groups`
+    tables = columns.from_core(raw, run_id, raw["names"]["host"], [], outputs.WORKLOADS)
+    tables["flows"] = groups.with_hops(tables, known, is_joined=bool(raw["egress"]))
+    if not raw["egress"]:
+        # one capture shows no drops; segments that were retransmitted, and not needlessly, were
+        # lost
+        lost = pl.col("retransmits") - tables["conversations"]["spurious_retransmits"]
+        tables["flows"] = tables["flows"].with_columns(drops=lost)
+    return groups.named(tables, known)
+
+
+def _of_tables(tables: Tables, raw: dict[str, Any], name: str, wall_s: float) -> dict[str, Any]:
+    """The summary of these tables, as of a run."""
+    return metrics.summary(
+        tables,
+        scenario=name,
+        seed=guess.SEED,
+        version=_core.__version__,
+        fingerprint=raw["fingerprint"],
+        simulated_s=raw["duration_s"],
+        wall_s=wall_s,
+        packet_hops=raw["packets"],
+        measure_from_s=raw["measure_from_s"],
+        measure_to_s=raw["measure_to_s"],
+        backend=NAME,
+    )
+
+
+def _summary(
+    raw: dict[str, Any], assessed: outputs.Assessed, entries: list[dict[str, Any]]
+) -> dict[str, Any]:
+    tables, summary = assessed.tables, assessed.summary
+    complete = outputs.completeness(raw["outputs"])
+    notes = words.notes(raw, tables, complete)
+    summary["verdict"] |= {
+        "sentence": words.in_all(summary["verdict"]["sentence"], entries, assessed.port)
+    }
+    span = loads.Span(raw["measure_from_s"], raw["measure_to_s"], raw["duration_s"])
+    most: Any = tables["flows"]["traffic"].max()
+    kinds = outputs.WORKLOADS[: int(most or 0) + 1]
+    summary |= {
+        # captures do not show what happens inside hosts
+        "host_queue_drop_share": None,
+        "rto_min_s": None,
+        "decisions_left_out": 0,
+        "traffic": loads.summary(tables, [loads.Load(kind) for kind in kinds], span),
+        "caveats": notes,
+    }
+    keys = ("start_s", "ingress", "egress", "files")
+    captures = {key: raw[key] for key in keys}
+    captures |= {"completeness": complete, "outputs": entries, "notes": notes}
+    return summary | {"captures": captures}
+
+
+def _manifest(
+    raw: dict[str, Any],
+    summary: dict[str, Any],
+    scenario: Scenario,
+    run_id: str,
+    started: datetime,
+) -> dict[str, Any]:
+    return {
+        "schema_version": metrics.SCHEMA_VERSION,
+        "program": "fairport",
+        "version": _core.__version__,
+        "backend": NAME,
+        "run_id": run_id,
+        "seed": scenario.seed,
+        "fingerprint": raw["fingerprint"],
+        "started": started.isoformat(timespec="seconds"),
+        "wall_s": summary["wall_s"],
+        "simulated_s": raw["duration_s"],
+        "packet_hops": raw["packets"],
+        "valid": True,
+        "measure": summary["measure"],
+        "captures": summary["captures"],
+        "scenario": scenario.to_toml(),
+        "scenario_resolved": scenario.resolved(),
+    }

@@ -1,0 +1,45 @@
+"""What a scenario requires of the machine, from its bottleneck's buffer and line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fairport import headers
+from fairport.backends.linux.flows import Stack
+from fairport.backends.linux.gate import Expectation
+from fairport.backends.linux.namespaces import HostSettings
+from fairport.scenario import Scenario
+from fairport.scenario.lower import Job
+
+
+def expectation(
+    scenario: Scenario, job: Job, settings: Iterable[HostSettings], stacks: Sequence[Stack]
+) -> Expectation:
+    """What is expected of a run, from the buffer and the line of the scenario's ports."""
+    rate = int(scenario.link.rate)
+    if scenario.shaper is not None:
+        rate = min(rate, int(scenario.shaper.rate))
+    limit = scenario.queue.limit
+    mtu = int(scenario.link.mtu)
+    is_ethernet = scenario.link.framing == "ethernet"
+    full_frame = mtu + (headers.ETHERNET_BUFFERED if is_ethernet else 0)
+    buffered = int(limit) * full_frame if limit.in_packets else int(limit)
+    on_wire = mtu + (headers.ETHERNET_ON_WIRE if is_ethernet else 0)
+    has_timestamps = all(one.has_timestamps for one in settings)
+    payload = mtu - headers.IPV4_TCP - (headers.TIMESTAMPS if has_timestamps else 0)
+    return Expectation(
+        drain_s=buffered * 8 / rate,
+        line_goodput_bps=rate * payload / on_wire if _fills_a_line(scenario, job, stacks) else None,
+        rate_bps=rate,
+    )
+
+
+def _fills_a_line(scenario: Scenario, job: Job, stacks: Sequence[Stack]) -> bool:
+    """Whether its flows are known to keep the line of one receiver full until the end."""
+    return (
+        len({flow["dst"] for flow in job.flows}) == 1
+        and all(traffic.kind == "bulk" for traffic in scenario.traffic)
+        and all(flow["size_bytes"] is None for flow in job.flows)
+        and all(flow["stop_ps"] is None for flow in job.flows)
+        and all(stack.payload is None for stack in stacks)
+    )
