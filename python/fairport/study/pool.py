@@ -6,7 +6,6 @@ result of a run is its record, some kilobytes.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
@@ -16,7 +15,7 @@ from threading import Lock, Semaphore
 from typing import NamedTuple
 
 from fairport import backends
-from fairport.backends import memory
+from fairport.backends import cores, memory
 from fairport.backends.protocol import Backend
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.record import Record
@@ -73,7 +72,7 @@ def run_all(
     """
     chosen = backends.get(backend)
     keys, needed_bytes = _check(chosen, tasks)
-    jobs = 1 if chosen.is_real_time else min(jobs or os.cpu_count() or 1, max(len(tasks), 1))
+    jobs = 1 if chosen.is_real_time else min(jobs or cores.cores(), max(len(tasks), 1))
     available = memory.available_bytes()
     if available is not None:
         jobs = max(1, min(jobs, available // needed_bytes))
