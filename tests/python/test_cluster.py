@@ -23,6 +23,7 @@ from conftest import Command, slowness
 from fairport.errors import InputError
 from fairport.scenario import Scenario
 from fairport.study.making import Listeners, Status
+from fairport.study.store import Store
 from fairport.study.sweep import sweep
 
 pytest.importorskip("distributed", reason="needs the extra `cluster`")
@@ -120,16 +121,38 @@ def test_long_runs_do_not_wait_for_each_other(
     sizes: list[int] = []
     submit = distributed.Client.submit
 
-    def counted(self: Any, function: Any, batch: list[Any], **options: Any) -> Any:
+    def counted(self: Any, function: Any, batch: list[Any], *more: Any, **options: Any) -> Any:
         sizes.append(len(batch))
-        return submit(self, function, batch, **options)
+        return submit(self, function, batch, *more, **options)
 
     monkeypatch.setattr(distributed.Client, "submit", counted)
     monkeypatch.setattr("fairport.study.cluster._BATCH_S", batch_s)
     with connected(cluster.address) as executor:
-        sweep(base, AXES, seeds=6, folder=tmp_path / "there", executor=executor)
+        store = Store(tmp_path / "store")
+        sweep(base, AXES, seeds=6, folder=tmp_path / "there", store=store, executor=executor)
     assert max(sizes) == most
     assert sum(sizes) == 48
+
+
+def test_workers_of_another_version_make_no_run(
+    base: Scenario, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rows would stand among those of this version, and nothing would tell them apart."""
+    monkeypatch.setattr("fairport.study.cluster.model_version", lambda: "9.9.9-0123456789ab")
+    with (
+        connected(cluster.address) as executor,
+        pytest.raises(InputError, match=r"a worker with version .* and this is 9\.9\.9") as refused,
+    ):
+        sweep(
+            base,
+            {"topology.peers": [2]},
+            seeds=2,
+            folder=tmp_path / "there",
+            store=Store(tmp_path / "store"),
+            executor=executor,
+        )
+    assert "install the same Fairport" in refused.value.remedy
+    assert not (tmp_path / "there" / "runs").exists()
 
 
 def test_killed_workers_and_a_killed_scheduler_cost_no_run(
@@ -262,6 +285,7 @@ def test_a_job_that_ends_is_replaced(
             {"topology.peers": [2]},
             seeds=12,
             folder=tmp_path / "s",
+            store=Store(tmp_path / "store"),
             executor=executor,
             listeners=Listeners(status=end_the_job),
         )
@@ -280,7 +304,14 @@ def test_jobs_that_end_before_they_have_a_worker_end_the_study(
         connected("slurm://short?jobs=2") as executor,
         pytest.raises(InputError, match="ended before they had a worker") as refused,
     ):
-        sweep(base, {"topology.peers": [2]}, seeds=1, folder=tmp_path / "s", executor=executor)
+        sweep(
+            base,
+            {"topology.peers": [2]},
+            seeds=1,
+            folder=tmp_path / "s",
+            store=Store(tmp_path / "store"),
+            executor=executor,
+        )
     assert re.search(r"slurm-\d+\.out", refused.value.remedy)
 
 

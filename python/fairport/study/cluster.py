@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 from fairport.errors import InputError
 from fairport.study import slurm
 from fairport.study.execution import Ended, Executor, Task, outcome
+from fairport.study.model_version import model_version
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -140,7 +141,9 @@ class Dask:
         for future in [one for one in handed_out if one.done()]:
             batch = handed_out.pop(future)
             if future.status == "finished":
-                ended = future.result(timeout=_CONNECT_S)
+                model, ended = future.result(timeout=_CONNECT_S)
+                if model != model_version():
+                    raise _other_version(model)
                 walls_s = [one.row["wall_s"] for one in ended if one.row]
                 self._run_s = max([1e-6, *walls_s])
                 yield from ended
@@ -192,9 +195,17 @@ class Dask:
         )
 
 
-def _outcomes(batch: list[Task]) -> list[Ended]:
-    """The function that a worker runs."""
-    return [outcome(task, lambda _at_s, _hops: None) for task in batch]
+def _outcomes(batch: list[Task]) -> tuple[str, list[Ended]]:
+    """The function that a worker runs, with the worker's version of the model."""
+    return model_version(), [outcome(task, lambda _at_s, _hops: None) for task in batch]
+
+
+def _other_version(model: str) -> InputError:
+    return InputError(
+        f"has a worker with version {model} of the model, and this is {model_version()}",
+        file="--cluster",
+        remedy="install the same Fairport there and here, and start the workers again",
+    )
 
 
 def _require_extra(address: str) -> None:
