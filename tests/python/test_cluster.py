@@ -137,7 +137,7 @@ def test_long_runs_do_not_wait_for_each_other(
 def test_workers_of_another_version_make_no_run(
     base: Scenario, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its rows would stand among those of this version, and nothing would tell them apart."""
+    """Its rows would be among those of this version, and look the same."""
     monkeypatch.setattr("fairport.study.cluster.model_version", lambda: "9.9.9-0123456789ab")
     with (
         connected(cluster.address) as executor,

@@ -61,8 +61,8 @@ def test_a_command_with_a_failed_run_has_status_1(fairport: Command, tmp_path: P
 
 def test_runs_of_the_store_count_as_made_before(base: Scenario, tmp_path: Path) -> None:
     seen: list[Status] = []
-    told: list[Estimate] = []
-    listeners = Listeners(status=seen.append, estimate=told.append)
+    estimates: list[Estimate] = []
+    listeners = Listeners(status=seen.append, estimate=estimates.append)
     for folder in "one", "two":
         sweep(
             base,
@@ -74,7 +74,7 @@ def test_runs_of_the_store_count_as_made_before(base: Scenario, tmp_path: Path) 
         )
     assert (seen[-1].done, seen[-1].reused, seen[-1].of) == (0, 6, 6)
     # no run was made that shows how long one takes
-    assert told[-1].wall_s is None
+    assert estimates[-1].wall_s is None
 
 
 def test_a_process_pinned_to_one_processor_makes_one_run_at_a_time(
@@ -82,12 +82,12 @@ def test_a_process_pinned_to_one_processor_makes_one_run_at_a_time(
 ) -> None:
     """A batch job has some of its machine's processors."""
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {3}, raising=False)
-    told: list[Estimate] = []
+    estimates: list[Estimate] = []
     sweep(
         base,
         {"queue.limit": ["16KiB"]},
         seeds=2,
         folder=tmp_path / "study",
-        listeners=Listeners(estimate=told.append),
+        listeners=Listeners(estimate=estimates.append),
     )
-    assert told[0].jobs == 1
+    assert estimates[0].jobs == 1
