@@ -141,12 +141,15 @@ struct Failed {
     watch: Mutex<Option<Watch>>,
 }
 
+/// Simulated seconds and packet-hops.
+type Reached = (f64, u64);
+
 /// A run's progress callback, and when to call it next.
 #[derive(Debug)]
 struct Watch {
     progress: Arc<Py<PyAny>>,
-    /// simulated seconds and packet-hops at the end of the last slice
-    reached: (f64, u64),
+    /// at the end of the last slice
+    reached: Reached,
     next: Instant,
 }
 
@@ -173,7 +176,7 @@ impl Failures {
     }
 
     /// The progress callback and its arguments, if it is time to call it.
-    fn due(&self) -> Option<(Arc<Py<PyAny>>, (f64, u64))> {
+    fn due(&self) -> Option<(Arc<Py<PyAny>>, Reached)> {
         let mut watch = self.watched();
         let watch = watch.as_mut()?;
         let now = Instant::now();
