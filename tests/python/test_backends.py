@@ -12,6 +12,7 @@ import fairport as fp
 import pytest
 from conftest import Command
 from fairport import backends, run_and_save
+from fairport.backends import memory
 from fairport.backends.protocol import (
     BOTTLENECK,
     Backend,
@@ -94,6 +95,30 @@ def copyist(monkeypatch: pytest.MonkeyPatch) -> Copyist:
     monkeypatch.setitem(backends._MODULES, "copyist", "copyist")
     assert isinstance(backend, Copyist)
     return backend
+
+
+def test_seeds_are_a_list() -> None:
+    with pytest.raises(InputError, match="seeds: 3 is not a list of seeds"):
+        fp.run_many("two-switch", 3)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"seeds: 3\.5 is not a whole number"):
+        fp.sweep("two-switch", {"topology.peers": [2]}, seeds=3.5)  # type: ignore[arg-type]
+
+
+def test_the_limit_of_a_batch_job_counts_as_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slurm sets it at a group above that of the process. What files occupy can be freed."""
+    own = tmp_path / "cgroup"
+    own.write_text("0::/slurm/job_7/step_0/task_0\n")
+    job = tmp_path / "slurm" / "job_7"
+    (job / "step_0" / "task_0").mkdir(parents=True)
+    for folder, limit in ((job, "4000000"), (job / "step_0" / "task_0", "max")):
+        (folder / "memory.max").write_text(f"{limit}\n")
+        (folder / "memory.current").write_text("1500000\n")
+        (folder / "memory.stat").write_text("anon 1000000\ninactive_file 500000\n")
+    monkeypatch.setattr(memory, "_OWN_GROUP", own)
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path)
+    assert memory.available_bytes() == 3_000_000
 
 
 def test_an_unknown_backend_is_named_with_the_nearest_known() -> None:

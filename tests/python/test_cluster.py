@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -23,9 +23,11 @@ from conftest import Command, slowness
 from fairport.errors import InputError
 from fairport.scenario import Scenario
 from fairport.study.making import Listeners, Status
+from fairport.study.store import Store
 from fairport.study.sweep import sweep
 
 pytest.importorskip("distributed", reason="needs the extra `cluster`")
+import distributed
 from fairport.study.cluster import connected
 
 AXES: dict[str, Any] = {"topology.peers": [2, 3, 4, 5], "queue.limit": ["4KiB", "16KiB"]}
@@ -104,6 +106,53 @@ def test_the_command_runs_on_the_cluster(
     # of the cluster, not of this machine
     assert re.search(f", {len(cluster.workers)} at a time", done.err)
     assert json.loads(done.out)["made"] == 6
+
+
+@pytest.mark.parametrize(("batch_s", "most"), [(1e-9, 1), (1e9, 8)])
+def test_long_runs_do_not_wait_for_each_other(
+    base: Scenario,
+    cluster: Cluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    batch_s: float,
+    most: int,
+) -> None:
+    """Eight runs of an hour in one message would keep one worker busy and the others idle."""
+    sizes: list[int] = []
+    submit = distributed.Client.submit
+
+    def counted(self: Any, function: Any, batch: list[Any], *more: Any, **options: Any) -> Any:
+        sizes.append(len(batch))
+        return submit(self, function, batch, *more, **options)
+
+    monkeypatch.setattr(distributed.Client, "submit", counted)
+    monkeypatch.setattr("fairport.study.cluster._BATCH_S", batch_s)
+    with connected(cluster.address) as executor:
+        store = Store(tmp_path / "store")
+        sweep(base, AXES, seeds=6, folder=tmp_path / "there", store=store, executor=executor)
+    assert max(sizes) == most
+    assert sum(sizes) == 48
+
+
+def test_workers_of_another_version_make_no_run(
+    base: Scenario, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rows would be among those of this version, and look the same."""
+    monkeypatch.setattr("fairport.study.cluster.model_version", lambda: "9.9.9-0123456789ab")
+    with (
+        connected(cluster.address) as executor,
+        pytest.raises(InputError, match=r"a worker with version .* and this is 9\.9\.9") as refused,
+    ):
+        sweep(
+            base,
+            {"topology.peers": [2]},
+            seeds=2,
+            folder=tmp_path / "there",
+            store=Store(tmp_path / "store"),
+            executor=executor,
+        )
+    assert "install the same Fairport" in refused.value.remedy
+    assert not (tmp_path / "there" / "runs").exists()
 
 
 def test_killed_workers_and_a_killed_scheduler_cost_no_run(
@@ -203,18 +252,7 @@ def test_slurm_starts_the_workers(
     """
     pytest.importorskip("dask_jobqueue", reason="needs the extra `cluster`")
     log = tmp_path / "jobs"
-    sbatch, scancel = tmp_path / "sbatch", tmp_path / "scancel"
-    sbatch.write_text(
-        f'#!/bin/sh\n[ "$1" = --test-only ] && exit 0\n'
-        f'cat "$1" > {log}\nsetsid sh {log} > /dev/null 2>&1 &\n'
-        f'echo $! >> {tmp_path}/pids\necho "Submitted batch job 7"\n'
-    )
-    scancel.write_text("#!/bin/sh\n")
-    for program in (sbatch, scancel):
-        program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
-    try:
+    with slurm(tmp_path, monkeypatch, f'cat "$1" > {log}; setsid sh {log} > /dev/null 2>&1 &'):
         with connected("slurm://short?jobs=1&cores=1&memory=1GB&walltime=00:10:00") as executor:
             study = sweep(
                 base, {"topology.peers": [2]}, seeds=2, folder=tmp_path / "s", executor=executor
@@ -223,8 +261,80 @@ def test_slurm_starts_the_workers(
         script = log.read_text()
         assert "#SBATCH -p short" in script
         assert "#SBATCH -t 00:10:00" in script
+
+
+def test_a_job_that_ends_is_replaced(
+    base: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A time limit ends a job of two workers in the middle of the study."""
+    monkeypatch.setattr("fairport.study.slurm._LOOK_EVERY_S", 0.5)
+    run = f'cat "$1" > {tmp_path}/job; setsid sh {tmp_path}/job > /dev/null 2>&1 &'
+    killed: list[int] = []
+
+    def end_the_job(status: Status) -> None:
+        if status.done == 3 and not killed:
+            killed.append(int((tmp_path / "pids").read_text()))
+            os.killpg(killed[0], signal.SIGKILL)
+
+    with (
+        slurm(tmp_path, monkeypatch, run),
+        connected("slurm://short?cores=2&memory=1GB") as executor,
+    ):
+        study = sweep(
+            base,
+            {"topology.peers": [2]},
+            seeds=12,
+            folder=tmp_path / "s",
+            store=Store(tmp_path / "store"),
+            executor=executor,
+            listeners=Listeners(status=end_the_job),
+        )
+        assert len((tmp_path / "pids").read_text().split()) == 2
+    assert study.to_polars()["error"].null_count() == 12
+    assert killed
+
+
+def test_jobs_that_end_before_they_have_a_worker_end_the_study(
+    base: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nodes that do not see the environment would otherwise get jobs for ever."""
+    monkeypatch.setattr("fairport.study.slurm._LOOK_EVERY_S", 0.1)
+    with (
+        slurm(tmp_path, monkeypatch, "true &"),
+        connected("slurm://short?jobs=2") as executor,
+        pytest.raises(InputError, match="ended before they had a worker") as refused,
+    ):
+        sweep(
+            base,
+            {"topology.peers": [2]},
+            seeds=1,
+            folder=tmp_path / "s",
+            store=Store(tmp_path / "store"),
+            executor=executor,
+        )
+    assert re.search(r"slurm-\d+\.out", refused.value.remedy)
+
+
+@contextmanager
+def slurm(folder: Path, monkeypatch: pytest.MonkeyPatch, run: str) -> Iterator[None]:
+    """Slurm's commands. `run` starts the job "$1" in the background; its process is its number."""
+    pids = folder / "pids"
+    programs = {
+        "sbatch": f'[ "$1" = --test-only ] && exit 0\n{run}\n'
+        f'echo $! >> {pids}\necho "Submitted batch job $!"\n',
+        "squeue": f"for it in $(cat {pids}); do kill -0 $it 2> /dev/null && echo $it; done; true\n",
+        "scancel": "",
+    }
+    for name, text in programs.items():
+        program = folder / name
+        program.write_text(f"#!/bin/sh\n{text}")
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    try:
+        yield
     finally:
-        for pid in (tmp_path / "pids").read_text().split():
+        for pid in pids.read_text().split():
             with suppress(ProcessLookupError):
                 os.killpg(int(pid), signal.SIGKILL)
 
@@ -253,10 +363,21 @@ def test_a_number_of_jobs_or_cores_is_one(option: str) -> None:
         pass
 
 
-def test_an_option_that_slurm_does_not_have_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("option", "problem"),
+    [
+        ("core=3", "is not an option of a Slurm job"),
+        ("jobs", "is not a number of jobs"),
+        ("jobs=2&jobs=3", "is there twice"),
+        ("memory=32", "is not an amount of memory"),
+        ("memory=lots", "is not an amount of memory"),
+    ],
+)
+def test_a_wrong_option_of_slurm_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, problem: str
+) -> None:
     pytest.importorskip("dask_jobqueue", reason="needs the extra `cluster`")
-    with (
-        pytest.raises(InputError, match="is not an option of a Slurm job"),
-        connected("slurm://p?core=3"),
-    ):
+    (tmp_path / "sbatch").touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match=problem), connected(f"slurm://p?{option}"):
         pass

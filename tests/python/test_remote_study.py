@@ -101,6 +101,31 @@ def test_a_store_that_refuses_says_so(bucket: str, monkeypatch: pytest.MonkeyPat
     assert "credentials" in refused.value.remedy
 
 
+def test_what_a_store_answers_is_the_message_of_the_command(
+    bucket: str, fairport: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import s3fs
+
+    (tmp_path / "mine.toml").write_text(
+        'scenario = "two-switch"\nseeds = 1\n[set]\nduration = "10ms"\n'
+        '[axes]\n"queue.limit" = ["4KiB"]\n'
+    )
+    done = fairport("sweep", "mine.toml", "--out", "s3://nothing/one")
+    assert done.status == 2
+    assert "s3://nothing/one/study.json: cannot be written: The specified bucket" in done.err
+    done = fairport("query", "s3://", "select 1")
+    assert done.err.splitlines()[0] == "error: s3://: names no place"
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    s3fs.S3FileSystem.clear_instance_cache()
+    done = fairport("query", f"{bucket}/one", "select 1")
+    s3fs.S3FileSystem.clear_instance_cache()
+    assert done.status == 2
+    error, hint = done.err.splitlines()
+    assert "study.json: cannot be read: Could not connect to the endpoint" in error
+    assert "--force" not in hint
+
+
 def test_a_url_of_this_machine_is_a_path(tmp_path: Path) -> None:
     there = place(f"file://{tmp_path}/new/study")
     there.write("study.json", b"{}")

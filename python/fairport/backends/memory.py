@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
 
 from fairport.errors import ResourceError
+
+_OWN_GROUP = Path("/proc/self/cgroup")
+_GROUPS = Path("/sys/fs/cgroup")
 
 
 def require(needed_bytes: int, what: str) -> None:
@@ -23,7 +27,8 @@ def require(needed_bytes: int, what: str) -> None:
 
 def available_bytes() -> int | None:
     """Memory that this process may still take; None if the system does not say."""
-    limits = [limit for limit in (_of_the_machine(), _of_the_control_group()) if limit is not None]
+    machine = _of_the_machine()
+    limits = [*_of_the_control_groups(), *([] if machine is None else [machine])]
     return min(limits, default=None)
 
 
@@ -40,14 +45,30 @@ def _of_the_machine() -> int | None:
         return None
 
 
-def _of_the_control_group() -> int | None:
-    """The limit of a container (control groups, version 2)."""
+def _of_the_control_groups() -> Iterator[int]:
+    """What the limits of a container, a batch job or a service leave (control groups, version 2).
+
+    A limit holds for a group and all groups below it.
+    """
     try:
-        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
-        used = Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii").strip()
-    except OSError:
-        return None
-    return max(0, int(limit) - int(used)) if limit.isdecimal() and used.isdecimal() else None
+        listed = _OWN_GROUP.read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return
+    own = next((line[3:] for line in listed if line.startswith("0::/")), "/")
+    group = PurePosixPath(own)
+    for one in (group, *group.parents):
+        folder = _GROUPS / one.relative_to("/")
+        try:
+            limit, used, counts = (
+                (folder / f"memory.{name}").read_text(encoding="ascii").split()
+                for name in ("max", "current", "stat")
+            )
+        except OSError:
+            continue  # the highest group has no limit, unless it is a container's
+        if limit[0].isdecimal():
+            # the content of files, which the kernel may forget
+            cached = dict(zip(counts[::2], counts[1::2], strict=False)).get("inactive_file", "0")
+            yield max(0, int(limit[0]) - int(used[0]) + int(cached))
 
 
 def _shown(count: float) -> str:

@@ -73,6 +73,13 @@ def run_many(
     """
     scenario = load(scenario)
     chosen = backends.get(backend)
+    if not isinstance(seeds, Iterable):
+        raise InputError(
+            "is not a list of seeds",
+            field="seeds",
+            value=seeds,
+            remedy="give range(1, 4) for three runs, or [1] for one",
+        )
     seeds = list(seeds)
     if not seeds:
         raise InputError("is empty", field="seeds", remedy="give a seed, such as [1]")

@@ -15,6 +15,9 @@ MOST_SEEDS = 100_000
 Force = Annotated[
     bool, typer.Option("--force", help="Replace an earlier result when the new one is complete.")
 ]
+RestartStudy = Annotated[
+    bool, typer.Option("--force", help="Remove the runs of the study that is there, and begin.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Write the tables as CSV too.")]
 NoOutput = Annotated[bool, typer.Option("--no-output", help="Write nothing.")]

@@ -125,7 +125,7 @@ def sweep_bar(name: str, *, shown: bool) -> Iterator[Callable[[Status], None]]:
                     total,
                     lambda elapsed: (
                         f"{status.done} of {total} runs, {running} running{failed}{reused}"
-                        + (f", {status.done / elapsed:.1f} runs/s" if elapsed else "")
+                        + _rate(status.done, elapsed)
                     ),
                 )
 
@@ -139,6 +139,13 @@ def duration(seconds: float) -> str:
     if seconds < 90 * 60:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h"
+
+
+def _rate(runs: int, elapsed_s: float) -> str:
+    if not runs or not elapsed_s:
+        return ""
+    per_s = runs / elapsed_s
+    return f", {per_s:.1f} runs/s" if per_s >= 1 else f", {60 * per_s:.1f} runs/min"
 
 
 def _speed(packet_hops: int, elapsed_s: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -45,10 +44,11 @@ def reproduce(
     """
     if everything and not no_output:
         # before this process imports the same
+        from fairport.backends.cores import cores
         from fairport.figures import saving
 
         modules = ("fairport.study.one_run", "fairport.storage.reproduction")
-        saving.get_ready(*modules, processes=jobs or os.cpu_count() or 1)
+        saving.get_ready(*modules, processes=jobs or cores())
     from fairport.cli import output, reproduce_table
     from fairport.cli.progress import pool_bar
     from fairport.files import refuse_what_is_there

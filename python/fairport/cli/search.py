@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairport.cli.group import resumable
-from fairport.cli.options import Force, Jobs, Json, Quiet, results_folder
+from fairport.cli.options import Jobs, Json, Quiet, RestartStudy, results_folder
 
 if TYPE_CHECKING:
     from fairport.study.search import Goal
@@ -27,7 +27,7 @@ def tune(
     trials: Trials = 50,
     out: Out = "",
     jobs: Jobs = None,
-    force: Force = False,
+    force: RestartStudy = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -44,7 +44,7 @@ def hunt(
     trials: Trials = 50,
     out: Out = "",
     jobs: Jobs = None,
-    force: Force = False,
+    force: RestartStudy = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

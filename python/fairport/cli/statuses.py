@@ -2,6 +2,8 @@
 
 CHECK_FAILED = 1
 """A claim of a paper differs (`reproduce --check`), or a script does not hold."""
+RUNS_FAILED = 1
+"""A run of a sweep failed; the others are kept."""
 BAD_INPUT = 2
 INVALID = 3
 """No run on the Linux backend was valid."""

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from fairport.cli.group import resumable
-from fairport.cli.options import MOST_SEEDS, BackendName, Force, Jobs, Json, Quiet
+from fairport.cli.options import MOST_SEEDS, BackendName, Jobs, Json, Quiet, RestartStudy
+from fairport.cli.statuses import RUNS_FAILED
 
 
 def sweep(
@@ -71,14 +72,15 @@ def sweep(
         bool, typer.Option("--estimate", help="Print the number of runs, and stop.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Allow more than a million points.")] = False,
-    force: Force = False,
+    force: RestartStudy = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Run a study: a scenario over axes, with several seeds each.
 
-    Finished runs are kept. The same command continues where it stopped, and adds runs that are
-    new in the file. Query the study with `fairport query` and draw it with `fairport plot`.
+    Finished runs are kept. The same command continues where it stopped, repeats runs that failed,
+    and adds runs that are new in the file. Exit status 1: a run failed; its error is in the column
+    `error`. Query the study with `fairport query` and draw it with `fairport plot`.
     """
     from fairport.cli import output, sweep_lines
     from fairport.cli.console import err
@@ -128,3 +130,5 @@ def sweep(
         output.print_json(sweep_lines.document(done, status))
     elif not quiet:
         output.print_text(sweep_lines.done(done, status))
+    if status.failed:
+        raise typer.Exit(RUNS_FAILED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,6 +62,7 @@ def validate(
     """
     import sys
 
+    from fairport.backends.cores import cores
     from fairport.cli import output
     from fairport.cli.progress import pool_bar
     from fairport.files import refuse_what_is_there
@@ -76,7 +76,7 @@ def validate(
         refuse_what_is_there(folder, force=force)
     try:
         with pool_bar(f"validate {chosen.name}", shown=not quiet) as bar:
-            found = run(chosen, repeat=repeat, seed=seed, jobs=os.cpu_count() or 1, progress=bar)
+            found = run(chosen, repeat=repeat, seed=seed, jobs=cores(), progress=bar)
     except NoValidRunError as error:
         print(f"error: {error}\nhint: {error.remedy}", file=sys.stderr)
         raise typer.Exit(INVALID) from None

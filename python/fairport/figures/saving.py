@@ -8,7 +8,6 @@ well.
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,6 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairport.backends.cores import cores
 from fairport.study.workers import WorkerDiedError, shared
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def draw(_: Any, module: str, shown: Any, path: Path) -> None:
 
 
 def _has_a_worker() -> bool:
-    return (os.cpu_count() or 1) > 1
+    return cores() > 1
 
 
 def _save_content(_: Any, content: bytes, paths: list[Path]) -> None:

@@ -8,7 +8,7 @@ store publishes an object when its upload has ended.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -80,6 +80,8 @@ class _Local:
 class _Remote:
     def __init__(self, url: str) -> None:
         self.name = url.rstrip("/")
+        if self.name.endswith(":"):
+            raise InputError("names no place", file=url, remedy="such as s3://BUCKET/NAME")
         try:
             import fsspec
 
@@ -96,7 +98,7 @@ class _Remote:
         # the cached listing lacks files that other processes write
         self._files.invalidate_cache()
         root = f"{self._root}/{folder}" if folder else self._root
-        with _said(self.name, Exception):
+        with _asked(self.name, "read"):
             try:
                 found: list[dict[str, Any]] = self._files.ls(root, detail=True)
             except FileNotFoundError:
@@ -105,35 +107,56 @@ class _Remote:
         return sorted(name.rpartition("/")[2] for name in files)
 
     def read(self, name: str) -> bytes:
-        content: bytes = self._files.cat_file(f"{self._root}/{name}")
+        with _asked(f"{self.name}/{name}", "read"):
+            content: bytes = self._files.cat_file(f"{self._root}/{name}")
         return content
 
     def write(self, name: str, content: bytes) -> None:
-        with _said(f"{self.name}/{name}", Exception):
+        with _asked(f"{self.name}/{name}", "written"):
             self._files.pipe_file(f"{self._root}/{name}", content)
 
     def remove(self, name: str) -> None:
-        try:
+        with suppress(FileNotFoundError), _asked(f"{self.name}/{name}", "removed"):
             self._files.rm_file(f"{self._root}/{name}")
-        except FileNotFoundError:
-            return
 
     def local(self, name: str) -> Path | None:
         return None
 
 
 @contextmanager
-def _said(what: str, kind: type[Exception] = OSError) -> Iterator[None]:
-    """Turns errors of the system, and of object stores by their `kind`, into one kind of error."""
+def _said(what: str) -> Iterator[None]:
+    """Turns errors of the system into one kind of error."""
     try:
         yield
     except FileNotFoundError:
         raise
-    except kind as error:
+    except OSError as error:
         raise OutputError(
-            f"cannot be written: {getattr(error, 'strerror', None) or error}",
+            f"cannot be written: {error.strerror or error}",
             file=what,
-            remedy="make space, or name a place that you may write to; the files there are whole"
-            if isinstance(error, OSError)
-            else "check the address, and the credentials that its store asks for",
+            remedy="make space, or name a place that you may write to; the files there are whole",
         ) from None
+
+
+@contextmanager
+def _asked(what: str, verb: str) -> Iterator[None]:
+    """Turns whatever an object store's library raises into one kind of error.
+
+    Only a file that cannot be read or removed may be missing; a write then lacks its bucket.
+    """
+    try:
+        yield
+    except FileNotFoundError as error:
+        if verb != "written":
+            raise
+        problem: Exception = error
+    except Exception as error:
+        problem = error
+    else:
+        return
+    raise OutputError(
+        f"cannot be {verb}: {problem}",
+        file=what,
+        remedy="check the address, the store's endpoint and credentials, and that the bucket"
+        " exists; nothing there is half written",
+    )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
+from fairport.backends.cores import cores
 from fairport.files import atomic_folder
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.storage.parts import FIGURES, REPORT, SUMMARY, write_json
@@ -46,7 +46,7 @@ def _drawn(done: Sequence[Reproduced], folder: Path, jobs: int | None) -> Iterat
     def begin(one: Reproduced, submit: Submit[Pictures]) -> Future[Pictures]:
         return submit(lambda: shared().call(_draw, one, folder))
 
-    jobs = jobs or os.cpu_count() or 1
+    jobs = jobs or cores()
     yield from in_order(done, begin, threads=jobs, ahead=2 * jobs, stop=Stop())
 
 

@@ -9,21 +9,20 @@ address. A row that comes twice is the same row.
 from __future__ import annotations
 
 import logging
-import shutil
 import socket
-import subprocess
-import tempfile
 import time
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlsplit
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from fairport.errors import InputError
+from fairport.study import slurm
 from fairport.study.execution import Ended, Executor, Task, outcome
+from fairport.study.model_version import model_version
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -32,9 +31,10 @@ _CONNECT_S = 8
 _LONGEST_GREETING = 1 << 20
 _RECONNECT_S = 60
 _POLL_S = 0.2
-_WORKER_WAITS_S = 600
-# a message to the scheduler costs some milliseconds, so runs travel together
-_BATCH = 8
+# A message to the scheduler costs some milliseconds, so short runs travel together. Long ones do
+# not: they would wait for each other while workers are idle, and be lost together.
+_BATCH_S = 0.1
+_MOST_IN_A_BATCH = 8
 _BATCHES_PER_THREAD = 3
 
 
@@ -59,8 +59,8 @@ def connected(address: str) -> Iterator[Executor]:
     if parts.scheme == "dask" and port:
         yield Dask(f"tcp://{parts.hostname}:{port}")
     elif parts.scheme == "slurm" and parts.netloc:
-        with _slurm(parts.netloc, dict(parse_qsl(parts.query))) as scheduler:
-            yield Dask(scheduler)
+        with slurm.jobs(parts.netloc, parts.query) as jobs:
+            yield Dask(jobs.scheduler, jobs.replace_ended)
     else:
         raise wrong
 
@@ -68,19 +68,23 @@ def connected(address: str) -> Iterator[Executor]:
 class Dask:
     """A scheduler at an address, with the workers that it has or will have."""
 
-    def __init__(self, address: str) -> None:
-        """Raises InputError if nothing answers, or something that is no scheduler."""
-        self._address = address
+    def __init__(self, address: str, keep_up: Callable[[], None] = lambda: None) -> None:
+        """Raises InputError if nothing answers, or something that is no scheduler.
+
+        `keep_up` is called several times per second; it keeps workers there.
+        """
+        self._address, self._keep_up = address, keep_up
         self._require_scheduler()
         self._client = self._connected(_CONNECT_S)
         self._threads = 0
+        self._run_s = _BATCH_S  # the longest of the last runs
 
     @property
     def jobs(self) -> int:
         """The threads of the workers that have come."""
-        return max(1, self._threads)
+        return self._threads
 
-    def ended(self, tasks: Iterator[Task]) -> Generator[Ended, None, None]:
+    def ended(self, tasks: Iterator[Task]) -> Generator[Ended | None, None, None]:
         """Runs all tasks, as `Executor` describes."""
         waiting: deque[list[Task]] = deque()
         handed_out: dict[Future, list[Task]] = {}
@@ -91,6 +95,7 @@ class Dask:
                     if not handed_out:
                         return
                     yield from self._come_back(waiting, handed_out)
+                    yield None
                 except (OSError, TimeoutError, CancelledError, AttributeError):
                     # a client that has just lost its scheduler raises the last one
                     waiting.extend(handed_out.values())
@@ -112,9 +117,11 @@ class Dask:
     ) -> None:
         """Keeps every worker's threads busy, with few more runs at the scheduler."""
         self._require_connection()
+        self._keep_up()
         self._threads = sum(self._client.nthreads().values())
-        while len(handed_out) < self.jobs * _BATCHES_PER_THREAD:
-            batch = waiting.popleft() if waiting else list(islice(tasks, _BATCH))
+        while len(handed_out) < max(1, self.jobs) * _BATCHES_PER_THREAD:
+            size = max(1, min(int(_BATCH_S / self._run_s), _MOST_IN_A_BATCH))
+            batch = waiting.popleft() if waiting else list(islice(tasks, size))
             if not batch:
                 return
             # a lost worker is not the fault of its runs: they are tried elsewhere
@@ -134,7 +141,12 @@ class Dask:
         for future in [one for one in handed_out if one.done()]:
             batch = handed_out.pop(future)
             if future.status == "finished":
-                yield from future.result(timeout=_CONNECT_S)
+                model, ended = future.result(timeout=_CONNECT_S)
+                if model != model_version():
+                    raise _other_version(model)
+                walls_s = [one.row["wall_s"] for one in ended if one.row]
+                self._run_s = max([1e-6, *walls_s])
+                yield from ended
             elif future.status == "error":
                 # several workers died of it, or it cannot be sent
                 yield from (Ended(task, None, str(future.exception())) for task in batch)
@@ -183,85 +195,16 @@ class Dask:
         )
 
 
-def _outcomes(batch: list[Task]) -> list[Ended]:
-    """The function that a worker runs."""
-    return [outcome(task, lambda _at_s, _hops: None) for task in batch]
+def _outcomes(batch: list[Task]) -> tuple[str, list[Ended]]:
+    """The function that a worker runs, with the worker's version of the model."""
+    return model_version(), [outcome(task, lambda _at_s, _hops: None) for task in batch]
 
 
-@contextmanager
-def _slurm(partition: str, options: dict[str, str]) -> Iterator[str]:
-    """Starts a scheduler in this process, with workers in Slurm's jobs; returns its address."""
-    from dask_jobqueue import SLURMCluster
-
-    jobs = _number(options.pop("jobs", "1"), "jobs")
-    known: dict[str, Any] = {"cores": 1, "memory": "2GB", "walltime": "01:00:00", "account": None}
-    wrong = [name for name in options if name not in known]
-    if wrong:
-        raise InputError(
-            "is not an option of a Slurm job",
-            file="--cluster",
-            value=wrong[0],
-            remedy=f"jobs, {', '.join(known)}",
-        )
-    known |= options
-    cores = _number(known["cores"], "cores")
-    if shutil.which("sbatch") is None:
-        raise InputError(
-            "needs Slurm, and there is no `sbatch` here",
-            file="--cluster",
-            value=f"slurm://{partition}",
-            remedy="run the command on a login node, or use --cluster dask://HOST:PORT",
-        )
-    try:
-        cluster = SLURMCluster(
-            queue=partition,
-            cores=cores,
-            # a run takes one core and an interpreter
-            processes=cores,
-            memory=known["memory"],
-            walltime=known["walltime"],
-            account=known["account"],
-            # a worker may start slowly, and a scheduler may come back late
-            death_timeout=_WORKER_WAITS_S,
-        )
-    except (OSError, RuntimeError, ValueError) as error:
-        raise InputError(
-            f"cannot be used: {error}", file="--cluster", value=f"slurm://{partition}"
-        ) from None
-    with cluster:
-        _require_acceptance(cluster.job_script(), partition)
-        # a job that ends, by its walltime or by a fault, is replaced
-        cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)
-        yield cluster.scheduler_address
-
-
-def _require_acceptance(script: str, partition: str) -> None:
-    """Slurm's word on the job: Dask would submit one that is refused again and again."""
-    with tempfile.NamedTemporaryFile("w", suffix=".sh") as file:
-        file.write(script)
-        file.flush()
-        tried = subprocess.run(
-            ["sbatch", "--test-only", file.name], capture_output=True, text=True, check=False
-        )
-    if tried.returncode != 0:
-        said = tried.stderr.strip().splitlines() or [f"status {tried.returncode}"]
-        raise InputError(
-            f"is refused by Slurm: {said[-1]}",
-            file="--cluster",
-            value=f"slurm://{partition}",
-            remedy="`sinfo` lists partitions and their limits",
-        )
-
-
-def _number(value: str | int, option: str) -> int:
-    with suppress(ValueError):
-        if int(value) >= 1:
-            return int(value)
-    raise InputError(
-        f"is not a number of {option}",
+def _other_version(model: str) -> InputError:
+    return InputError(
+        f"has a worker with version {model} of the model, and this is {model_version()}",
         file="--cluster",
-        value=value,
-        remedy=f"a whole number from 1 on, such as {option}=16",
+        remedy="install the same Fairport there and here, and start the workers again",
     )
 
 

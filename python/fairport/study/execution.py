@@ -55,8 +55,11 @@ class Executor(Protocol):
     def jobs(self) -> int:
         """Runs at a time, as far as it is known now."""
 
-    def ended(self, tasks: Iterator[Task]) -> Generator[Ended, None, None]:
-        """Runs all tasks. Close the generator to stop the runs under way."""
+    def ended(self, tasks: Iterator[Task]) -> Generator[Ended | None, None, None]:
+        """Runs all tasks. Yields None while none ends, so that the caller can show the progress.
+
+        Close the generator to stop the runs under way.
+        """
 
 
 def outcome(task: Task, report: Report) -> Ended:
@@ -85,7 +88,7 @@ class Local:
         self.jobs = jobs
         self._in_process = in_process
 
-    def ended(self, tasks: Iterator[Task]) -> Generator[Ended, None, None]:
+    def ended(self, tasks: Iterator[Task]) -> Generator[Ended | None, None, None]:
         """Runs all tasks, as `Executor` describes."""
         if self._in_process and self.jobs == 1:
             for task in tasks:
@@ -117,6 +120,7 @@ class Local:
                     # in short steps, because polars' signal handler would resume one long wait
                     one = found.get(timeout=_WAIT_S)
                 except queue.Empty:
+                    yield None
                     continue
                 if one is None:
                     left -= 1
@@ -128,7 +132,8 @@ class Local:
             stop.set()
             until = time.monotonic() + _STOP_S
             for thread in threads:
-                thread.join(max(0.0, until - time.monotonic()))
+                # a thread that calls the user's code must not be there when the interpreter ends
+                thread.join(None if self._in_process else max(0.0, until - time.monotonic()))
             if any(thread.is_alive() for thread in threads):
                 workers.close()  # a run that is just starting, or builds a large network
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -13,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from fairport import backends
-from fairport.backends import memory
+from fairport.backends import cores, memory
 from fairport.backends.protocol import Estimate as RunEstimate
 from fairport.errors import InputError
 from fairport.scenario import Scenario
@@ -37,7 +36,7 @@ class Estimate:
     reused: int
     """Runs that the study already has."""
     wall_s: float | None
-    """None if nothing is left to run."""
+    """None if nothing is left to run, or none of the first runs had to be made."""
     size_bytes: int
     jobs: int
 
@@ -119,7 +118,7 @@ class Runs:
         """Runs at a time: as many as requested and as memory allows; one in real time."""
         if self._backend.name != backends.DEFAULT:
             return 1
-        jobs = wanted or os.cpu_count() or 1
+        jobs = wanted or cores.cores()
         available = memory.available_bytes()
         return jobs if available is None else max(1, min(jobs, available // self._needed_bytes))
 
@@ -184,9 +183,11 @@ class Making:
 
     def __exit__(self, *_: object) -> None:
         """Writes the existing rows, whatever ends the sweep."""
-        self._study.runs.flush()
-        self._study.runs.compact()
-        self._store.flush()
+        try:
+            self._study.runs.flush()
+            self._study.runs.compact()
+        finally:
+            self._store.flush()
 
     def run(self, wanted: Sequence[tuple[int, int]], executor: Executor) -> None:
         """Makes the missing runs of the study: a few first, to estimate how long it will take."""
@@ -195,16 +196,16 @@ class Making:
         probes = list(dict.fromkeys(probes))
         begin = time.monotonic()
         rows = self._made(probes, executor)
-        per_run = _per_run_s(rows, time.monotonic() - begin)
+        per_run_s = _per_run_s(rows, time.monotonic() - begin)
         rest = [one for one in new if one not in set(probes)]
         self._listeners.estimate(
             Estimate(
                 points=len(self._runs.every),
                 runs=len(new),
                 reused=len(wanted) - len(new),
-                wall_s=per_run * len(rest) / executor.jobs if new else None,
+                wall_s=per_run_s and per_run_s * len(rest) / max(executor.jobs, 1),
                 size_bytes=_row_bytes(self._keep) * len(wanted),
-                jobs=executor.jobs,
+                jobs=max(executor.jobs, 1),
             )
         )
         self._made(rest, executor)
@@ -239,9 +240,13 @@ class Making:
         with closing(executor.ended(self._tasks(wanted))) as ended:
             for one in ended:
                 self._status = replace(self._status, running=executor.jobs)
+                if one is None:
+                    self._listeners.status(self._status)
+                    continue
                 self._add(one)
                 if len(few) < _PROBES:
                     few.append(one)
+        self._listeners.status(self._status)  # the last runs may have been in the store
         return few
 
     def _tasks(self, wanted: Sequence[tuple[int, int]]) -> Iterator[Task]:
@@ -289,10 +294,12 @@ def _by_key(rows: pl.DataFrame) -> dict[tuple[str, int], dict[str, Any]]:
     return {(row["key"], row["seed"]): row for row in rows.iter_rows(named=True)}
 
 
-def _per_run_s(probes: Sequence[Ended], elapsed_s: float) -> float:
+def _per_run_s(probes: Sequence[Ended], elapsed_s: float) -> float | None:
     """Time of the runs alone, if known: the first runs also wait for the start of their workers."""
     walls = [one.row["wall_s"] for one in probes if one.row]
-    return sum(walls) / len(walls) if walls else elapsed_s / max(len(probes), 1)
+    if not probes:
+        return None
+    return sum(walls) / len(walls) if walls else elapsed_s / len(probes)
 
 
 def _row_bytes(keep: Sequence[str]) -> int:

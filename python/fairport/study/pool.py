@@ -6,9 +6,8 @@ result of a run is its record, some kilobytes.
 
 from __future__ import annotations
 
-import os
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from threading import Lock, Semaphore
 from typing import NamedTuple
 
 from fairport import backends
-from fairport.backends import memory
+from fairport.backends import cores, memory
 from fairport.backends.protocol import Backend
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.record import Record
@@ -55,6 +54,32 @@ Progress = Callable[[Done], None]
 """Called from any thread, one at a time."""
 
 
+class Tally:
+    """Adds up the reports of several runs."""
+
+    def __init__(self, of: int, progress: Progress | None, reused: int = 0) -> None:
+        """`of` and `reused` are those of `Done`."""
+        self._of, self._reused, self._progress = of, reused, progress
+        self._share: dict[Hashable, float] = {}
+        self._hops: dict[Hashable, int] = {}
+        self._lock = Lock()
+
+    @property
+    def runs(self) -> int:
+        """How many runs have begun."""
+        return len(self._share)
+
+    def add(self, run: Hashable, share: float, packet_hops: int) -> None:
+        """Reports how much of this run is done; less than before if it is made again."""
+        with self._lock:
+            self._share[run], self._hops[run] = share, packet_hops
+            if self._progress is not None:
+                runs, hops = sum(self._share.values()), sum(self._hops.values())
+                # a damaged record was counted as reused
+                of = max(self._of, len(self._share))
+                self._progress(Done(runs, of, self._reused, hops))
+
+
 def run_all(
     tasks: Sequence[Task],
     *,
@@ -73,11 +98,14 @@ def run_all(
     """
     chosen = backends.get(backend)
     keys, needed_bytes = _check(chosen, tasks)
-    jobs = 1 if chosen.is_real_time else min(jobs or os.cpu_count() or 1, max(len(tasks), 1))
+    jobs = 1 if chosen.is_real_time else min(jobs or cores.cores(), max(len(tasks), 1))
     available = memory.available_bytes()
     if available is not None:
         jobs = max(1, min(jobs, available // needed_bytes))
-    tally = _Tally(keys, store, progress)
+    reused = 0
+    if store is not None:
+        reused = sum(one.is_kept and store.has(one.run, one.seed) for one in keys)
+    tally = Tally(len(keys) - reused, progress, reused)
     return _Pool(chosen, tasks, keys, jobs, store, tally).records()
 
 
@@ -118,10 +146,10 @@ class _Pool:
         keys: Sequence[Key],
         jobs: int,
         store: Store | None,
-        tally: _Tally,
+        tally: Tally,
     ) -> None:
         self._backend, self._tasks, self._keys = backend, tasks, keys
-        self._store, self._tally = store, tally
+        self._store, self._tally, self._stop = store, tally, Stop()
         self._in_processes = _is_for_processes(backend, tasks, jobs)
         # one thread more than workers: it keeps a record while the worker makes the next one
         self._threads, self._free_workers = jobs + self._in_processes, Semaphore(jobs)
@@ -135,7 +163,7 @@ class _Pool:
             self._begin,
             threads=self._threads,
             ahead=self._ahead,
-            stop=self._tally.stop,
+            stop=self._stop,
         )
         try:
             with closing(records):
@@ -165,11 +193,11 @@ class _Pool:
     def _made(self, index: int) -> Record:
         """Makes the run of a task, and puts it into the store."""
         (scenario, seed), key = self._tasks[index], self._keys[index]
-        report = self._tally.report(index, scenario)
+        report = self._report(index, scenario.duration.seconds)
         run = (self._backend.name, scenario, seed)
         if self._in_processes:
             with self._free_workers:
-                self._tally.stop.check()
+                self._stop.check()
                 record, row = workers.shared().call(recorded, *run, report=report)
         else:
             record, row = recorded(report, *run)
@@ -178,6 +206,15 @@ class _Pool:
             self._store.add_numbers(row)
         self._tally.add(index, 1.0, record.summary["packet_hops"])
         return record
+
+    def _report(self, index: int, duration_s: float) -> Report:
+        """The callback of one run."""
+
+        def report(simulated_s: float, packet_hops: int) -> None:
+            self._stop.check()
+            self._tally.add(index, simulated_s / duration_s, packet_hops)
+
+        return report
 
 
 def _is_for_processes(backend: Backend, tasks: Sequence[Task], jobs: int) -> bool:
@@ -192,42 +229,3 @@ def _is_for_processes(backend: Backend, tasks: Sequence[Task], jobs: int) -> boo
         and len(tasks) >= _WORTH_A_PROCESS * jobs
         and not any(scenario.user_code for scenario, _ in tasks)
     )
-
-
-class _Tally:
-    """Adds up the reports of the runs, and stops them."""
-
-    def __init__(self, keys: Sequence[Key], store: Store | None, progress: Progress | None) -> None:
-        self._progress = progress
-        self._reused = 0
-        if store is not None:
-            self._reused = sum(key.is_kept and store.has(key.run, key.seed) for key in keys)
-        self._runs = len(keys) - self._reused
-        self._share: dict[int, float] = {}
-        self._hops: dict[int, int] = {}
-        self.stop = Stop()
-        self._lock = Lock()
-
-    @property
-    def runs(self) -> int:
-        """How many runs have begun."""
-        return len(self._share)
-
-    def report(self, index: int, scenario: Scenario) -> Report:
-        """The callback of one run."""
-
-        def report(simulated_s: float, packet_hops: int) -> None:
-            self.stop.check()
-            self.add(index, simulated_s / scenario.duration.seconds, packet_hops)
-
-        return report
-
-    def add(self, index: int, share: float, packet_hops: int) -> None:
-        """Reports how much of this run is done."""
-        with self._lock:
-            self._share[index], self._hops[index] = share, packet_hops
-            if self._progress is not None:
-                runs, hops = sum(self._share.values()), sum(self._hops.values())
-                # a damaged record was counted as reused
-                of = max(self._runs, len(self._share))
-                self._progress(Done(runs, of, self._reused, hops))

@@ -39,6 +39,9 @@ _TYPES = TYPES | {
     "wall_s": pl.Float64,
     "error": pl.String,
 }
+_PUT_BACK = (
+    "put a copy of it back, or give another --out; what is in `fairport store` is not made again"
+)
 BESIDES = ("valid", "packet_hops", "simulated_s", "wall_s", "error")
 
 
@@ -66,9 +69,11 @@ class Definition:
 
     def is_continued_by(self, other: Definition) -> str:
         """Why the runs of another definition cannot be added; empty if they can."""
-        for what in ("scenario", "backend", "model"):
+        for what in ("scenario", "backend"):
             if getattr(self, what) != getattr(other, what):
                 return f"its runs have another {what}"
+        if self.model != other.model:
+            return f"its runs are of version {self.model} of the model, and this is {other.model}"
         if list(self.axes) != list(other.axes):
             return f"its axes are {', '.join(self.axes)}"
         if set(other.keep) - set(self.keep):
@@ -160,11 +165,7 @@ def read_definition(there: Folder) -> Definition:
             "is not a study", file=there.name, remedy="`fairport sweep FILE` makes one"
         ) from None
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(
-            f"cannot be read: {error}",
-            file=name,
-            remedy="the sweep's command with --force writes it again",
-        ) from None
+        raise InputError(f"cannot be read: {error}", file=name, remedy=_PUT_BACK) from None
     if not isinstance(document, dict) or document.get("program") != "fairport":
         raise InputError(
             "was not written by Fairport", file=name, remedy="give the folder of a study"
@@ -178,11 +179,7 @@ def read_definition(there: Folder) -> Definition:
     try:
         return Definition(**document)
     except TypeError as error:
-        raise InputError(
-            f"is damaged: {error}",
-            file=name,
-            remedy="the sweep's command with --force writes it again",
-        ) from None
+        raise InputError(f"is damaged: {error}", file=name, remedy=_PUT_BACK) from None
 
 
 def define(there: Folder, definition: Definition, *, force: bool) -> Study:
@@ -190,25 +187,32 @@ def define(there: Folder, definition: Definition, *, force: bool) -> Study:
 
     Raises OutputError if another study is there, unless it may be replaced.
     """
-    if DEFINITION in there.names():
-        if force:
-            for name in there.names(RUNS):
-                there.remove(f"{RUNS}/{name}")
-        else:
-            known = read_definition(there)
-            why = known.is_continued_by(definition)
-            if why:
-                raise OutputError(
-                    f"holds another study: {why}",
-                    file=there.name,
-                    remedy="give another --out, or --force to replace it",
-                )
-            definition = known.with_values_of(definition)
-    elif set(there.names()) - {*BESIDE}:
+    is_study = DEFINITION in there.names()
+    if not is_study and set(there.names()) - {*BESIDE}:
         raise OutputError(
             "holds files that are not a study",
             file=there.name,
             remedy="give an --out of its own",
+        )
+    if force:
+        for name in there.names(RUNS):
+            there.remove(f"{RUNS}/{name}")
+    elif is_study:
+        known = read_definition(there)
+        why = known.is_continued_by(definition)
+        if why:
+            raise OutputError(
+                f"holds another study: {why}",
+                file=there.name,
+                remedy="give another --out, or --force to replace it",
+            )
+        definition = known.with_values_of(definition)
+    elif there.names(RUNS):
+        # a row does not say which scenario and which version of the model it is of
+        raise OutputError(
+            f"holds runs, but no {DEFINITION} that says what they are of",
+            file=there.name,
+            remedy=_PUT_BACK,
         )
     content = json.dumps(asdict(definition), indent=1).encode() + b"\n"
     if DEFINITION not in there.names() or there.read(DEFINITION) != content:

@@ -6,9 +6,11 @@ same call continues an interrupted sweep, and a larger one adds to it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from fairport import backends
 from fairport.errors import InputError, OutputError, did_you_mean
@@ -60,7 +62,7 @@ def sweep(
     document = {
         "scenario": base.file,
         "name": name or f"{base.name}-sweep",
-        "seeds": seeds if isinstance(seeds, int) else list(seeds),
+        "seeds": list(seeds) if isinstance(seeds, Iterable) else seeds,
         "keep": None if keep is None else list(keep),
         "axes": axes_of(axes),
         "zip": [list(group) for group in zip],
@@ -111,11 +113,12 @@ def run(
         seeds=list(file.seed_numbers),
     )
     study = define(place(place_of_study), definition, force=force)
-    if base.user_code and study.runs.files():
+    if base.user_code and study.to_polars().filter(pl.col("error").is_null()).height:
         raise OutputError(
             "has runs of your own code, which may have changed since",
             file=study.place.name,
-            remedy="give another `folder`, or `force=True` to make all runs again",
+            remedy="give another `folder` with what is missing, such as other `seeds`,"
+            " or `force=True` to make all runs again",
         )
     jobs = runs.jobs(jobs)
     executor = executor or Local(jobs, in_process=runs.in_process)

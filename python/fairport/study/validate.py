@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import polars as pl
@@ -27,7 +26,7 @@ from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.host_profile import HostProfile
 from fairport.study.measures import Groups, drop_run_lengths, measured
-from fairport.study.pool import Done, Progress
+from fairport.study.pool import Progress, Tally
 
 REPEAT = 5
 LINUX, SIMULATION = "linux", "simulation"
@@ -164,10 +163,10 @@ def validate(
     lengths: list[pl.DataFrame] = []
     answers, healths, invalid = [], [], []
     groups: Groups | None = None
-    so_far = _SoFar(scenario, len(seeds), progress)
-    real = run_many(scenario, seeds, backend=LINUX, retries=repeat, progress=so_far.on(LINUX))
-    for result in real:
-        so_far.ended(LINUX, result)
+    tally, duration_s = Tally(len(SIDES) * len(seeds), progress), scenario.duration.seconds
+    reports = _reports(tally, LINUX, duration_s)
+    for result in run_many(scenario, seeds, backend=LINUX, retries=repeat, progress=reports):
+        _ended(tally, LINUX, result)
         if not result.summary["valid"]:
             invalid.append({"seed": result.seed, "faults": result.summary["faults"]})
             continue
@@ -181,8 +180,9 @@ def validate(
         raise NoValidRunError(invalid)
     profile = _profile(pl.concat(answers), healths, scenario)
     ours = simulated(scenario, profile)
-    for result in run_many(ours, seeds, jobs=jobs, progress=so_far.on(SIMULATION)):
-        so_far.ended(SIMULATION, result)
+    reports = _reports(tally, SIMULATION, duration_s)
+    for result in run_many(ours, seeds, jobs=jobs, progress=reports):
+        _ended(tally, SIMULATION, result)
         _add(rows, lengths, SIMULATION, Record.of(result), groups)
     return Validation(
         scenario=scenario,
@@ -196,38 +196,19 @@ def validate(
     )
 
 
-class _SoFar:
-    """Number of runs done on both sides; a repeated run counts from its start again."""
+def _reports(tally: Tally, side: str, duration_s: float) -> RunProgress:
+    """The callback for a side's backend."""
 
-    def __init__(self, scenario: Scenario, seeds: int, progress: Progress | None) -> None:
-        self._duration_s = scenario.duration.seconds
-        self._of = len(SIDES) * seeds
-        self._progress = progress
-        self._shares: dict[tuple[str, int], float] = {}
-        self._hops: dict[tuple[str, int], int] = {}
-        self._lock = Lock()
+    def report(seed: int, simulated_s: float, packet_hops: int) -> None:
+        tally.add((side, seed), min(1.0, simulated_s / duration_s), packet_hops)
 
-    def on(self, side: str) -> RunProgress:
-        """The callback for a side's backend."""
+    return report
 
-        def report(seed: int, simulated_s: float, packet_hops: int) -> None:
-            self._report(side, seed, min(1.0, simulated_s / self._duration_s), packet_hops)
 
-        return report
-
-    def ended(self, side: str, result: Result) -> None:
-        """A run has ended, and counts or does not."""
-        summary = result.summary
-        self._report(side, result.seed, float(summary["valid"]), summary["packet_hops"])
-
-    def _report(self, side: str, seed: int, share: float, packet_hops: int) -> None:
-        if self._progress is None:
-            return
-        with self._lock:
-            self._shares[side, seed] = share
-            self._hops[side, seed] = packet_hops
-            runs, hops = sum(self._shares.values()), sum(self._hops.values())
-            self._progress(Done(runs, self._of, 0, hops))
+def _ended(tally: Tally, side: str, result: Result) -> None:
+    """A run has ended, and counts or does not."""
+    summary = result.summary
+    tally.add((side, result.seed), float(summary["valid"]), summary["packet_hops"])
 
 
 def _require_our_switch(scenario: Scenario) -> None:

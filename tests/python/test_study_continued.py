@@ -1,0 +1,93 @@
+"""What a study's folder and the store have from before, and what is said about it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import fairport as fp
+import pytest
+from conftest import Command
+from fairport.errors import InputError, OutputError
+from fairport.scenario import Scenario
+from fairport.study.making import Estimate, Listeners, Status
+from fairport.study.model_version import model_version
+from fairport.study.store import Store
+from fairport.study.sweep import sweep
+
+
+@pytest.fixture
+def base() -> Scenario:
+    return fp.scenario("two-switch").patch({"duration": "10ms"})
+
+
+@pytest.mark.parametrize("content", [None, '{"axes'])
+def test_runs_without_a_whole_definition_are_not_continued_nor_given_up(
+    base: Scenario, tmp_path: Path, content: str | None
+) -> None:
+    """A row does not say of which scenario it is."""
+    axes = {"queue.limit": ["16KiB"]}
+    folder = tmp_path / "study"
+    sweep(base, axes, seeds=1, folder=folder)
+    (folder / "study.json").unlink()
+    if content is not None:
+        (folder / "study.json").write_text(content)
+    with pytest.raises(InputError, match=r"study\.json") as refused:
+        sweep(base.patch({"duration": "11ms"}), axes, seeds=1, folder=folder)
+    assert "--force" not in refused.value.remedy
+    assert len(list((folder / "runs").iterdir())) == 1
+    assert sweep(base, axes, seeds=2, folder=folder, force=True).to_polars().height == 2
+
+
+def test_runs_of_another_version_name_both(
+    base: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    axes = {"queue.limit": ["16KiB"]}
+    sweep(base, axes, seeds=1, folder=tmp_path / "study")
+    monkeypatch.setattr("fairport.study.sweep.model_version", lambda: "9.9.9-0123456789ab")
+    with pytest.raises(OutputError, match=rf"{model_version()} of the model, and this is 9\.9\.9"):
+        sweep(base, axes, seeds=1, folder=tmp_path / "study")
+
+
+def test_a_command_with_a_failed_run_has_status_1(fairport: Command, tmp_path: Path) -> None:
+    # each value is possible alone, but not the second ones together
+    (tmp_path / "mine.toml").write_text(
+        'scenario = "two-switch"\nseeds = 1\n[axes]\n'
+        'duration = ["20ms", "5ms"]\n"measure.from" = ["1ms", "10ms"]\n'
+    )
+    done = fairport("sweep", "mine.toml", "--json")
+    assert (done.status, json.loads(done.out)["failed"]) == (1, 1)
+
+
+def test_runs_of_the_store_count_as_made_before(base: Scenario, tmp_path: Path) -> None:
+    seen: list[Status] = []
+    estimates: list[Estimate] = []
+    listeners = Listeners(status=seen.append, estimate=estimates.append)
+    for folder in "one", "two":
+        sweep(
+            base,
+            {"queue.limit": ["4KiB", "16KiB"]},
+            seeds=3,
+            folder=tmp_path / folder,
+            store=Store(tmp_path / "store"),
+            listeners=listeners,
+        )
+    assert (seen[-1].done, seen[-1].reused, seen[-1].of) == (0, 6, 6)
+    # no run was made that shows how long one takes
+    assert estimates[-1].wall_s is None
+
+
+def test_a_process_pinned_to_one_processor_makes_one_run_at_a_time(
+    base: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch job has some of its machine's processors."""
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {3}, raising=False)
+    estimates: list[Estimate] = []
+    sweep(
+        base,
+        {"queue.limit": ["16KiB"]},
+        seeds=2,
+        folder=tmp_path / "study",
+        listeners=Listeners(estimate=estimates.append),
+    )
+    assert estimates[0].jobs == 1
