@@ -140,7 +140,11 @@ def _in_threads(
         if progress is not None:
             progress(seed, simulated_s, packet_hops)
 
+    def run_one(one: Prepared) -> Result:
+        with stop.unchecking(bool(one.scenario.user_code)):
+            return run_prepared(backend, one, report, threads)
+
     def begin(one: Prepared, submit: Submit[Result]) -> Future[Result]:
-        return submit(lambda: run_prepared(backend, one, report, threads))
+        return submit(lambda: run_one(one))
 
     return in_order(prepared, begin, threads=jobs, ahead=jobs, stop=stop)
