@@ -42,7 +42,7 @@ from fairport.backends.linux.flows import (
     data_port,
     request_port,
 )
-from fairport.backends.linux.host_settings import host_settings
+from fairport.backends.linux.host_settings import host_settings, refuse_user_code
 from fairport.backends.linux.load import LoadReport, LoadTask
 from fairport.backends.linux.namespaces import HostSettings, Namespaces
 from fairport.backends.linux.observing import Observe, largest_windows
@@ -379,9 +379,11 @@ class Linux:
         `is_checked`: the run is refused if it needs more frames per second than this machine
         forwards.
         """
-        host = _REAL_HOST | scenario.host.beside_measured()
-        scenario = scenario.patch({"host": host, "seed": seed})
+        scenario = scenario.patch(
+            {"host": _REAL_HOST | scenario.host.beside_measured(), "seed": seed}
+        )
         job = job_of(scenario)
+        refuse_user_code(scenario, job)
         try:
             _core.estimate(json.dumps(job.document))
         except _core.JobError as error:
