@@ -136,11 +136,14 @@ own = own.with_user_code(congestion_controls={{"endless": Endless}})
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert run.stdout is not None
-    assert run.stdout.readline() == "called\n"
-    assert run.stdout.readline() == "called\n"
-    run.send_signal(signal.SIGINT)
-    _, err = run.communicate(timeout=30)
+    try:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "called\n"
+        assert run.stdout.readline() == "called\n"
+        run.send_signal(signal.SIGINT)
+        _, err = run.communicate(timeout=30)
+    finally:
+        run.kill()
     assert err.rstrip().endswith("KeyboardInterrupt")
 
 

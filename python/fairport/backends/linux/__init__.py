@@ -376,12 +376,10 @@ class Linux:
     def prepare(self, scenario: Scenario, seed: int, *, is_checked: bool = True) -> PreparedLinux:
         """Checks a scenario with this seed. Raises ScenarioError.
 
-        `is_checked`: the run is refused if it needs more frames per second than this machine
-        forwards.
+        `is_checked`: a run of more frames per second than this machine forwards is refused.
         """
-        scenario = scenario.patch(
-            {"host": _REAL_HOST | scenario.host.beside_measured(), "seed": seed}
-        )
+        host = _REAL_HOST | scenario.host.beside_measured()
+        scenario = scenario.patch({"host": host, "seed": seed})
         job = job_of(scenario)
         refuse_user_code(scenario, job)
         try:
