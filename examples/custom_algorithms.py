@@ -102,7 +102,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--duration", default="2s")
     arguments = parser.parse_args()
-    outcast = fp.scenario("outcast").patch({"duration": arguments.duration})
+    outcast = (
+        fp.scenario("outcast")
+        .patch({"duration": arguments.duration})
+        .with_user_code(
+            disciplines={"mine": PerIngress, "rr": RoundRobin},
+            congestion_controls={"gentle": Gentle},
+        )
+    )
     limit = str(outcast.queue.limit)
     scenarios = {
         "drop-tail": outcast,
@@ -112,12 +119,7 @@ def main() -> None:
     }
     print(f"{'':12}  lone flow   its peers   ratio")
     for name, scenario in scenarios.items():
-        result = fp.run(
-            scenario,
-            disciplines={"mine": PerIngress, "rr": RoundRobin},
-            congestion_controls={"gentle": Gentle},
-        )
-        classes = result.summary["classes"]
+        classes = fp.run(scenario).summary["classes"]
         lone, peers = (classes[hops]["goodput_bps_mean"] / 1e6 for hops in ("2-hop", "6-hop"))
         print(f"{name:12} {lone:6.1f} Mb/s {peers:6.1f} Mb/s {lone / peers:7.2f}")
 

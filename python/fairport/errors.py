@@ -100,6 +100,14 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C. The text says what is kept."""
 
 
+def require_positive(value: int, field: str) -> None:
+    """Raises InputError for an argument of a function that is not a whole number above 0."""
+    if not isinstance(value, int):
+        raise InputError("is not a whole number", field=field, value=value, remedy="give 1 or more")
+    if value < 1:
+        raise InputError("is too small", field=field, value=value, remedy="give 1 or more")
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The nearest known word as a question; if none is near, the list of known words."""
     known = list(known)

@@ -9,6 +9,7 @@ import base64
 import functools
 import html
 import importlib
+import inspect
 import io
 from collections.abc import Callable
 from time import monotonic
@@ -53,14 +54,16 @@ def watched(function: Callable[..., Any], progress: Callable[[Any, Any], Any]) -
 
     `progress` makes the function's callback from a bar and the function's first argument.
     """
+    signature = inspect.signature(function)
 
     @functools.wraps(function)
-    def call(first: Any, *arguments: Any, **options: Any) -> Any:
+    def call(*arguments: Any, **options: Any) -> Any:
         if options.get("progress") is not None:
-            return function(first, *arguments, **options)
+            return function(*arguments, **options)
         with _Bar() as bar:
-            options["progress"] = progress(bar, first)
-            return function(first, *arguments, **options)
+            given = signature.bind(*arguments, **options | {"progress": None}).arguments
+            options["progress"] = progress(bar, next(iter(given.values())))
+            return function(*arguments, **options)
 
     return call
 

@@ -5,10 +5,12 @@ A thread that runs the engine or waits for a worker process does not hold the in
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from itertools import islice
 from typing import TypeVar
 
@@ -27,10 +29,31 @@ class Stop:
 
     def __init__(self) -> None:
         self._event = threading.Event()
+        self._lock = threading.Lock()
+        self._interruptible: set[int] = set()
 
     def set(self) -> None:
-        """Makes `check` raise from now on."""
-        self._event.set()
+        """Makes `check` raise from now on, and interrupts the threads in `interruptible` code."""
+        with self._lock:
+            self._event.set()
+            for thread in self._interruptible:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt)
+                )
+
+    @contextmanager
+    def interruptible(self, is_so: bool = True) -> Iterator[None]:
+        """Marks Python code of this thread that may run without end and calls no `check`."""
+        thread = threading.get_ident()
+        with self._lock:
+            self.check()
+            if is_so:
+                self._interruptible.add(thread)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._interruptible.discard(thread)
 
     @property
     def is_set(self) -> bool:

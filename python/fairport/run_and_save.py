@@ -64,7 +64,7 @@ def run(
 
     A run that is not valid is not counted, and is repeated with its seed; there are at most as many
     repetitions in all as seeds. A seed's folder is that of its last run. The captures of an
-    `observation` are in `captures` of each run's folder; without a folder none are written.
+    `observation` are in `captures` of each run's folder.
     """
     partial = folder or Path()  # until the temporary folder is made
 

@@ -13,6 +13,7 @@ import fairport as fp
 import polars as pl
 import pytest
 from conftest import Command
+from fairport.backends.observation import capture_files
 from fairport.backends.protocol import BOTTLENECK, Observation
 from fairport.errors import InputError
 from fairport.result import Result
@@ -188,10 +189,10 @@ def test_what_cannot_be_captured_is_refused_before_the_run(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_full_disk_is_an_error_and_leaves_nothing(short: Scenario, tmp_path: Path) -> None:
-    gone = tmp_path / "gone"
-    with pytest.raises(OSError, match="No such file"):
-        observed(short, gone, PORT)
+def test_a_capture_that_cannot_be_written_is_an_error(short: Scenario, tmp_path: Path) -> None:
+    (tmp_path / capture_files(PORT)[0]).mkdir()
+    with pytest.raises(OSError, match="Is a directory"):
+        observed(short, tmp_path, PORT)
 
 
 def test_queues_of_the_kernel_write_no_captures() -> None:
@@ -202,8 +203,9 @@ def test_queues_of_the_kernel_write_no_captures() -> None:
             "queue": {"kind": "drop-tail", "limit": "16KiB", "implementation": "tc"},
         }
     )
+    observation = Observation(captures=(BOTTLENECK,), folder=lambda _: Path())
     with pytest.raises(InputError, match="no captures of the kernel's queues"):
-        fp.run(scenario, backend="linux", observation=Observation(captures=(BOTTLENECK,)))
+        fp.run(scenario, backend="linux", observation=observation)
 
 
 def tool(name: str) -> str:

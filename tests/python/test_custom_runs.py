@@ -111,6 +111,51 @@ def test_the_classes_travel_with_the_scenario(custom: Scenario) -> None:
 @pytest.mark.parametrize(
     "call",
     [
+        "list(fp.run_many(own, [1, 2], jobs=2))",
+        'fp.compare(own, "drr", repeat=2, jobs=2)',
+        'fp.sweep(own, {"queue.limit": ["8KiB", "16KiB"]}, folder="s", jobs=2)',
+    ],
+)
+def test_ctrl_c_ends_threads_in_a_method_without_an_end(call: str, tmp_path: Path) -> None:
+    program = f"""
+import os, signal
+import fairport as fp
+
+class Endless:
+    def __init__(self, connection):
+        pass
+
+    def on_ack(self, window, ack):
+        os.write(1, b"called\\n")
+        while True:
+            pass
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+own = fp.scenario("outcast").patch({{"tcp.congestion_control": "custom:endless"}})
+own = own.with_user_code(congestion_controls={{"endless": Endless}})
+{call}
+"""
+    run = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    try:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "called\n"
+        assert run.stdout.readline() == "called\n"
+        run.send_signal(signal.SIGINT)
+        _, err = run.communicate(timeout=30)
+    finally:
+        run.kill()
+    assert err.rstrip().endswith("KeyboardInterrupt")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
         "fp.run(scenario)",
         "list(fp.run_many(scenario, [1, 2, 3], jobs=2))",
         "fp.sweep(scenario, {'queue.limit': ['8KiB', '16KiB']}, seeds=2, folder='s', jobs=2)",

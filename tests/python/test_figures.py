@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import synthetic
 from fairport import figures
+from fairport.errors import InputError
 from fairport.figures import over_time, style
 from fairport.figures.saving import Saver
 from fairport.quantities import QUANTITIES
@@ -78,9 +79,7 @@ def test_an_svg_holds_text_as_text_and_stands_alone(result, tmp_path):
 
 
 def test_a_kind_that_is_not_there_is_named_with_those_that_are(result):
-    with pytest.raises(
-        ValueError, match="`pie` is not a kind of figure; hint: one of goodput, bars"
-    ):
+    with pytest.raises(InputError, match='kind: "pie" is not one of goodput, bars'):
         figures.draw(result, "pie")
 
 

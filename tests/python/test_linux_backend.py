@@ -394,6 +394,14 @@ def test_without_root_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"tcp": {"stack": "linux-6", "congestion_control": "vegas"}}, "congestion_control"),
         ({"tcp": {"stack": "linux-6", "pacing": "window"}}, "tcp.pacing"),
+        (
+            {"tcp": {"congestion_control": "custom:mine"}},
+            '"custom:mine" is code of your own, which the kernel cannot run',
+        ),
+        (
+            {"queue": {"kind": "custom", "name": "mine", "limit": "16KiB"}},
+            'queue.name: "mine" is code of your own, which the switch cannot run',
+        ),
     ],
 )
 def test_what_a_real_host_cannot_do_is_refused(change: dict[str, Any], problem: str) -> None:

@@ -37,6 +37,16 @@ def test_an_error_has_its_hint_below_it() -> None:
     assert [note.partition(" ")[0] for note in notes] == ["hint:", "error:", "hint:"]
 
 
+def test_a_watched_call_takes_its_arguments_by_name() -> None:
+    def run(scenario: str, progress: Any) -> str:
+        return f"ran {scenario}"
+
+    watched = notebook.watched(run, notebook.of_a_run)
+    assert watched(scenario="outcast") == "ran outcast"
+    with pytest.raises(TypeError, match="missing a required argument: 'scenario'"):
+        watched()
+
+
 def test_a_long_run_shows_a_bar_and_takes_it_away(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
 

@@ -119,8 +119,8 @@ def test_ctrl_c_keeps_what_is_done_and_the_next_time_goes_on(
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert out == ""
-    *announced, said = err.splitlines()  # announced if it takes more than ten seconds
-    assert all(line.startswith("outcast: takes about ") for line in announced)
+    *announced, said = err.splitlines()  # what is printed depends on how long it takes
+    assert all(line.startswith("outcast: ") for line in announced)
     assert said == "interrupted: finished runs are kept; the same command continues from there"
     assert list(tmp_path.iterdir()) == []
     assert 3 <= store.size()[0] < 120

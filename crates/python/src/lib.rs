@@ -175,21 +175,6 @@ impl PySimulation {
         py: Python<'_>,
         simulation: &mut Simulation<P, O>,
         progress: Option<&Bound<'_, PyAny>>,
-        stop: impl FnMut(&mut Simulation<P, O>) -> Option<T>,
-    ) -> PyResult<Option<T>> {
-        if let Some(progress) = progress.filter(|_| self.has_customs) {
-            self.failures.watch(progress.clone().unbind());
-        }
-        let done = self.slices(py, simulation, progress, stop);
-        self.failures.unwatch();
-        done
-    }
-
-    fn slices<P: Simulated + Send, O: Observer<P> + Watcher + Send, T>(
-        &self,
-        py: Python<'_>,
-        simulation: &mut Simulation<P, O>,
-        progress: Option<&Bound<'_, PyAny>>,
         mut stop: impl FnMut(&mut Simulation<P, O>) -> Option<T>,
     ) -> PyResult<Option<T>> {
         while !py.detach(|| simulation.advance(simulation.slice())) {
@@ -201,9 +186,7 @@ impl PySimulation {
             }
             if let Some(progress) = progress {
                 let simulated_s = simulation.simulated().as_secs_f64();
-                let packet_hops = simulation.packet_hops();
-                progress.call1((simulated_s, packet_hops))?;
-                self.failures.reached(simulated_s, packet_hops);
+                progress.call1((simulated_s, simulation.packet_hops()))?;
             }
         }
         self.failures.check()?;

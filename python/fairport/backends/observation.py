@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairport.backends.protocol import BOTTLENECK, EVERY_PORT, Observation
-from fairport.errors import InputError, did_you_mean
+from fairport.errors import InputError, OutputError, did_you_mean
 
 
 def named(observation: Observation, ports: Sequence[str], busiest: str) -> Observation:
@@ -57,9 +57,18 @@ def capture_files(port: str) -> tuple[str, str]:
 def capture_paths(
     wanted: Observation, number: Mapping[str, int], seed: int
 ) -> list[tuple[int, Path, Path]]:
-    """The captured ports by number, with the files for arriving and for leaving packets."""
+    """The captured ports by number, with the files for arriving and for leaving packets.
+
+    Raises OutputError if their folder does not exist.
+    """
     if not wanted.captures or wanted.folder is None:
         return []
-    folder = wanted.folder(seed).absolute()
+    folder = Path(wanted.folder(seed)).absolute()
+    if not folder.is_dir():
+        raise OutputError(
+            "is not a folder, so captures cannot be written there",
+            file=str(folder),
+            remedy="make it before the run",
+        )
     files = ((port, *capture_files(port)) for port in wanted.captures)
     return [(number[port], folder / ingress, folder / egress) for port, ingress, egress in files]

@@ -33,6 +33,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from fairport.errors import InputError
 from fairport.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -91,7 +92,9 @@ EVERY_PORT = "*"
 class Observation:
     """What a run keeps of single packets, besides its tables. It does not change the run.
 
-    Ports are named as in the tables; BOTTLENECK and EVERY_PORT are names, too.
+    `captures` are the ports whose packets are written as captures, into the folder that
+    `folder(seed)` gives; `packets` are those for which the table `packets` has one row per packet.
+    Ports are named as in the tables; "bottleneck" and "*" (all ports) are names, too.
     """
 
     captures: Sequence[str] = ()
@@ -104,6 +107,42 @@ class Observation:
     """Ports for which the table `packets` has one row per packet."""
     window_s: tuple[float, float] = (0.0, math.inf)
     """Only packets that arrive between these times have a row."""
+
+    def __post_init__(self) -> None:
+        for name in ("captures", "packets"):
+            ports = getattr(self, name)
+            if isinstance(ports, str):
+                raise InputError(
+                    "is a text, not a list of ports",
+                    field=name,
+                    value=ports,
+                    remedy=f'write {name}=["{ports}"]',
+                )
+        if self.folder is not None and not callable(self.folder):
+            raise InputError(
+                "is not a function from a seed to an existing folder",
+                field="folder",
+                value=self.folder,
+                remedy=f"write folder=lambda seed: Path({str(self.folder)!r})",
+            )
+        begin_s, end_s = self.window_s
+        if not 0 <= begin_s < end_s:
+            raise InputError(
+                "is no interval",
+                field="window_s",
+                value=self.window_s,
+                remedy="give its begin and its end in seconds, such as (0.05, 0.06)",
+            )
+
+    def require_folder(self) -> None:
+        """Raises InputError if there are captures and no folder for them."""
+        if self.captures and self.folder is None:
+            raise InputError(
+                "is missing, and captures are files",
+                field="folder",
+                remedy="give a function from a seed to an existing folder, such as"
+                ' folder=lambda seed: Path("captures")',
+            )
 
 
 class Prepared(Protocol):

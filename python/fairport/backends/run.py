@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairport import backends
 from fairport.backends import cores, memory
+from fairport.backends.jobs import job_of
 from fairport.backends.protocol import Backend, Observation, Prepared, Progress
-from fairport.errors import InputError
+from fairport.errors import InputError, did_you_mean, require_positive
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.result import Result
 from fairport.scenario import Scenario, load
@@ -39,17 +40,23 @@ def run(
     scenario (docs/extending.md). If one raises an exception, CustomError is raised with the
     exception as its cause.
 
-    Raises InputError for an unknown backend, ScenarioError for a scenario that cannot be run,
-    ResourceError when the run needs more memory than the machine has left.
+    Raises InputError for an unknown backend and for a class that the scenario does not name,
+    ScenarioError for a scenario that cannot be run, ResourceError when the run needs more memory
+    than the machine has left.
     """
     scenario = load(scenario).with_user_code(
         disciplines=disciplines, congestion_controls=congestion_controls
     )
+    if disciplines or congestion_controls:
+        _refuse_unused(scenario, disciplines or {}, congestion_controls or {})
+    if threads is None:
+        threads = cores.cores()
+    require_positive(threads, "threads")
     chosen = backends.get(backend)
     prepared = _prepared(chosen, scenario, scenario.seed if seed is None else seed, observation)
     needed = prepared.estimate.memory_bytes
     memory.require(needed, scenario.file)
-    threads = cores.that_fit(threads or cores.cores(), needed)
+    threads = cores.that_fit(threads, needed)
     return run_prepared(chosen, prepared, progress, threads)
 
 
@@ -83,8 +90,8 @@ def run_many(
     seeds = list(seeds)
     if not seeds:
         raise InputError("is empty", field="seeds", remedy="give a seed, such as [1]")
-    if jobs < 1:
-        raise InputError("is too small", field="jobs", value=jobs, remedy="give 1 or more")
+    require_positive(jobs, "jobs")
+    require_positive(threads, "threads")
     jobs = 1 if chosen.is_real_time else min(jobs, len(seeds))
     first = _prepared(chosen, scenario, seeds[0], observation)
     needed = first.estimate.memory_bytes * jobs
@@ -108,11 +115,44 @@ def run_prepared(
     return made.result(backend, prepared, recorded)
 
 
+def _refuse_unused(
+    scenario: Scenario,
+    disciplines: Mapping[str, Factory],
+    congestion_controls: Mapping[str, Factory],
+) -> None:
+    """Raises InputError for a class that the scenario does not name: it would never be called."""
+    named = job_of(scenario).user_code
+    queue = "queue.name"
+    of_queue = [named.pop(queue)] if queue in named else []
+    for argument, given, names, change in (
+        ("disciplines", disciplines, of_queue, '"queue.kind": "custom", "queue.name": "{}"'),
+        (
+            "congestion_controls",
+            congestion_controls,
+            sorted({*named.values()}),
+            '"tcp.congestion_control": "custom:{}"',
+        ),
+    ):
+        for name in given:
+            if name not in names:
+                raise InputError(
+                    f"is not in the scenario, which names {', '.join(names) or 'none of your own'}",
+                    field=argument,
+                    value=name,
+                    remedy=did_you_mean(name, names)
+                    if names
+                    else f"name it: `scenario.patch({{{change.format(name)}}})`",
+                )
+
+
 def _prepared(
     backend: Backend, scenario: Scenario, seed: int, observation: Observation | None
 ) -> Prepared:
     prepared = backend.prepare(scenario, seed)
-    return prepared if observation is None else prepared.observing(observation)
+    if observation is None:
+        return prepared
+    observation.require_folder()
+    return prepared.observing(observation)
 
 
 def _in_turn(
@@ -147,7 +187,11 @@ def _in_threads(
         if progress is not None:
             progress(seed, simulated_s, packet_hops)
 
+    def run_one(one: Prepared) -> Result:
+        with stop.interruptible(bool(one.scenario.user_code)):
+            return run_prepared(backend, one, report, threads)
+
     def begin(one: Prepared, submit: Submit[Result]) -> Future[Result]:
-        return submit(lambda: run_prepared(backend, one, report, threads))
+        return submit(lambda: run_one(one))
 
     return in_order(prepared, begin, threads=jobs, ahead=jobs, stop=stop)

@@ -42,10 +42,7 @@ class PreparedSimulation:
     @property
     def is_kept(self) -> bool:
         """False if the user's own code decides the result: it may change between two runs."""
-        controls = [stack["overrides"].get("congestion_control", "") for stack in self.job.stacks]
-        return self.job.document["queue"]["kind"] != "custom" and not any(
-            control.startswith("custom:") for control in controls
-        )
+        return not self.job.user_code
 
     @property
     def estimate(self) -> Estimate:

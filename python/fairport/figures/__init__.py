@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from fairport.errors import InputError
+from fairport.errors import InputError, not_one_of
 from fairport.files import atomic_file
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ class Kind(Protocol):
 
 
 def kind(name: str) -> Kind:
-    """The kind of figure with that name. Raises ValueError, which names all kinds."""
+    """The kind of figure with that name. Raises InputError."""
     if name not in KINDS + _OF_SOME:
-        known = ", ".join(KINDS + _OF_SOME)
-        raise ValueError(f"`{name}` is not a kind of figure; hint: one of {known}")
+        problem, remedy = not_one_of(name, KINDS + _OF_SOME)
+        raise InputError(problem, field="kind", value=name, remedy=remedy)
     return cast(Kind, importlib.import_module(f"fairport.figures.{name}"))
 
 
@@ -64,10 +64,17 @@ def plot(found: Result | Comparison, kind: str | None = None, **options: Any) ->
     `options` are those of the kind's `draw`: `plot(result, "queue", blackout_of="edge0.0:1")`.
     """
     from fairport.figures import compare, compared
+    from fairport.result import Result
     from fairport.study.comparison import Comparison
 
     if isinstance(found, Comparison):
         return compare.draw(compared.chart(found))
+    if not isinstance(found, Result):
+        raise InputError(
+            "is neither a result nor a comparison",
+            value=found,
+            remedy="give one result of `fp.run`, or what `fp.compare` returns",
+        )
     return draw(found, kind, **options)
 
 

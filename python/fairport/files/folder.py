@@ -57,7 +57,9 @@ def refuse_what_is_there(folder: Path, *, force: bool) -> None:
         return
     if not force:
         raise OutputError(
-            "exists", file=_shown(folder), remedy="give another --out, or --force to replace it"
+            "exists",
+            file=_shown(folder),
+            remedy="give another --out, or --force to replace it (in Python force=True)",
         )
     problem = _not_ours(folder)
     if problem:

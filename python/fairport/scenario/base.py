@@ -15,7 +15,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 from typing_extensions import Self
 
-from fairport.errors import did_you_mean
+from fairport.errors import ScenarioError, did_you_mean
 from fairport.scenario.units import Duration, Limit, PacketCount, Quantity, Rate, Size
 
 Q = TypeVar("Q", bound=Quantity)
@@ -49,6 +49,16 @@ class Section(BaseModel):
         except ValidationError as error:
             errors += [_again(detail) for detail in error.errors(include_url=False)]
         raise ValidationError.from_exception_data(cls.__name__, errors)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuses a change in place; only pydantic's private attributes are set."""
+        if not name.startswith("_"):
+            raise ScenarioError(
+                "cannot be set, because a scenario never changes",
+                field=name,
+                remedy='`scenario.patch({"queue.limit": "32KiB"})` makes a changed copy',
+            )
+        super().__setattr__(name, value)
 
     @classmethod
     def field_names(cls) -> list[str]:

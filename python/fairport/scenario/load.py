@@ -31,6 +31,12 @@ def load(source: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
         return source
     if isinstance(source, Mapping):
         return validate(dict(source), Source())
+    if not isinstance(source, str | Path):
+        raise ScenarioError(
+            "is not a scenario",
+            value=source,
+            remedy="give the name of a built-in one, a file, a dictionary, or a Scenario",
+        )
     return parse(source_text(source), file=str(source))
 
 
@@ -56,6 +62,7 @@ def validate(document: dict[str, Any], source: Source) -> Scenario:
     def check(one: dict[str, Any]) -> Scenario:
         return Scenario.model_validate(one, context={"folder": folder})
 
+    document = _plain(document)
     try:
         scenario = check(document)
     except ValidationError as error:
@@ -93,6 +100,15 @@ def builtin_use(name: str) -> str:
     builtin_text(name)
     uses = (resources.files("fairport.scenario") / "uses.toml").read_text(encoding="utf-8")
     return str(loads(uses)[name])
+
+
+def _plain(value: Any) -> Any:
+    """The same values, where numbers and lists that come from NumPy are Python's own."""
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _is_path(source: str | Path) -> bool:

@@ -51,6 +51,17 @@ class Job:
         workloads: list[dict[str, Any]] = self.document["workloads"]
         return workloads
 
+    @property
+    def user_code(self) -> dict[str, str]:
+        """The names of the user's own code, by the job's fields that name it."""
+        queue = self.document["queue"]
+        named = {"queue.name": queue["name"]} if queue["kind"] == "custom" else {}
+        for index, stack in enumerate(self.stacks):
+            own, _, name = stack["overrides"].get("congestion_control", "").partition(":")
+            if own == "custom":
+                named[f"stacks.{index}.congestion_control"] = name
+        return named
+
 
 def lower(
     scenario: Scenario,

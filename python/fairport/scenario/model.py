@@ -293,7 +293,7 @@ class Scenario(Section):
 
         return tomli_w.dumps(self.document(), multiline_strings=True)
 
-    def patch(self, overrides: dict[str, Any], *, by: str = "patch") -> Scenario:
+    def patch(self, overrides: Mapping[str, Any], *, by: str = "patch") -> Scenario:
         """A copy with values set by dotted paths, such as `{"traffic.0.start": "1ms"}`.
 
         In messages about these values, `by` is their source.

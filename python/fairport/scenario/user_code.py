@@ -7,8 +7,10 @@ A scenario names them (`queue = { kind = "custom", name = "mine" }`, `congestion
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
+
+from fairport.errors import InputError
 
 Factory = Callable[..., Any]
 """A class, or a function that makes an object, from a port and the scenario's parameters or from a
@@ -23,6 +25,26 @@ class UserCode:
     """Queue disciplines: one object per switch port."""
     congestion_controls: Mapping[str, Factory] = field(default_factory=dict)
     """Congestion controls: one object per connection."""
+
+    def __post_init__(self) -> None:
+        for argument in fields(self):
+            given = getattr(self, argument.name)
+            remedy = 'give {"NAME": Class} with the name that the scenario has'
+            if not isinstance(given, Mapping):
+                raise InputError(
+                    "is no mapping from names to classes",
+                    field=argument.name,
+                    value=given,
+                    remedy=remedy,
+                )
+            for name, one in given.items():
+                if not isinstance(name, str) or not callable(one):
+                    raise InputError(
+                        "is not the name of a class, or of a function that makes an object",
+                        field=argument.name,
+                        value=name,
+                        remedy=remedy,
+                    )
 
     def __bool__(self) -> bool:
         return bool(self.disciplines or self.congestion_controls)

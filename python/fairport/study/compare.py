@@ -11,7 +11,7 @@ import polars as pl
 
 from fairport import backends
 from fairport.backends.protocol import Backend
-from fairport.errors import InputError, ScenarioError
+from fairport.errors import InputError, ScenarioError, require_positive
 from fairport.repeats import summarise
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
@@ -50,8 +50,7 @@ def compare(
     metric that the scenario does not have, and ScenarioError for a scenario that cannot be run.
     """
     check(metric)
-    if repeat < 1:
-        raise InputError("is too small", field="repeat", value=repeat, remedy="give 1 or more")
+    require_positive(repeat, "repeat")
     if isinstance(fixes, str | Path | Fix):
         fixes = [fixes]
     folder = None if folder is None else Path(folder)

@@ -142,7 +142,8 @@ class Local:
             stop.check()
 
         if self._in_process or isinstance(task.run, InputError):
-            return outcome(task, report)
+            with stop.interruptible(self._in_process):
+                return outcome(task, report)
         error: Any = None
         for _ in range(2):  # the first time, a killed worker is not the run's fault
             try:

@@ -200,7 +200,8 @@ class _Pool:
                 self._stop.check()
                 record, row = workers.shared().call(recorded, *run, report=report)
         else:
-            record, row = recorded(report, *run)
+            with self._stop.interruptible(bool(scenario.user_code)):
+                record, row = recorded(report, *run)
         if self._store is not None and key.is_kept:
             self._store.put(key.run, key.seed, record)
             self._store.add_numbers(row)

@@ -204,7 +204,7 @@ def define(there: Folder, definition: Definition, *, force: bool) -> Study:
             raise OutputError(
                 f"holds another study: {why}",
                 file=there.name,
-                remedy="give another --out, or --force to replace it",
+                remedy="give another --out, or --force to replace it (in Python force=True)",
             )
         definition = known.with_values_of(definition)
     elif there.names(RUNS):

@@ -3,9 +3,7 @@
 //! The engine runs without the interpreter's lock. Only this module takes it, for each call of a user's object. An
 //! exception cannot pass through the engine. Instead, the first one is kept ([`Failures`]). From then on no user's object
 //! is called: each gives harmless answers, and the run raises the exception at the end of the current slice. So Ctrl-C,
-//! which is an exception in one object, also ends a run whose other objects are slow. Signals reach the main thread only.
-//! A run in another thread is ended by its progress callback, which is therefore also called between calls of objects: a
-//! slice may have thousands of them.
+//! which is an exception in one object, also ends a run whose other objects are slow.
 
 mod controller;
 mod queue;
@@ -13,8 +11,7 @@ mod values;
 mod window;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use fairport_plan::{BuildError, Customs};
 use pyo3::create_exception;
@@ -137,24 +134,7 @@ struct Failed {
     first: Mutex<Option<PyErr>>,
     /// whether there was one: it may have been raised since
     any: AtomicBool,
-    /// while the run advances
-    watch: Mutex<Option<Watch>>,
 }
-
-/// Simulated seconds and packet-hops.
-type Reached = (f64, u64);
-
-/// A run's progress callback, and when to call it next.
-#[derive(Debug)]
-struct Watch {
-    progress: Arc<Py<PyAny>>,
-    /// at the end of the last slice
-    reached: Reached,
-    next: Instant,
-}
-
-/// Time between two calls of the progress callback within a slice.
-const ASK_EVERY: Duration = Duration::from_millis(100);
 
 impl Failures {
     fn keep(&self, error: PyErr) {
@@ -163,54 +143,9 @@ impl Failures {
         self.0.any.store(true, Ordering::Relaxed);
     }
 
-    /// Whether an object has failed, or the run is to end, so that no object is called any more.
+    /// Whether an object has failed, so that no other is called any more.
     fn any(&self) -> bool {
-        if let Some((progress, reached)) = self.due() {
-            Python::attach(|py| {
-                if let Err(error) = progress.call1(py, reached) {
-                    self.keep(error);
-                }
-            });
-        }
         self.0.any.load(Ordering::Relaxed)
-    }
-
-    /// The progress callback and its arguments, if it is time to call it.
-    fn due(&self) -> Option<(Arc<Py<PyAny>>, Reached)> {
-        let mut watch = self.watched();
-        let watch = watch.as_mut()?;
-        let now = Instant::now();
-        if now < watch.next {
-            return None;
-        }
-        watch.next = now + ASK_EVERY;
-        Some((Arc::clone(&watch.progress), watch.reached))
-    }
-
-    /// From now on `progress` is called between calls of objects.
-    pub(crate) fn watch(&self, progress: Py<PyAny>) {
-        *self.watched() = Some(Watch {
-            progress: Arc::new(progress),
-            reached: (0.0, 0),
-            next: Instant::now() + ASK_EVERY,
-        });
-    }
-
-    /// A slice has ended here, and the callback has been called.
-    pub(crate) fn reached(&self, simulated_s: f64, packet_hops: u64) {
-        if let Some(watch) = self.watched().as_mut() {
-            watch.reached = (simulated_s, packet_hops);
-            watch.next = Instant::now() + ASK_EVERY;
-        }
-    }
-
-    /// Forgets the callback, which refers to the run.
-    pub(crate) fn unwatch(&self) {
-        *self.watched() = None;
-    }
-
-    fn watched(&self) -> MutexGuard<'_, Option<Watch>> {
-        self.0.watch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Raises the exception if there was one.

@@ -8,7 +8,7 @@ from typing import Any
 from fairport import _core
 from fairport.backends.jobs import job_of, refused
 from fairport.backends.linux import shapers
-from fairport.backends.linux.host_settings import host_settings
+from fairport.backends.linux.host_settings import host_settings, refuse_user_code
 from fairport.backends.linux.prepared import NAME, PreparedLinux
 from fairport.scenario import Scenario
 
@@ -34,6 +34,7 @@ class Linux:
         host = _REAL_HOST | scenario.host.beside_measured()
         scenario = scenario.patch({"host": host, "seed": seed})
         job = job_of(scenario)
+        refuse_user_code(scenario, job)
         try:
             _core.estimate(json.dumps(job.document))
         except _core.JobError as error:

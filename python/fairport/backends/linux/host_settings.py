@@ -14,6 +14,7 @@ from fairport.backends.linux.namespaces import HostSettings
 from fairport.errors import ScenarioError
 from fairport.scenario import Scenario
 from fairport.scenario.lower import Job
+from fairport.scenario.refusal import refusal
 from fairport.scenario.traffic.udp import Udp
 
 # the kernel's names where they differ from ours
@@ -166,6 +167,20 @@ def _congestion_control(scenario: Scenario, stack: Mapping[str, Any]) -> str:
     )
 
 
+def refuse_user_code(scenario: Scenario, job: Job) -> None:
+    """Raises ScenarioError if the scenario names code of the user's own."""
+    for field, name in job.user_code.items():
+        queue = field == "queue.name"
+        raise refusal(
+            scenario,
+            job,
+            field,
+            name if queue else f"custom:{name}",
+            f"is code of your own, which {'the switch' if queue else 'the kernel'} cannot run",
+            "use --backend simulation",
+        )
+
+
 def _refuse_what_is_simulated(scenario: Scenario) -> None:
     largest = int(scenario.link.mtu) - headers.IPV4_UDP
     for index, traffic in enumerate(scenario.traffic):
@@ -177,13 +192,6 @@ def _refuse_what_is_simulated(scenario: Scenario) -> None:
                 f'give at most "{largest}B"',
                 value=str(traffic.payload),
             )
-    if scenario.user_code:
-        raise _refusal(
-            scenario,
-            "queue.kind",
-            "is code of your own, which the switch cannot run in real time",
-            "use --backend simulation",
-        )
     if scenario.tcp.pacing not in (None, "off"):
         raise _refusal(
             scenario,

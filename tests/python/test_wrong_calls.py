@@ -1,0 +1,146 @@
+"""What is said of wrong calls from Python: one sentence that names the argument, and a hint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fairport as fp
+import numpy as np
+import pytest
+from fairport.custom import Connection, Port
+from fairport.scenario import Scenario
+
+
+class Discipline:
+    def __init__(self, port: Port) -> None:
+        pass
+
+    def admit(self, queue: object, packet: object) -> bool:
+        return True
+
+
+class Gentle:
+    def __init__(self, connection: Connection) -> None:
+        pass
+
+    def on_undo(self) -> None:
+        pass
+
+
+SCENARIO = fp.scenario("outcast").patch({"duration": "1ms"})
+OWN = SCENARIO.patch({"queue.kind": "custom", "queue.name": "mine"})
+# mypy knows all of this
+ANY: Any = fp
+
+
+@pytest.mark.parametrize(
+    ("call", "field", "problem", "remedy"),
+    [
+        (lambda: ANY.run(None), "", "is not a scenario", "the name of a built-in one"),
+        (lambda: fp.run(SCENARIO, threads=0), "threads", "is too small", "1 or more"),
+        (lambda: ANY.run_many(SCENARIO, 3), "seeds", "is not a list of seeds", "range(1, 4)"),
+        (lambda: ANY.run_many(SCENARIO, [1], jobs="2"), "jobs", "is not a whole number", "1 or"),
+        (lambda: fp.compare(SCENARIO, "red", repeat=0), "repeat", "is too small", "1 or more"),
+        (lambda: ANY.plot(SCENARIO), "", "is neither a result nor a comparison", "`fp.run`"),
+    ],
+)
+def test_a_wrong_argument_is_named(
+    call: Callable[[], object], field: str, problem: str, remedy: str
+) -> None:
+    with pytest.raises(fp.InputError, match=problem) as raised:
+        call()
+    assert raised.value.field == field
+    assert remedy in raised.value.remedy
+
+
+@pytest.mark.parametrize("change", ["duration", "durration"])
+def test_a_scenario_is_not_changed_in_place(change: str) -> None:
+    with pytest.raises(fp.ScenarioError, match=f"{change}: cannot be set") as raised:
+        setattr(SCENARIO, change, "2ms")
+    assert "scenario.patch(" in raised.value.remedy
+    with pytest.raises(fp.ScenarioError, match="limit: cannot be set"):
+        ANY.scenario("outcast").queue.limit = "8KiB"
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    seeds = [result.seed for result in fp.run_many(SCENARIO, np.arange(1, 3))]
+    assert seeds == [1, 2]
+    own = {"topology.k": np.int64(6), "traffic.0.from": np.array(["h1", "h2"])}
+    patched = SCENARIO.patch(own)
+    assert patched.document()["topology"]["k"] == 6
+    assert patched.document()["traffic"][0]["from"] == ["h1", "h2"]
+    with pytest.raises(fp.ScenarioError, match=r"topology\.k: 6\.5 is not a whole number"):
+        SCENARIO.patch({"topology.k": np.float64(6.5)})
+
+
+@pytest.mark.parametrize(
+    ("scenario", "classes", "problem", "remedy"),
+    [
+        (
+            SCENARIO,
+            {"disciplines": {"mine": Discipline}},
+            'disciplines: "mine" is not in the scenario, which names none of your own',
+            'name it: `scenario.patch({"queue.kind": "custom", "queue.name": "mine"})`',
+        ),
+        (
+            OWN,
+            {"disciplines": {"mien": Discipline}},
+            'disciplines: "mien" is not in the scenario, which names mine',
+            "did you mean `mine`?",
+        ),
+        (
+            SCENARIO.patch({"traffic.0.tcp.congestion_control": "custom:gentle"}),
+            {"congestion_controls": {"gentle": Gentle, "custom:gentle": Gentle}},
+            'congestion_controls: "custom:gentle" is not in the scenario, which names gentle',
+            "did you mean `gentle`?",
+        ),
+        (
+            OWN,
+            {"disciplines": Discipline},
+            "is no mapping from names to classes",
+            'give {"NAME": Class} with the name that the scenario has',
+        ),
+        (
+            OWN,
+            {"disciplines": {"mine": Discipline(None)}},  # type: ignore[arg-type]
+            'disciplines: "mine" is not the name of a class',
+            'give {"NAME": Class} with the name that the scenario has',
+        ),
+    ],
+)
+def test_a_class_that_would_never_be_called_is_refused(
+    scenario: Scenario, classes: dict[str, Any], problem: str, remedy: str
+) -> None:
+    with pytest.raises(fp.InputError) as raised:
+        fp.run(scenario, **classes)
+    assert problem in str(raised.value)
+    assert raised.value.remedy == remedy
+
+
+def test_a_class_may_wait_in_a_scenario_for_a_fix_or_an_axis_that_names_it() -> None:
+    waiting = SCENARIO.with_user_code(congestion_controls={"gentle": Gentle})
+    assert fp.run(waiting).fingerprint == fp.run(SCENARIO).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"packets": "h0:0"}, 'packets: "h0:0" is a text, not a list of ports'),
+        ({"captures": ["h0:0"], "folder": "here"}, 'folder: "here" is not a function from a seed'),
+        ({"packets": ["h0:0"], "window_s": (2.0, 1.0)}, "window_s: [2.0, 1.0] is no interval"),
+    ],
+)
+def test_an_observation_that_cannot_be_made_is_refused(fields: dict[str, Any], named: str) -> None:
+    with pytest.raises(fp.InputError) as raised:
+        fp.Observation(**fields)
+    assert str(raised.value).startswith(named)
+
+
+def test_captures_need_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(fp.InputError, match="folder: is missing, and captures are files"):
+        fp.run(SCENARIO, observation=fp.Observation(captures=["bottleneck"]))
+    missing = fp.Observation(captures=["bottleneck"], folder=lambda _: tmp_path / "missing")
+    with pytest.raises(fp.InputError, match="is not a folder, so captures cannot be written"):
+        fp.run(SCENARIO, observation=missing)
