@@ -167,7 +167,7 @@ def test_ctrl_c_ends_a_run_of_slow_classes_at_once(call: str, tmp_path: Path) ->
     In a thread, which no signal reaches, a run ends after the call that is under way.
     """
     program = """
-import signal, time
+import os, signal, time
 import fairport as fp
 
 class Slow:
@@ -175,7 +175,7 @@ class Slow:
         pass
 
     def on_ack(self, window, ack):
-        print("called", flush=True)
+        os.write(1, b"called\\n")  # at once: two threads write
         time.sleep(5)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -111,10 +111,10 @@ class Local:
                 found.put(None)
 
         threads = [Thread(target=work, daemon=True) for _ in range(self.jobs)]
-        for thread in threads:
-            thread.start()
         left = len(threads)
         try:
+            for thread in threads:
+                thread.start()
             while left:
                 try:
                     # in short steps, because polars' signal handler would resume one long wait
@@ -131,7 +131,8 @@ class Local:
         finally:
             stop.set()
             until = time.monotonic() + _STOP_S
-            for thread in threads:
+            # Ctrl-C may come before all have started; these end without a task
+            for thread in filter(Thread.is_alive, threads):
                 # a thread that calls the user's code must not be there when the interpreter ends
                 thread.join(None if self._in_process else max(0.0, until - time.monotonic()))
             if any(thread.is_alive() for thread in threads):
