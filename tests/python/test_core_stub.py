@@ -8,7 +8,7 @@ from pathlib import Path
 
 import fairport
 import pytest
-from fairport import _core
+from fairport import _core, custom
 
 STUB = ast.parse((Path(fairport.__path__[0]) / "_core.pyi").read_text(encoding="utf-8"))
 
@@ -43,6 +43,35 @@ def test_the_stub_has_every_name_of_the_module_and_no_other() -> None:
 def test_functions_take_the_parameters_of_the_stub(function: ast.FunctionDef) -> None:
     signature = inspect.signature(getattr(_core, function.name))
     assert list(signature.parameters) == parameters(function)
+
+
+@pytest.mark.parametrize(
+    "stub",
+    [
+        node
+        for node in STUB.body
+        if isinstance(node, ast.ClassDef) and node.name in custom.__all__ and node.bases == []
+    ],
+    ids=lambda one: one.name,
+)
+def test_help_has_the_stub_s_sentence_for_each_member_of_user_code_s_arguments(
+    stub: ast.ClassDef,
+) -> None:
+    said = {
+        node.name: ast.get_docstring(node)
+        for node in stub.body
+        if isinstance(node, ast.FunctionDef)
+    }
+    for field, text in zip(stub.body, stub.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            assert isinstance(text, ast.Expr)
+            assert isinstance(text.value, ast.Constant)
+            said[field.target.id] = str(text.value.value)
+    shown = getattr(_core, stub.name)
+    assert said == {
+        name: " ".join((inspect.getdoc(getattr(shown, name)) or "").split())
+        for name in public(shown)
+    }
 
 
 def test_a_simulation_has_the_members_of_the_stub() -> None:

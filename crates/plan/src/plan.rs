@@ -103,11 +103,11 @@ impl Plan {
         let flows = listed_flows(&job, &hosts)?;
         let ends = workload_ends(&job, &hosts)?;
         let timing = Timing::new(&job, &topology);
-        check_ports(&job, &topology, &timing, &customs)?;
+        let wiring = Wiring::new(&job, &topology, &timing, &customs.queues)?;
+        check_ports(&job, &topology, &wiring)?;
         classifier(&job, &topology)?;
         let watch = Watch::new(&job, &topology, &mut router, &flows, &ends);
         let workloads = workloads(&job, &flows, &ends);
-        let wiring = Wiring::new(&job, &topology, &timing, &customs.queues)?;
         let expected = Expected::new(
             &job,
             &topology,
@@ -308,13 +308,7 @@ fn classifier(job: &Job, topology: &Topology) -> Result<Option<Classifier>, Buil
 
 /// Builds one port of each kind and drops it, to find errors. Ports whose links have equal options differ only in their
 /// random numbers.
-fn check_ports(
-    job: &Job,
-    topology: &Topology,
-    timing: &Timing,
-    customs: &Customs,
-) -> Result<(), BuildError> {
-    let wiring = Wiring::new(job, topology, timing, &customs.queues)?;
+fn check_ports(job: &Job, topology: &Topology, wiring: &Wiring<'_>) -> Result<(), BuildError> {
     let is_custom = matches!(job.queue, QueueConfig::Custom(_));
     let mut checked = HashSet::new();
     // most ports are of the same kind as the port before

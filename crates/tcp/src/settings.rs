@@ -289,7 +289,13 @@ impl Settings {
             settings = settings.with_one(field, value)?;
         }
         settings.congestion_control.bind(controllers);
-        settings.validate()?;
+        settings.validate().map_err(|mut error| {
+            let known: Vec<&str> = controllers.names().collect();
+            if error.value.starts_with("custom:") && !known.is_empty() {
+                error.remedy = format!("use one of those that are: {}", known.join(", "));
+            }
+            error
+        })?;
         Ok(settings)
     }
 

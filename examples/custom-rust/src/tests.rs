@@ -1,11 +1,15 @@
 //! Each algorithm runs, and does what it is for.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use fairport_net::Limit;
 use fairport_net::discipline::{Admission, DropTail, PacketView, QueueDiscipline, QueueView};
 use fairport_net::queue::CustomQueue;
+use fairport_net::scheduler::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets};
 use fairport_plan::{Customs, Job, Plan};
 use fairport_sim::Simulation;
 use fairport_tcp::Controller;
+use fairport_units::Instant;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -110,6 +114,73 @@ fn a_name_that_nobody_registered_is_refused_with_those_there_are() {
     let error = run(job).expect_err("refused");
     assert_eq!((&*error.field, &*error.value), ("queue.name", "mine"));
     assert!(error.remedy.contains("per-ingress, round-robin"), "{error}");
+    let mut job = outcast();
+    job["stacks"][0]["overrides"]["congestion_control"] = json!("custom:gentel");
+    let error = run(serde_json::from_value(job).expect("a job")).expect_err("refused");
+    assert_eq!(error.value, "custom:gentel");
+    assert_eq!(error.remedy, "use one of those that are: gentle");
+}
+
+/// What a run says when its scheduler, first in and first out, gives the wrong answer at every dequeue.
+fn panic_of(wrong: fn(&mut Option<Handle>) -> Option<Handle>) -> String {
+    let mut customs = Customs::default();
+    customs.queues.add("wrong", move |_, _| {
+        let scheduler = Faulty {
+            waiting: PacketFifo::default(),
+            last: None,
+            wrong,
+        };
+        Ok(CustomQueue::Scheduler(Box::new(scheduler)))
+    });
+    let job = serde_json::from_value(with_queue("wrong", json!({}))).expect("a job");
+    let mut simulation = Simulation::new(Plan::with_customs(job, customs).expect("possible"));
+    let panicked = catch_unwind(AssertUnwindSafe(|| while !simulation.advance(1_000_000) {}));
+    let message = panicked.expect_err("the run panics");
+    message
+        .downcast_ref::<String>()
+        .cloned()
+        .unwrap_or_else(|| {
+            let text = message.downcast_ref::<&str>().expect("a text");
+            (*text).to_owned()
+        })
+}
+
+#[derive(Debug)]
+struct Faulty {
+    waiting: PacketFifo,
+    /// the packet that was sent last
+    last: Option<Handle>,
+    wrong: fn(&mut Option<Handle>) -> Option<Handle>,
+}
+
+impl PacketScheduler for Faulty {
+    fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
+        self.waiting.push(offer.packet, packets);
+        Admission::Accepted
+    }
+
+    fn dequeue(&mut self, _: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
+        let next = self.waiting.pop(packets);
+        if self.last.is_some() {
+            return (self.wrong)(&mut self.last);
+        }
+        self.last = next;
+        next
+    }
+}
+
+#[test]
+fn a_scheduler_that_sends_a_packet_twice_or_none_is_told_so() {
+    let twice = panic_of(|last| *last);
+    assert!(
+        twice.contains("sent or dropped a packet that does not wait"),
+        "{twice}"
+    );
+    let none = panic_of(|_| None);
+    assert!(
+        none.contains("the scheduler sent no packet while"),
+        "{none}"
+    );
 }
 
 #[test]

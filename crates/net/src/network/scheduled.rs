@@ -66,6 +66,10 @@ impl Scheduled {
     /// Removes a packet from the backlog.
     #[inline]
     fn remove<S>(&mut self, waiting: &mut Waiting, port: &mut OutputPort<S>) {
+        assert!(
+            waiting.is_here,
+            "the scheduler sent or dropped a packet that does not wait: one that it refused, sent or dropped before"
+        );
         waiting.is_here = false;
         self.backlog.bytes -= waiting.packet.frame_bytes;
         self.backlog.packets -= 1;

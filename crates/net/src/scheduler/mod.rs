@@ -73,7 +73,7 @@ impl<'a> Offer<'a> {
 ///
 /// It holds the handles of accepted packets, in queues such as [`PacketFifo`], and may drop any of them later with
 /// [`WaitingPackets::drop_queued`]. Each accepted packet must be returned by [`PacketScheduler::dequeue`] or dropped,
-/// exactly once.
+/// exactly once; otherwise the run panics.
 pub trait PacketScheduler: fmt::Debug + Send + Sync {
     /// Queues an arriving packet, or refuses it. It may drop packets that it holds to make room.
     fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission;

@@ -13,16 +13,22 @@ use pyo3::prelude::*;
 #[pyclass(frozen, module = "fairport._core", name = "Port")]
 #[derive(Clone)]
 pub(crate) struct Port {
+    /// The port's name, as in the tables: "edge0.0:2".
     #[pyo3(get)]
     name: String,
+    /// The rate at which its queue is emptied, in bit/s.
     #[pyo3(get)]
     rate_bps: u64,
+    /// `queue.limit`, if it is in bytes; frame headers count.
     #[pyo3(get)]
     limit_bytes: Option<u32>,
+    /// `queue.limit`, if it is in packets.
     #[pyo3(get)]
     limit_packets: Option<u32>,
+    /// Bytes that a packet of the MTU takes in the buffer.
     #[pyo3(get)]
     full_frame_bytes: u32,
+    /// Seed for random numbers, different for each port and each run.
     #[pyo3(get)]
     seed: u64,
 }
@@ -73,21 +79,25 @@ impl Queue {
 
 #[pymethods]
 impl Queue {
+    /// Seconds since the start of the run.
     #[getter]
     fn now_s(&self) -> f64 {
         self.now.as_secs_f64()
     }
 
+    /// Bytes in the queue, without the arriving packet.
     #[getter]
     fn backlog_bytes(&self) -> u32 {
         self.backlog.bytes
     }
 
+    /// Packets in the queue, without the arriving packet.
     #[getter]
     fn backlog_packets(&self) -> u32 {
         self.backlog.packets
     }
 
+    /// How long the link has been idle, in seconds; 0 for schedulers.
     #[getter]
     fn idle_s(&self) -> f64 {
         self.idle.as_secs_f64()
@@ -160,43 +170,49 @@ impl Packet {
 
 #[pymethods]
 impl Packet {
+    /// Bytes that it takes in the buffer.
     #[getter]
     fn size_bytes(&self) -> u32 {
         self.view.frame_bytes
     }
 
+    /// Its flow; both directions have the same number.
     #[getter]
     fn flow(&self) -> u32 {
         self.view.flow
     }
 
+    /// 1 if the edge classifier found a short flow, else 0.
     #[getter]
     fn traffic_class(&self) -> u8 {
         self.view.class
     }
 
+    /// Whether it may be marked (its sender supports ECN).
     #[getter]
     fn is_ecn_capable(&self) -> bool {
         self.view.is_ecn_capable()
     }
 
+    /// The number of the switch's port through which it came in.
     #[getter]
     fn ingress(&self) -> u16 {
         self.view.ingress_number
     }
 
+    /// When it arrived at the port, in seconds since the start of the run.
     #[getter]
     fn arrived_s(&self) -> f64 {
         self.arrived.as_secs_f64()
     }
 
-    /// Marks a packet that a scheduler holds: its ECN codepoint becomes CE.
+    /// Marks the packet (CE). A scheduler must hold it, and it must be `is_ecn_capable`.
     fn mark(&self) -> PyResult<()> {
         can_mark(&self.view)?;
         self.change(Change::Mark)
     }
 
-    /// Drops a packet that a scheduler holds.
+    /// Drops the packet. A scheduler must hold it, and must have taken it off its own queue.
     #[pyo3(signature = (reason = "early"))]
     fn drop(&self, reason: &str) -> PyResult<()> {
         self.change(Change::Drop(read_reason(reason)?))

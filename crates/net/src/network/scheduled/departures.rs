@@ -78,6 +78,10 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         if !self.scheduled.waiting_packets.dropped.is_empty() {
             self.drop_queued(fabric, id, number, at);
         }
+        if next.is_none() {
+            let left = self.scheduled.ports[number as usize].backlog.packets;
+            assert!(left == 0, "the scheduler sent no packet while {left} wait");
+        }
     }
 
     /// Puts a packet on the line, which is free at `begin`; returns when its last bit is sent.
