@@ -169,6 +169,21 @@ def test_a_file_ends_with_one_newline_and_no_line_with_a_blank() -> None:
     assert lines_matching(r"[ \t]+$") == []
 
 
+def test_every_test_file_of_a_crate_is_compiled() -> None:
+    """A file that no program lists would pass without a word."""
+    left_out = []
+    for name in texts():
+        crate = re.fullmatch(r"(crates/\w+)/tests/(\w+)\.rs", name)
+        if crate is None or crate[2] == "main":
+            continue
+        manifest = texts()[f"{crate[1]}/Cargo.toml"]
+        listed = texts().get(f"{crate[1]}/tests/main.rs", "")
+        is_found = "autotests = false" not in manifest or f'"tests/{crate[2]}.rs"' in manifest
+        if not is_found and f"\nmod {crate[2]};\n" not in listed:
+            left_out.append(name)
+    assert left_out == []
+
+
 def test_prose_in_markdown_is_wrapped() -> None:
     too_long = []
     for name, text in texts().items():

@@ -1,8 +1,6 @@
 //! What a network reports of its ports: drops, marks, backlog, packets in flight.
 
-mod common;
-
-use common::bench::{Bench, GIGABIT, bench, bench_of_ports, drop_tail_port};
+use crate::common::bench::{Bench, GIGABIT, bench, bench_of_ports, drop_tail_port};
 use fairport_net::arbitration::Rule;
 use fairport_net::discipline::{Backlog, DropTail, StepMarking};
 use fairport_net::limit::Limit;

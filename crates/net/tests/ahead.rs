@@ -1,9 +1,7 @@
 //! Packets are forwarded ahead to a port that a single link feeds: fewer events, but the same results.
 
-mod common;
-
-use common::bench::{Bench, GIGABIT, Row, bench, bench_of_ports, drop_tail_port};
-use common::{FULL_FRAME, fifos};
+use crate::common::bench::{Bench, GIGABIT, Row, bench, bench_of_ports, drop_tail_port};
+use crate::common::{FULL_FRAME, fifos};
 use fairport_net::arbitration::Rule;
 use fairport_net::discipline::Backlog;
 use fairport_net::queue::{CustomQueues, NetworkContext, QueueConfig};

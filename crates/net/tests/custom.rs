@@ -1,8 +1,6 @@
 //! A discipline and a scheduler from outside the crate. The laws of queues hold for them too.
 
-mod common;
-
-use common::{LIMIT_PACKETS, SENDERS, Setup, check, sends};
+use crate::common::{self, LIMIT_PACKETS, SENDERS, Setup, check, sends};
 use fairport_net::BuildError;
 use fairport_net::discipline::{
     Admission, DropTail, PacketView, QueueDiscipline, QueueView, Reason,

@@ -1,8 +1,8 @@
 //! What must hold of every queue discipline, whatever is sent through it.
 
-mod common;
-
-use common::{FULL_FRAME, LIMIT_PACKETS, Number, SENDERS, Send, Setup, Sinks, check, fifos, sends};
+use crate::common::{
+    FULL_FRAME, LIMIT_PACKETS, Number, SENDERS, Send, Setup, Sinks, check, fifos, sends,
+};
 use fairport_net::classifier::SHORT;
 use fairport_net::loss::{Loss, Runs};
 use fairport_net::shaper::Shaper;

@@ -1,10 +1,8 @@
 //! What must hold in any network, whatever packets are sent through it.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::bench::{Bench, Row, bench};
+use crate::common::bench::{Bench, Row, bench};
 use fairport_net::PortId;
 use fairport_net::arbitration::Rule;
 use fairport_net::framing::Framing;

@@ -1,8 +1,6 @@
 //! What a host can reach of the network when it receives a packet: its adapter and the time.
 
-mod common;
-
-use common::bench::{Log, Number, bench};
+use crate::common::bench::{Log, Number, bench};
 use fairport_net::arbitration::Rule;
 use fairport_net::discipline::Backlog;
 use fairport_net::routing::DestinationSuffix;

@@ -1,8 +1,6 @@
 //! A network that is cut into two regions has the same results as an uncut one.
 
-mod common;
-
-use common::bench::{Bench, GIGABIT, Row, bench_of_ports, drop_tail_port};
+use crate::common::bench::{Bench, GIGABIT, Row, bench_of_ports, drop_tail_port};
 use fairport_net::arbitration::Rule;
 use fairport_net::framing::Framing;
 use fairport_net::queue::{Queueing, Scheduler};

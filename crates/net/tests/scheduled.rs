@@ -1,8 +1,6 @@
 //! Packets after a port that has a scheduler: when they arrive, and whether they are marked.
 
-mod common;
-
-use common::bench::{Bench, GIGABIT, Log, Number, bench_of_ports, drop_tail_port};
+use crate::common::bench::{Bench, GIGABIT, Log, Number, bench_of_ports, drop_tail_port};
 use fairport_net::arbitration::Rule;
 use fairport_net::discipline::DropTail;
 use fairport_net::queue::{Queueing, Scheduler};

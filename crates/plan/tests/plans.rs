@@ -1,8 +1,6 @@
 //! What a plan says about a job: draws, what is watched, what is expected.
 
-mod common;
-
-use common::{MS, US, flow, job, plan, workload};
+use crate::common::{MS, US, flow, job, plan, workload};
 use fairport_net::PortId;
 use fairport_plan::MeasureFrom;
 use fairport_units::{Duration, Instant};

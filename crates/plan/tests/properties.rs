@@ -1,8 +1,6 @@
 //! Laws of plans, held by random small jobs.
 
-mod common;
-
-use common::{MS, US, flow, job, parsed, plan};
+use crate::common::{MS, US, flow, job, parsed, plan};
 use fairport_net::{NodeId, PortId, Topology};
 use fairport_plan::{Parts, Plan};
 use fairport_units::Duration;

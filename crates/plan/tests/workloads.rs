@@ -1,11 +1,9 @@
 //! Workloads without a simulator: a driver that has only a clock, and delivers whatever is sent
 //! after a fixed time.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{MS, US, job, plan, workload};
+use crate::common::{MS, US, job, plan, workload};
 use fairport_plan::Parts;
 use fairport_plan::flow::{FlowSpec, Side};
 use fairport_plan::workload::{Action, Log};

@@ -1,10 +1,8 @@
 //! The traced blackouts, compared with a model that knows all packets.
 
-mod common;
-
 use std::cmp::Reverse;
 
-use common::{ACCEPTED, END, FULL, Watched, numbers};
+use crate::common::{ACCEPTED, END, FULL, Watched, numbers};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

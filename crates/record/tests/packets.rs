@@ -1,8 +1,6 @@
 //! The tables of packets: drops, marks, the trace around the longest blackouts, and chosen ports' packets.
 
-mod common;
-
-use common::{ACCEPTED, END, FRAME_BYTES, FULL, Watched, numbers, times_us};
+use crate::common::{ACCEPTED, END, FRAME_BYTES, FULL, Watched, numbers, times_us};
 use fairport_net::discipline::{Admission, Reason};
 use fairport_record::Losses;
 use fairport_units::{Duration, Instant};

@@ -1,8 +1,6 @@
 //! Parts of a record that others read: columns, what is watched, the parts of a run in several regions.
 
-mod common;
-
-use common::{ACCEPTED, END, FULL, Watched, numbers, times_us};
+use crate::common::{self, ACCEPTED, END, FULL, Watched, numbers, times_us};
 use fairport_net::discipline::Admission;
 use fairport_net::{Observer, PortId};
 use fairport_record::laws::{Limits, violations};

@@ -1,8 +1,6 @@
 //! A job that cannot be run is refused, with an error that names the field.
 
-mod common;
-
-use common::{flow, outcast};
+use crate::common::{flow, outcast};
 use fairport_plan::{BuildError, Job, Plan};
 use serde_json::{Value, json};
 

@@ -1,8 +1,6 @@
 //! BBR across a bottleneck of 10 Mbit/s with a round trip of 40 ms and a deep buffer.
 
-mod common;
-
-use common::{column, flow, run, seconds, single_flow};
+use crate::common::{column, flow, run, seconds, single_flow};
 use fairport_sim::Recorded;
 use serde_json::{Value, json};
 

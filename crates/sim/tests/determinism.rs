@@ -1,8 +1,6 @@
 //! One scenario, one seed, one version: the same packets.
 
-mod common;
-
-use common::{outcast, run, seconds};
+use crate::common::{outcast, run, seconds};
 use serde_json::{Value, json};
 
 #[test]

@@ -1,10 +1,8 @@
 //! The direction that a packet carries, from which captures take its addresses; and the paths that packets draw.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::{flow, outcast, seconds, single_flow};
+use crate::common::{flow, outcast, seconds, single_flow};
 use fairport_net::discipline::Admission;
 use fairport_net::topology::fat_tree;
 use fairport_net::{Arrival, Header, Observer, Packet, PortId};

@@ -1,8 +1,6 @@
 //! Disciplines that drop early, shapers and the edge classifier in a run with TCP.
 
-mod common;
-
-use common::{column, flow, outcast, run, seconds, single_flow};
+use crate::common::{column, flow, outcast, run, seconds, single_flow};
 use fairport_sim::Recorded;
 use serde_json::{Value, json};
 

@@ -1,8 +1,6 @@
 //! A host's own queue is full: which connections wait, and which lose packets there.
 
-mod common;
-
-use common::{column, flow, outcast, run, seconds, single_flow};
+use crate::common::{column, flow, outcast, run, seconds, single_flow};
 use fairport_sim::Recorded;
 use serde_json::json;
 

@@ -3,10 +3,8 @@
 //!
 //! `PROPTEST_CASES` sets how many scenarios are tried; 60 without it.
 
-mod common;
-
-use common::watched::run_watched;
-use common::{flow, outcast, run, run_in_regions, seconds};
+use crate::common::watched::run_watched;
+use crate::common::{flow, outcast, run, run_in_regions, seconds};
 use fairport_record::Recorded;
 use fairport_record::laws::{Limits, first_difference, violations};
 use proptest::prelude::*;

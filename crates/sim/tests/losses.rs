@@ -1,9 +1,7 @@
 //! Losses that are not a queue discipline's decision.
 
-mod common;
-
-use common::watched::run_hiding_drops;
-use common::{column, outcast, run, seconds};
+use crate::common::watched::run_hiding_drops;
+use crate::common::{column, outcast, run, seconds};
 use serde_json::{Value, json};
 
 #[test]

@@ -1,8 +1,6 @@
 //! The measurement: when it begins and ends, and what counts in it.
 
-mod common;
-
-use common::{column, flow, run, run_in_regions, seconds, single_flow};
+use crate::common::{column, flow, run, run_in_regions, seconds, single_flow};
 use fairport_sim::Recorded;
 use fairport_units::{Duration, Instant};
 use serde_json::{Value, json};

@@ -1,8 +1,6 @@
 //! Segmentation offload in a host: a burst is handled once and reaches the NIC as a whole.
 
-mod common;
-
-use common::{column, run, seconds, single_flow};
+use crate::common::{column, run, seconds, single_flow};
 use serde_json::json;
 
 /// Runs one flow over 1 Gbit/s and a round trip of about 0.5 ms, which a window of 45 segments would fill. Returns

@@ -1,8 +1,6 @@
 //! Queue disciplines in a run: their effect on TCP, and the agreement between the tables.
 
-mod common;
-
-use common::{column, outcast, run, seconds};
+use crate::common::{column, outcast, run, seconds};
 use serde_json::{Value, json};
 
 /// A job with 15 DCTCP flows to one receiver through queues of this kind.

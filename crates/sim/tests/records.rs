@@ -5,9 +5,7 @@
     reason = "sizes and counts are whole numbers, which f64 holds exactly"
 )]
 
-mod common;
-
-use common::{column, flow, outcast, run, seconds};
+use crate::common::{column, flow, outcast, run, seconds};
 use fairport_record::Recorded;
 use serde_json::{Value, json};
 

@@ -1,8 +1,6 @@
 //! Which runs are cut into regions.
 
-mod common;
-
-use common::{flow, outcast, seconds};
+use crate::common::{flow, outcast, seconds};
 use fairport_plan::Plan;
 use fairport_sim::{Pilot, Simulation};
 use serde_json::{Value, json};

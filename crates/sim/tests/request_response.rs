@@ -1,8 +1,6 @@
 //! Requests and responses on one connection: response times computed by hand, and what TCP adds to them.
 
-mod common;
-
-use common::{column, outcast, run, seconds, single_flow};
+use crate::common::{column, outcast, run, seconds, single_flow};
 use fairport_sim::Recorded;
 use serde_json::{Value, json};
 

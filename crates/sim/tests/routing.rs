@@ -1,8 +1,6 @@
 //! The effect of routing on a run: which flow is in which hop class, and what becomes of the outcast.
 
-mod common;
-
-use common::{column, flow, outcast, run};
+use crate::common::{self, column, flow, outcast, run};
 use serde_json::{Value, json};
 
 fn outcast_by(routing: Value) -> Value {

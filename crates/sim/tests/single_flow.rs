@@ -1,8 +1,6 @@
 //! One flow on a clean path, compared with values computed by hand.
 
-mod common;
-
-use common::{column, run, seconds, single_flow};
+use crate::common::{column, run, seconds, single_flow};
 use serde_json::json;
 
 /// Runs one flow at `rate_bps` over a path with a delay of `delay_s` per link and a buffer larger than the

@@ -1,8 +1,6 @@
 //! A run advances in slices: how long a slice is, and how far the run reports that it has come.
 
-mod common;
-
-use common::{flow, outcast, run, seconds, single_flow};
+use crate::common::{self, flow, outcast, run, seconds, single_flow};
 use fairport_plan::Plan;
 use fairport_sim::Simulation;
 use fairport_units::Duration;

@@ -1,8 +1,6 @@
 //! How much data of a flow waits in its own host, with the small-queue limit and without.
 
-mod common;
-
-use common::{column, run, seconds, single_flow};
+use crate::common::{column, run, seconds, single_flow};
 use serde_json::json;
 
 /// Runs one flow of today's Linux over a round trip of 4 ms; the host's own link of 100 Mbit/s is the bottleneck.

@@ -1,9 +1,7 @@
 //! Workloads, whose flows start during the run: how much they offer, in what order, and what the tables record.
 
-mod common;
-
-use common::watched::run_watched;
-use common::{column, flow, outcast, run, seconds};
+use crate::common::watched::run_watched;
+use crate::common::{column, flow, outcast, run, seconds};
 use serde_json::{Value, json};
 
 fn ends(hosts: std::ops::Range<usize>) -> Value {

@@ -1,10 +1,8 @@
 //! When the receiver acknowledges.
 
-mod pair;
-
+use crate::pair::{self, Pair, stack};
 use fairport_tcp::Settings;
 use fairport_units::Duration;
-use pair::{Pair, stack};
 use serde_json::{Value, json};
 
 const ONE_WAY: Duration = Duration::from_us(100);

@@ -1,11 +1,8 @@
 //! How a connection ends, and what its host's full queue does to it, segment by segment.
 
-mod pair;
-mod peer;
-
+use crate::peer::{NOTHING, Peer, all, today};
 use fairport_tcp::{CaState, Connection, Flags};
 use fairport_units::Instant;
-use peer::{NOTHING, Peer, all, today};
 use serde_json::{Value, json};
 
 /// The peer's FIN behind nothing, with an ACK up to byte `ack`.

@@ -1,13 +1,11 @@
 //! A congestion control from outside the crate: an AIMD with its own share, by name and by value.
 
-mod pair;
-
+use crate::pair::{Fate, Pair};
 use fairport_tcp::{
     CongestionControl, Controller, Controllers, DecisionCause, DecisionKind, Settings, Setup,
     Window,
 };
 use fairport_units::Duration;
-use pair::{Fate, Pair};
 use serde_json::json;
 
 /// Additive increase by one segment per round trip, which is the default, and decrease to 0.7.

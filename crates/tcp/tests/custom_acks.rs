@@ -1,10 +1,7 @@
 //! What an ACK says to a congestion control from outside the crate.
 
-mod pair;
-mod peer;
-
+use crate::peer::{Peer, all, today};
 use fairport_tcp::{AckSample, CongestionControl, Controller, Setup, Window};
-use peer::{Peer, all, today};
 use serde_json::json;
 
 /// The window grows by a segment for each that is newly acknowledged.

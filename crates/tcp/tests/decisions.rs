@@ -1,10 +1,8 @@
 //! A connection says why its window or its phase changed.
 
-mod pair;
-
+use crate::pair::{Fate, Pair, stack};
 use fairport_tcp::{Decision, DecisionCause, DecisionKind, Settings};
 use fairport_units::{Duration, Instant};
-use pair::{Fate, Pair, stack};
 use serde_json::{Value, json};
 
 const RTT: Duration = Duration::from_ms(20);

@@ -1,10 +1,8 @@
 //! ECN and DCTCP against a scripted marker.
 
-mod pair;
-
+use crate::pair::{Fate, Pair, Sent, stack};
 use fairport_tcp::{Ecn, Flags};
 use fairport_units::{Duration, Instant};
-use pair::{Fate, Pair, Sent, stack};
 use serde_json::{Value, json};
 
 const ONE_WAY: Duration = Duration::from_ms(5);

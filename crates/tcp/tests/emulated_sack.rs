@@ -1,11 +1,8 @@
 //! Recovery without SACK as Linux has it, ACK by ACK: each duplicate is taken for a SACKed segment
 //! (`tcp_add_reno_sack`, `tcp_remove_reno_sacks`, `tcp_is_non_sack_preventing_reopen`).
 
-mod pair;
-mod peer;
-
+use crate::peer::{Peer, all, today};
 use fairport_tcp::CaState;
-use peer::{Peer, all, today};
 use serde_json::{Value, json};
 
 fn opened(overrides: &Value) -> Peer {

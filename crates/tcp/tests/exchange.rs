@@ -1,11 +1,9 @@
 //! Single endpoints against segments written by hand: the handshake, Nagle, windows, resets,
 //! sequence numbers that wrap.
 
-mod pair;
-
+use crate::pair::{self, Log, Pair, stack};
 use fairport_tcp::{Connection, Flags, Segment, Settings, SynOptions, Timestamps};
 use fairport_units::{Duration, Instant};
-use pair::{Log, Pair, stack};
 use serde_json::json;
 
 const PAYLOAD: u32 = 1460;

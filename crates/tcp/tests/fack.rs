@@ -1,11 +1,9 @@
 //! Losses found by forward acknowledgement, as Linux did before RACK.
 
-mod pair;
-
+use crate::pair::transfer::{PAYLOAD, RTT, losing, losing_twice, sends};
+use crate::pair::{self, Fate, stack};
 use fairport_tcp::Settings;
 use fairport_units::Duration;
-use pair::transfer::{PAYLOAD, RTT, losing, losing_twice, sends};
-use pair::{Fate, stack};
 use serde_json::{Value, json};
 
 /// Linux 3.0 with CUBIC, an ACK for every segment and every time exact.

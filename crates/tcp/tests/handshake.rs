@@ -1,10 +1,8 @@
 //! The first flight after a handshake in which segments were lost.
 
-mod pair;
-
+use crate::pair::{Fate, Pair};
 use fairport_tcp::{Flags, Settings};
 use fairport_units::{Duration, Instant};
-use pair::{Fate, Pair};
 
 /// Segments that the client sends at once after its first `lost` SYNs, or the server after its first `lost`
 /// SYN-ACKs.

@@ -1,10 +1,7 @@
 //! Tail loss probes and the reordering timer, to the microsecond (RFC 8985 6 and 7, as Linux has them).
 
-mod pair;
-mod peer;
-
+use crate::peer::{NOTHING, Peer, all, today};
 use fairport_tcp::CaState;
-use peer::{NOTHING, Peer, all, today};
 use serde_json::json;
 
 /// 2 SRTT and two ticks of the kernel's clock, 202 ms, but no later than the timeout of 300 ms from the first

@@ -1,10 +1,7 @@
 //! The sender's answer to ECE, ACK by ACK (RFC 3168 6.1.2; `tcp_enter_cwr`).
 
-mod pair;
-mod peer;
-
+use crate::peer::{PAYLOAD, Peer, all, ms, today};
 use fairport_tcp::{CaState, DecisionCause, DecisionKind, Ecn, Flags, SackBlock, Segment};
-use peer::{PAYLOAD, Peer, all, ms, today};
 use serde_json::{Value, json};
 
 const ECE: Flags = Flags::ECE;

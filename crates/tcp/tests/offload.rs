@@ -1,9 +1,7 @@
 //! Segmentation offload: in what bursts data leaves, where without it each ACK lets out what it covers.
 
-mod pair;
-
+use crate::pair::{Pair, stack};
 use fairport_units::{Duration, Instant};
-use pair::{Pair, stack};
 use serde_json::json;
 
 /// Lengths of the bursts in segments, once the window has come to the peer's `window_bytes`, over a

@@ -1,12 +1,9 @@
 //! Opening a connection and what may come in its stead, segment by segment (RFC 9293 3.5 and 3.10.7, RFC 5961,
 //! RFC 7323, RFC 3168 6.1.1).
 
-mod pair;
-mod peer;
-
+use crate::peer::{Peer, all, ms, today};
 use fairport_tcp::{Connection, Ecn, Flags, Segment, SynOptions, Timestamps};
 use fairport_units::Instant;
-use peer::{Peer, all, ms, today};
 use serde_json::json;
 
 const NOW: Instant = Instant::from_ms(1);

@@ -1,9 +1,7 @@
 //! Paced segments, seen on the wire.
 
-mod pair;
-
+use crate::pair::{Pair, stack};
 use fairport_units::{Duration, Instant};
-use pair::{Pair, stack};
 use serde_json::{Value, json};
 
 /// A round trip of 10 ms, far above what the segments take on the link.

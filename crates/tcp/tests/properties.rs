@@ -1,12 +1,10 @@
 //! What holds whatever the network does, and whatever arrives.
 
-mod pair;
-
+use crate::pair::{Fate, Pair, stack};
 use fairport_tcp::{
     Connection, Ecn, Flags, Options, SackBlock, Segment, Settings, SynOptions, Timestamps,
 };
 use fairport_units::{Duration, Instant};
-use pair::{Fate, Pair, stack};
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -1,10 +1,7 @@
 //! What rare ACKs say: duplicate SACKs, such as were overtaken, and such as end within a segment.
 
-mod pair;
-mod peer;
-
+use crate::peer::{NOTHING, Peer, all, today};
 use fairport_tcp::{CaState, Flags};
-use peer::{NOTHING, Peer, all, today};
 use serde_json::json;
 
 /// `tcp_is_sackblock_valid`: a duplicate SACK may end at `SND.NXT`, and not above it.

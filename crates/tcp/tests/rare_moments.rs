@@ -1,12 +1,9 @@
 //! Events that seldom come together: a probe and the ACK of its tail, a held segment and a full window, a duplicate SACK
 //! and data.
 
-mod pair;
-mod peer;
-
+use crate::peer::{NOTHING, Peer, all, ms, today};
 use fairport_tcp::{Connection, Flags, SackBlock, Segment, SynOptions, Timestamps};
 use fairport_units::{Duration, Instant};
-use peer::{NOTHING, Peer, all, ms, today};
 use serde_json::json;
 
 /// RFC 6582 3.2 step 2: duplicate ACKs count where more is acknowledged than was sent before the last recovery, and early

@@ -1,10 +1,7 @@
 //! Losses that are found or taken back in rare orders of events, ACK by ACK.
 
-mod pair;
-mod peer;
-
+use crate::peer::{NOTHING, Peer, all, today};
 use fairport_tcp::CaState;
-use peer::{NOTHING, Peer, all, today};
 use serde_json::json;
 
 /// A peer with segments 1 to 7 under way, of which 1 was sent again by the timer.

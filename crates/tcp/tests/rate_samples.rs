@@ -1,17 +1,14 @@
 //! What is reported to a congestion control that asks how fast the network delivers, ACK by ACK
 //! (draft-cheng-iccrg-delivery-rate-estimation-02; `tcp_rate.c`).
 
-mod pair;
-mod peer;
-
 use std::cell::RefCell;
 
+use crate::peer::{PAYLOAD, Peer, all, ms, today};
 use fairport_tcp::{
     AckSample, CongestionControl, Controller, RateSample, RecoveryState as State, Settings, Setup,
     Window,
 };
 use fairport_units::Instant;
-use peer::{PAYLOAD, Peer, all, ms, today};
 use serde_json::json;
 
 thread_local! {

@@ -1,10 +1,8 @@
 //! Losses and how they are repaired: fast retransmit, recovery with and without SACK, timeouts.
 
-mod pair;
-
+use crate::pair::{Fate, Pair, stack};
 use fairport_tcp::{Settings, Timeout, TimeoutCause};
 use fairport_units::{Duration, Instant};
-use pair::{Fate, Pair, stack};
 use serde_json::{Value, json};
 
 const ONE_WAY: Duration = Duration::from_us(100);

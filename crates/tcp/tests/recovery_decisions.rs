@@ -1,11 +1,9 @@
 //! A connection says why recovery began and how it ended.
 
-mod pair;
-
+use crate::pair::transfer::{PAYLOAD, losing, sends};
+use crate::pair::{Fate, Pair, Sent, stack};
 use fairport_tcp::{Decision, DecisionCause, DecisionKind};
 use fairport_units::Duration;
-use pair::transfer::{PAYLOAD, losing, sends};
-use pair::{Fate, Pair, Sent, stack};
 use serde_json::{Value, json};
 
 /// What loss recovery decided in a transfer, in order.

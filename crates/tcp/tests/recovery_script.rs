@@ -1,10 +1,7 @@
 //! Recovery, undo and F-RTO of today's Linux, ACK by ACK.
 
-mod pair;
-mod peer;
-
+use crate::peer::{NOTHING, PAYLOAD, Peer, all, today};
 use fairport_tcp::{CaState, DecisionCause, DecisionKind};
-use peer::{NOTHING, PAYLOAD, Peer, all, today};
 use serde_json::json;
 
 /// Decisions so far, the end of slow start left out.

@@ -1,10 +1,8 @@
 //! Segments that an endpoint answers with a reset, or drops for their timestamp; headers of a fixed size.
 
-mod pair;
-
+use crate::pair::{Pair, stack};
 use fairport_tcp::{Connection, Flags, Segment, SynOptions, Timestamps};
 use fairport_units::{Duration, Instant};
-use pair::{Pair, stack};
 use serde_json::json;
 
 const NOW: Instant = Instant::from_ms(1);

@@ -1,11 +1,9 @@
 //! Losses repaired as today's Linux does: RACK-TLP, PRR, F-RTO, undo.
 
-mod pair;
-
+use crate::pair::transfer::{ONE_WAY, PAYLOAD, RTT, losing, losing_twice, sends};
+use crate::pair::{self, Fate, Pair, stack};
 use fairport_tcp::{Flags, Settings};
 use fairport_units::Duration;
-use pair::transfer::{ONE_WAY, PAYLOAD, RTT, losing, losing_twice, sends};
-use pair::{Fate, Pair, stack};
 use serde_json::{Value, json};
 
 /// CUBIC with all of it, and every time exact.

@@ -1,11 +1,9 @@
 //! Payloads drawn at random (`TCPRand`), seen on the wire.
 
-mod pair;
-
 use std::collections::BTreeMap;
 
+use crate::pair::{Pair, stack};
 use fairport_units::Duration;
-use pair::{Pair, stack};
 use serde_json::{Value, json};
 
 const ONE_WAY: Duration = Duration::from_us(100);

@@ -1,11 +1,8 @@
 //! What loss recovery and acknowledgement make of rare orders of events, ACK by ACK.
 
-mod pair;
-mod peer;
-
+use crate::peer::{NOTHING, Peer, all, today};
 use fairport_tcp::{CaState, Connection, Flags, Segment, SynOptions};
 use fairport_units::Instant;
-use peer::{NOTHING, Peer, all, today};
 use serde_json::json;
 
 /// `__tcp_ack_snd_check`: each gap has three ACKs at once before some are held back, also where it begins just where a

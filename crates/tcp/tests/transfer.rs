@@ -1,10 +1,8 @@
 //! Whole transfers between two endpoints.
 
-mod pair;
-
+use crate::pair::{Fate, Pair, stack};
 use fairport_tcp::Settings;
 use fairport_units::Duration;
-use pair::{Fate, Pair, stack};
 use serde_json::json;
 
 #[test]

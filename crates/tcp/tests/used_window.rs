@@ -1,11 +1,8 @@
 //! What the sender makes of a window that it does not use, of an idle time, of the peer's window, and of what
 //! the application writes, ACK by ACK.
 
-mod pair;
-mod peer;
-
+use crate::peer::{NOTHING, Peer, today};
 use fairport_tcp::{CaState, Flags};
-use peer::{NOTHING, Peer, today};
 use serde_json::json;
 
 /// `tcp_is_cwnd_limited`: in slow start the window grows where more than half of it was under way.

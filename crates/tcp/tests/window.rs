@@ -1,10 +1,8 @@
 //! How the congestion window moves.
 
-mod pair;
-
+use crate::pair::{Fate, Pair, stack};
 use fairport_tcp::{Connection, Flags, Segment, Settings, SynOptions};
 use fairport_units::{Duration, Instant};
-use pair::{Fate, Pair, stack};
 use serde_json::{Value, json};
 
 const ONE_WAY: Duration = Duration::from_ms(50);

@@ -1,10 +1,7 @@
 //! What counts as use of the window, in which units marks are counted, and what is one burst.
 
-mod pair;
-mod peer;
-
+use crate::peer::{NOTHING, Peer, all, today};
 use fairport_tcp::{CaState, DecisionKind, Flags};
-use peer::{NOTHING, Peer, all, today};
 use serde_json::json;
 
 /// `tcp_slow_start_after_idle_check`: a pause of just a timeout is none.

@@ -1,6 +1,9 @@
 //! A network of one switch, whose port to the receiver has the queue under test; and the laws of queues.
 
-#![allow(dead_code)] // each test file uses some of it
+#![allow(
+    dead_code,
+    reason = "`region_memory.rs`, a program of its own, uses a part of it"
+)]
 
 pub(crate) mod bench;
 

@@ -1,7 +1,5 @@
 //! Jobs for tests: the parts that every job has, in a given topology.
 
-#![allow(dead_code)] // each test file uses some of it
-
 use fairport_plan::{Job, Plan};
 use serde_json::{Value, json};
 

@@ -1,7 +1,5 @@
 //! A switch port that is watched, and packets that arrive at it.
 
-#![allow(dead_code)] // each test file uses some of it
-
 use fairport_net::discipline::{Admission, Backlog, Reason};
 use fairport_net::topology::star;
 use fairport_net::{Arrival, Counts, Header, Observer, Packet, PortId, Topology};

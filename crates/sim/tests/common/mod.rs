@@ -1,6 +1,9 @@
 //! Valid jobs for tests, which a test changes where it needs to.
 
-#![allow(dead_code)] // each test file uses some of it
+#![allow(
+    dead_code,
+    reason = "`memory.rs`, a program of its own, uses a part of it"
+)]
 
 pub(crate) mod watched;
 

@@ -1,8 +1,6 @@
 //! Two endpoints and a pipe between them that can lose, delay and repeat segments. The clock
 //! steps to the next thing that happens.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 pub(crate) mod transfer;
 
 use std::collections::BTreeMap;

@@ -1,8 +1,6 @@
 //! A client against a peer whose every segment is written by hand. Its first data goes out at 0 ms, and all times
 //! count from there; the handshake took 100 ms. Segments carry 1000 bytes and are named by their numbers.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use fairport_tcp::{
     Connection, Ecn, Flags, Info, SackBlock, Segment, Settings, SynOptions, Timestamps,
 };

@@ -1,0 +1,12 @@
+//! The tests of the crate in one program, which is linked in less time than one for each file.
+
+mod accounts;
+mod ahead;
+mod common;
+mod custom;
+mod disciplines;
+mod forwarding;
+mod hosts;
+mod regions;
+mod routing;
+mod scheduled;

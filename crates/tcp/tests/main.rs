@@ -1,0 +1,35 @@
+//! The tests of the crate in one program, which is linked in less time than one for each file.
+
+mod acks;
+mod closing;
+mod custom;
+mod custom_acks;
+mod decisions;
+mod ecn;
+mod emulated_sack;
+mod exchange;
+mod fack;
+mod handshake;
+mod loss_timers;
+mod marks;
+mod offload;
+mod opening;
+mod pacing;
+mod pair;
+mod peer;
+mod properties;
+mod rare_acks;
+mod rare_moments;
+mod rare_repairs;
+mod rate_samples;
+mod recovery;
+mod recovery_decisions;
+mod recovery_script;
+mod refused;
+mod repair;
+mod sizing;
+mod small_cases;
+mod transfer;
+mod used_window;
+mod window;
+mod window_counts;

@@ -1,0 +1,7 @@
+//! The tests of the crate in one program, which is linked in less time than one for each file.
+
+mod decode;
+mod flows;
+mod join;
+mod read;
+mod write;
