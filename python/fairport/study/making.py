@@ -198,14 +198,15 @@ class Making:
         rows = self._made(probes, executor)
         per_run_s = _per_run_s(rows, time.monotonic() - begin)
         rest = [one for one in new if one not in set(probes)]
+        jobs = max(executor.jobs, 1)
         self._listeners.estimate(
             Estimate(
                 points=len(self._runs.every),
                 runs=len(new),
                 reused=len(wanted) - len(new),
-                wall_s=per_run_s and per_run_s * len(rest) / max(executor.jobs, 1),
+                wall_s=None if per_run_s is None else per_run_s * len(rest) / jobs,
                 size_bytes=_row_bytes(self._keep) * len(wanted),
-                jobs=max(executor.jobs, 1),
+                jobs=jobs,
             )
         )
         self._made(rest, executor)
