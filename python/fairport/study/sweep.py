@@ -6,7 +6,7 @@ same call continues an interrupted sweep, and a larger one adds to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from fairport.study.points import count, points, value_of
 from fairport.study.precision import Precision, more_seeds
 from fairport.study.results import Definition, Study, define
 from fairport.study.store import Store
-from fairport.study.sweep_file import SweepFile, axes_of, read
+from fairport.study.sweep_file import SweepFile, as_list, read
 
 MANY_POINTS = 1_000_000
 
@@ -62,10 +62,10 @@ def sweep(
     document = {
         "scenario": base.file,
         "name": name or f"{base.name}-sweep",
-        "seeds": list(seeds) if isinstance(seeds, Iterable) else seeds,
-        "keep": None if keep is None else list(keep),
-        "axes": axes_of(axes),
-        "zip": [list(group) for group in zip],
+        "seeds": as_list(seeds),
+        "keep": as_list(keep),
+        "axes": {name: as_list(at) for name, at in axes.items()},
+        "zip": [as_list(group) for group in zip],
         "where": where,
     }
     file = read(document, "")

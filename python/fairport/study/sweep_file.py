@@ -21,7 +21,7 @@ An axis is a field's dotted path, the author's own name with points that have pa
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -122,12 +122,11 @@ class SweepFile(Section):
         return load_scenario(source).patch(self.settings)
 
 
-def axes_of(axes: Mapping[str, Any]) -> dict[str, Any]:
-    """Axes from Python, where values may be ranges, tuples, arrays."""
-    return {
-        name: at if isinstance(at, Mapping) else [_plain(value) for value in at]
-        for name, at in axes.items()
-    }
+def as_list(values: Any) -> Any:
+    """A range, tuple or array from Python as the list that TOML has; anything else unchanged."""
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        return values
+    return [one.item() if hasattr(one, "item") else one for one in values]
 
 
 def read(document: Mapping[str, Any], file: str, text: str = "") -> SweepFile:
@@ -174,8 +173,3 @@ def _load(path: Path) -> SweepFile:
     text = read_text(path, str(path), InputError, "give a sweep file (docs/guide/studies.md)")
     document = parse(text, str(path), InputError, "see https://toml.io")
     return read({"name": path.stem, **document}, str(path), text)
-
-
-def _plain(value: Any) -> Any:
-    """A value that TOML can hold: numpy's numbers become Python's."""
-    return value.item() if hasattr(value, "item") else value
