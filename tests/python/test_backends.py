@@ -124,7 +124,7 @@ def test_the_limit_of_a_batch_job_counts_as_memory(
 def test_an_unknown_backend_is_named_with_the_nearest_known() -> None:
     with pytest.raises(InputError) as error:
         backends.get("simulatoin")
-    assert str(error.value) == '--backend: "simulatoin" is not a backend of this version'
+    assert str(error.value) == 'backend: "simulatoin" is not a backend of this version'
     assert error.value.remedy == "did you mean `simulation`?"
 
 

@@ -149,7 +149,7 @@ def _alone(folder: Path) -> Iterator[None]:
             raise OutputError(
                 "another search is under way there",
                 file=str(folder),
-                remedy="wait until it has ended, or give another --out",
+                remedy="wait until it has ended, or give another `folder`",
             )
         yield
 
@@ -207,7 +207,7 @@ def _asked(database: Path, goal: Goal, weights: Mapping[str, float]) -> optuna.S
         raise InputError(
             f"cannot be opened: {str(error).splitlines()[0]}",
             file=str(database),
-            remedy="--force begins the search again",
+            remedy="`force=True` begins the search again",
         ) from None
     known = study.user_attrs.get("objective", dict(weights))
     if known != dict(weights):
@@ -215,7 +215,7 @@ def _asked(database: Path, goal: Goal, weights: Mapping[str, float]) -> optuna.S
         raise InputError(
             f"is a search with another objective: {said}",
             file=str(database.parent),
-            remedy="give another --out, or --force to begin again",
+            remedy="give another `folder`, or `force=True` to begin again",
         )
     study.set_user_attr("objective", dict(weights))
     for trial in had:

@@ -132,7 +132,7 @@ def run(
             if not so_far[until_precise.metric].count():
                 raise InputError(
                     "is a number that no run has",
-                    file="--until-precise",
+                    field="until_precise",
                     value=until_precise.metric,
                     remedy="put another one first in `keep`; the runs are kept",
                 )
@@ -165,7 +165,7 @@ def _kept(file: SweepFile, until_precise: Precision | None) -> list[str]:
     if until_precise is not None and until_precise.metric not in keep:
         raise InputError(
             "is not kept",
-            file="--until-precise",
+            field="until_precise",
             value=until_precise.metric,
             remedy=did_you_mean(until_precise.metric, keep),
         )

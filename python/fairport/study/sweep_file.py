@@ -160,7 +160,9 @@ def _quick(file: SweepFile, is_asked_for: bool) -> SweepFile:
         return file
     if not file.quick:
         raise InputError(
-            "has no [quick]", file=file.file, remedy="leave --quick out, or add a section [quick]"
+            "has no [quick]",
+            file=file.file,
+            remedy="leave `quick=True` out, or add a section [quick]",
         )
     document = file.model_dump(by_alias=True, exclude_unset=True) | {"name": f"{file.name}-quick"}
     for name, value in document.pop("quick").items():

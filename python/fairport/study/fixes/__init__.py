@@ -114,7 +114,7 @@ def load(names: Iterable[str | Path | Fix], folder: Path | None = None) -> list[
     for name in names:
         fix = name if isinstance(name, Fix) else _find(name, known)
         if fix.name in (BASELINE, *(other.name for other in fixes)):
-            raise FixError("is named twice", file="--fix", value=fix.name, remedy="name it once")
+            raise FixError("is named twice", field="fixes", value=fix.name, remedy="name it once")
         fixes.append(fix)
     return fixes
 
