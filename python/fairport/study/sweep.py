@@ -98,6 +98,13 @@ def run(
 ) -> Study:
     """Runs a sweep file whose scenario is `base`."""
     every = points(file.axes, file.zip, file.where, file.file)
+    if executor is not None and backends.get(backend).is_real_time:
+        raise InputError(
+            "runs in real time, one run at a time on this machine, so no cluster can help",
+            field="backend",
+            value=backend,
+            remedy='leave the cluster out, or use `backend="simulation"`',
+        )
     keep = _kept(file, until_precise)
     runs = Runs(base, every, backend, file.file, "axes")
     runs.check()
