@@ -403,6 +403,7 @@ def test_another_study_is_not_mixed_with_this_one(base: Scenario, tmp_path: Path
         ({"queue.limit": []}, "axes.queue.limit: .*holds 0", "at least 1"),
         ({"queue.limit": ["4KiB", "4KiB"]}, "axes.queue.limit: .*has a value twice", "once"),
         ({"drops": [1]}, "axes: names `drops`, which is a column", "rename"),
+        ({"wall_s": [1]}, "axes: names `wall_s`, which is a column", "rename"),
         ({"queue.limit": {"from": "4KiB", "to": "4ms", "steps": 3}}, "not two quantities", "KiB"),
         ({"link.rate": {"from": "1Gbps", "to": "2Gbps"}}, "has no `steps`", "steps = 10"),
         ({"fix": ["rde"]}, 'axes."fix": "rde" is not one of', "did you mean `red`"),

@@ -35,11 +35,11 @@ from fairport.scenario.axes import Points
 from fairport.scenario.base import Section, refuse
 from fairport.scenario.problems import checked
 from fairport.scenario.source import Source
+from fairport.study.results import BESIDES, OF_A_RUN
 from fairport.toml_files import parse, read_text
 
 _BUILTIN = Path(__file__).parent / "builtin"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
-_OF_A_RUN = ("seed", "run_id", "backend", "fingerprint", "error", "valid")
 
 
 class SweepFile(Section):
@@ -98,7 +98,7 @@ class SweepFile(Section):
         if not axes:
             raise refuse("names no axis", 'give one: "queue.limit" = ["8KiB", "16KiB"]')
         for name in axes:
-            if name in NUMBERS or name in _OF_A_RUN:
+            if name in (*NUMBERS, *OF_A_RUN, *BESIDES):
                 raise refuse(f"names `{name}`, which is a column of every study", "rename the axis")
         for name, at in axes.items():
             if len({point.name for point in at}) < len(at):
