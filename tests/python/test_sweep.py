@@ -25,8 +25,9 @@ from fairport.study.execution import Task, outcome
 from fairport.study.making import Listeners, Runs, Status
 from fairport.study.results import Study
 from fairport.study.store import Store
+from fairport.study.study_file import read
 from fairport.study.sweep import check_size, sweep
-from fairport.study.sweep_file import load, read
+from fairport.study.sweep_file import SweepFile, load
 
 AXES: dict[str, Any] = {"topology.peers": [2, 3], "queue.limit": ["4KiB", "16KiB"]}
 FILE = """
@@ -453,7 +454,7 @@ def test_a_file_without_axes_is_refused(fairport: Command, tmp_path: Path) -> No
 
 def test_more_than_a_million_points_need_a_yes() -> None:
     axes = {f"traffic.0.{name}": {"from": 1, "to": 1001} for name in ("a", "b")}
-    file = read({"scenario": "two-switch", "axes": axes}, "big.toml")
+    file = read(SweepFile, {"scenario": "two-switch", "axes": axes}, "big.toml")
     with pytest.raises(InputError, match=r"big\.toml: axes: make 1,002,001 points") as refused:
         check_size(file, allowed=False)
     assert "--yes" in refused.value.remedy

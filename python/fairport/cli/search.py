@@ -70,9 +70,10 @@ def _search(
     from fairport.cli.progress import sweep_bar
     from fairport.study.making import Listeners
     from fairport.study.search import search
-    from fairport.study.search_file import load
+    from fairport.study.search_file import SearchFile
+    from fairport.study.study_file import load
 
-    file = load(source)
+    file = load(SearchFile, source)
     with resumable(), sweep_bar(file.name, shown=not quiet) as bar:
         done = search(
             file,

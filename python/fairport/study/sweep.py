@@ -25,7 +25,8 @@ from fairport.study.points import count, points, value_of
 from fairport.study.precision import Precision, more_seeds
 from fairport.study.results import Definition, Study, define
 from fairport.study.store import Store
-from fairport.study.sweep_file import SweepFile, as_list, read
+from fairport.study.study_file import read
+from fairport.study.sweep_file import SweepFile, as_list
 
 MANY_POINTS = 1_000_000
 
@@ -68,7 +69,7 @@ def sweep(
         "zip": [as_list(group) for group in zip],
         "where": where,
     }
-    file = read(document, "")
+    file = read(SweepFile, document)
     return run(
         file,
         base,
