@@ -16,10 +16,7 @@ File = Annotated[
     str, typer.Argument(metavar="NAME|FILE", help="A search file in TOML, or a built-in search.")
 ]
 Trials = Annotated[int, typer.Option(metavar="N", min=1, help="Total number of points to try.")]
-Out = Annotated[
-    str,
-    results_folder("results/NAME"),
-]
+Out = Annotated[str, results_folder("results/NAME")]
 
 
 def tune(
