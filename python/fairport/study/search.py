@@ -90,8 +90,6 @@ def search(
     folder: str | Path,
     force: bool = False,
     jobs: int | None = None,
-    store: Store | None = None,
-    executor: Executor | None = None,
     listeners: Listeners | None = None,
 ) -> Searched:
     """Tries points until the study in `folder` has `trials` of them.
@@ -110,8 +108,8 @@ def search(
         if force:
             database.unlink(missing_ok=True)
         listeners = listeners or Listeners()
-        making = Making(study, runs, store or Store(), list(NUMBERS), listeners)
-        trier = _Trier(file, making, runs, executor or Local(jobs), weights)
+        making = Making(study, runs, Store(), list(NUMBERS), listeners)
+        trier = _Trier(file, making, runs, Local(jobs), weights)
         with making:
             before = trier.medians([runs.add(StudyPoint(Combination({})))])[0]
             asked = _asked(database, goal, weights)
