@@ -163,15 +163,11 @@ def check_size(file: SweepFile, *, allowed: bool) -> None:
     found = count(file.axes, file.zip, file.file)
     if found > MANY_POINTS and not allowed:
         raise InputError(
-            f"make {_spaced(found)} points, more than {_spaced(MANY_POINTS)}",
+            f"make {found:,} points, more than {MANY_POINTS:,}",
             file=file.file,
             field="axes",
             remedy="give fewer values, `zip` axes that go together, or --yes",
         )
-
-
-def _spaced(count: int) -> str:
-    return f"{count:,}"
 
 
 def _kept(file: SweepFile, until_precise: Precision | None) -> list[str]:
