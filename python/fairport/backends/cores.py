@@ -36,8 +36,4 @@ def that_fit(threads: int, needed_bytes: int) -> int:
 
     `needed_bytes` is what the run needs with one thread.
     """
-    threads = min(threads, _MOST)
-    available = memory.available_bytes()
-    if available is None:
-        return threads
-    return max(1, min(threads, available // max(needed_bytes, 1)))
+    return memory.that_fit(min(threads, _MOST), needed_bytes)

@@ -29,6 +29,12 @@ def require(needed_bytes: int, what: str) -> None:
         )
 
 
+def that_fit(count: int, needed_bytes: int) -> int:
+    """As many of `count` as memory allows, if each needs `needed_bytes`; at least one."""
+    available = available_bytes()
+    return count if available is None else max(1, min(count, available // max(needed_bytes, 1)))
+
+
 def available_bytes() -> int | None:
     """Memory that this process may still take; None if the system does not say."""
     machine = _of_the_machine()

@@ -118,9 +118,7 @@ class Runs:
         """Runs at a time: as many as requested and as memory allows; one in real time."""
         if self._backend.is_real_time:
             return 1
-        jobs = wanted or cores.cores()
-        available = memory.available_bytes()
-        return jobs if available is None else max(1, min(jobs, available // self._needed_bytes))
+        return memory.that_fit(wanted or cores.cores(), self._needed_bytes)
 
     def task(self, number: int, seed: int, known: _Last) -> Task:
         """The run of a point with a seed; `known` is the point that was prepared last."""

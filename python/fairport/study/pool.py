@@ -99,9 +99,7 @@ def run_all(
     chosen = backends.get(backend)
     keys, needed_bytes = _check(chosen, tasks)
     jobs = 1 if chosen.is_real_time else min(jobs or cores.cores(), max(len(tasks), 1))
-    available = memory.available_bytes()
-    if available is not None:
-        jobs = max(1, min(jobs, available // needed_bytes))
+    jobs = memory.that_fit(jobs, needed_bytes)
     reused = 0
     if store is not None:
         reused = sum(one.is_kept and store.has(one.run, one.seed) for one in keys)
