@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -124,15 +125,20 @@ def available(folder: Path | None = None) -> dict[str, Fix]:
 
     Raises FixError if `folder` is not a folder, or if a file in it is not a fix.
     """
-    files = sorted(_BUILTIN.glob("*.toml"))
+    found = list(_builtin())
     if folder is not None:
         if not folder.is_dir():
             raise FixError(
                 "is not a folder", file=str(folder), remedy="name a folder of TOML files"
             )
-        files += sorted(folder.glob("*.toml"))
-    fixes = {fix.name: fix for fix in map(read, files)}
-    return dict(sorted(fixes.items()))
+        found += map(read, sorted(folder.glob("*.toml")))
+    return dict(sorted({fix.name: fix for fix in found}.items()))
+
+
+@cache
+def _builtin() -> list[Fix]:
+    # a sweep over fixes asks for them at each of its points, and reading them takes 8 ms
+    return [read(path) for path in sorted(_BUILTIN.glob("*.toml"))]
 
 
 def read(path: Path) -> Fix:
