@@ -25,13 +25,18 @@ class Options:
             between_markers(DOCS / page, marker, text)
 
 
-def options(case: str, about: str | None, arguments: Sequence[str], seeds: int) -> Options:
-    """The options of a case whose docstring is `about` and that runs `seeds` seeds by default."""
-    parser = argparse.ArgumentParser(
+def parser_of(case: str, about: str | None) -> argparse.ArgumentParser:
+    """The reader of a case's options, whose help begins with the docstring `about`."""
+    return argparse.ArgumentParser(
         prog=f"python -m validation {case}",
         description=about,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+
+
+def options(case: str, about: str | None, arguments: Sequence[str], seeds: int) -> Options:
+    """The options of a case whose docstring is `about` and that runs `seeds` seeds by default."""
+    parser = parser_of(case, about)
     parser.add_argument("--seeds", type=int, default=seeds, help=f"runs per row ({seeds})")
     parser.add_argument("--print-only", action="store_true", help="do not renew the page in docs/")
     given = parser.parse_args(arguments)

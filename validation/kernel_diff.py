@@ -14,7 +14,6 @@ from.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import os
 import platform
@@ -28,7 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from validation.case import Options
+from validation.case import Options, parser_of
 from validation.markdown import table
 from validation.peers import UnavailableError, do
 
@@ -61,11 +60,7 @@ class Result:
 
 def main(arguments: Sequence[str]) -> int:
     """Replays all exchanges and renews the table; 1 if too few agree."""
-    parser = argparse.ArgumentParser(
-        prog="python -m validation kernel-diff",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of("kernel-diff", __doc__)
     parser.add_argument("--exchanges", type=int, default=EXCHANGES, help=f"per side ({EXCHANGES})")
     parser.add_argument("--first", type=int, default=1, help="the first seed (1)")
     parser.add_argument("--jobs", type=int, default=4, help="exchanges at a time (4)")

@@ -38,7 +38,7 @@ from pathlib import Path
 from fairport.files.partial import is_partial
 from fairport.study.results import Study
 
-from validation.case import DOCS
+from validation.case import DOCS, parser_of
 from validation.markdown import between_markers, table
 
 KILLS = 100
@@ -297,11 +297,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m validation kills",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of("kills", __doc__)
     parser.add_argument("--kills", type=int, default=KILLS, help=f"so many ({KILLS})")
     parser.add_argument("--seed", type=int, default=1, help="of all kills (1)")
     parser.add_argument("--publish", action="store_true", help="renew the table in docs/")

@@ -10,7 +10,6 @@ that is kept. In rows "awake" no processor of this machine halts during the runs
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
@@ -30,7 +29,7 @@ from fairport.scenario.host_profile import HostProfile
 from fairport.study.measures import Groups, measured
 from fairport.study.validate import LINUX, SIMULATION, Validation, agrees, simulated, validate
 
-from validation.case import DOCS
+from validation.case import DOCS, parser_of
 from validation.markdown import between_markers, table
 
 KEPT = Path(__file__).parents[1] / "target" / "validation-linux"
@@ -99,8 +98,7 @@ DEFAULT = "default profile"
 
 def main(arguments: Sequence[str]) -> int:
     """Runs the chosen rows, prints the table, and renews the page."""
-    parser = argparse.ArgumentParser(prog="python -m validation linux", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = parser_of("linux", __doc__)
     parser.add_argument("--only", choices=[*SCENARIOS], help="run this one, kept or not")
     parser.add_argument("--again", action="store_true", help="simulate what is kept again")
     parser.add_argument("--print-only", action="store_true", help="do not renew the page in docs/")

@@ -10,11 +10,12 @@ table of commit 2c4001c, and the reason for each script that does not hold.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+from validation.case import parser_of
 
 SUBJECTS = (
     *("slow_start", "cubic", "fast_recovery", "fast_retransmit", "sack", "limited_transmit"),
@@ -28,11 +29,7 @@ UNREADABLE = 2
 
 def main(arguments: Sequence[str]) -> int:
     """Runs all subjects. Scripts that do not hold are a result, not a failure."""
-    parser = argparse.ArgumentParser(
-        prog="python -m validation public-scripts",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of("public-scripts", __doc__)
     parser.add_argument("folder", type=Path, help="gtests/net/tcp of a clone of packetdrill")
     folder = parser.parse_args(arguments).folder
     missing = [subject for subject in SUBJECTS if not (folder / subject).is_dir()]

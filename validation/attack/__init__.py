@@ -39,7 +39,7 @@ from validation.attack.damage import Damage, make
 from validation.attack.documents import Grammar
 from validation.attack.linux_runs import LinuxRun, lack
 from validation.attack.questions import Questions
-from validation.case import DOCS
+from validation.case import DOCS, parser_of
 from validation.markdown import between_markers, table
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -270,11 +270,7 @@ def _touch_no_machine() -> None:
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m validation attack",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of("attack", __doc__)
     parser.add_argument("--seconds", type=float, default=SECONDS, help=f"how long ({SECONDS:g})")
     parser.add_argument("--attempts", type=float, default=math.inf, help="at most so many")
     parser.add_argument("--seed", type=int, default=1, help="of all attempts (1)")

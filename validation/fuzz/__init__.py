@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from validation.case import DOCS
+from validation.case import DOCS, parser_of
 from validation.fuzz.readers import READERS
 from validation.markdown import between_markers, table
 
@@ -124,11 +124,7 @@ def _with_published(rows: list[list[str]]) -> list[list[str]]:
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m validation fuzz",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of("fuzz", __doc__)
     names = [*READERS, *RUST]
     parser.add_argument("target", nargs="*", help=f"{', '.join(names)}; without any: all")
     parser.add_argument("--seconds", type=int, default=SECONDS, help=f"per target ({SECONDS})")

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from validation.case import DOCS
+from validation.case import DOCS, parser_of
 from validation.markdown import between_markers, table
 from validation.mutants import python, rust
 
@@ -102,11 +102,7 @@ def published(page: str) -> list[Row]:
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m validation mutants",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of("mutants", __doc__)
     parser.add_argument(
         "--python", type=int, default=OF_A_FILE, help=f"so many per file ({OF_A_FILE}); 0: none"
     )
