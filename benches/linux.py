@@ -22,7 +22,7 @@ from typing import Any
 import fairport as fp
 from fairport.backends import linux
 from fairport.backends.linux import capacity, congestion
-from fairport.backends.linux.namespaces import Namespaces, inside
+from fairport.backends.linux.namespaces import Namespaces, create, inside, offloads_off
 from fairport.payload import RandomizedSender
 from pyroute2 import IPRoute
 
@@ -105,11 +105,8 @@ def _sender(flows: int, sizing: str, has_offload: bool) -> tuple[float, float]:
 
 
 def _pair(here: str, there: str, has_offload: bool) -> None:
-    from fairport.backends.linux.namespaces import offloads_off
-    from pyroute2 import netns
-
     for name in (here, there):
-        netns.create(name)
+        create(name)
     with inside(here), IPRoute() as route:
         peer: dict[str, Any] = {"ifname": "eth0", "net_ns_fd": there}
         route.link("add", ifname="eth0", kind="veth", peer=peer)

@@ -12,7 +12,7 @@ import fairport as fp
 import pytest
 from conftest import Command
 from fairport import backends, run_and_save
-from fairport.backends import memory
+from fairport.backends import control_groups, cores, memory
 from fairport.backends.protocol import (
     BOTTLENECK,
     Backend,
@@ -104,27 +104,66 @@ def test_seeds_are_a_list() -> None:
         fp.sweep("two-switch", {"topology.peers": [2]}, seeds=3.5)  # type: ignore[arg-type]
 
 
+_MEMORY = {
+    "2": ("0::", ".", "memory.max", "memory.current", "", "max"),
+    "1": (
+        "9:memory:",
+        "memory",
+        "memory.limit_in_bytes",
+        "memory.usage_in_bytes",
+        "total_",
+        "9" * 19,
+    ),
+}
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
 def test_the_limit_of_a_batch_job_counts_as_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
     """Slurm sets it at a group above that of the process. What files occupy can be freed."""
-    own = tmp_path / "cgroup"
-    own.write_text("0::/slurm/job_7/step_0/task_0\n")
-    job = tmp_path / "slurm" / "job_7"
+    line, mount, limit_in, used_in, total, none = _MEMORY[version]
+    job = tmp_path / mount / "slurm" / "job_7"
     (job / "step_0" / "task_0").mkdir(parents=True)
-    for folder, limit in ((job, "4000000"), (job / "step_0" / "task_0", "max")):
-        (folder / "memory.max").write_text(f"{limit}\n")
-        (folder / "memory.current").write_text("1500000\n")
-        (folder / "memory.stat").write_text("anon 1000000\ninactive_file 500000\n")
-    monkeypatch.setattr(memory, "_OWN_GROUP", own)
-    monkeypatch.setattr(memory, "_GROUPS", tmp_path)
+    for folder, limit in ((job, "4000000"), (job / "step_0" / "task_0", none)):
+        (folder / limit_in).write_text(f"{limit}\n")
+        (folder / used_in).write_text("1500000\n")
+        (folder / "memory.stat").write_text(f"anon 1000000\n{total}inactive_file 500000\n")
+    in_groups(tmp_path, monkeypatch, f"3:cpuset:/\n{line}/slurm/job_7/step_0/task_0\n")
     assert memory.available_bytes() == 3_000_000
+
+
+@pytest.mark.parametrize(
+    ("quota", "expected"), [("200000 100000", 2), ("150000 100000", 1), ("5000 100000", 1)]
+)
+def test_a_container_with_less_processor_time_has_fewer_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: str, expected: int
+) -> None:
+    """As Kubernetes sets it; the container sees its own group as the highest."""
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(64), raising=False)
+    in_groups(tmp_path, monkeypatch, "0::/\n")
+    (tmp_path / "cpu.max").write_text(f"{quota}\n")
+    assert cores.cores() == expected
+    (tmp_path / "cpu.max").write_text("max 100000\n")
+    assert cores.cores() == 64
+    (tmp_path / "cpu,cpuacct").mkdir()
+    in_groups(tmp_path, monkeypatch, "2:cpu,cpuacct:/kubepods/pod7\n")
+    for name, value in zip(("quota", "period"), quota.split(), strict=True):
+        (tmp_path / "cpu,cpuacct" / f"cpu.cfs_{name}_us").write_text(f"{value}\n")
+    assert cores.cores() == expected
+
+
+def in_groups(root: Path, monkeypatch: pytest.MonkeyPatch, listed: str) -> None:
+    """Makes this process a member of the control groups that are below a folder."""
+    (root / "own").write_text(listed)
+    monkeypatch.setattr(control_groups, "_OWN_GROUPS", root / "own")
+    monkeypatch.setattr(control_groups, "_ROOT", root)
 
 
 def test_an_unknown_backend_is_named_with_the_nearest_known() -> None:
     with pytest.raises(InputError) as error:
         backends.get("simulatoin")
-    assert str(error.value) == '--backend: "simulatoin" is not a backend of this version'
+    assert str(error.value) == 'backend: "simulatoin" is not a backend of this version'
     assert error.value.remedy == "did you mean `simulation`?"
 
 

@@ -141,7 +141,9 @@ def test_runs_at_a_time_do_not_change_results(fairport: Command) -> None:
 
 def test_force_replaces_the_folder(fairport: Command, tmp_path: Path) -> None:
     assert fairport("run", *SHORT, "--no-figures").status == 0
-    assert fairport("run", *SHORT, "--no-figures").status == 2
+    refused = fairport("run", *SHORT, "--no-figures")
+    assert refused.status == 2
+    assert refused.err.endswith("hint: give another --out, or --force to replace it\n")
     assert fairport("run", *SHORT, "--no-figures", "--seed", "2", "--force").status == 0
     manifest = json.loads((tmp_path / "results/outcast/manifest.json").read_text(encoding="utf-8"))
     assert manifest["seed"] == 2

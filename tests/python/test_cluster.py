@@ -94,6 +94,14 @@ def cluster() -> Iterator[Cluster]:
     made.close()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the backend needs Linux")
+def test_runs_in_real_time_are_refused(base: Scenario, tmp_path: Path, cluster: Cluster) -> None:
+    with connected(cluster.address) as executor, pytest.raises(InputError) as raised:
+        sweep(base, AXES, folder=tmp_path / "s", backend="linux", executor=executor)
+    assert str(raised.value).startswith('backend: "linux" runs in real time')
+    assert not (tmp_path / "s").exists()
+
+
 def test_the_command_runs_on_the_cluster(
     cluster: Cluster, fairport: Command, tmp_path: Path
 ) -> None:

@@ -15,8 +15,9 @@ from fairport.scenario.patch import assignment, read_assignments
 from fairport.study.making import Listeners
 from fairport.study.results import Study
 from fairport.study.search import search
-from fairport.study.search_file import builtin_names, gain, load, medians
+from fairport.study.search_file import SearchFile, gain, medians
 from fairport.study.space import Bounds
+from fairport.study.study_file import builtin_names, load
 
 FILE = """
 scenario = "two-switch"
@@ -57,10 +58,10 @@ def test_an_equal_share_is_tuned_for_and_the_smallest_is_hunted() -> None:
 
 
 def test_another_objective_is_another_search(file: str, tmp_path: Path) -> None:
-    search(load(file), "tune", trials=1, folder=tmp_path / "study", jobs=1)
+    search(load(SearchFile, file), "tune", trials=1, folder=tmp_path / "study", jobs=1)
     Path(file).write_text(FILE.format(more="[objective]\nutilisation = 1"))
     with pytest.raises(InputError, match="another objective: jain_index"):
-        search(load(file), "tune", trials=2, folder=tmp_path / "study", jobs=1)
+        search(load(SearchFile, file), "tune", trials=2, folder=tmp_path / "study", jobs=1)
 
 
 def test_two_searches_are_not_under_way_in_one_folder(file: str, tmp_path: Path) -> None:
@@ -69,13 +70,13 @@ def test_two_searches_are_not_under_way_in_one_folder(file: str, tmp_path: Path)
 
     def ask_for_another(_status: object) -> None:
         with pytest.raises(OutputError, match="another search is under way") as error:
-            search(load(file), "tune", trials=2, folder=folder, jobs=1, force=True)
+            search(load(SearchFile, file), "tune", trials=2, folder=folder, jobs=1, force=True)
         refused.append(error.value)
 
     listeners = Listeners(status=ask_for_another)
-    search(load(file), "tune", trials=2, folder=folder, jobs=1, listeners=listeners)
+    search(load(SearchFile, file), "tune", trials=2, folder=folder, jobs=1, listeners=listeners)
     assert refused
-    assert search(load(file), "tune", trials=3, folder=folder, jobs=1).trials == 3
+    assert search(load(SearchFile, file), "tune", trials=3, folder=folder, jobs=1).trials == 3
 
 
 def test_a_number_is_its_median_over_the_runs_that_have_it() -> None:
@@ -90,9 +91,9 @@ def test_quantities_are_whole_and_within_their_bounds() -> None:
 
 
 def test_a_search_keeps_to_its_space_and_goes_on(file: str, tmp_path: Path) -> None:
-    first = search(load(file), "tune", trials=4, folder=tmp_path / "study", jobs=1)
+    first = search(load(SearchFile, file), "tune", trials=4, folder=tmp_path / "study", jobs=1)
     assert first.trials == 4
-    again = search(load(file), "tune", trials=7, folder=tmp_path / "study", jobs=1)
+    again = search(load(SearchFile, file), "tune", trials=7, folder=tmp_path / "study", jobs=1)
     assert again.trials == 7
     assert [one.gain for one in again.found] == sorted((o.gain for o in again.found), reverse=True)
     before = again.before["jain_index"]
@@ -112,7 +113,7 @@ def test_a_search_keeps_to_its_space_and_goes_on(file: str, tmp_path: Path) -> N
 
 
 def test_a_hunt_has_the_worst_first(file: str, tmp_path: Path) -> None:
-    done = search(load(file), "hunt", trials=4, folder=tmp_path / "study", jobs=1)
+    done = search(load(SearchFile, file), "hunt", trials=4, folder=tmp_path / "study", jobs=1)
     gains = [one.gain for one in done.found]
     assert gains == sorted(gains)
     assert list(done.weights) == ["throughput_ratio"]
@@ -134,8 +135,8 @@ def test_the_commands_print_settings_that_can_be_used(
 
 
 def test_built_in_searches_can_be_made() -> None:
-    for name in builtin_names():
-        file = load(name)
+    for name in builtin_names(SearchFile):
+        file = load(SearchFile, name)
         base = file.base()
         for point in file.searched().corners():
             point.applied(base)
@@ -154,7 +155,7 @@ def test_a_search_that_cannot_be_is_refused(tmp_path: Path, more: str, problem: 
     path = tmp_path / "mine.toml"
     path.write_text(FILE.format(more=more if "[" not in more else "") + more * ("[" in more))
     with pytest.raises(InputError, match=problem):
-        search(load(str(path)), "tune", trials=1, folder=tmp_path / "study")
+        search(load(SearchFile, path), "tune", trials=1, folder=tmp_path / "study")
 
 
 @pytest.mark.parametrize(
@@ -170,7 +171,7 @@ def test_a_space_that_cannot_be_is_refused(tmp_path: Path, dimension: str, probl
     path = tmp_path / "mine.toml"
     path.write_text(f'scenario = "outcast"\n[space]\n"queue.limit" = {dimension}\n')
     with pytest.raises(InputError, match=problem):
-        search(load(str(path)), "tune", trials=1, folder=tmp_path / "study")
+        search(load(SearchFile, path), "tune", trials=1, folder=tmp_path / "study")
     assert not (tmp_path / "study").exists()
 
 

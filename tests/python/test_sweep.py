@@ -25,8 +25,9 @@ from fairport.study.execution import Task, outcome
 from fairport.study.making import Listeners, Runs, Status
 from fairport.study.results import Study
 from fairport.study.store import Store
+from fairport.study.study_file import read
 from fairport.study.sweep import check_size, sweep
-from fairport.study.sweep_file import load, read
+from fairport.study.sweep_file import SweepFile, load
 
 AXES: dict[str, Any] = {"topology.peers": [2, 3], "queue.limit": ["4KiB", "16KiB"]}
 FILE = """
@@ -403,6 +404,7 @@ def test_another_study_is_not_mixed_with_this_one(base: Scenario, tmp_path: Path
         ({"queue.limit": []}, "axes.queue.limit: .*holds 0", "at least 1"),
         ({"queue.limit": ["4KiB", "4KiB"]}, "axes.queue.limit: .*has a value twice", "once"),
         ({"drops": [1]}, "axes: names `drops`, which is a column", "rename"),
+        ({"wall_s": [1]}, "axes: names `wall_s`, which is a column", "rename"),
         ({"queue.limit": {"from": "4KiB", "to": "4ms", "steps": 3}}, "not two quantities", "KiB"),
         ({"link.rate": {"from": "1Gbps", "to": "2Gbps"}}, "has no `steps`", "steps = 10"),
         ({"fix": ["rde"]}, 'axes."fix": "rde" is not one of', "did you mean `red`"),
@@ -452,7 +454,7 @@ def test_a_file_without_axes_is_refused(fairport: Command, tmp_path: Path) -> No
 
 def test_more_than_a_million_points_need_a_yes() -> None:
     axes = {f"traffic.0.{name}": {"from": 1, "to": 1001} for name in ("a", "b")}
-    file = read({"scenario": "two-switch", "axes": axes}, "big.toml")
+    file = read(SweepFile, {"scenario": "two-switch", "axes": axes}, "big.toml")
     with pytest.raises(InputError, match=r"big\.toml: axes: make 1,002,001 points") as refused:
         check_size(file, allowed=False)
     assert "--yes" in refused.value.remedy

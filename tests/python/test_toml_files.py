@@ -12,14 +12,15 @@ from fairport.papers import catalogue
 from fairport.papers.model import Scheme
 from fairport.scenario import host_profile
 from fairport.scenario import load as load_scenario
-from fairport.study import fixes, search_file, sweep_file
+from fairport.study import fixes, study_file, sweep_file
+from fairport.study.search_file import SearchFile
 
 READERS: dict[str, Callable[[Path], Any]] = {
     "scenario": load_scenario,
     "fix": fixes.read,
     "host profile": host_profile.read,
     "sweep": sweep_file.load,
-    "search": lambda path: search_file.load(str(path)),
+    "search": lambda path: study_file.load(SearchFile, path),
     "paper": lambda path: catalogue._read(Scheme, path, str(path)),
 }
 

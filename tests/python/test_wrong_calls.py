@@ -43,6 +43,17 @@ ANY: Any = fp
         (lambda: ANY.run_many(SCENARIO, 3), "seeds", "is not a list of seeds", "range(1, 4)"),
         (lambda: ANY.run_many(SCENARIO, [1], jobs="2"), "jobs", "is not a whole number", "1 or"),
         (lambda: fp.compare(SCENARIO, "red", repeat=0), "repeat", "is too small", "1 or more"),
+        (lambda: fp.run(SCENARIO, backend="linus"), "backend", "is not a backend", "`linux`?"),
+        (lambda: fp.compare(SCENARIO, metric="a"), "metric", "is not a metric", "throughput"),
+        (lambda: fp.compare(SCENARIO, ["red", "red"]), "fixes", "is named twice", "once"),
+        (lambda: ANY.Scenario("outcast"), "", '"outcast" is not a field', "`fp.scenario`"),
+        (lambda: ANY.Scenario(nam="mine"), "nam", "is not a field of a scenario", "`name`?"),
+        (lambda: ANY.Scenario(name=3), "name", "is not a text", "in quotes"),
+        (lambda: ANY.run(SCENARIO, observation={}), "observation", "not an Obs", "fp.Observation("),
+        (lambda: ANY.save("out", SCENARIO), "folder", "is not the path", "the result first"),
+        (lambda: ANY.save(SCENARIO, "out"), "found", "no result that has a folder", "`fp.run`"),
+        (lambda: ANY.sweep(SCENARIO, {"seed": 1}), "axes.seed", "is not a list", "in brackets"),
+        (lambda: fp.sweep(SCENARIO, {}, keep="drops"), "keep", "is not a list", "in brackets"),
         (lambda: ANY.plot(SCENARIO), "", "is neither a result nor a comparison", "`fp.run`"),
     ],
 )
@@ -53,6 +64,12 @@ def test_a_wrong_argument_is_named(
         call()
     assert raised.value.field == field
     assert remedy in raised.value.remedy
+
+
+def test_a_folder_that_exists_is_kept_and_the_hint_is_of_python(tmp_path: Path) -> None:
+    with pytest.raises(fp.InputError, match="exists") as raised:
+        fp.save(fp.run(SCENARIO), tmp_path)
+    assert raised.value.remedy == "give another `folder`, or `force=True` to replace it"
 
 
 @pytest.mark.parametrize("change", ["duration", "durration"])

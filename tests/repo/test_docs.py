@@ -1,5 +1,6 @@
 """Every command and every piece of code in the documents does what the document says."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -72,6 +73,26 @@ def test_every_program_runs_and_prints_what_is_shown(file: Path, tmp_path: Path)
             assert block.output is None or agrees(block.output.splitlines(), printed), (
                 f"{block.name} prints\n{printed}"
             )
+
+
+def test_every_program_passes_a_strict_type_checker(tmp_path: Path) -> None:
+    programs = {
+        tmp_path / f"{re.sub(r'[^a-z0-9]', '_', block.name)}.py": block.content
+        for file in FILES
+        for block in blocks(file)
+        if block.language == "python" and not block.quoted
+    }
+    for path, program in programs.items():
+        path.write_text(program, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", *programs],
+        cwd=ROOT,
+        env=os.environ | {"MYPYPATH": str(ROOT / "python")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("file", FILES, ids=FILE_NAMES)

@@ -256,17 +256,15 @@ class LinuxRun:
         """Namespaces that only look like Fairport's; another attack has others."""
         for name in (f"fairport-of-mine-{os.getpid()}", f"fairport-{os.getpid()}-1"):
             if self._draw.random() < 0.3:
-                from pyroute2 import netns
+                from fairport.backends.linux import namespaces
 
-                netns.create(name)
+                namespaces.create(name)
                 self._made.append(name)
 
     def _remove(self, names: Sequence[str]) -> None:
-        from pyroute2 import netns
+        from fairport.backends.linux import namespaces
 
-        for name in names:
-            with suppress(OSError):
-                netns.remove(name)
+        namespaces.remove(names)
 
 
 def _children(pid: int) -> list[int]:

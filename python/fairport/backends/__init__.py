@@ -29,7 +29,7 @@ def get(name: str = DEFAULT) -> Backend:
     if name not in _MODULES:
         raise InputError(
             "is not a backend of this version",
-            file="--backend",
+            field="backend",
             value=name,
             remedy=did_you_mean(name, _MODULES),
         )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
+from fairport.backends import control_groups
 from fairport.errors import ResourceError
 
-_OWN_GROUP = Path("/proc/self/cgroup")
-_GROUPS = Path("/sys/fs/cgroup")
+# by version of control groups: the controller, its files, and the word in memory.stat
+_FILES = (
+    ("", "memory.max", "memory.current", "inactive_file"),
+    ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
 
 
 def require(needed_bytes: int, what: str) -> None:
@@ -46,29 +50,16 @@ def _of_the_machine() -> int | None:
 
 
 def _of_the_control_groups() -> Iterator[int]:
-    """What the limits of a container, a batch job or a service leave (control groups, version 2).
-
-    A limit holds for a group and all groups below it.
-    """
-    try:
-        listed = _OWN_GROUP.read_text(encoding="ascii").splitlines()
-    except (OSError, UnicodeDecodeError):
-        return
-    own = next((line[3:] for line in listed if line.startswith("0::/")), "/")
-    group = PurePosixPath(own)
-    for one in (group, *group.parents):
-        folder = _GROUPS / one.relative_to("/")
-        try:
-            limit, used, counts = (
-                (folder / f"memory.{name}").read_text(encoding="ascii").split()
-                for name in ("max", "current", "stat")
-            )
-        except OSError:
-            continue  # the highest group has no limit, unless it is a container's
-        if limit[0].isdecimal():
-            # the content of files, which the kernel may forget
-            cached = dict(zip(counts[::2], counts[1::2], strict=False)).get("inactive_file", "0")
-            yield max(0, int(limit[0]) - int(used[0]) + int(cached))
+    """What the limits of a container, a batch job or a service leave."""
+    for controller, limit_in, used_in, freed in _FILES:
+        for limit, used, counts in control_groups.contents(
+            controller, limit_in, used_in, "memory.stat"
+        ):
+            if limit.strip().isdecimal():
+                words = counts.split()
+                # the content of files, which the kernel may forget
+                cached = dict(zip(words[::2], words[1::2], strict=False)).get(freed, "0")
+                yield max(0, int(limit) - int(used) + int(cached))
 
 
 def _shown(count: float) -> str:

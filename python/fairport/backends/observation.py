@@ -19,13 +19,13 @@ def named(observation: Observation, ports: Sequence[str], busiest: str) -> Obser
     """
     return replace(
         observation,
-        captures=_named(observation.captures, "--pcap", ports, busiest),
-        packets=_named(observation.packets, "--packets", ports, busiest),
+        captures=_named(observation.captures, "captures", ports, busiest),
+        packets=_named(observation.packets, "packets", ports, busiest),
     )
 
 
 def _named(
-    names: Sequence[str], option: str, ports: Sequence[str], busiest: str
+    names: Sequence[str], argument: str, ports: Sequence[str], busiest: str
 ) -> tuple[str, ...]:
     found: list[str] = []
     for name in names:
@@ -38,7 +38,7 @@ def _named(
         else:
             raise InputError(
                 "is not a port of this network",
-                field=option,
+                field=argument,
                 value=name,
                 remedy=did_you_mean(name, [BOTTLENECK, *ports]),
             )

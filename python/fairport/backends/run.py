@@ -151,6 +151,13 @@ def _prepared(
     prepared = backend.prepare(scenario, seed)
     if observation is None:
         return prepared
+    if not isinstance(observation, Observation):
+        raise InputError(
+            "is not an Observation",
+            field="observation",
+            value=observation,
+            remedy='give one, such as fp.Observation(packets=["bottleneck"])',
+        )
     observation.require_folder()
     return prepared.observing(observation)
 

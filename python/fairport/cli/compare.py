@@ -9,7 +9,6 @@ import typer
 
 from fairport.cli.group import resumable
 from fairport.cli.options import (
-    MOST_SEEDS,
     Assignments,
     BackendName,
     Csv,
@@ -23,6 +22,7 @@ from fairport.cli.options import (
     ScenarioName,
     SimulatedTime,
     loaded,
+    repeats,
     results_folder,
 )
 
@@ -51,22 +51,11 @@ def compare(
         ),
     ] = None,
     backend: BackendName = "simulation",
-    repeat: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            min=1,
-            max=MOST_SEEDS,
-            help="Runs of each fix, with consecutive seeds from --seed on.",
-        ),
-    ] = 10,
+    repeat: Annotated[int, repeats("Runs of each fix")] = 10,
     seed: FirstSeed = None,
     duration: SimulatedTime = "",
     assignments: Assignments = None,
-    out: Annotated[
-        Path | None,
-        results_folder("results/NAME-compare"),
-    ] = None,
+    out: Annotated[Path | None, results_folder("results/NAME-compare")] = None,
     force: Force = False,
     json: Json = False,
     csv: Csv = False,

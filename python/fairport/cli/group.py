@@ -15,6 +15,17 @@ from typer.core import TyperGroup
 from fairport.cli.statuses import BAD_INPUT, INTERRUPTED, READER_LEFT
 from fairport.errors import InputError, Interrupted, did_you_mean, nearest
 
+# what messages call an argument of a function, and the option that gives it here
+_FIELDS = {
+    **{"backend": "--backend", "captures": "--pcap", "fixes": "--fix", "metric": "--metric"},
+    **{"packets": "--packets", "until_precise": "--until-precise"},
+}
+_IN_TEXTS = {
+    '`backend="simulation"`': "--backend simulation",
+    "`folder`": "--out",
+    "`force=True`": "--force",
+    "`quick=True`": "--quick",
+}
 # the base class of click's errors about a command line; typer does not export it
 _UsageError: Any = typer.BadParameter.__mro__[1]
 
@@ -83,7 +94,7 @@ def _one_message() -> Iterator[None]:
         print(*_of_usage(error).lines(), sep="\n", file=sys.stderr)
         raise typer.Exit(BAD_INPUT) from None
     except InputError as error:
-        print(*error.lines(), sep="\n", file=sys.stderr)
+        print(_with_options(error), file=sys.stderr)
         raise typer.Exit(BAD_INPUT) from None
     except BrokenPipeError:
         raise
@@ -94,6 +105,16 @@ def _one_message() -> Iterator[None]:
     except KeyboardInterrupt as pressed:
         print(f"interrupted: {str(pressed) or 'nothing was written'}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _with_options(error: InputError) -> str:
+    """The error and its hint, with options in place of the arguments of a function in Python."""
+    if not error.file:
+        error.field = _FIELDS.get(error.field, error.field)
+    text = "\n".join(error.lines())
+    for argument, option in _IN_TEXTS.items():
+        text = text.replace(argument, option)
+    return text
 
 
 def _of_usage(error: Any) -> InputError:

@@ -43,6 +43,7 @@ def microscope(
     """
     from fairport.cli import output
     from fairport.cli.progress import progress_bar
+    from fairport.files import refuse_what_is_there
     from fairport.microscope import focus, look
     from fairport.storage import load_run
     from fairport.storage import microscope as storage
@@ -50,13 +51,11 @@ def microscope(
     result = load_run(run)
     chosen = focus(result, around, port, span)
     folder = out or run.resolve().with_name(f"{run.resolve().name}-microscope")
-    with (
-        progress_bar(result.scenario, 2, shown=not quiet) as bar,
-        storage.folder(folder, force=force) as partial,
-    ):
+    refuse_what_is_there(folder, force=force)
+    with progress_bar(result.scenario, 2, shown=not quiet) as bar:
         near = look(result, chosen, progress=bar)
         whole = look(result, chosen, whole_run=True, progress=bar)
-        storage.write(near, whole, partial)
+    storage.save(near, whole, folder, force=force)
     document = storage.document(near, whole, folder)
     if json:
         output.print_json(document)

@@ -37,7 +37,10 @@ Jobs = Annotated[
 FirstSeed = Annotated[
     int | None,
     typer.Option(
-        metavar="N", min=0, help="The first seed.  [default: the scenario's]", show_default=False
+        metavar="N",
+        min=0,
+        help="The seed, or the first of several.  [default: the scenario's]",
+        show_default=False,
     ),
 ]
 BackendName = Annotated[
@@ -71,6 +74,13 @@ SimulatedTime = Annotated[
     str,
     typer.Option(metavar="TIME", help="Simulated time, such as 10s.  [default: the scenario's]"),
 ]
+
+
+def repeats(what: str) -> Any:
+    """The option `--repeat` of a command that makes several runs."""
+    return typer.Option(
+        metavar="N", min=1, max=MOST_SEEDS, help=f"{what}, with consecutive seeds from --seed on."
+    )
 
 
 def results_folder(default: str) -> Any:

@@ -23,10 +23,7 @@ def reproduce(
     everything: Annotated[bool, typer.Option("--all", help="Every experiment.")] = False,
     backend: BackendName = "simulation",
     quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds, shorter runs.")] = False,
-    out: Annotated[
-        Path | None,
-        results_folder("results/reproduce"),
-    ] = None,
+    out: Annotated[Path | None, results_folder("results/reproduce")] = None,
     force: Force = False,
     json: Json = False,
     check: Annotated[

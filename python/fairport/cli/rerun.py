@@ -12,10 +12,7 @@ from fairport.cli.options import Force, Json, results_folder
 
 def rerun(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `fairport run` wrote.")],
-    out: Annotated[
-        Path | None,
-        results_folder("nothing is written"),
-    ] = None,
+    out: Annotated[Path | None, results_folder("nothing is written")] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairport.cli.options import (
-    MOST_SEEDS,
     Assignments,
     BackendName,
     Csv,
+    FirstSeed,
     Force,
     Jobs,
     Json,
@@ -21,6 +21,7 @@ from fairport.cli.options import (
     ScenarioName,
     SimulatedTime,
     loaded,
+    repeats,
     results_folder,
 )
 from fairport.cli.statuses import INVALID
@@ -34,29 +35,10 @@ def run(
     scenario: ScenarioName,
     backend: BackendName = "simulation",
     duration: SimulatedTime = "",
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            help="Seed of all random numbers.  [default: the scenario's]",
-            show_default=False,
-        ),
-    ] = None,
-    repeat: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            min=1,
-            max=MOST_SEEDS,
-            help="Number of runs, with consecutive seeds from --seed on.",
-        ),
-    ] = 1,
+    seed: FirstSeed = None,
+    repeat: Annotated[int, repeats("Number of runs")] = 1,
     assignments: Assignments = None,
-    out: Annotated[
-        Path | None,
-        results_folder("results/NAME"),
-    ] = None,
+    out: Annotated[Path | None, results_folder("results/NAME")] = None,
     force: Force = False,
     json: Json = False,
     csv: Csv = False,

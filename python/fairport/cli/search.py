@@ -16,10 +16,7 @@ File = Annotated[
     str, typer.Argument(metavar="NAME|FILE", help="A search file in TOML, or a built-in search.")
 ]
 Trials = Annotated[int, typer.Option(metavar="N", min=1, help="Total number of points to try.")]
-Out = Annotated[
-    str,
-    results_folder("results/NAME"),
-]
+Out = Annotated[str, results_folder("results/NAME")]
 
 
 def tune(
@@ -70,9 +67,10 @@ def _search(
     from fairport.cli.progress import sweep_bar
     from fairport.study.making import Listeners
     from fairport.study.search import search
-    from fairport.study.search_file import load
+    from fairport.study.search_file import SearchFile
+    from fairport.study.study_file import load
 
-    file = load(source)
+    file = load(SearchFile, source)
     with resumable(), sweep_bar(file.name, shown=not quiet) as bar:
         done = search(
             file,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairport.cli.options import (
-    MOST_SEEDS,
     Assignments,
     Csv,
     FirstSeed,
@@ -20,6 +19,7 @@ from fairport.cli.options import (
     ScenarioName,
     SimulatedTime,
     loaded,
+    repeats,
     results_folder,
 )
 from fairport.cli.statuses import INVALID
@@ -30,23 +30,11 @@ if TYPE_CHECKING:
 
 def validate(
     scenario: ScenarioName,
-    repeat: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            min=1,
-            max=MOST_SEEDS,
-            help="Runs on each side, with consecutive seeds from --seed on. Invalid Linux runs are"
-            " repeated, at most N times in all.",
-        ),
-    ] = 5,
+    repeat: Annotated[int, repeats("Runs on each side")] = 5,
     seed: FirstSeed = None,
     duration: SimulatedTime = "",
     assignments: Assignments = None,
-    out: Annotated[
-        Path | None,
-        results_folder("results/NAME-validate"),
-    ] = None,
+    out: Annotated[Path | None, results_folder("results/NAME-validate")] = None,
     force: Force = False,
     json: Json = False,
     csv: Csv = False,
@@ -57,8 +45,9 @@ def validate(
     """Compare simulation and real Linux in a scenario (as root).
 
     Both run the scenario with the same seeds, to validate the simulation. The simulation gets the
-    host times, the clock ticks and the adapters of this machine. Exit status 3: no Linux run was
-    valid.
+    host times, the clock ticks and the adapters of this machine. A Linux run for which the machine
+    was too slow does not count and is repeated, at most --repeat times in all. Exit status 3: no
+    Linux run was valid.
     """
     import sys
 

@@ -59,14 +59,14 @@ def refuse_what_is_there(folder: Path, *, force: bool) -> None:
         raise OutputError(
             "exists",
             file=_shown(folder),
-            remedy="give another --out, or --force to replace it (in Python force=True)",
+            remedy="give another `folder`, or `force=True` to replace it",
         )
     problem = _not_ours(folder)
     if problem:
         raise OutputError(
-            f"{problem}, so --force does not replace it",
+            f"{problem}, so `force=True` does not replace it",
             file=_shown(folder),
-            remedy="give another --out, or move it away",
+            remedy="give another `folder`, or move it away",
         )
 
 
@@ -75,7 +75,7 @@ def unwritable(folder: Path, error: OSError) -> OutputError:
     return OutputError(
         f"cannot be written: {error.strerror or error}",
         file=_shown(folder),
-        remedy="make room, or give another --out",
+        remedy="make room, or give another `folder`",
     )
 
 
@@ -98,7 +98,7 @@ def _made(folder: Path) -> Iterator[Path]:
             raise OutputError(
                 f"cannot be written: {error.strerror}",
                 file=_shown(folder),
-                remedy="give an --out in a folder that you may write to, or --no-output",
+                remedy="give another `folder`, in a place where you may write",
             ) from None
         yield partial
 
@@ -132,7 +132,7 @@ def _take_place(partial: Path, folder: Path, force: bool) -> None:
             raise OutputError(
                 "was made by another program in the meantime",
                 file=_shown(folder),
-                remedy="give another --out",
+                remedy="give another `folder`",
             )
         partial.rename(folder)
         return

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, cast
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
+    Field,
     ModelWrapValidatorHandler,
     ValidationError,
     model_validator,
@@ -16,6 +17,8 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 from typing_extensions import Self
 
 from fairport.errors import ScenarioError, did_you_mean
+from fairport.scenario.problems import refused
+from fairport.scenario.source import Source
 from fairport.scenario.units import Duration, Limit, PacketCount, Quantity, Rate, Size
 
 Q = TypeVar("Q", bound=Quantity)
@@ -30,6 +33,24 @@ class Section(BaseModel):
     # `field_texts` reads the docstrings of fields. A model is built when it is first used, so that
     # only the scenario's, which contains all others, is built, and not each of them before.
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+    if not TYPE_CHECKING:  # a type checker knows the fields
+
+        def __init__(self, *positional: Any, **fields: Any) -> None:
+            """Raises ScenarioError, as loading does."""
+            if positional:
+                raise ScenarioError(
+                    "is not a field and its value",
+                    value=positional[0],
+                    remedy="`fp.scenario` takes a name, a file or a dictionary",
+                )
+            try:
+                super().__init__(**fields)
+            except ValidationError as error:
+                raise refused(error, fields, Source(), ScenarioError) from None
+
+        # pydantic's validators need not call it
+        __init__.__pydantic_base_init__ = True
 
     @model_validator(mode="wrap")
     @classmethod
@@ -107,6 +128,8 @@ def _steppable(value: Duration) -> Duration:
     return value
 
 
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
+"""A name that may be part of a file's."""
 StepDuration = Annotated[Duration, AfterValidator(_steppable)]
 """An interval between steps that the engine does one by one, so it must not be too short."""
 PositiveDuration = Annotated[Duration, AfterValidator(_positive)]

@@ -12,7 +12,7 @@ from typing_extensions import Self
 from fairport import headers
 from fairport.errors import did_you_mean
 from fairport.published import experiment_names
-from fairport.scenario.base import PositiveDuration, Section, refuse
+from fairport.scenario.base import Name, PositiveDuration, Section, refuse
 from fairport.scenario.classifier import Classifier
 from fairport.scenario.fifo_queues import DropTail
 from fairport.scenario.loss import AnyLoss
@@ -39,7 +39,7 @@ def _published(paper: str) -> str:
 class Scenario(Section):
     """One experiment: a network, its hosts and their TCP, the traffic, the time."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
+    name: Name
     """Short name; results go to `results/NAME` unless `--out` says otherwise."""
     description: str = ""
     """What the scenario is about, for people."""

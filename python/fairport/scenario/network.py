@@ -91,7 +91,7 @@ class Host(Section):
         if drawn and self.profile not in (None, NONE):
             raise refuse(
                 "is given as well as host.processing, and both set how long a host takes",
-                "leave one of them out; --set 'host={profile=\"linux-6-vm\"}' replaces the table",
+                'leave one of them out; host = { profile = "linux-6-vm" } replaces the table',
                 field="profile",
                 show_value=False,
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairport.errors import InputError
 from fairport.result import Result
 from fairport.storage import run
 from fairport.storage.run import load_run as load_run
@@ -26,6 +27,13 @@ def save(
 
     `force` replaces an earlier result there. Raises OutputError.
     """
+    if not isinstance(folder, str | Path):
+        raise InputError(
+            "is not the path of a folder",
+            field="folder",
+            value=folder,
+            remedy="give the result first, then its folder",
+        )
     folder = Path(folder)
     if isinstance(found, Result):
         return run.save(found, folder, force=force, figures=figures, csv=csv)
@@ -35,5 +43,13 @@ def save(
     if isinstance(found, Comparison):
         return comparison.save(found, folder, force=force, figures=figures, csv=csv)
     from fairport.storage import validation
+    from fairport.study.validate import Validation
 
+    if not isinstance(found, Validation):
+        raise InputError(
+            "is no result that has a folder",
+            field="found",
+            value=found,
+            remedy="give one result of `fp.run`, or what `fp.compare` returns",
+        )
     return validation.save(found, folder, force=force, figures=figures, csv=csv)

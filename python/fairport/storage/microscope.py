@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +14,16 @@ FIGURE = "blackout"
 PAGE = "microscope.html"
 
 
-def folder(path: Path, *, force: bool) -> AbstractContextManager[Path]:
-    """The folder to fill, which appears complete. Raises OutputError."""
-    return atomic_folder(path, force=force)
-
-
-def write(near: Slide, whole: Slide, partial: Path) -> None:
-    """Fills the folder."""
+def save(near: Slide, whole: Slide, folder: Path, *, force: bool) -> None:
+    """Writes the folder, completely or not at all. Raises OutputError."""
     from fairport.figures import microscope, style
     from fairport.report import microscope as page
 
-    picture = microscope.draw(near)
-    for ending in ("png", "svg"):
-        style.save(picture, partial / f"{FIGURE}.{ending}")
-    page.write(whole, near, partial / PAGE)
+    with atomic_folder(folder, force=force) as partial:
+        picture = microscope.draw(near)
+        for ending in ("png", "svg"):
+            style.save(picture, partial / f"{FIGURE}.{ending}")
+        page.write(whole, near, partial / PAGE)
 
 
 def document(near: Slide, whole: Slide, written: Path) -> dict[str, Any]:

@@ -118,7 +118,7 @@ def _candidates(
     if fixes and all(refusals[1:]):
         raise FixError(
             f"does not fit {scenario.file}: {refusals[1]}",
-            file="--fix",
+            field="fixes",
             value=fixes[0].name,
             remedy=refusals[1].remedy if refusals[1] else "",
         )

@@ -116,7 +116,7 @@ class Runs:
 
     def jobs(self, wanted: int | None) -> int:
         """Runs at a time: as many as requested and as memory allows; one in real time."""
-        if self._backend.name != backends.DEFAULT:
+        if self._backend.is_real_time:
             return 1
         jobs = wanted or cores.cores()
         available = memory.available_bytes()

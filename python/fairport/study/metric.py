@@ -158,7 +158,7 @@ def check(metric: str | None) -> None:
     if metric is not None and metric not in METRICS:
         raise InputError(
             "is not a metric",
-            field="--metric",
+            field="metric",
             value=metric,
             remedy=did_you_mean(metric, METRICS),
         )
@@ -192,7 +192,7 @@ def compared_loads(
         known = dict.fromkeys(name for load in loads for name in load.shown)
         raise InputError(
             f"is not a metric of any [[traffic]] of {scenario.name}",
-            field="--metric",
+            field="metric",
             value=metric,
             remedy=f"choose one of {', '.join([*known, *_OF_THE_RUN])}",
         )

@@ -39,9 +39,9 @@ def require(entries: Sequence[Entry]) -> None:
         if entry.experiment.linux is None:
             raise InputError(
                 "was not run on real hosts, or on hosts that this backend cannot imitate",
-                file="--backend linux",
+                field="backend",
                 value=entry.name,
-                remedy="`fairport reproduce --json` says which are; or use --backend simulation",
+                remedy='`fairport reproduce --json` says which are; or use `backend="simulation"`',
             )
 
 

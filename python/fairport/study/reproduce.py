@@ -222,7 +222,7 @@ def reproduce(
     real hosts.
     """
     if backend not in (backends.DEFAULT, on_linux.BACKEND):
-        raise InputError("reproduces nothing", file="--backend", value=backend)
+        raise InputError("reproduces nothing", field="backend", value=backend)
     if backend == on_linux.BACKEND:
         on_linux.require(entries)
     tasks = [

@@ -40,7 +40,7 @@ _TYPES = TYPES | {
     "error": pl.String,
 }
 _PUT_BACK = (
-    "put a copy of it back, or give another --out; what is in `fairport store` is not made again"
+    "put a copy of it back, or give another `folder`; what is in `fairport store` is not made again"
 )
 BESIDES = ("valid", "packet_hops", "simulated_s", "wall_s", "error")
 
@@ -174,7 +174,7 @@ def read_definition(there: Folder) -> Definition:
         raise InputError(
             f"has format {document['format']}, which a newer version of Fairport wrote",
             file=name,
-            remedy="use that version, or make the study again in another folder with --out",
+            remedy="use that version, or make the study again in another `folder`",
         )
     try:
         return Definition(**document)
@@ -192,7 +192,7 @@ def define(there: Folder, definition: Definition, *, force: bool) -> Study:
         raise OutputError(
             "holds files that are not a study",
             file=there.name,
-            remedy="give an --out of its own",
+            remedy="give another `folder`",
         )
     if force:
         for name in there.names(RUNS):
@@ -204,7 +204,7 @@ def define(there: Folder, definition: Definition, *, force: bool) -> Study:
             raise OutputError(
                 f"holds another study: {why}",
                 file=there.name,
-                remedy="give another --out, or --force to replace it (in Python force=True)",
+                remedy="give another `folder`, or `force=True` to replace it",
             )
         definition = known.with_values_of(definition)
     elif there.names(RUNS):

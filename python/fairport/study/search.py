@@ -90,8 +90,6 @@ def search(
     folder: str | Path,
     force: bool = False,
     jobs: int | None = None,
-    store: Store | None = None,
-    executor: Executor | None = None,
     listeners: Listeners | None = None,
 ) -> Searched:
     """Tries points until the study in `folder` has `trials` of them.
@@ -110,8 +108,8 @@ def search(
         if force:
             database.unlink(missing_ok=True)
         listeners = listeners or Listeners()
-        making = Making(study, runs, store or Store(), list(NUMBERS), listeners)
-        trier = _Trier(file, making, runs, executor or Local(jobs), weights)
+        making = Making(study, runs, Store(), list(NUMBERS), listeners)
+        trier = _Trier(file, making, runs, Local(jobs), weights)
         with making:
             before = trier.medians([runs.add(StudyPoint(Combination({})))])[0]
             asked = _asked(database, goal, weights)
@@ -149,7 +147,7 @@ def _alone(folder: Path) -> Iterator[None]:
             raise OutputError(
                 "another search is under way there",
                 file=str(folder),
-                remedy="wait until it has ended, or give another --out",
+                remedy="wait until it has ended, or give another `folder`",
             )
         yield
 
@@ -207,7 +205,7 @@ def _asked(database: Path, goal: Goal, weights: Mapping[str, float]) -> optuna.S
         raise InputError(
             f"cannot be opened: {str(error).splitlines()[0]}",
             file=str(database),
-            remedy="--force begins the search again",
+            remedy="`force=True` begins the search again",
         ) from None
     known = study.user_attrs.get("objective", dict(weights))
     if known != dict(weights):
@@ -215,7 +213,7 @@ def _asked(database: Path, goal: Goal, weights: Mapping[str, float]) -> optuna.S
         raise InputError(
             f"is a search with another objective: {said}",
             file=str(database.parent),
-            remedy="give another --out, or --force to begin again",
+            remedy="give another `folder`, or `force=True` to begin again",
         )
     study.set_user_attr("objective", dict(weights))
     for trial in had:

@@ -20,55 +20,41 @@ values, so weights need no units.
 from __future__ import annotations
 
 import math
-import re
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import Field, PrivateAttr, field_validator
+from pydantic import Field, field_validator
 
-from fairport.errors import InputError, did_you_mean
+from fairport.errors import did_you_mean
 from fairport.run_numbers import NUMBERS, better
 from fairport.scenario import Scenario
-from fairport.scenario import load as load_scenario
-from fairport.scenario.base import Section, refuse
-from fairport.scenario.problems import checked
-from fairport.scenario.source import Source
+from fairport.scenario.base import refuse
 from fairport.study.fixes import load as load_fixes
 from fairport.study.space import Dimension, Space
-from fairport.toml_files import parse, read_text
+from fairport.study.study_file import StudyFile
 
-_BUILTIN = Path(__file__).parent / "builtin" / "searches"
-_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 # numbers of which less is better
 _SMALLEST = 1e-9
 
 
-class SearchFile(Section):
+class SearchFile(StudyFile):
     """A search."""
 
     of: ClassVar[str] = "a search"
+    kind: ClassVar[str] = "search"
+    builtin: ClassVar[Path] = Path(__file__).parent / "builtin" / "searches"
 
-    scenario: str
-    """Name of a built-in scenario, or the path of a file, from the folder of the search file."""
-    name: str = Field(default="search", pattern=_NAME, max_length=100)
-    """Name of the study; results go to `results/NAME`. Default: the file's name."""
-    description: str = ""
-    """The purpose of the search."""
     fix: str = ""
     """A fix that is applied first."""
     seeds: int = Field(default=5, ge=1)
     """Seeds per trial, from 1 on."""
-    settings: dict[str, Any] = Field(default={}, alias="set")
-    """Settings at every point: values by dotted paths."""
     objective: dict[str, float] = Field(default={})
     """Weights by the names of numbers. Default: for `tune` the Jain index, for `hunt` the
     throughput ratio."""
     space: dict[str, Dimension] = Field(min_length=1)
     """The search space: bounds or values by dotted paths."""
-
-    _file: str = PrivateAttr(default="")
 
     @field_validator("objective")
     @classmethod
@@ -80,16 +66,9 @@ class SearchFile(Section):
                 raise refuse(f"gives `{name}` a weight of {weight:g}", "give one above 0")
         return objective
 
-    @property
-    def file(self) -> str:
-        """Its name in messages."""
-        return self._file or "search"
-
     def base(self) -> Scenario:
         """The scenario with the fix and the settings. Raises ScenarioError, FixError."""
-        is_beside = self.scenario.endswith(".toml") and self._file
-        source = Path(self._file).parent / self.scenario if is_beside else self.scenario
-        scenario = load_scenario(source).patch(self.settings)
+        scenario = super().base()
         for fix in load_fixes([self.fix] if self.fix else []):
             scenario = fix.applied(scenario)
         return scenario
@@ -130,26 +109,3 @@ def gain(
         gained = abs(then) - abs(now) if is_even else now - then
         logs.append(weight * (-gained if better(name) == "less" else gained))
     return math.exp(sum(logs) / sum(weights.values()))
-
-
-def builtin_names() -> list[str]:
-    """Names of the searches that come with Fairport."""
-    return sorted(path.stem for path in _BUILTIN.glob("*.toml"))
-
-
-def load(source: str) -> SearchFile:
-    """A search file, or a built-in search by its name. Raises InputError."""
-    path = Path(source)
-    if not re.search(r"\.toml$|[/\\]", source):
-        if source not in builtin_names():
-            raise InputError(
-                "is not a built-in search",
-                value=source,
-                remedy=f"{did_you_mean(source, builtin_names())} A file ends in .toml.",
-            )
-        path = _BUILTIN / f"{source}.toml"
-    text = read_text(path, source, InputError, "give a search file (docs/guide/studies.md)")
-    document = {"name": path.stem, **parse(text, source, InputError, "see https://toml.io")}
-    search = checked(SearchFile, document, Source(source, text), InputError)
-    search._file = str(path)
-    return search

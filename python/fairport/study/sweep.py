@@ -6,7 +6,7 @@ same call continues an interrupted sweep, and a larger one adds to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,8 @@ from fairport.study.points import count, points, value_of
 from fairport.study.precision import Precision, more_seeds
 from fairport.study.results import Definition, Study, define
 from fairport.study.store import Store
-from fairport.study.sweep_file import SweepFile, axes_of, read
+from fairport.study.study_file import read
+from fairport.study.sweep_file import SweepFile, as_list
 
 MANY_POINTS = 1_000_000
 
@@ -62,13 +63,13 @@ def sweep(
     document = {
         "scenario": base.file,
         "name": name or f"{base.name}-sweep",
-        "seeds": list(seeds) if isinstance(seeds, Iterable) else seeds,
-        "keep": None if keep is None else list(keep),
-        "axes": axes_of(axes),
-        "zip": [list(group) for group in zip],
+        "seeds": as_list(seeds),
+        "keep": as_list(keep),
+        "axes": {name: as_list(at) for name, at in axes.items()},
+        "zip": [as_list(group) for group in zip],
         "where": where,
     }
-    file = read(document, "")
+    file = read(SweepFile, document)
     return run(
         file,
         base,
@@ -98,6 +99,13 @@ def run(
 ) -> Study:
     """Runs a sweep file whose scenario is `base`."""
     every = points(file.axes, file.zip, file.where, file.file)
+    if executor is not None and backends.get(backend).is_real_time:
+        raise InputError(
+            "runs in real time, one run at a time on this machine, so no cluster can help",
+            field="backend",
+            value=backend,
+            remedy='leave the cluster out, or use `backend="simulation"`',
+        )
     keep = _kept(file, until_precise)
     runs = Runs(base, every, backend, file.file, "axes")
     runs.check()
@@ -132,7 +140,7 @@ def run(
             if not so_far[until_precise.metric].count():
                 raise InputError(
                     "is a number that no run has",
-                    file="--until-precise",
+                    field="until_precise",
                     value=until_precise.metric,
                     remedy="put another one first in `keep`; the runs are kept",
                 )
@@ -165,7 +173,7 @@ def _kept(file: SweepFile, until_precise: Precision | None) -> list[str]:
     if until_precise is not None and until_precise.metric not in keep:
         raise InputError(
             "is not kept",
-            file="--until-precise",
+            field="until_precise",
             value=until_precise.metric,
             remedy=did_you_mean(until_precise.metric, keep),
         )

@@ -63,7 +63,7 @@ def require(needed: float, rate_bps: int, measured: Callable[[], float]) -> None
         field="link.rate",
         value=str(Rate.of(rate_bps)),
         remedy=f'give at most "{fitting}", or fewer receivers; stop other programs; or use'
-        " --backend simulation",
+        ' `backend="simulation"`',
     )
 
 

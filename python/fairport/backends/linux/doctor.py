@@ -116,13 +116,14 @@ def require_root() -> None:
         return
     raise BackendError(
         "needs root: it makes network namespaces and reads raw frames",
-        file="--backend linux",
+        field="backend",
+        value="linux",
         remedy=(
             f"be root in a namespace of your own, `{IN_USER_NAMESPACE} fairport ..`"
             if has_user_namespaces()
             else "run as root on a machine or in a container of your own"
         )
-        + ", or use --backend simulation",
+        + ', or use `backend="simulation"`',
     )
 
 

@@ -68,7 +68,7 @@ def host_settings(
                     "tcp",
                     f"differs between flows of {host} in `{name}`: on this backend all flows of a"
                     " host share it",
-                    "give all flows of a host the same stack, or use --backend simulation",
+                    'give all flows of a host the same stack, or use `backend="simulation"`',
                 )
         settings[names.index(host)] = _settings(here[0], _unsent_bytes(scenario))
     return settings, of_sockets
@@ -162,7 +162,7 @@ def _congestion_control(scenario: Scenario, stack: Mapping[str, Any]) -> str:
         scenario,
         "tcp.congestion_control",
         reason,
-        f"use one of {usable}, or --backend simulation",
+        f'use one of {usable}, or `backend="simulation"`',
         value=ours,
     )
 
@@ -177,7 +177,7 @@ def refuse_user_code(scenario: Scenario, job: Job) -> None:
             field,
             name if queue else f"custom:{name}",
             f"is code of your own, which {'the switch' if queue else 'the kernel'} cannot run",
-            "use --backend simulation",
+            'use `backend="simulation"`',
         )
 
 
@@ -197,7 +197,7 @@ def _refuse_what_is_simulated(scenario: Scenario) -> None:
             scenario,
             "tcp.pacing",
             "is not available on the Linux backend",
-            'use "off", or --backend simulation',
+            'use "off", or `backend="simulation"`',
             value=scenario.tcp.pacing,
         )
 

@@ -11,7 +11,6 @@ from typing import Any
 import polars as pl
 
 from fairport.backends.linux.host_times import profile
-from fairport.backends.protocol import Progress
 from fairport.backends.run import run_many
 from fairport.errors import BackendError
 from fairport.scenario import Scenario, load
@@ -41,7 +40,7 @@ def scenario(rate: str, duration: str = "10s") -> Scenario:
     return load(document)
 
 
-def measure_hosts(description: str = "", progress: Progress | None = None) -> HostProfile:
+def measure_hosts(description: str = "") -> HostProfile:
     """The profile of this machine's hosts, from all rates with valid runs.
 
     Raises BackendError without the privileges, and if no rate has a valid run.
@@ -49,9 +48,7 @@ def measure_hosts(description: str = "", progress: Progress | None = None) -> Ho
     answers: list[pl.DataFrame] = []
     healths, rates = [], []
     for rate in _RATES:
-        for result in run_many(
-            scenario(rate), [1], backend="linux", retries=RETRIES, progress=progress
-        ):
+        for result in run_many(scenario(rate), [1], backend="linux", retries=RETRIES):
             if result.summary["valid"]:
                 healths.append(result.summary["health"])
                 # hosts of different runs count as different hosts

@@ -56,8 +56,7 @@ class Poisson(TrafficSection):
                 "is more than the network can carry",
                 field="load",
                 value=self.load,
-                remedy="give at most 1, or allow it with --overload"
-                " (`overload = true` in the scenario)",
+                remedy="give at most 1, or set `overload = true` (`fairport run --overload`)",
             )
         capacity = len(ends.senders) * int(ends.access_rate)
         return {

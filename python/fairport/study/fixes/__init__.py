@@ -27,7 +27,7 @@ from pydantic import Field, PrivateAttr
 from fairport import headers
 from fairport.errors import InputError, not_one_of
 from fairport.scenario import Scenario
-from fairport.scenario.base import Section
+from fairport.scenario.base import Name, Section
 from fairport.scenario.problems import checked
 from fairport.scenario.source import Source
 from fairport.scenario.tcp import TcpSettings
@@ -51,7 +51,7 @@ class Fix(Section):
 
     of: ClassVar[str] = "a fix"
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
+    name: Name
     """Short name."""
     title: str
     """What it is, in a few words."""
@@ -114,7 +114,7 @@ def load(names: Iterable[str | Path | Fix], folder: Path | None = None) -> list[
     for name in names:
         fix = name if isinstance(name, Fix) else _find(name, known)
         if fix.name in (BASELINE, *(other.name for other in fixes)):
-            raise FixError("is named twice", file="--fix", value=fix.name, remedy="name it once")
+            raise FixError("is named twice", field="fixes", value=fix.name, remedy="name it once")
         fixes.append(fix)
     return fixes
 
