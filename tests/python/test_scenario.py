@@ -47,9 +47,7 @@ def test_a_missing_section_is_named_as_a_file_writes_it(name: str, heading: str)
         ({"probes": {"queue_interval": "1ps"}}, "probes.queue_interval", "is shorter than 1us"),
     ],
 )  # fmt: skip
-def test_what_no_run_could_do_is_refused(
-    change: dict[str, Any], field: str, problem: str
-) -> None:
+def test_what_no_run_could_do_is_refused(change: dict[str, Any], field: str, problem: str) -> None:
     with pytest.raises(ScenarioError) as raised:
         load(MINIMAL | change)
     assert raised.value.field == field

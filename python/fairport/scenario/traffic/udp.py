@@ -20,8 +20,7 @@ class Udp(ListedFlows):
     rate: PositiveRate
     """Rate of the payload of each flow; for an on-off source, the rate while it is on."""
     payload: PositiveSize = Size("1472B")
-    """Payload of a datagram, at most [link].mtu less 28 B of headers. The default fills an IP packet
-    of 1500 B."""
+    """Payload of a datagram; with 28 B of headers it must fit the MTU. The default fills 1500 B."""
     pattern: Literal["constant", "poisson", "on-off"] = "constant"
     """"constant": one datagram every payload/rate. "poisson": exponential gaps of that mean.
     "on-off": constant during bursts; bursts and silences have exponential lengths."""
