@@ -14,6 +14,7 @@ import polars as pl
 
 from fairport import completion, metrics
 from fairport.censored import quantiles
+from fairport.quantities import QUANTITIES
 from fairport.tables import Tables
 
 SMALL_BYTES = 100e3
@@ -78,12 +79,18 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
     return said
 
 
-def host_queue_drop_share(flows: pl.DataFrame, ports: pl.DataFrame) -> float | None:
-    """Share of all drops that were in the hosts' own queues; None without drops."""
+def host_queue_drop_share(
+    flows: pl.DataFrame, ports: pl.DataFrame, drops: pl.DataFrame
+) -> float | None:
+    """Share of all drops that were in the hosts' own queues; None without drops.
+
+    A packet that a [[loss]] drops at a host's port never reached the host's queue.
+    """
     hosts = pl.concat([flows["src"], flows["dst"]]).unique()
     at_host = pl.col("port").str.replace(":[^:]*$", "").is_in(hosts.implode())
-    drops = pl.col("drops")
-    in_all, there = ports.select(drops.sum(), drops.filter(at_host).sum().alias("there")).row(0)
+    dropped = pl.col("drops")
+    in_all, there = ports.select(dropped.sum(), dropped.filter(at_host).sum().alias("there")).row(0)
+    there -= drops.filter(at_host & (pl.col("reason") == "loss")).height
     return there / in_all if in_all else None
 
 
@@ -127,7 +134,10 @@ def _outcome(entry: Mapping[str, Any]) -> str:
         if not done:
             return f"{found}."
         if "slowdown" in entry:
-            median, p99 = (f"{entry['slowdown'][part]:.3g}" for part in ("median", "p99"))
+            median, p99 = (
+                QUANTITIES[f"slowdown_{part}"].shown(entry["slowdown"][part])
+                for part in ("median", "p99")
+            )
             found += (
                 f"; their slowdown against the empty network is {median} at the median and {p99}"
                 " at the 99th percentile"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import fairport as fp
 import polars as pl
 import pytest
+from conftest import Command
 from fairport.cli.run_table import traffic_tables
 from fairport.loads import caveats
+from fairport.quantities import QUANTITIES
 from fairport.report.rows import key_figures
 from fairport.scenario import load
 from rich.console import Console
@@ -189,6 +192,29 @@ def test_drops_in_the_hosts_own_queues_are_counted() -> None:
     at_hosts = result.ports.filter(pl.col("port").str.starts_with("h"))["drops"].sum()
     assert result.summary["host_queue_drop_share"] == at_hosts / result.ports["drops"].sum()
     assert at_hosts > 0
+
+
+def test_a_loss_at_a_hosts_port_is_no_drop_of_its_queue() -> None:
+    loss = {"at": "h1:0", "kind": "random", "probability": 0.2}
+    lossy = fp.run(NETWORK | {"loss": [loss], "traffic": [BULK]})
+    assert lossy.drops.filter(pl.col("port") == "h1:0").height > 0
+    assert lossy.summary["host_queue_drop_share"] == 0
+
+
+def test_a_run_of_udp_alone_has_its_total_and_no_table_by_hop_class(
+    fairport: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "udp.toml"
+    file.write_text(load(NETWORK | {"traffic": [UDP]}).to_toml(), encoding="utf-8")
+    printed = fairport("run", str(file), "--no-output").out
+    assert printed.startswith("total 50.")
+    assert "Mbit/s of UDP; link utilisation" in printed
+
+
+def test_large_numbers_are_written_out() -> None:
+    assert QUANTITIES["slowdown_p99"].shown(2010.4) == "2,010"
+    assert QUANTITIES["fct_p99_s"].shown(12.3456) == "12,350"
+    assert QUANTITIES["slowdown_p99"].shown(0.04567) == "0.0457"
 
 
 def test_a_narrow_terminal_has_a_table_for_each_sort_of_load() -> None:

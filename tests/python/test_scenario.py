@@ -31,6 +31,34 @@ def test_a_missing_section_is_named_as_a_file_writes_it(name: str, heading: str)
     assert raised.value.remedy.startswith(f"add a section {heading}, ")
 
 
+@pytest.mark.parametrize(
+    ("change", "field", "problem"),
+    [
+        ({"link": {"mtu": "100B"}}, "link.mtu", "is not between 104 B (64 B of data"),
+        ({"link": {"mtu": "104B"}, "tcp": {"mss": "65B"}}, "tcp.mss", "does not fit an MTU"),
+        (
+            {"traffic": [{"kind": "udp", "from": "h1", "to": "h0", "rate": "1Mbps",
+                          "payload": "1473B"}]},
+            "traffic.0.payload",
+            "does not fit an MTU of 1500B with 28 B of headers",
+        ),
+        ({"queue": {"kind": "strict-priority"}}, "queue.kind", "needs a [classifier]"),
+        # no table would grow, so nothing but this check ends a run of 10^13 samples
+        ({"probes": {"queue_interval": "1ps"}}, "probes.queue_interval", "is shorter than 1us"),
+    ],
+)  # fmt: skip
+def test_what_no_run_could_do_is_refused(change: dict[str, Any], field: str, problem: str) -> None:
+    with pytest.raises(ScenarioError) as raised:
+        load(MINIMAL | change)
+    assert raised.value.field == field
+    assert problem in raised.value.problem
+
+
+def test_the_smallest_mtu_is_run() -> None:
+    scenario = load(MINIMAL | {"link": {"mtu": "104B"}, "duration": "1ms"})
+    assert fp.run(scenario).flows["delivered_bytes"].sum() > 0
+
+
 @pytest.mark.parametrize("name", builtin_names())
 def test_a_scenario_written_back_is_the_same_in_its_author_s_units(name: str) -> None:
     scenario = load(name)

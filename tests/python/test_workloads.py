@@ -81,11 +81,23 @@ def test_a_cdf_may_have_comments_commas_and_a_unit() -> None:
     assert cdf.mean_bytes == 500 * (0.5 * 1 + 0.5 * 2)
 
 
-def test_the_load_is_of_the_senders_links_together() -> None:
-    workload = lowered({"kind": "poisson", "load": 0.6, "from": "h0..h3", "flows": 7}).workloads[0]
+def test_a_load_is_lowered_with_its_capacity() -> None:
+    poisson = {"kind": "poisson", "load": 0.6, "from": "h0..h3", "flows": 7}
+    workload = lowered(poisson).workloads[0]
     plan = workload["pattern"]
-    assert (plan["load_ppm"], plan["capacity_bps"], plan["flows"]) == (600_000, 4 * 10**9, 7)
-    assert len(workload["senders"]), len(workload["receivers"]) == (4, 16)
+    assert (plan["load_ppm"], plan["capacity_bps"], plan["flows"]) == (600_000, None, 7)
+    assert (len(workload["senders"]), len(workload["receivers"])) == (4, 16)
+    plan = lowered(poisson | {"capacity": "10Gbps"}).workloads[0]["pattern"]
+    assert plan["capacity_bps"] == 10**10
+
+
+def test_a_load_is_a_share_of_the_senders_own_links() -> None:
+    links = [{"ends": [host, "s"], "rate": "10Gbps"} for host in "abc"]
+    topology = {"kind": "graph", "hosts": ["a", "b", "c"], "switches": ["s"], "links": links}
+    poisson = {"kind": "poisson", "load": 0.2, "from": ["a", "b"], "to": "c", "sizes": "100kB"}
+    one = {"name": "fast", "duration": "20ms", "topology": topology, "traffic": [poisson]}
+    # 4 Gbit/s in flows of 0.8 Mbit: 100 in 20 ms, within four standard deviations
+    assert 60 <= run(one).flows.height <= 140
 
 
 def test_flows_one_after_another_stop_in_the_opposite_order() -> None:
@@ -253,13 +265,15 @@ def test_a_trace_is_played_back_and_so_is_the_table_of_its_flows(tmp_path: Path)
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        ("0.1,h1,h0,-5,c", "has a size of -5 in flow 2"),
-        ("0.1,h1,h0,0,c", "has a size of 0 in flow 2"),
-        ("-0.1,h1,h0,5,c", "has a start of -0.1 in flow 2"),
-        ("0.1,h1,h1,5,c", "sends from h1 to itself in flow 2"),
+        ("0.1,h1,h0,-5,c", "has a size of -5 in line 4"),
+        ("0.1,h1,h0,0,c", "has a size of 0 in line 4"),
+        ("-0.1,h1,h0,5,c", "has a start of -0.1 in line 4"),
+        ("0.1,h1,h1,5,c", "sends from h1 to itself in line 4"),
         ("0.1,h1,h99,5,c", "names `h99`, which is not a host"),
-        ("0.1,h1,h0,many,c", "has more than numbers in size_bytes"),
-        ("0.1,h1,h0,,c", "has an empty field in flow 2"),
+        ("0.1,h1,h0,many,c", "has a size_bytes of many, which is not a whole number, in line 4"),
+        ("0.1,h1,h0,10.5,c", "has a size_bytes of 10.5, which is not a whole number, in line 4"),
+        ("soon,h1,h0,5,c", "has a start_s of soon, which is not a number, in line 4"),
+        ("0.1,h1,h0,,c", "has an empty field in line 4"),
     ],
 )
 def test_a_trace_that_cannot_be_is_refused(row: str, problem: str, tmp_path: Path) -> None:
@@ -267,8 +281,27 @@ def test_a_trace_that_cannot_be_is_refused(row: str, problem: str, tmp_path: Pat
     file.write_text(TRACE + row + "\n", encoding="utf-8")
     with pytest.raises(ScenarioError) as error:
         lowered({"kind": "trace", "file": str(file)})
-    assert error.value.field == "traffic.0.file"
+    assert (error.value.field, error.value.value) == ("traffic.0.file", str(file))
     assert problem in error.value.problem
+
+
+def test_files_that_a_scenario_names_lie_beside_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "study"
+    folder.mkdir()
+    (folder / "trace.csv").write_text(TRACE, encoding="utf-8")
+    (folder / "sizes.cdf").write_text("1000 0\n2000 1\n", encoding="utf-8")
+    (folder / "mine.toml").write_text(
+        'name = "mine"\nduration = "1ms"\ntopology = { kind = "star", hosts = 8 }\n'
+        'traffic = [{ kind = "trace", file = "trace.csv" },'
+        ' { kind = "poisson", load = 0.1, sizes = "sizes.cdf" }]\n',
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(tmp_path)
+    trace, poisson = scenario("study/mine.toml").document()["traffic"]
+    assert trace["file"] == str(folder / "trace.csv")
+    assert poisson["sizes"] == str(folder / "sizes.cdf")
 
 
 def test_a_trace_of_which_a_bit_has_changed_is_read_or_refused(

@@ -100,7 +100,7 @@ def _of_its_loads(scenario: Scenario, recorded: Recorded) -> dict[str, Any]:
     """The part of the summary that follows the scenario's [[traffic]]."""
     span = loads.Span(recorded.measure_from_s, recorded.measure_to_s, recorded.simulated_s)
     tables = recorded.tables
-    share = loads.host_queue_drop_share(tables["flows"], tables["ports"])
+    share = loads.host_queue_drop_share(tables["flows"], tables["ports"], tables["drops"])
     return {
         "host_queue_drop_share": share,
         "rto_min_s": _rto_min_s(scenario),

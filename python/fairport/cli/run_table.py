@@ -66,7 +66,8 @@ def show(summary: Mapping[str, Any], scenario: Scenario) -> None:
     for caveat in summary.get("caveats", []):
         console.print(caveat, style="bold")
     paper = published_figures(scenario.paper) if scenario.paper else None
-    console.print(that_fits(console, summary, paper))
+    if summary["classes"]:
+        console.print(that_fits(console, summary, paper))
     if paper is not None:
         console.print(f"paper: {paper['source']}; {paper['read']}", style="dim")
     console.print(totals(summary, paper))
@@ -196,8 +197,12 @@ def totals(summary: Mapping[str, Any], paper: dict[str, Any] | None) -> str:
     def beside(key: str) -> str:
         return f" (paper {QUANTITIES[key].shown(paper[key])})" if paper and key in paper else ""
 
-    total = f"total {_shown('goodput_bps_total', summary['goodput_bps_total'])}"
-    parts = [total + beside("goodput_bps_total")]
+    udp = summary.get("udp")
+    if udp and not summary["classes"]:
+        parts = [f"total {_shown('goodput_bps_total', udp['goodput_bps_total'])} of UDP"]
+    else:
+        total = f"total {_shown('goodput_bps_total', summary['goodput_bps_total'])}"
+        parts = [total + beside("goodput_bps_total")]
     if summary["jain_index"] is not None and not is_about_time(summary):
         index = _shown("jain_index", summary["jain_index"])
         parts.append(f"Jain index {index}{beside('jain_index')}")

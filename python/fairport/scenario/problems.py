@@ -147,6 +147,8 @@ def words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
             return "is not a number", "write digits"
         case "float_type":
             return "is not a number", "write digits without quotes"
+        case "string_type" if isinstance(detail["input"], list):
+            return "is a list", 'write one text, without brackets: ".."'
         case "string_type":
             return "is not a text", "put it in quotes"
         case "model_attributes_type" | "dict_type":
