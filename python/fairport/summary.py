@@ -180,7 +180,7 @@ class RunVerdict(TypedDict):
 
     outcast: bool | None
     """Whether the class with fewest flows gets less than half of its peers' mean goodput; null,
-    too, if no class has fewer flows than another."""
+    too, if no class has fewer flows than another or neither of the two delivers anything."""
     ratio: float | None
     """That class's mean goodput over that of its peers."""
     blackout_timeout_share: float | None
