@@ -62,7 +62,9 @@ def test_from_starved_to_favoured(lone, outcast, words):
 
 def test_an_outcast_that_never_timed_out():
     found = verdict_on({"2-hop": (1, 10.0), "6-hop": (12, 70.0)})
-    assert found["sentence"].endswith("(outcast). None of its retransmission timers expired within the measurement.")
+    assert found["sentence"].endswith(
+        "(outcast). None of its retransmission timers expired within the measurement."
+    )
 
 
 @pytest.mark.parametrize(
