@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from fairport.censored import quantiles
+from fairport.censored import distribution, place_of, quantiles
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,3 +43,11 @@ def test_a_share_that_is_not_reached_gives_the_longest_watched() -> None:
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_nothing_has_no_quantiles(share: float) -> None:
     assert of([], [], share) == []
+
+
+def test_a_distribution_ends_below_one_if_the_longest_is_not_over() -> None:
+    over, reached = distribution(pl.Series([1.0, 2.0, 3.0]), pl.Series([True, True, False]))
+    assert over.tolist() == [1.0, 2.0]
+    assert reached == pytest.approx([1 / 3, 2 / 3])
+    assert place_of(2 / 3, reached) == 1
+    assert place_of(0.95, reached) is None
