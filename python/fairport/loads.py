@@ -60,7 +60,10 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
             f" ({one['kind']})"
             for one in waiting
         )
-        said.append(f"Not all transfers were complete when the run ended: {each} were under way.")
+        said.append(
+            f"Not all transfers were complete when the run ended: {each} were under way. They count"
+            " with their ages, so the high percentiles of such traffic may be lower bounds."
+        )
     left_out = found.get("decisions_left_out")
     if left_out:
         said.append(
