@@ -34,6 +34,20 @@ def distribution(
     return values[ended], 1 - still_going[ended]
 
 
+def mean(durations: pl.Series, is_over: pl.Series) -> float | None:
+    """The mean of `durations`; None without any.
+
+    If the longest is not over, it counts as if it had ended at its age, so the mean is a lower
+    bound. The arguments are those of `distribution`.
+    """
+    if durations.is_empty():
+        return None
+    over, reached = distribution(durations, is_over)
+    rest = 1 - reached[-1] if len(reached) else 1.0
+    weights = np.diff(reached, prepend=0.0)
+    return float((over * weights).sum() + rest * durations.to_numpy().max())
+
+
 def place_of(share: float, reached: NDArray[np.float64]) -> int | None:
     """The index of the first of the shares `reached` that is at least `share`; None: none is."""
     place = int(np.searchsorted(reached, share - _ROUNDING))
