@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from fairport import _core, completion, figures, plot, run, scenario
+from fairport.completion import Span
 from fairport.errors import ScenarioError
 from fairport.scenario.lower import Job, lower
 from fairport.workloads import read_cdf
@@ -196,7 +197,7 @@ def test_slowdown_is_against_the_empty_network_and_by_size() -> None:
         },
         schema_overrides={"size_bytes": pl.UInt64},
     )
-    groups = completion.summary(flows, 0.5, 10.0, end_s=10.0)
+    groups = completion.summary(flows, Span(0.5, 10.0, end_s=10.0))
     assert groups is not None
     assert list(groups) == ["all", "<= 100 KB", "100 KB-10 MB", "> 10 MB"]
     assert (groups["all"]["flows"], groups["all"]["completed"]) == (3, 2)
@@ -416,7 +417,7 @@ def test_quantiles_of_response_times_count_ages_and_what_was_asked() -> None:
             "response_s": [9.0, 0.1, 0.2, 0.3, None, 9.0],
         }
     )
-    figures = completion.requests_summary(requests, 1.0, 5.0, end_s=4.15)
+    figures = completion.requests_summary(requests, Span(1.0, 5.0, end_s=4.15))
     assert figures == {
         "requests": 4,
         "answered": 3,
@@ -426,7 +427,7 @@ def test_quantiles_of_response_times_count_ages_and_what_was_asked() -> None:
         "response_p99_s": 0.3,
         "response_max_s": 0.3,
     }
-    assert completion.requests_summary(requests, 6.0, 9.0, end_s=9.0) is None
+    assert completion.requests_summary(requests, Span(6.0, 9.0, end_s=9.0)) is None
 
 
 def test_a_thought_that_is_a_time_alone_is_always_as_long() -> None:
@@ -468,3 +469,15 @@ def test_requests_that_cannot_be_are_refused(
     assert error.value.field == f"traffic.0.{field}"
     assert problem in error.value.problem
     assert error.value.remedy
+
+
+def test_the_picture_of_slowdowns_has_the_summarys_quantiles_though_some_are_under_way() -> None:
+    result = run(scenario("web-search").patch({"duration": "20ms"}), seed=1)
+    [panel] = plot(result, "fct").axes
+    known = [group for name, group in result.summary["fct"].items() if name != "all"]
+    assert any(0 < group["completed"] < group["flows"] for group in known)
+    ends = [line.get_ydata()[-1] for line in panel.get_lines() if line.get_marker() == "None"]
+    assert min(ends) < 1
+    dots = [line for line in panel.get_lines() if line.get_marker() == "o"]
+    medians = [float(dot.get_xdata()[0]) for dot in dots if dot.get_ydata()[0] == 0.5]
+    assert medians == [group["slowdown_median"] for group in known if group["completed"]]

@@ -335,7 +335,7 @@ class Claim(Section):
     differs: str = ""
     """If it differs: what was tried to explain it."""
     not_comparable: str = ""
-    """Why it cannot be compared with our runs."""
+    """Why it cannot be compared with our runs, or why agreement would prove nothing."""
 
     @property
     def expectation(self) -> str:
