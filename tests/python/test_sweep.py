@@ -19,6 +19,7 @@ import polars as pl
 import pytest
 from conftest import ENTRY, Command, slowness
 from fairport.errors import InputError, OutputError
+from fairport.figures import studies
 from fairport.scenario import Scenario
 from fairport.study import one_run
 from fairport.study.execution import Task, outcome
@@ -146,6 +147,9 @@ def test_a_run_that_fails_is_recorded_and_the_rest_goes_on(
     assert rows.filter(pl.col("error").is_null())["measure.from"].unique().to_list() == ["1ms"]
     (error,) = rows["error"].drop_nulls().unique().to_list()
     assert error.endswith('measure.from: "1s" is not before the end of the run at 10ms')
+    with pytest.raises(InputError, match="4 of its 4 runs failed") as nothing:
+        studies.draw(study, where="\"measure.from\" = '1s'")
+    assert "select error" in nothing.value.remedy
     # the same call tries these again, and only these
     listeners = Listeners(status=seen.append)
     with pytest.warns(UserWarning, match="4 of 8 runs failed"):
