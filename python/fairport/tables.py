@@ -140,7 +140,11 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _s("time_s", "end of the interval"),
         _FLOW,
         _bps("goodput_bps", "new bytes that arrived at the receiving host within the interval"),
-        _bytes("cwnd_bytes", "congestion window at the end of the interval", _HOSTS_ONLY),
+        _bytes(
+            "cwnd_bytes",
+            "congestion window at the end of the interval",
+            "the backend sees packets only, or the flow is over by then",
+        ),
         _bytes("ssthresh_bytes", "slow-start threshold", "no loss yet"),
         _s("srtt_s", "smoothed RTT (RFC 6298)", _NO_SAMPLE),
         _bytes("in_flight_bytes", "sent and not acknowledged", _HOSTS_ONLY),

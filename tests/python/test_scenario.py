@@ -8,7 +8,7 @@ import fairport as fp
 import jsonschema
 import pytest
 from fairport.errors import ScenarioError
-from fairport.published import experiment_names, published_figures
+from fairport.published import experiment_names, published_beside, published_figures
 from fairport.scenario import Scenario, builtin_names, json_schema, load, parse
 from fairport.scenario.base import Section
 from fairport.scenario.phase import phase_parameters
@@ -127,6 +127,16 @@ def test_published_figures_agree_with_what_was_computed_from_them() -> None:
     jain = sum(flows) ** 2 / (len(flows) * sum(rate * rate for rate in flows))
     assert jain == pytest.approx(p1["jain_index"], abs=0.0005)
     assert 1 / p1["classes"]["2-hop"]["throughput_ratio"] == pytest.approx(5.8, abs=0.05)
+
+
+def test_published_figures_stand_only_beside_runs_with_the_same_flows() -> None:
+    def ratio(flows: dict[str, int]) -> float | None:
+        summary = {"classes": {hops: {"flows": number} for hops, number in flows.items()}}
+        found = published_beside(summary, "prakash2012/one-to-n")
+        return found and round(found["classes"]["2-hop"]["throughput_ratio"], 3)
+
+    assert [ratio({"2-hop": 1, "6-hop": peers}) for peers in (2, 6, 12)] == [1.0, 0.523, 0.167]
+    assert [ratio({"2-hop": 1, "6-hop": 5}), ratio({"2-hop": 1})] == [None, None]
 
 
 @pytest.mark.parametrize("name", experiment_names())

@@ -63,13 +63,13 @@ _SURVIVORS = "Means are of the transfers that are done, quantiles of all."
 
 def show(summary: Mapping[str, Any], scenario: Scenario) -> None:
     """Prints the summary of a run, or of the runs of several seeds."""
-    from fairport.published import published_figures
+    from fairport.published import published_beside
     from fairport.scenario.phase import phase_parameters
 
     console = out()
     for caveat in summary.get("caveats", []):
         console.print(caveat, style="bold")
-    paper = published_figures(scenario.paper) if scenario.paper else None
+    paper = published_beside(summary, scenario.paper)
     if summary["classes"]:
         console.print(that_fits(console, summary, paper))
     if paper is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 from fairport import censored
 from fairport.completion import Span
@@ -15,6 +17,18 @@ NOTE = "dots: 50th, 95th, 99th percentile"
 _QUANTILES = (0.5, 0.95, 0.99)
 # Values that span less have too few ticks on a logarithmic axis.
 _DECADE = 10
+# The length of a line in a legend that shows every dash pattern, in letters.
+HANDLE_LENGTH = 2.8
+
+Floats = NDArray[np.float64]
+
+
+def steps(values: Floats, reached: Floats) -> tuple[Floats, Floats]:
+    """The corners of a distribution: the ordered values, and the share that each of them reaches.
+
+    The first step rises from zero: without it a single value would be a point, and be invisible.
+    """
+    return np.append(values[:1], values), np.append(np.zeros(min(len(values), 1)), reached)
 
 
 def line(axes: Axes, name: str, rows: pl.DataFrame, column: str, look: tuple[str, str]) -> bool:
@@ -29,7 +43,7 @@ def line(axes: Axes, name: str, rows: pl.DataFrame, column: str, look: tuple[str
     colour, stroke = look
     unfinished = rows.height - len(over)
     label = f"{name}: {len(over)}" + (f" (and {unfinished} unfinished)" if unfinished else "")
-    axes.step(over, reached, where="post", color=colour, linestyle=stroke, label=label)
+    axes.step(*steps(over, reached), where="post", color=colour, linestyle=stroke, label=label)
     for share in _QUANTILES:
         place = censored.place_of(share, reached)
         if place is not None:
@@ -51,4 +65,4 @@ def frame(axes: Axes, x_label: str) -> None:
         axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel(x_label, labelpad=2)
     axes.set_ylim(0, 1.02)
-    axes.legend(loc="lower right")
+    axes.legend(loc="lower right", handlelength=HANDLE_LENGTH)

@@ -94,6 +94,8 @@ class PublishedClass(Section):
 
     of: ClassVar[str] = "an experiment"
 
+    flows: int | None = None
+    """Number of flows, if `goodput_bps` does not list them."""
     goodput_bps: list[float] = Field(default=[])
     goodput_bps_mean: float | None = None
     goodput_bps_min: float | None = None
