@@ -204,7 +204,7 @@ def summary(
     """The summary of one run, ready for JSON. Its `files` are filled in when they are written.
 
     `utilisation` is that of the line, not of its payload rate: the share of the time in which the
-    line behind the bottleneck port was sending, framing included.
+    line behind the bottleneck port was sending, framing included, or its shaper held a packet back.
     """
     drops, ports = tables["drops"], tables["ports"]
     everything, flows = tables["flows"], compared(tables["flows"])
