@@ -201,7 +201,9 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _u64("marks", "marked"),
         _f64("queue_mean_bytes", "B", "mean over the run of the bytes in the buffer"),
         _bytes("queue_max_bytes", "most bytes in the buffer"),
-        _f64("busy_share", "", "share of the run in which it sent, or waited for a shaper's tokens"),
+        _f64(
+            "busy_share", "", "share of the run in which it sent, or waited for a shaper's tokens"
+        ),
         _u32("flows", "flows whose data is routed through the port"),
         _f64(
             "clock_error_ppm",
