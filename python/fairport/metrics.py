@@ -188,8 +188,9 @@ def bottleneck(ports: pl.DataFrame) -> dict[str, Any] | None:
 def summary(tables: Tables, span: Span) -> dict[str, Any]:
     """The part of the summary that follows from the tables, whatever filled them.
 
-    `utilisation` is that of the line, not of its payload rate: the share of the run in which the
-    line behind the bottleneck port was sending, framing included.
+    `utilisation` is that of the line, not of its payload rate: the share of the whole run in which
+    the line behind the bottleneck port was sending, framing included, or its shaper held a packet
+    back.
     """
     drops, ports = tables["drops"], tables["ports"]
     everything, flows = tables["flows"], compared(tables["flows"])

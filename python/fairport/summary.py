@@ -221,8 +221,8 @@ class Summary(TypedDict):
     goodput_bps_total: float
     """Sum over all TCP flows."""
     utilisation: float | None
-    """Share of the whole run in which the line behind the bottleneck port was sending, framing
-    included."""
+    """Share of the whole run in which the line behind the bottleneck port sent, framing included,
+    or a packet waited for its shaper's tokens."""
     jain_index: float | None
     """Over the compared flows; 1 is fair."""
     bottleneck: Bottleneck | None

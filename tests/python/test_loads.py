@@ -233,8 +233,18 @@ def test_a_narrow_terminal_has_a_table_for_each_sort_of_load() -> None:
 
 
 def test_the_total_is_of_tcp_and_says_so_beside_udp() -> None:
-    notes = []
-    for traffic in ([BULK], [BULK, UDP]):
+    shown = []
+    for traffic in ([BULK], [BULK, UDP], [UDP]):
         summary = fp.run(NETWORK | {"duration": "20ms", "traffic": traffic}).summary
-        notes += [note for name, _, note in key_figures(summary, None) if name == "Total goodput"]
-    assert notes == ["all flows", "all TCP flows"]
+        shown += [one for one in key_figures(summary, None) if one[0] == "Total goodput"]
+    assert [note for _, _, note in shown] == ["all flows", "all TCP flows", "all flows"]
+    assert shown[2][1].startswith("50.")
+
+
+def test_a_flow_of_datagrams_has_no_tcp(result: fp.Result) -> None:
+    has_tcp = pl.col("stack").is_not_null() & pl.col("congestion_control").is_not_null()
+    of_tcp = result.flows.select(is_tcp=pl.col("protocol") == "tcp", has_tcp=has_tcp)
+    assert of_tcp["is_tcp"].equals(of_tcp["has_tcp"])
+    udp = result.flows.filter(protocol="udp")
+    assert udp.height == 1
+    assert udp["stack"].null_count() == udp["congestion_control"].null_count() == 1

@@ -42,6 +42,11 @@ def test_a_missing_section_is_named_as_a_file_writes_it(name: str, heading: str)
             "traffic.0.payload",
             "does not fit an MTU of 1500B with 28 B of headers",
         ),
+        (
+            {"traffic": [{"kind": "web", "servers": "h0", "clients": "h1", "objects": [2]}]},
+            "traffic.0.objects.1",
+            "is missing",
+        ),
         ({"queue": {"kind": "strict-priority"}}, "queue.kind", "needs a [classifier]"),
         # no table would grow, so nothing but this check ends a run of 10^13 samples
         ({"probes": {"queue_interval": "1ps"}}, "probes.queue_interval", "is shorter than 1us"),

@@ -119,6 +119,15 @@ def test_flows_one_after_another_stop_in_the_opposite_order() -> None:
     assert spans == [270, 210, 150, 90, 30]
 
 
+def test_a_flow_that_would_start_after_the_run_is_refused() -> None:
+    # it would count as one that was starved
+    late = {"from": "h1..h5", "to": "h0", "start_interval": "80ms"}
+    with pytest.raises(ScenarioError) as error:
+        lowered(late)
+    assert error.value.field == "traffic.0.start_interval"
+    assert "makes flow 4, from `h5`, start at 320ms, and the run ends" in error.value.problem
+
+
 def test_a_fixed_total_is_split_evenly_among_the_senders() -> None:
     incast = {"kind": "incast", "from": "h1..h3", "to": "h0"}
     plans = [
@@ -284,6 +293,22 @@ def test_a_trace_that_cannot_be_is_refused(row: str, problem: str, tmp_path: Pat
         lowered({"kind": "trace", "file": str(file)})
     assert (error.value.field, error.value.value) == ("traffic.0.file", str(file))
     assert problem in error.value.problem
+
+
+@pytest.mark.parametrize(
+    ("start", "problem"),
+    [
+        ("0.3", "starts its first flow after 0.3 s, and the run ends at 300ms"),
+        ("1.7e9", "has a start of 1.7e+09 in line 2"),
+    ],
+)
+def test_a_trace_that_no_run_reaches_is_refused(start: str, problem: str, tmp_path: Path) -> None:
+    file = tmp_path / "trace.csv"
+    file.write_text(f"start_s,src,dst,size_bytes\n{start},h1,h0,5\n", encoding="utf-8")
+    with pytest.raises(ScenarioError) as error:
+        lowered({"kind": "trace", "file": str(file)})
+    assert error.value.problem == problem
+    assert "count start_s from the beginning" in error.value.remedy
 
 
 def test_files_that_a_scenario_names_lie_beside_its_own(

@@ -137,7 +137,7 @@ def _add_traffic(
 
         try:
             senders, receivers = _ends(scenario, source, traffic, hosts)
-            ends = Ends(index, senders, receivers, stack)
+            ends = Ends(index, senders, receivers, scenario.duration, stack)
             flows, workload = traffic.flows(ends), traffic.workload(ends)
         except TrafficError as error:
             raise error.placed(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _COLUMNS = ("start_s", "src", "dst", "size_bytes")
 _PICOSECONDS = 10**12
 _LATEST_S = 2**63 / _PICOSECONDS
+# measured times are often seconds since 1970
+_COUNT_FROM_0 = "count start_s from the beginning of the traffic"
 
 
 class Trace(TrafficSection):
@@ -45,13 +47,18 @@ class Trace(TrafficSection):
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
         """What the workload does during the run, as the engine reads it (`TraceJob`)."""
         rows = self._rows
+        starts = [round(start * _PICOSECONDS) for start in rows["start_s"]]
+        if self.start + starts[0] >= ends.end:
+            first = f"{rows['start_s'][0]:g} s"
+            problem = f"starts its first flow after {first}, and the run ends at {ends.end}"
+            raise self._refused(problem, f"{_COUNT_FROM_0}, or give a longer duration")
 
         def numbers(column: str, hosts: Any) -> list[int]:
             places = {host: place for place, host in enumerate(hosts)}
             return [places[host] for host in rows[column]]
 
         return {
-            "start_ps": [round(start * _PICOSECONDS) for start in rows["start_s"]],
+            "start_ps": starts,
             "src": numbers("src", ends.senders),
             "dst": numbers("dst", ends.receivers),
             "bytes": rows["size_bytes"].to_list(),
@@ -75,7 +82,8 @@ class Trace(TrafficSection):
             rows = self._as(rows, column, pl.String, "a text")
         size, start = pl.col("size_bytes"), pl.col("start_s")
         self._none(rows, size <= 0, "has a size of {size_bytes}")
-        self._none(rows, ~start.is_between(0, _LATEST_S), "has a start of {start_s}")
+        self._none(rows, start.is_nan() | (start < 0), "has a start of {start_s}")
+        self._none(rows, start > _LATEST_S, "has a start of {start_s:g}", _COUNT_FROM_0)
         self._none(rows, pl.col("src") == pl.col("dst"), "sends from {src} to itself")
         if rows.is_empty():
             raise self._refused("holds no flows", "give each flow one row")
@@ -106,14 +114,17 @@ class Trace(TrafficSection):
             reason = (str(error).splitlines() or ["it is damaged"])[0]
             raise self._refused(f"cannot be read: {reason}", "give CSV or Parquet") from None
 
-    def _none(self, rows: pl.DataFrame, wrong: pl.Expr, problem: str) -> None:
+    def _none(
+        self, rows: pl.DataFrame, wrong: pl.Expr, problem: str, remedy: str = "correct it"
+    ) -> None:
+        """Refuses the first wrong row."""
         found = rows.with_row_index("row").filter(wrong).head(1)
         if not found.is_empty():
             row = found.row(0, named=True)
             # the first line of a CSV file has the columns' names
             is_parquet = Path(self.path).suffix == ".parquet"
             where = f"row {row['row'] + 1}" if is_parquet else f"line {row['row'] + 2}"
-            raise self._refused(f"{problem.format(**row)} in {where}", "correct it")
+            raise self._refused(f"{problem.format(**row)} in {where}", remedy)
 
     def _refused(self, problem: str, remedy: str) -> TrafficError:
         return TrafficError(problem, field="file", value=self.path, remedy=remedy)
