@@ -11,7 +11,7 @@ import pytest
 from captures import Captured, as_tcpdump_writes, by_run, captured, delayed
 from conftest import Command
 from fairport import metrics
-from fairport.backends.captures import CaptureError, Source, analyse
+from fairport.backends.captures import CaptureError, Role, Source, analyse
 
 OUTPUTS = ("s0:0", "s0:1")
 # h1 and eleven peers behind s1 send to h0; h14, h15, h16 send to h13
@@ -222,3 +222,14 @@ def test_one_file_on_both_sides_must_say_which_way_packets_went(
     with pytest.raises(CaptureError, match="is given as --ingress and as --egress") as refused:
         analyse([Source(str(both), "ingress", "A"), Source(str(both), "egress", "X")])
     assert "tcpdump -Q in" in refused.value.remedy
+
+
+@pytest.mark.parametrize("roles", [("ingress", "egress"), ("auto", "auto")])
+def test_a_copy_of_a_capture_is_not_the_other_side(
+    two: Captured, tmp_path: Path, roles: tuple[Role, Role]
+) -> None:
+    one, copy = tmp_path / "one.pcap", tmp_path / "copy.pcap"
+    as_tcpdump_writes(two.file("egress"), one)
+    copy.write_bytes(one.read_bytes())
+    with pytest.raises(CaptureError, match="at the same times: they are one capture"):
+        analyse([Source(str(one), roles[0]), Source(str(copy), roles[1])])

@@ -220,6 +220,8 @@ def test_an_existing_folder_is_kept_unless_forced(fairport: Command, tmp_path: P
     again = fairport(*SHORT, "--fix", "pacing", "--no-figures")
     assert again.status == 2
     assert "exists" in again.err
+    of_a_run = fairport("report", "results/outcast-1-to-12-compare")
+    assert "is not a run: manifest.json is of a comparison" in of_a_run.err
     assert fairport(*SHORT, "--fix", "pacing", "--no-figures", "--force").status == 0
     assert [path.name for path in (tmp_path / "results").iterdir()] == ["outcast-1-to-12-compare"]
 

@@ -30,6 +30,30 @@ pub(crate) fn next_ingress(
     ingress.iter().find(is_next).copied()
 }
 
+/// Checks that the two sides are not one capture, given twice by two paths or as a copy.
+pub(crate) fn check_copies(
+    sources: &[Source],
+    surveys: &[Survey],
+    ingress: &[TapIndex],
+    egress: &[TapIndex],
+) -> Result<(), Error> {
+    for &(file, interface) in ingress {
+        let came = &surveys[file].incoming[interface];
+        let is_copy =
+            |place: &&TapIndex| place.0 != file && came.is_copy_of(left_by(surveys, **place));
+        if let Some((copy, _)) = egress.iter().find(is_copy) {
+            let problem = format!(
+                "shows the packets of {} at the same times: they are one capture",
+                sources[file].file
+            );
+            let remedy = "give captures of the two sides of one switch: of packets that came in, and of packets that \
+                          left by an output";
+            return Err(Error::new(&sources[*copy].file, problem, remedy));
+        }
+    }
+    Ok(())
+}
+
 /// Checks the sides that the user gave.
 pub(crate) fn check_given(
     sources: &[Source],

@@ -19,6 +19,7 @@ pub(crate) struct Sides {
 pub(crate) fn find(sources: &[Source], surveys: &[Survey]) -> Result<Sides, Error> {
     if sources.iter().any(|source| source.role != Role::Auto) {
         let sides = given(sources, surveys)?;
+        one_switch::check_copies(sources, surveys, &sides.ingress, &sides.egress)?;
         one_switch::check_given(sources, surveys, &sides.ingress, &sides.egress)?;
         return Ok(sides);
     }
@@ -26,10 +27,9 @@ pub(crate) fn find(sources: &[Source], surveys: &[Survey]) -> Result<Sides, Erro
     if egress.is_empty() {
         egress = by_order(sources, surveys)?;
     }
-    Ok(Sides {
-        ingress: ingress_of(surveys, &egress),
-        egress,
-    })
+    let ingress = ingress_of(surveys, &egress);
+    one_switch::check_copies(sources, surveys, &ingress, &egress)?;
+    Ok(Sides { ingress, egress })
 }
 
 fn given(sources: &[Source], surveys: &[Survey]) -> Result<Sides, Error> {

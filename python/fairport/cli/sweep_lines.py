@@ -60,7 +60,7 @@ def size_of(file: SweepFile) -> str:
     """Numbers of points and runs, known without any run."""
     left = len(points(file.axes, file.zip, file.where, file.file))
     every = count(file.axes, file.zip, file.file)
-    out = f" ({_number(every - left)} left out)" if left < every else ""
+    out = f" ({every - left:,} left out)" if left < every else ""
     seeds = len(file.seed_numbers)
     each = f"{_count(seeds, 'seed')} each" if left != 1 else _count(seeds, "seed")
     return f"{_count(left, 'point')}{out} with {each}: {_count(left * seeds, 'run')}"
@@ -68,7 +68,7 @@ def size_of(file: SweepFile) -> str:
 
 def estimate(found: Estimate) -> str:
     """The estimate in one line."""
-    reused = f", {_number(found.reused)} already made" if found.reused else ""
+    reused = f", {found.reused:,} already made" if found.reused else ""
     said = f"{_count(found.runs, 'run')} at {_count(found.points, 'point')}{reused}"
     if found.wall_s is None:
         return said
@@ -80,8 +80,8 @@ def estimate(found: Estimate) -> str:
 
 def done(study: Study, status: Status) -> str:
     """The lines for people at the end."""
-    failed = f", {_number(status.failed)} of them failed" if status.failed else ""
-    reused = f", {_number(status.reused)} made before" if status.reused else ""
+    failed = f", {status.failed:,} of them failed" if status.failed else ""
+    reused = f", {status.reused:,} made before" if status.reused else ""
     name = study.place.name
     lines = [f"{name}: {_count(status.done, 'run')} made{failed}{reused}"]
     if status.failed:
@@ -110,8 +110,4 @@ def document(study: Study, status: Status) -> dict[str, Any]:
 
 
 def _count(number: int, what: str) -> str:
-    return f"{_number(number)} {what}{'s' if number != 1 else ''}"
-
-
-def _number(count: int) -> str:
-    return f"{count:,}"
+    return f"{number:,} {what}{'s' if number != 1 else ''}"

@@ -13,10 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-KEY = "digests"
+from fairport.storage.parts import MANIFEST, SUMMARY
 
-_OF_MANIFEST = "manifest.json"
-_OF_SUMMARY = "summary.json"
+KEY = "digests"
 
 
 def digests(
@@ -24,8 +23,8 @@ def digests(
 ) -> dict[str, str]:
     """The digest of each file: the two documents, and the Parquet files in the folder of tables."""
     found = {
-        _OF_MANIFEST: _of_document(manifest, KEY),
-        _OF_SUMMARY: _of_document(summary, "files"),
+        MANIFEST: _of_document(manifest, KEY),
+        SUMMARY: _of_document(summary, "files"),
     }
     for path in sorted(tables.glob("*.parquet")):
         found[f"{tables.name}/{path.name}"] = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -36,7 +35,7 @@ def changed(manifest: Mapping[str, Any], summary: Mapping[str, Any], tables: Pat
     """The first file that has changed since it was written; None if none has. Raises OSError."""
     written = manifest.get(KEY)
     if not isinstance(written, dict):
-        return _OF_MANIFEST
+        return MANIFEST
     found = digests(manifest, summary, tables)
     names = sorted({*written, *found})
     return next((name for name in names if written.get(name) != found.get(name)), None)

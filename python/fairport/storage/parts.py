@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import polars.selectors as cs
+
+from fairport.study.dataset import parquet
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
@@ -29,10 +30,7 @@ def write_tables(tables: Mapping[str, pl.DataFrame], folder: Path, *, csv: bool)
     """Writes tables into a new folder as Parquet, and as CSV, too, in which lists become text."""
     folder.mkdir()
     for name, table in tables.items():
-        # through memory, because polars does not report a full disk, but a file does
-        content = BytesIO()
-        table.write_parquet(content, compression="zstd")
-        (folder / f"{name}.parquet").write_bytes(content.getvalue())
+        (folder / f"{name}.parquet").write_bytes(parquet(table))
         if csv:
             words = table.with_columns(cs.by_dtype(pl.List(pl.String)).list.join(" "))
             (folder / f"{name}.csv").write_text(words.write_csv(), encoding="utf-8")

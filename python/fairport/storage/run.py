@@ -148,13 +148,13 @@ def read_json(folder: Path, name: str, keys: Mapping[str, type]) -> dict[str, An
         document = json.loads((folder / name).read_text(encoding="utf-8"))
     except OSError:
         raise _no_run(folder, f"{name} is missing") from None
-    except (
-        ValueError,
-        RecursionError,
-    ):  # not UTF-8, not JSON, a number of 5,000 digits, 1,000 brackets
+    except (ValueError, RecursionError):
+        # not UTF-8, not JSON, a number of 5,000 digits, 1,000 brackets
         document = None
     if not isinstance(document, dict):
         raise _no_run(folder, f"{name} cannot be read")
+    if name == MANIFEST and "seeds" in document:
+        raise _no_run(folder, f"{name} is of a comparison or a validation")
     for key, kind in keys.items():
         if key not in document or not isinstance(document[key], kind):
             raise RunFolderError(

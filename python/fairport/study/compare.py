@@ -7,8 +7,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from fairport import backends
 from fairport.backends.protocol import Backend
 from fairport.errors import InputError, ScenarioError, require_positive
@@ -18,7 +16,7 @@ from fairport.scenario import load as load_scenario
 from fairport.study.comparison import Candidate, Comparison
 from fairport.study.fixes import BASELINE, Fix, FixError, available
 from fairport.study.fixes import load as load_fixes
-from fairport.study.measures import Groups, drop_run_lengths, measured
+from fairport.study.measures import Groups, Measured
 from fairport.study.metric import ComparedLoad, check, compared_loads
 from fairport.study.pool import Progress, run_all
 from fairport.study.store import Store
@@ -62,28 +60,20 @@ def compare(
     applicable = [one for one in candidates if one.refusal is None]
     tasks = [(one.scenario, seed) for one in applicable for seed in seeds]
     records = run_all(tasks, backend=backend, jobs=jobs, store=store or Store(), progress=progress)
-    rows, lengths, groups = [], [], None
+    found, groups = Measured("fix"), None
     loads: list[ComparedLoad] = []
     as_it_is = []
     with closing(records):
-        for (one, number), record in zip(
-            ((one, seed) for one in applicable for seed in seeds), records, strict=True
-        ):
+        each = (one for one in applicable for _ in seeds)
+        for one, record in zip(each, records, strict=True):
             # the first record is of the scenario without a fix
             if groups is None:
                 groups = Groups.of(record)
                 loads = compared_loads(scenario, record, groups, metric)
             if one.name == BASELINE:
                 as_it_is.append(record.summary)
-            row = {"fix": one.name} | measured(record, groups)
-            for load in loads:
-                row |= load.values(record)
-            rows.append(row)
-            lengths.append(
-                drop_run_lengths(record, groups).select(
-                    pl.lit(one.name).alias("fix"), pl.lit(number).alias("seed"), pl.all()
-                )
-            )
+            of_loads = {name: at for load in loads for name, at in load.values(record).items()}
+            found.add(one.name, record, groups, **of_loads)
     assert groups is not None, "the scenario as it is was run"
     return Comparison(
         scenario=scenario,
@@ -95,8 +85,8 @@ def compare(
             *summarise(as_it_is)["caveats"],
             *(text for one in applicable if one.fix for text in one.fix.caveats(scenario)),
         ],
-        runs=pl.DataFrame(rows, infer_schema_length=None),
-        drop_runs=pl.concat(lengths),
+        runs=found.runs,
+        drop_runs=found.drop_runs,
     )
 
 

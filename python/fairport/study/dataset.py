@@ -33,6 +33,13 @@ _MOST_FILES = 32
 _TRIES = 5
 
 
+def parquet(rows: pl.DataFrame) -> bytes:
+    """The rows as a file's content; polars itself does not report a full disk."""
+    content = io.BytesIO()
+    rows.write_parquet(content, compression="zstd")
+    return content.getvalue()
+
+
 class DamagedPartError(InputError):
     """A file of rows that is not as it was written."""
 
@@ -113,10 +120,9 @@ class Dataset:
         self._written = 0
 
     def _write(self, rows: pl.DataFrame) -> None:
-        content = io.BytesIO()
-        rows.write_parquet(content, compression="zstd")
-        name = f"part-{time.time_ns():020}-{_digest(content.getvalue())}{_ENDING}"
-        self.place.write(f"{self.folder}/{name}", content.getvalue())
+        content = parquet(rows)
+        name = f"part-{time.time_ns():020}-{_digest(content)}{_ENDING}"
+        self.place.write(f"{self.folder}/{name}", content)
 
     def _read(self, names: list[str]) -> tuple[pl.DataFrame, list[str]]:
         """The rows of the files, and the list of files that were read."""

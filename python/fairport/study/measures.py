@@ -102,7 +102,37 @@ def measured(record: Record, groups: Groups) -> dict[str, Any]:
     }
 
 
-def drop_run_lengths(record: Record, groups: Groups) -> pl.DataFrame:
+class Measured:
+    """The numbers of runs of several variants, of which each has its runs in order."""
+
+    def __init__(self, variant: str) -> None:
+        """`variant` is the name of the column that says which variant a run is of."""
+        self._variant = variant
+        self._rows: list[dict[str, Any]] = []
+        self._lengths: list[pl.DataFrame] = []
+
+    def add(self, variant: str, record: Record, groups: Groups, **more: Any) -> None:
+        """Adds a run, with `more` numbers of it."""
+        row = {self._variant: variant} | measured(record, groups) | more
+        self._rows.append(row)
+        self._lengths.append(
+            _drop_run_lengths(record, groups).select(
+                pl.lit(variant).alias(self._variant), pl.lit(row["seed"]).alias("seed"), pl.all()
+            )
+        )
+
+    @property
+    def runs(self) -> pl.DataFrame:
+        """One row per run."""
+        return pl.DataFrame(self._rows, infer_schema_length=None)
+
+    @property
+    def drop_runs(self) -> pl.DataFrame:
+        """Number of drop runs by flow of each length, for each run."""
+        return pl.concat(self._lengths)
+
+
+def _drop_run_lengths(record: Record, groups: Groups) -> pl.DataFrame:
     """Number of drop runs by flow of each length: `group`, `length`, `runs`."""
     group = (
         pl.when(pl.col("flow").is_in(groups.lone_flows))

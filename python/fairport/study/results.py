@@ -22,7 +22,7 @@ from fairport.files.place import Folder, place
 from fairport.run_numbers import TYPES
 from fairport.scenario.rows import in_base_units
 from fairport.study import sql as duck
-from fairport.study.dataset import Dataset
+from fairport.study.dataset import Dataset, parquet
 
 FORMAT = 1
 # the files of a search beside the study, and those of SQLite
@@ -151,7 +151,7 @@ class Study:
             if len(files) < len(names) or len(names) > 1:
                 # if it is elsewhere, or being written: one copy, with every run once
                 files = [Path(folder) / "runs.parquet"]
-                files[0].write_bytes(duck.parquet(self.runs.read()))
+                files[0].write_bytes(parquet(self.runs.read()))
             else:
                 self.runs.check(names[0])
             return duck.query(files, self.columns, orders, query, self.place.name)

@@ -7,7 +7,6 @@ column of numbers, named by its unit, because comparing texts compares letters: 
 
 from __future__ import annotations
 
-import io
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -190,10 +189,3 @@ def _column(connection: duckdb.DuckDBPyConnection, name: str, orders: Orders) ->
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def parquet(rows: pl.DataFrame) -> bytes:
-    """The rows as a file."""
-    content = io.BytesIO()
-    rows.write_parquet(content, compression="zstd")
-    return content.getvalue()

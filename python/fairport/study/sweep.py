@@ -130,7 +130,29 @@ def run(
     keep = _kept(file, until_precise)
     runs = Runs(base, every, backend, file.file, "axes")
     runs.check()
-    definition = Definition(
+    study = define(place(place_of_study), _definition(file, base, keep, backend), force=force)
+    if base.user_code and study.to_polars().filter(pl.col("error").is_null()).height:
+        raise OutputError(
+            "has runs of your own code, which may have changed since",
+            file=study.place.name,
+            remedy="give another `folder` with what is missing, such as other `seeds`,"
+            " or `force=True` to make all runs again",
+        )
+    executor = executor or Local(runs.jobs(jobs), in_process=runs.in_process)
+    making = Making(study, runs, store or Store(), keep, listeners or Listeners())
+    with making:
+        wanted = [(number, seed) for number in range(len(every)) for seed in file.seed_numbers]
+        making.run(wanted, executor)
+        while until_precise is not None:
+            wanted = runs.at_points(_more_seeds(making.so_far(), file, until_precise))
+            if not wanted:
+                break
+            making.run_at_once(wanted, executor)
+    return study
+
+
+def _definition(file: SweepFile, base: Scenario, keep: list[str], backend: str) -> Definition:
+    return Definition(
         name=file.name,
         scenario=base.to_toml(),
         axes={axis: [value_of(one) for one in at] for axis, at in file.axes.items()},
@@ -141,36 +163,20 @@ def run(
         model=model_version(),
         seeds=list(file.seed_numbers),
     )
-    study = define(place(place_of_study), definition, force=force)
-    if base.user_code and study.to_polars().filter(pl.col("error").is_null()).height:
-        raise OutputError(
-            "has runs of your own code, which may have changed since",
-            file=study.place.name,
-            remedy="give another `folder` with what is missing, such as other `seeds`,"
-            " or `force=True` to make all runs again",
+
+
+def _more_seeds(
+    so_far: pl.DataFrame, file: SweepFile, until_precise: Precision
+) -> list[tuple[Mapping[str, Any], int]]:
+    """The points that need more seeds, with the seeds. Raises InputError without the number."""
+    if not so_far[until_precise.metric].count():
+        raise InputError(
+            "is a number that no run has",
+            field="until_precise",
+            value=until_precise.metric,
+            remedy="put another one first in `keep`; the runs are kept",
         )
-    jobs = runs.jobs(jobs)
-    executor = executor or Local(jobs, in_process=runs.in_process)
-    listeners = listeners or Listeners()
-    making = Making(study, runs, store or Store(), keep, listeners)
-    with making:
-        wanted = [(number, seed) for number in range(len(every)) for seed in file.seed_numbers]
-        making.run(wanted, executor)
-        while until_precise is not None:
-            so_far = making.so_far()
-            if not so_far[until_precise.metric].count():
-                raise InputError(
-                    "is a number that no run has",
-                    field="until_precise",
-                    value=until_precise.metric,
-                    remedy="put another one first in `keep`; the runs are kept",
-                )
-            more = more_seeds(so_far, list(file.axes), until_precise)
-            wanted = runs.at_points(more)
-            if not wanted:
-                break
-            making.run_at_once(wanted, executor)
-    return study
+    return more_seeds(so_far, list(file.axes), until_precise)
 
 
 def check_size(file: SweepFile, *, allowed: bool) -> None:
@@ -178,15 +184,11 @@ def check_size(file: SweepFile, *, allowed: bool) -> None:
     found = count(file.axes, file.zip, file.file)
     if found > MANY_POINTS and not allowed:
         raise InputError(
-            f"make {_spaced(found)} points, more than {_spaced(MANY_POINTS)}",
+            f"make {found:,} points, more than {MANY_POINTS:,}",
             file=file.file,
             field="axes",
             remedy="give fewer values, `zip` axes that go together, or --yes",
         )
-
-
-def _spaced(count: int) -> str:
-    return f"{count:,}"
 
 
 def _kept(file: SweepFile, until_precise: Precision | None) -> list[str]:

@@ -25,7 +25,7 @@ from fairport.result import Result
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.host_profile import HostProfile
-from fairport.study.measures import Groups, drop_run_lengths, measured
+from fairport.study.measures import Groups, Measured
 from fairport.study.pool import Progress, Tally
 
 REPEAT = 5
@@ -159,8 +159,7 @@ def validate(
     _require_our_switch(scenario)
     first = scenario.seed if seed is None else seed
     seeds = range(first, first + repeat)
-    rows: list[dict[str, Any]] = []
-    lengths: list[pl.DataFrame] = []
+    found = Measured("side")
     answers, healths, invalid = [], [], []
     groups: Groups | None = None
     tally, duration_s = Tally(len(SIDES) * len(seeds), progress), scenario.duration.seconds
@@ -172,7 +171,7 @@ def validate(
             continue
         record = Record.of(result)
         groups = groups or Groups.of(record)
-        _add(rows, lengths, LINUX, record, groups)
+        found.add(LINUX, record, groups)
         host = pl.concat_str(pl.lit(f"{result.seed} "), "host")
         answers.append(result.tables["answers"].with_columns(host.alias("host")))
         healths.append(result.summary["health"])
@@ -183,7 +182,7 @@ def validate(
     reports = _reports(tally, SIMULATION, duration_s)
     for result in run_many(ours, seeds, jobs=jobs, progress=reports):
         _ended(tally, SIMULATION, result)
-        _add(rows, lengths, SIMULATION, Record.of(result), groups)
+        found.add(SIMULATION, Record.of(result), groups)
     return Validation(
         scenario=scenario,
         simulated=ours,
@@ -191,8 +190,8 @@ def validate(
         seeds=seeds,
         invalid=invalid,
         groups=groups,
-        runs=pl.DataFrame(rows, infer_schema_length=None),
-        drop_runs=pl.concat(lengths),
+        runs=found.runs,
+        drop_runs=found.drop_runs,
     )
 
 
@@ -240,22 +239,6 @@ class NoValidRunError(BackendError):
             remedy="stop other programs, or give a lower link.rate; `fairport doctor` checks this"
             " machine",
         )
-
-
-def _add(
-    rows: list[dict[str, Any]],
-    lengths: list[pl.DataFrame],
-    side: str,
-    record: Record,
-    groups: Groups,
-) -> None:
-    row = measured(record, groups)
-    rows.append({"side": side} | row)
-    lengths.append(
-        drop_run_lengths(record, groups).select(
-            pl.lit(side).alias("side"), pl.lit(row["seed"]).alias("seed"), pl.all()
-        )
-    )
 
 
 def _profile(

@@ -119,6 +119,13 @@ impl Sampler {
         self.differences(other).next().is_some()
     }
 
+    /// Whether both sides saw their common packets at the same times. Then they are one capture: a switch takes a while.
+    pub(crate) fn is_copy_of(&self, other: &Self) -> bool {
+        let mut differences = self.differences(other);
+        differences.next().is_some_and(|(_, first)| first == 0)
+            && differences.all(|(_, difference)| difference == 0)
+    }
+
     /// Whether every packet that the three have in common was seen here, then at `next` (at least `by_ns` later), and
     /// at `last` at another time than here. False without a common packet. Of many packets, some are looked at.
     pub(crate) fn precedes(&self, next: &Self, by_ns: i64, last: &Self) -> bool {

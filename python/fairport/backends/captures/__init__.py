@@ -9,5 +9,3 @@ from fairport.backends.captures.analysis import CaptureError as CaptureError
 from fairport.backends.captures.analysis import Role as Role
 from fairport.backends.captures.analysis import Source as Source
 from fairport.backends.captures.analysis import analyse as analyse
-from fairport.backends.captures.pipes import Progress as Progress
-from fairport.backends.captures.pipes import widen_stdin as widen_stdin

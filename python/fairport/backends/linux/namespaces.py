@@ -123,7 +123,7 @@ def create(name: str) -> None:
     """
     own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
-        _called("unshare", _CLONE_NEWNET)
+        called("unshare", _CLONE_NEWNET)
         netns.attach(name, "thread-self")
     finally:
         _setns(own)
@@ -172,15 +172,17 @@ def enter(namespace: str) -> None:
 
 
 def _setns(descriptor: int) -> None:
-    _called("setns", descriptor, _CLONE_NEWNET)
+    called("setns", descriptor, _CLONE_NEWNET)
 
 
-def _called(function: str, *arguments: int) -> None:
-    """Calls a function of the C library. In `os` these came with Python 3.12."""
+def called(function: str, *arguments: object) -> int:
+    """Calls a function of the C library that `os` lacks, at least before Python 3.12."""
     libc = ctypes.CDLL(None, use_errno=True)
-    if getattr(libc, function)(*arguments) != 0:
+    result = int(getattr(libc, function)(*arguments))
+    if result < 0:
         error = ctypes.get_errno()
         raise OSError(error, os.strerror(error))
+    return result
 
 
 def _configure(host: Host, others: Sequence[Host], settings: HostSettings) -> None:

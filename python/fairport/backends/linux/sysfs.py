@@ -11,6 +11,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from fairport.backends.linux.namespaces import called
+
 # syscalls(2): the same numbers on every architecture
 _FSOPEN, _FSCONFIG, _FSMOUNT = 430, 431, 432
 _CREATE = 6
@@ -31,22 +33,13 @@ def write(name: str, value: str) -> None:
 @contextmanager
 def _mounted() -> Iterator[int]:
     """A descriptor of the root of a sysfs of the present namespace."""
-    context = _call(_FSOPEN, ctypes.c_char_p(b"sysfs"), _CLOSE_ON_EXEC)
+    context = called("syscall", _FSOPEN, ctypes.c_char_p(b"sysfs"), _CLOSE_ON_EXEC)
     try:
-        _call(_FSCONFIG, context, _CREATE, _NO_WAY, _NO_WAY, 0)
-        root = _call(_FSMOUNT, context, _CLOSE_ON_EXEC, 0)
+        called("syscall", _FSCONFIG, context, _CREATE, _NO_WAY, _NO_WAY, 0)
+        root = called("syscall", _FSMOUNT, context, _CLOSE_ON_EXEC, 0)
     finally:
         os.close(context)
     try:
         yield root
     finally:
         os.close(root)
-
-
-def _call(number: int, *arguments: object) -> int:
-    libc = ctypes.CDLL(None, use_errno=True)
-    result = int(libc.syscall(number, *arguments))
-    if result < 0:
-        error = ctypes.get_errno()
-        raise OSError(error, os.strerror(error))
-    return result
