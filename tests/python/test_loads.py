@@ -7,6 +7,7 @@ from typing import Any
 import fairport as fp
 import polars as pl
 import pytest
+from fairport import completion
 from fairport.cli.run_table import traffic_tables
 from fairport.loads import caveats
 from fairport.report.rows import key_figures
@@ -212,3 +213,14 @@ def test_the_total_is_of_tcp_and_says_so_beside_udp() -> None:
         summary = fp.run(NETWORK | {"duration": "20ms", "traffic": traffic}).summary
         notes += [note for name, _, note in key_figures(summary, None) if name == "Total goodput"]
     assert notes == ["all flows", "all TCP flows"]
+
+
+def test_the_median_of_rounds_that_are_all_done_is_one_number() -> None:
+    rounds = pl.DataFrame(
+        {"flow": [None] * 4, "bytes": [1] * 4, "completion_s": [1.0, 2.0, 3.0, 4.0]},
+        schema_overrides={"flow": pl.UInt32},
+    )
+    found = completion.rounds_summary(rounds)
+    assert found is not None
+    assert found["completion_median_s"] == 2.0
+    assert found["completion_p99_s"] == found["completion_max_s"] == 4.0
