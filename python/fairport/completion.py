@@ -106,17 +106,18 @@ def _quantiles(values: pl.Series, lasted: pl.Series, name: str, unit: str) -> di
 
 
 def rounds_summary(rounds: pl.DataFrame) -> dict[str, Any] | None:
-    """Completion times of the rounds of incast; None without any."""
+    """Completion times of the rounds of incast that are done; None without any."""
     rounds = rounds.filter(pl.col("flow").is_null())
     if rounds.is_empty():
         return None
     times = rounds["completion_s"]
+    median, p99, most = quantiles(times, times.is_not_null(), (0.5, 0.99, 1.0))
     return {
         "rounds": rounds.height,
         "completion_mean_s": times.mean(),
-        "completion_median_s": times.quantile(0.5, "nearest"),
-        "completion_p99_s": times.quantile(0.99, "nearest"),
-        "completion_max_s": times.max(),
+        "completion_median_s": median,
+        "completion_p99_s": p99,
+        "completion_max_s": most,
         "goodput_bps": float(rounds["bytes"].sum()) * 8 / float(times.sum()),
     }
 

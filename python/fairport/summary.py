@@ -42,8 +42,9 @@ class HopClass(TypedDict):
 
 
 class Bottleneck(TypedDict):
-    """Of the ports that drop, the one that most flows pass; without any drop, the busiest port. Its
-    numbers are of the whole run.
+    """The bottleneck port, over the whole run.
+
+    Of the ports that drop, it is the one that most flows pass; without any drop, the busiest port.
     """
 
     port: str

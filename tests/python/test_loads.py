@@ -9,6 +9,7 @@ import fairport as fp
 import polars as pl
 import pytest
 from conftest import Command
+from fairport import completion
 from fairport.cli.run_table import traffic_tables
 from fairport.loads import caveats
 from fairport.quantities import QUANTITIES
@@ -248,3 +249,14 @@ def test_a_flow_of_datagrams_has_no_tcp(result: fp.Result) -> None:
     udp = result.flows.filter(protocol="udp")
     assert udp.height == 1
     assert udp["stack"].null_count() == udp["congestion_control"].null_count() == 1
+
+
+def test_the_median_of_rounds_that_are_all_done_is_one_number() -> None:
+    rounds = pl.DataFrame(
+        {"flow": [None] * 4, "bytes": [1] * 4, "completion_s": [1.0, 2.0, 3.0, 4.0]},
+        schema_overrides={"flow": pl.UInt32},
+    )
+    found = completion.rounds_summary(rounds)
+    assert found is not None
+    assert found["completion_median_s"] == 2.0
+    assert found["completion_p99_s"] == found["completion_max_s"] == 4.0
