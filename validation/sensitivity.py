@@ -143,8 +143,8 @@ def measured(overrides: Mapping[str, Any], seeds: range) -> list[str]:
     ]
     return [
         *(f"{goodput:.1f}" for goodput in goodputs),
-        f"{_median(ratios):.2f}",
-        f"{ratios[0]:.2f} to {ratios[-1]:.2f}" if ratios else "",
+        _ratio(_median(ratios)),
+        f"{_ratio(ratios[0])} to {_ratio(ratios[-1])}" if ratios else "",
         f"{_median([summary['jain_index'] or 0.0 for summary in summaries]):.3f}",
         f"{_median([summary['goodput_bps_total'] for summary in summaries]) / 1e6:.0f}",
         f"{_median(timeouts):.0f}",
@@ -159,6 +159,11 @@ def of_class(summaries: Sequence[Mapping[str, Any]], name: str, key: str) -> lis
     """A figure of a hop class in every run that has it."""
     values = [summary["classes"][name][key] for summary in summaries]
     return [value for value in values if value is not None]
+
+
+def _ratio(value: float) -> str:
+    """Two digits from 10 on: a flow that got next to nothing makes any ratio."""
+    return f"{value:.2f}" if not value >= 10 else f"{float(f'{value:.2g}'):,.0f}"
 
 
 def _median(values: Sequence[float]) -> float:

@@ -88,6 +88,8 @@ def _in_a_notebook(name: str, found: Any) -> Any:
     """The same call with a progress bar, for calls that may take long."""
     from fairport import notebook
 
+    if name == "sweep":
+        return notebook.watched(found, notebook.of_a_sweep, "listeners")
     progress = {"run": notebook.of_a_run, "compare": notebook.of_many_runs}.get(name)
     return notebook.watched(found, progress) if progress else found
 

@@ -6,6 +6,7 @@ byte. Its slowdown is the FCT over `ideal_fct_s`: the same data sent at once ove
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -20,21 +21,44 @@ GROUPS: dict[str, tuple[float, float]] = {
 }
 
 
-def transfers(flows: pl.DataFrame, from_s: float, to_s: float, end_s: float) -> pl.DataFrame:
-    """TCP flows of a given size that started in [from_s, to_s), with their `slowdown`.
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The times of a run, in seconds."""
 
-    `is_over`: whether the flow had finished at `end_s`, the end of the run; `lasted_s`: its
-    completion time, or its age then; `lasted_ideals`: the same as a multiple of `ideal_fct_s`.
+    measure_from_s: float
+    measure_to_s: float
+    end_s: float
+
+    @property
+    def starts(self) -> pl.Expr:
+        """Whether a row's `start_s` is within the measurement."""
+        start = pl.col("start_s")
+        return (start >= self.measure_from_s) & (start < self.measure_to_s)
+
+
+def transfers(flows: pl.DataFrame, span: Span) -> pl.DataFrame:
+    """TCP flows of a given size that started within the measurement, with their `slowdown`.
+
+    `is_over`: whether the flow had finished at the end of the run; `lasted_s`: its completion time,
+    or its age then; `lasted_ideals`: the same as a multiple of `ideal_fct_s`.
     """
-    start, ideal = pl.col("start_s"), pl.col("ideal_fct_s")
-    lasted = pl.coalesce("fct_s", end_s - start)
+    ideal = pl.col("ideal_fct_s")
+    lasted = pl.coalesce("fct_s", span.end_s - pl.col("start_s"))
     return flows.filter(
-        pl.col("size_bytes").is_not_null(), ideal.is_not_null(), start >= from_s, start < to_s
+        pl.col("size_bytes").is_not_null(), ideal.is_not_null(), span.starts
     ).with_columns(
         slowdown=pl.col("fct_s") / ideal,
         is_over=pl.col("fct_s").is_not_null(),
         lasted_s=lasted,
         lasted_ideals=lasted / ideal,
+    )
+
+
+def asked(requests: pl.DataFrame, span: Span) -> pl.DataFrame:
+    """The requests made within the measurement, with `is_over` and `lasted_s` as of transfers."""
+    return requests.filter(span.starts).with_columns(
+        is_over=pl.col("response_s").is_not_null(),
+        lasted_s=pl.coalesce("response_s", span.end_s - pl.col("start_s")),
     )
 
 
@@ -45,13 +69,13 @@ def in_group(name: str) -> pl.Expr:
     return (size > above) & (size <= most)
 
 
-def summary(flows: pl.DataFrame, from_s: float, to_s: float, end_s: float) -> dict[str, Any] | None:
+def summary(flows: pl.DataFrame, span: Span) -> dict[str, Any] | None:
     """Completion times and slowdowns of all transfers and by group of size; None without any.
 
     `flows` minus `completed` is the number still under way at the end. Quantiles count them with
     their ages (`fairport.censored`); the mean is that of the completed transfers.
     """
-    ours = transfers(flows, from_s, to_s, end_s)
+    ours = transfers(flows, span)
     if ours.is_empty():
         return None
     groups = {"all": ours} | {name: ours.filter(in_group(name)) for name in GROUPS}
@@ -82,36 +106,33 @@ def _quantiles(values: pl.Series, lasted: pl.Series, name: str, unit: str) -> di
 
 
 def rounds_summary(rounds: pl.DataFrame) -> dict[str, Any] | None:
-    """Completion times of the rounds of incast; None without any."""
+    """Completion times of the rounds of incast that are done; None without any."""
     rounds = rounds.filter(pl.col("flow").is_null())
     if rounds.is_empty():
         return None
     times = rounds["completion_s"]
+    median, p99, most = quantiles(times, times.is_not_null(), (0.5, 0.99, 1.0))
     return {
         "rounds": rounds.height,
         "completion_mean_s": times.mean(),
-        "completion_median_s": times.quantile(0.5, "nearest"),
-        "completion_p99_s": times.quantile(0.99, "nearest"),
-        "completion_max_s": times.max(),
+        "completion_median_s": median,
+        "completion_p99_s": p99,
+        "completion_max_s": most,
         "goodput_bps": float(rounds["bytes"].sum()) * 8 / float(times.sum()),
     }
 
 
-def requests_summary(
-    requests: pl.DataFrame, from_s: float, to_s: float, end_s: float
-) -> dict[str, Any] | None:
-    """Response times of the requests made in [from_s, to_s); None without any.
+def requests_summary(requests: pl.DataFrame, span: Span) -> dict[str, Any] | None:
+    """Response times of the requests made within the measurement; None without any.
 
     `requests` minus `answered` is the number without an answer at the end. Quantiles count them
     with their ages; the mean is that of the answered ones.
     """
-    start = pl.col("start_s")
-    ours = requests.filter(start >= from_s, start < to_s)
+    ours = asked(requests, span)
     if ours.is_empty():
         return None
-    lasted = ours.select(pl.coalesce("response_s", end_s - start)).to_series()
     return {"requests": ours.height, "answered": ours["response_s"].count()} | _quantiles(
-        ours["response_s"], lasted, "response", "_s"
+        ours["response_s"], ours["lasted_s"], "response", "_s"
     )
 
 

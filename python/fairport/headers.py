@@ -21,5 +21,5 @@ TIMESTAMPS = 12
 
 LARGEST_PACKET = 65535
 """RFC 791 3.1: the length field has 16 bits."""
-SMALLEST_MTU = 68
-"""RFC 791 3.2: every link must carry packets of this size."""
+SMALLEST_MSS = 64
+"""The smallest segment of the engine's TCP (`crates/tcp`)."""

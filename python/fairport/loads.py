@@ -14,6 +14,8 @@ import polars as pl
 
 from fairport import completion, metrics
 from fairport.censored import quantiles
+from fairport.completion import Span
+from fairport.quantities import QUANTITIES
 from fairport.tables import Tables
 
 SMALL_BYTES = 100e3
@@ -38,15 +40,6 @@ class Load:
     """Time from a round's end to the next round."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """The times of a run, in seconds."""
-
-    measure_from_s: float
-    measure_to_s: float
-    end_s: float
-
-
 def summary(tables: Tables, loads: Sequence[Load], span: Span) -> list[dict[str, Any]]:
     """One entry per [[traffic]], in the order of the scenario."""
     return [_entry(tables, index, load, span) for index, load in enumerate(loads)]
@@ -68,7 +61,10 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
             f" ({one['kind']})"
             for one in waiting
         )
-        said.append(f"Not all transfers were complete when the run ended: {each} were under way.")
+        said.append(
+            f"Not all transfers were complete when the run ended: {each} were under way. They count"
+            " with their ages, so the high percentiles of such traffic may be lower bounds."
+        )
     left_out = found.get("decisions_left_out")
     if left_out:
         said.append(
@@ -78,12 +74,18 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
     return said
 
 
-def host_queue_drop_share(flows: pl.DataFrame, ports: pl.DataFrame) -> float | None:
-    """Share of all drops that were in the hosts' own queues; None without drops."""
+def host_queue_drop_share(
+    flows: pl.DataFrame, ports: pl.DataFrame, drops: pl.DataFrame
+) -> float | None:
+    """Share of all drops that were in the hosts' own queues; None without drops.
+
+    A packet that a [[loss]] drops at a host's port never reached the host's queue.
+    """
     hosts = pl.concat([flows["src"], flows["dst"]]).unique()
     at_host = pl.col("port").str.replace(":[^:]*$", "").is_in(hosts.implode())
-    drops = pl.col("drops")
-    in_all, there = ports.select(drops.sum(), drops.filter(at_host).sum().alias("there")).row(0)
+    dropped = pl.col("drops")
+    in_all, there = ports.select(dropped.sum(), dropped.filter(at_host).sum().alias("there")).row(0)
+    there -= drops.filter(at_host & (pl.col("reason") == "loss")).height
     return there / in_all if in_all else None
 
 
@@ -127,7 +129,10 @@ def _outcome(entry: Mapping[str, Any]) -> str:
         if not done:
             return f"{found}."
         if "slowdown" in entry:
-            median, p99 = (f"{entry['slowdown'][part]:.3g}" for part in ("median", "p99"))
+            median, p99 = (
+                QUANTITIES[f"slowdown_{part}"].shown(entry["slowdown"][part])
+                for part in ("median", "p99")
+            )
             found += (
                 f"; their slowdown against the empty network is {median} at the median and {p99}"
                 " at the 99th percentile"
@@ -158,7 +163,7 @@ def _entry(tables: Tables, index: int, load: Load, span: Span) -> dict[str, Any]
         rates = flows["goodput_bps"]
         return entry | {"goodput_bps_min": rates.min(), "jain_index": metrics.jain_index(rates)}
     rounds = tables["rounds"].filter(pl.col("traffic") == index)
-    transfers = completion.transfers(flows, span.measure_from_s, span.measure_to_s, span.end_s)
+    transfers = completion.transfers(flows, span)
     if not transfers.is_empty():
         entry |= _completion(transfers)
     elif load.kind == "periodic":
@@ -184,15 +189,14 @@ def _completion(transfers: pl.DataFrame) -> dict[str, Any]:
 
 def _on_open_connections(launched: pl.DataFrame, flows: pl.DataFrame, span: Span) -> dict[str, Any]:
     """The same for periodic transfers that share a connection; only finished ones count."""
-    start, size = pl.col("start_s"), pl.col("bytes")
-    over = launched.filter(start >= span.measure_from_s, start < span.measure_to_s).select(
+    over = launched.filter(span.starts).select(
         "bytes", lasted_s="completion_s", is_over=pl.lit(True)
     )
     under_way = flows.filter(pl.col("delivered_bytes") < pl.col("size_bytes")).height
     found: dict[str, Any] = {"transfers": over.height + under_way, "unfinished": under_way}
     if not over.is_empty():
         found["fct_s"] = _quantiles(over, "lasted_s", ("median", "p99", "max"))
-        small = over.filter(size <= SMALL_BYTES)
+        small = over.filter(pl.col("bytes") <= SMALL_BYTES)
         if not small.is_empty():
             found["small_fct_s"] = _quantiles(small, "lasted_s", ("median", "p99"))
     return found
@@ -227,11 +231,7 @@ def _rounds(rounds: pl.DataFrame, load: Load, span: Span) -> dict[str, Any]:
 
 def _requests(requests: pl.DataFrame, span: Span) -> dict[str, Any]:
     """Requests of the span; one without an answer counts with its age."""
-    start = pl.col("start_s")
-    ours = requests.filter(start >= span.measure_from_s, start < span.measure_to_s).with_columns(
-        is_over=pl.col("response_s").is_not_null(),
-        lasted_s=pl.coalesce("response_s", span.end_s - start),
-    )
+    ours = completion.asked(requests, span)
     done = int(ours["is_over"].sum())
     found: dict[str, Any] = {"asked": ours.height, "done": done}
     if not ours.is_empty():

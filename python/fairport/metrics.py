@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from fairport import completion
+from fairport.completion import Span
 from fairport.drop_runs import By as By
 from fairport.drop_runs import Runs as Runs
 from fairport.drop_runs import blackouts as blackouts
@@ -22,8 +23,6 @@ from fairport.drop_runs import ingress_summary as ingress_summary
 from fairport.drop_runs import timeout_runs as timeout_runs
 from fairport.tables import Tables
 from fairport.verdict import Waiting, verdict
-
-SCHEMA_VERSION = 1
 
 NO_VERDICT = "These flows are compared by how long they take, not by their goodput."
 """The verdict's sentence for transfers and requests, if the caller does not know the
@@ -186,63 +185,24 @@ def bottleneck(ports: pl.DataFrame) -> dict[str, Any] | None:
     return next(worst.select(columns).head(1).iter_rows(named=True), None)
 
 
-def summary(
-    tables: Tables,
-    *,
-    scenario: str,
-    seed: int,
-    version: str,
-    fingerprint: str,
-    simulated_s: float,
-    wall_s: float,
-    packet_hops: int,
-    measure_from_s: float,
-    measure_to_s: float,
-    backend: str = "simulation",
-    valid: bool = True,
-) -> dict[str, Any]:
-    """The summary of one run, ready for JSON. Its `files` are filled in when they are written.
+def summary(tables: Tables, span: Span) -> dict[str, Any]:
+    """The part of the summary that follows from the tables, whatever filled them.
 
-    `utilisation` is that of the line, not of its payload rate: the share of the time in which the
-    line behind the bottleneck port was sending, framing included.
+    `utilisation` is that of the line, not of its payload rate: the share of the whole run in which
+    the line behind the bottleneck port was sending, framing included, or its shaper held a packet
+    back.
     """
     drops, ports = tables["drops"], tables["ports"]
     everything, flows = tables["flows"], compared(tables["flows"])
     classes = class_summary(flows, tables["rtt"], drops)
-    span = measure_from_s, measure_to_s, simulated_s
-    fct = completion.summary(everything, *span)
-    requests = completion.requests_summary(tables["requests"], *span)
     worst = bottleneck(ports)
     busy = ports.filter(pl.col("port") == worst["port"])["busy_share"][0] if worst else None
-    caused = timeout_runs(tables["timeouts"], drops).join(
-        flows.select("flow", hop_class()), on="flow", how="left"
-    )
-    waited = {
-        name: waiting(
-            caused.filter(pl.col("hop_class") == name),
-            one["flows"],
-            measure_from_s,
-            measure_to_s,
-        )
-        for name, one in classes.items()
-    }
-    found = verdict(classes, waited, established(flows))
+    requests = completion.requests_summary(tables["requests"], span)
+    found = _verdict(tables, flows, classes, span)
     if (requests or everything["ideal_fct_s"].count()) and not is_endless(flows):
         # Transfers are compared by how long each took, not by goodput, so there can be no outcast.
         found = dict.fromkeys(found, None) | {"sentence": NO_VERDICT}
     return {
-        "schema_version": SCHEMA_VERSION,
-        "scenario": scenario,
-        "seeds": [seed],
-        "backend": backend,
-        "version": version,
-        "fingerprint": fingerprint,
-        "valid": valid,
-        "wall_s": wall_s,
-        "simulated_s": simulated_s,
-        "measure": {"from_s": measure_from_s, "to_s": measure_to_s},
-        "packet_hops": packet_hops,
-        "packet_hops_per_s": packet_hops / wall_s if wall_s > 0 else None,
         "classes": classes,
         "goodput_bps_total": float(
             everything.filter(pl.col("protocol") == "tcp")["goodput_bps"].sum()
@@ -250,13 +210,27 @@ def summary(
         "utilisation": busy,
         "jain_index": jain_index(flows["goodput_bps"]),
         "bottleneck": worst,
-        "fct": fct,
+        "fct": completion.summary(everything, span),
         "rounds": completion.rounds_summary(tables["rounds"]),
         "requests": requests,
         "udp": completion.udp_summary(everything),
         "verdict": found,
-        "files": [],
     }
+
+
+def _verdict(
+    tables: Tables, flows: pl.DataFrame, classes: Mapping[str, Any], span: Span
+) -> dict[str, Any]:
+    """The verdict on the compared flows, of which `classes` are the key figures."""
+    caused = timeout_runs(tables["timeouts"], tables["drops"]).join(
+        flows.select("flow", hop_class()), on="flow", how="left"
+    )
+    measured = span.measure_from_s, span.measure_to_s
+    waited = {
+        name: waiting(caused.filter(pl.col("hop_class") == name), one["flows"], *measured)
+        for name, one in classes.items()
+    }
+    return verdict(classes, waited, established(flows))
 
 
 def compared(flows: pl.DataFrame) -> pl.DataFrame:

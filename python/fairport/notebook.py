@@ -10,7 +10,6 @@ import functools
 import html
 import importlib
 import inspect
-import io
 from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
 SHOWN_AFTER_S = 1.0
 """A call that ends sooner shows no progress."""
 _EVERY_S = 0.3
-_FIGURES = ("bars", "queue")
+# of those that the run has; one with transfers has `fct` instead of `bars`
+_FIGURES = ("bars", "fct", "queue")
 
 
 def set_up(shell: Any) -> None:
@@ -34,35 +34,37 @@ def result_html(result: Result) -> str:
     """The verdict, the table by hop class, and two figures: goodput and the bottleneck."""
     from fairport import figures
 
-    kinds = [kind for kind in _FIGURES if kind in figures.KINDS]
-    pictures = (_image(figures.draw(result, kind)) for kind in kinds)
+    there = figures.kinds(result)
+    pictures = (_image(figures, result, kind) for kind in _FIGURES if kind in there)
     return result._repr_html_() + "".join(pictures)
 
 
-def _image(figure: Any) -> str:
-    import matplotlib.pyplot as plt
+def _image(figures: Any, result: Result, kind: str) -> str:
+    """A figure at the width of half a page, with the pixels of a fine screen."""
+    picture = figures.draw(result, kind)
+    text = base64.b64encode(picture._repr_png_()).decode("ascii")
+    return (
+        f'<img src="data:image/png;base64,{text}" alt="{html.escape(figures.kind(kind).TITLE)}"'
+        ' style="width: 480px; max-width: 100%">'
+    )
 
-    file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=80)
-    plt.close(figure)
-    text = base64.b64encode(file.getvalue()).decode("ascii")
-    return f'<img src="data:image/png;base64,{text}" style="max-width: 100%">'
 
+def watched(
+    function: Callable[..., Any], progress: Callable[[Any, Any], Any], option: str = "progress"
+) -> Any:
+    """The function with a progress bar in the notebook, unless the caller gives that option.
 
-def watched(function: Callable[..., Any], progress: Callable[[Any, Any], Any]) -> Any:
-    """The function with a progress bar in the notebook, unless the caller gives a `progress`.
-
-    `progress` makes the function's callback from a bar and the function's first argument.
+    `progress` makes the option's value from a bar and the function's first argument.
     """
     signature = inspect.signature(function)
 
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
-        if options.get("progress") is not None:
+        if options.get(option) is not None:
             return function(*arguments, **options)
         with _Bar() as bar:
-            given = signature.bind(*arguments, **options | {"progress": None}).arguments
-            options["progress"] = progress(bar, next(iter(given.values())))
+            given = signature.bind(*arguments, **options | {option: None}).arguments
+            options[option] = progress(bar, next(iter(given.values())))
             return function(*arguments, **options)
 
     return call
@@ -85,6 +87,19 @@ def of_many_runs(bar: _Bar, _: Any) -> Callable[[Any], None]:
     return lambda done: bar.show(
         done.runs / done.of if done.of else 0.0, f"{done.runs:.1f} of {done.of} runs"
     )
+
+
+def of_a_sweep(bar: _Bar, _: Any) -> Any:
+    """Progress of `fp.sweep`: runs that the study has."""
+    from fairport.study.making import Listeners, Status
+
+    def move(status: Status) -> None:
+        there = status.done + status.reused
+        failed = f", {status.failed:,} failed" if status.failed else ""
+        text = f"{there:,} of {status.of:,} runs{failed}"
+        bar.show(there / status.of if status.of else 0.0, text)
+
+    return Listeners(status=move)
 
 
 class _Bar:

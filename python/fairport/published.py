@@ -6,6 +6,7 @@ Scenarios and printed tables use this module; `papers.catalogue` reads and check
 from __future__ import annotations
 
 import statistics
+from collections.abc import Mapping
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -57,24 +58,42 @@ def folder(name: str) -> Traversable:
     return papers_folder() / paper / experiment
 
 
-def published_figures(name: str) -> dict[str, Any] | None:
+def published_beside(summary: Mapping[str, Any], name: str | None) -> dict[str, Any] | None:
+    """The published figures of an experiment, if the run with this summary has the same flows.
+
+    A scenario may be patched to another network: a share of the line among other flows cannot be
+    compared. With the flows of another variant, the figures are those of that variant.
+    """
+    if name is None:
+        return None
+    ours = {hops: one["flows"] for hops, one in summary["classes"].items()}
+    return published_figures(name, ours)
+
+
+def published_figures(name: str, ours: Mapping[str, int] | None = None) -> dict[str, Any] | None:
     """The published figures of an experiment's last variant, with the summary's names for them.
 
-    `classes` has `goodput_bps_mean`, `_min`, `_max` and `throughput_ratio` (relative to the class
-    with most hops, which are the peers in each of these papers), even if the paper shows single
-    flows (`goodput_bps`). `source` is the paper, `title` the experiment. None if there are no
-    figures; raises KeyError for an unknown experiment.
+    `ours` has the number of flows by hop class: then the figures are those of the last variant that
+    has as many.
+
+    `classes` has `flows` if known, `goodput_bps_mean`, `_min`, `_max` and `throughput_ratio`
+    (relative to the class with most hops, which are the peers in each of these papers), even if the
+    paper shows single flows (`goodput_bps`). `source` is the paper, `title` the experiment. None if
+    there are no figures; raises KeyError for an unknown experiment.
     """
     place = folder(name)
     experiment: dict[str, Any] = loads((place / EXPERIMENT).read_text(encoding="utf-8"))
     variants: list[dict[str, dict[str, Any]]] = experiment.get("variant", [])
     known = [one["published"] for one in variants if "published" in one]
+    if ours is not None:
+        known = [one for one in known if _has_flows(one.get("classes", {}), ours)]
     if not known or "classes" not in known[-1]:
         return None
     classes: dict[str, dict[str, Any]] = known[-1]["classes"]
     for one in classes.values():
         flows = one.get("goodput_bps")
         if flows:
+            one["flows"] = len(flows)
             one["goodput_bps_mean"] = statistics.fmean(flows)
             one["goodput_bps_min"], one["goodput_bps_max"] = min(flows), max(flows)
     peers = classes[max(classes, key=lambda name: int(name.split("-")[0]))]["goodput_bps_mean"]
@@ -84,3 +103,13 @@ def published_figures(name: str) -> dict[str, Any] | None:
     source = f"{paper['authors']}: {paper['title']}, {paper['venue']} {paper['year']}"
     figures: dict[str, Any] = known[-1] | known[-1].get("measures", {})
     return figures | {"id": name, "title": experiment["title"], "source": source}
+
+
+def _has_flows(classes: Mapping[str, Mapping[str, Any]], ours: Mapping[str, int]) -> bool:
+    """Whether the published classes are these, with as many flows where their number is known."""
+    theirs = {
+        hops: len(one.get("goodput_bps", [])) or one.get("flows") for hops, one in classes.items()
+    }
+    return set(theirs) == set(ours) and all(
+        flows is None or flows == ours[hops] for hops, flows in theirs.items()
+    )

@@ -43,7 +43,9 @@ class Quantity:
         """The value in `unit`, without the unit; empty for None."""
         if value is None:
             return ""
-        return format(value * self.factor, getattr(self, where) or self.form)
+        text = format(value * self.factor, getattr(self, where) or self.form)
+        # "2,010" and not "2.01e+03"
+        return f"{float(text):,.0f}" if "e+" in text else text
 
     def with_unit(self, value: float | None) -> str:
         """The value with its unit, a large rate in Gbit/s; "none" for None."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fairport import metrics
 from fairport.tables import Tables
 from fairport.traffic_table import flat
-from fairport.verdict import OUTCAST_BELOW, lone_and_peers
+from fairport.verdict import is_outcast, lone_and_peers
 
 Numbers = dict[str, float | bool | None]
 Array = NDArray[Any]
@@ -180,16 +180,16 @@ def _classes(flows: Mapping[str, Array], compared: Array) -> Numbers:
             "peers_goodput_bps_max": float(theirs.max()),
         }
     if lone:
-        ours, mean = members[lone], classes[peers]["goodput_bps_mean"]
-        ratio = classes[lone]["goodput_bps_mean"] / mean if mean > 0 else None
+        ours = members[lone]
+        ours_bps, theirs_bps = (classes[name]["goodput_bps_mean"] for name in (lone, peers))
         found |= {
-            "lone_goodput_bps_mean": classes[lone]["goodput_bps_mean"],
+            "lone_goodput_bps_mean": ours_bps,
             "lone_timeouts": float(flows["timeouts"][compared][ours].sum()),
             "lone_timeout_period_s": float(flows["timeout_period_s"][compared][ours].sum()),
         }
         if (flows["size_bytes"][compared] == _NONE).all():
-            found["throughput_ratio"] = ratio
-            found["outcast"] = ratio is not None and ratio < OUTCAST_BELOW
+            found["throughput_ratio"] = ours_bps / theirs_bps if theirs_bps > 0 else None
+            found["outcast"] = is_outcast(ours_bps, theirs_bps)
     return found
 
 

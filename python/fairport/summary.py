@@ -30,18 +30,22 @@ class HopClass(TypedDict):
     """The class's mean over the mean of the class with most flows; null if that class delivers
     nothing."""
     timeouts: int
-    """Over all of the class's flows, like the next three."""
+    """Of all of the class's flows in the whole run, not only in the measurement; so are the next
+    three."""
     timeout_period_s: float
     drops: int
     longest_drop_run: int
     """In packets of one flow at one port."""
     rtt_mean_s: float | None
-    """Null without a sample."""
+    """Within the measurement, as `rtt_p99_s` is; null without a sample."""
     rtt_p99_s: float | None
 
 
 class Bottleneck(TypedDict):
-    """Of the ports that drop, the one that most flows pass; without any drop, the busiest port."""
+    """The bottleneck port, over the whole run.
+
+    Of the ports that drop, it is the one that most flows pass; without any drop, the busiest port.
+    """
 
     port: str
     drops: int
@@ -180,7 +184,7 @@ class RunVerdict(TypedDict):
 
     outcast: bool | None
     """Whether the class with fewest flows gets less than half of its peers' mean goodput; null,
-    too, if no class has fewer flows than another."""
+    too, if no class has fewer flows than another or neither of the two delivers anything."""
     ratio: float | None
     """That class's mean goodput over that of its peers."""
     blackout_timeout_share: float | None
@@ -218,7 +222,8 @@ class Summary(TypedDict):
     goodput_bps_total: float
     """Sum over all TCP flows."""
     utilisation: float | None
-    """Share of the time that the line behind the bottleneck port was sending, framing included."""
+    """Share of the whole run in which the line behind the bottleneck port sent, framing included,
+    or a packet waited for its shaper's tokens."""
     jain_index: float | None
     """Over the compared flows; 1 is fair."""
     bottleneck: Bottleneck | None

@@ -61,6 +61,7 @@ def _text(name: str, text: str, null: str = "") -> Column:
 
 # why a value is null if the flows' ends are out of reach
 _HOSTS_ONLY = "the backend sees packets only"
+_TCP_OF_HOSTS = f"UDP, or {_HOSTS_ONLY}"
 _NO_SAMPLE = "no sample"
 
 _FLOW = _u32("flow", "number of the flow: first the flows known before the run, then by start time")
@@ -104,8 +105,8 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _TRAFFIC,
         _text("workload", "kind of that traffic"),
         _text("protocol", "transport protocol"),
-        _text("stack", "stack preset of the sender", _HOSTS_ONLY),
-        _text("congestion_control", "congestion control of the sender", _HOSTS_ONLY),
+        _text("stack", "stack preset of the sender", _TCP_OF_HOSTS),
+        _text("congestion_control", "congestion control of the sender", _TCP_OF_HOSTS),
         _s("start_s", "when the application opened the connection"),
         _s("established_s", "when the handshake was done", "never"),
         _s("end_s", "when the last byte was delivered", "still running"),
@@ -140,7 +141,11 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _s("time_s", "end of the interval"),
         _FLOW,
         _bps("goodput_bps", "new bytes that arrived at the receiving host within the interval"),
-        _bytes("cwnd_bytes", "congestion window at the end of the interval", _HOSTS_ONLY),
+        _bytes(
+            "cwnd_bytes",
+            "congestion window at the end of the interval",
+            "the backend sees packets only, or the flow is over by then",
+        ),
         _bytes("ssthresh_bytes", "slow-start threshold", "no loss yet"),
         _s("srtt_s", "smoothed RTT (RFC 6298)", _NO_SAMPLE),
         _bytes("in_flight_bytes", "sent and not acknowledged", _HOSTS_ONLY),
@@ -201,7 +206,9 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _u64("marks", "marked"),
         _f64("queue_mean_bytes", "B", "mean over the run of the bytes in the buffer"),
         _bytes("queue_max_bytes", "most bytes in the buffer"),
-        _f64("busy_share", "", "share of the run in which it was sending"),
+        _f64(
+            "busy_share", "", "share of the run in which it sent, or waited for a shaper's tokens"
+        ),
         _u32("flows", "flows whose data is routed through the port"),
         _f64(
             "clock_error_ppm",

@@ -23,26 +23,48 @@ _BETWEEN = re.compile(r"""\s*(?:$|\#|\[|["'\w.\- ]+=)""")
 def line_of(text: str, path: Sequence[str | int]) -> int | None:
     """The number of the line with which the statement begins that sets the field at this path.
 
-    If the field is missing, the line of the table that should contain it; None if there is none.
+    For an element of a list of several lines, the line with which the element begins. If the field
+    is missing, the line of the table that should contain it; None if there is none.
     """
     lines = text.splitlines(keepends=True)
     cuts = [0, *(at for at in range(1, len(lines)) if _BETWEEN.match(lines[at])), len(lines)]
+    for depth in range(len(path), 0, -1):
+        if statement := _first_with(path[:depth], lines, cuts):
+            begin, end = statement
+            # a list that is cut between two elements can be read once it is closed
+            within = range(begin + 1, end + 1)
+            element = _first_with(path[:depth], lines, within, closed_by="]")
+            return (element or statement)[0] + 1
+    return None
+
+
+def _first_with(
+    path: Sequence[str | int], lines: Sequence[str], cuts: Sequence[int], closed_by: str = ""
+) -> tuple[int, int] | None:
+    """The cuts between which the field at this path is set; None if the last one does not have it.
+
+    The text before a cut is read with `closed_by` after it, except at the last cut. A file that is
+    cut at one place and has a field still has it if it is cut later.
+    """
+
+    def read(number: int) -> Any:
+        is_last = number == len(cuts) - 1
+        return _read("".join(lines[: cuts[number]]) + ("" if is_last else closed_by))
 
     def readable(number: int) -> int:
-        """The last cut, at this one or before, that is not within a statement."""
-        while _read("".join(lines[: cuts[number]])) is None:
+        """The last cut, at this one or before, that is not within a statement; -1 if none is."""
+        while number >= 0 and read(number) is None:
             number -= 1
         return number
 
-    for depth in range(len(path), 0, -1):
+    def has_it(number: int) -> bool:
+        return (at := readable(number)) >= 0 and _has(read(at), path)
 
-        def has_it(number: int, part: Sequence[str | int] = path[:depth]) -> bool:
-            return _has(_read("".join(lines[: cuts[readable(number)]])), part)
-
-        first = bisect_left(range(len(cuts)), True, key=has_it)
-        if first < len(cuts):
-            return cuts[readable(first - 1)] + 1
-    return None
+    first = bisect_left(range(len(cuts)), True, key=has_it)
+    if first == len(cuts):
+        return None
+    before = readable(first - 1)
+    return (cuts[before] if before >= 0 else cuts[0] - 1), cuts[first]
 
 
 def _has(document: Any, path: Sequence[str | int]) -> bool:

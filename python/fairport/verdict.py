@@ -4,9 +4,9 @@
 half of the mean goodput of the class with most flows. The limit is half, because the paper calls
 1:6 flows the onset, where the lone flow gets about half; Jain's index is still 0.98 there.
 
-If several classes have equally few flows, the lone class is the one with the least goodput. If all
-classes have equally many flows, there is no lone class, and the question of an outcast has no
-answer (null).
+If several classes have equally few flows, the lone class is the one with the least goodput. The
+question of an outcast has no answer (null) if all classes have equally many flows, so that there is
+no lone class, and if neither the lone class nor its peers deliver anything.
 """
 
 from __future__ import annotations
@@ -44,13 +44,22 @@ def verdict(
     connected.
     """
     lone, peers = lone_and_peers(classes)
-    ratio = classes[lone]["throughput_ratio"] if lone else None
+    found = None
+    if lone:
+        found = is_outcast(*(classes[name]["goodput_bps_mean"] for name in (lone, peers)))
     return {
-        "outcast": ratio is not None and ratio < OUTCAST_BELOW if lone else None,
-        "ratio": ratio,
+        "outcast": found,
+        "ratio": classes[lone]["throughput_ratio"] if lone else None,
         "blackout_timeout_share": waiting[lone].after_drop_runs if lone else None,
-        "sentence": _sentence(classes, lone, peers, waiting, established),
+        "sentence": _sentence(classes, lone, peers, waiting, established, found),
     }
+
+
+def is_outcast(lone_bps: float, peers_bps: float) -> bool | None:
+    """Whether the lone class's mean is under half of its peers'; None if both deliver nothing."""
+    if peers_bps <= 0:
+        return False if lone_bps > 0 else None
+    return lone_bps / peers_bps < OUTCAST_BELOW
 
 
 def lone_and_peers(classes: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
@@ -72,6 +81,7 @@ def _sentence(
     peers: str,
     waiting: Mapping[str, Waiting],
     established: Mapping[str, int],
+    outcast: bool | None,
 ) -> str:
     if not classes:
         return "There are no TCP flows to compare."
@@ -84,10 +94,10 @@ def _sentence(
     subject, verb = _subject(lone, classes[lone]["flows"])
     if not established.get(lone):
         not_yet = f"{verb('was', 'were')} not established before the end of the run"
-        return f"{subject} {not_yet} (outcast)."
+        return f"{subject} {not_yet}{' (outcast)' if outcast else ''}."
     ratio = classes[lone]["throughput_ratio"]
     if ratio is None:
-        return f"{subject} {verb('has', 'have')} the line alone: the {peers} flows deliver nothing."
+        return _beside_silent_peers(classes, lone, peers)
     its = verb("its", "their")
     gets = f"{subject} {verb('gets', 'get')} {ratio_in_words(ratio)} {its} {peers} peers' goodput"
     if ratio >= 1 / PARITY:
@@ -95,17 +105,31 @@ def _sentence(
     elif ratio >= PARITY:
         found = "parity, no outcast"
     else:
-        found = "outcast" if ratio < OUTCAST_BELOW else "at a disadvantage, but no outcast"
+        found = "outcast" if outcast else "at a disadvantage, but no outcast"
     sentences = [f"{gets} ({found})."]
     if ratio < PARITY:
         sentences.append(_waited(waiting[lone], verb("It", "Each"), its))
-    return " ".join([*sentences, *_other_starved(classes, lone, peers)])
+    return " ".join([*sentences, *_other_starved(classes, lone, peers), *_silent(classes)])
+
+
+def _beside_silent_peers(classes: Mapping[str, Mapping[str, Any]], lone: str, peers: str) -> str:
+    """The sentence for a lone class whose peers deliver nothing, so that it has no ratio."""
+    deliver = [name for name, one in classes.items() if one["goodput_bps_max"] > 0]
+    subject, verb = _subject(lone, classes[lone]["flows"])
+    nothing = f"the {peers} flows deliver nothing"
+    if deliver == [lone]:
+        return f"{subject} {verb('has', 'have')} the line alone: {nothing}."
+    rest = " and ".join(deliver)
+    if lone in deliver:
+        return f"{nothing.capitalize()}, so there is no ratio; the {rest} flows share the line."
+    also = f"{verb('does', 'do')} not deliver anything either"
+    return f"{nothing.capitalize()}, and {subject[0].lower()}{subject[1:]} {also}."
 
 
 def _waited(waiting: Waiting, it: str, its: str) -> str:
     """How long a flow of the class waited, as a sentence."""
     if waiting.after_drop_runs is None:
-        return f"None of {its} retransmission timers expired."
+        return f"None of {its} retransmission timers expired within the measurement."
     share = f"{100 * waiting.after_drop_runs:.0f} %"
     return (
         f"{it} spent {_seconds(waiting.mean_s)} of {_seconds(waiting.of_s)} s waiting for timeouts;"
@@ -123,6 +147,15 @@ def _other_starved(classes: Mapping[str, Mapping[str, Any]], lone: str, peers: s
         f"The {name} flows get {ratio_in_words(one['throughput_ratio'])} the {peers} goodput."
         for name, one in classes.items()
         if name != lone and one["throughput_ratio"] < OUTCAST_BELOW
+    ]
+
+
+def _silent(classes: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Classes of which some flows deliver nothing, though the class as a whole delivers."""
+    return [
+        f"At least one of the {one['flows']} {name} flows delivered nothing."
+        for name, one in classes.items()
+        if one["goodput_bps_min"] <= 0 < one["goodput_bps_mean"] and one["flows"] > 1
     ]
 
 

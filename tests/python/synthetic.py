@@ -7,11 +7,13 @@ count is consistent because drops and trace are cut from one made-up sequence of
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
-from fairport import metrics, tables
-from fairport.backends import columns
+from fairport import tables
+from fairport.backends import columns, made
+from fairport.backends.protocol import Recorded
 from fairport.result import Result
 from fairport.scenario.load import load
 
@@ -28,22 +30,21 @@ def run(**how: Any) -> Result:
     """A made-up result; the arguments are those of `raw`."""
     data, hosts = raw(**how)
     seed = how.get("seed", 1)
-    made = columns.from_core(data, "outcast-1", hosts, STACKS, ["bulk"])
-    summary = metrics.summary(
-        made,
-        scenario="outcast",
-        seed=seed,
-        version="0.1.0",
+    filled = columns.from_core(data, "outcast-1", hosts, STACKS, ["bulk"])
+    recorded = Recorded(
+        tables=filled,
         fingerprint=data["fingerprint"],
-        simulated_s=data["simulated_s"],
+        started=datetime.now(timezone.utc),
         wall_s=2.5,
-        packet_hops=data["packet_hops"],
+        simulated_s=data["simulated_s"],
         measure_from_s=data["measure_from_s"],
         measure_to_s=data["measure_to_s"],
+        packet_hops=data["packet_hops"],
     )
+    summary = made.summary_of(recorded, scenario="outcast", seed=seed, backend="simulation")
     manifest = {"run_id": "outcast-1", "fingerprint": data["fingerprint"], "version": "0.1.0"}
     return Result(
-        scenario=load("outcast"), seed=seed, tables=made, summary=summary, manifest=manifest
+        scenario=load("outcast"), seed=seed, tables=filled, summary=summary, manifest=manifest
     )
 
 

@@ -473,8 +473,8 @@ def test_finer_probes_need_more_memory_and_the_engine_knows_it(
 ) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(SCENARIO, encoding="utf-8")
-    # 15 flows with one row each per nanosecond, for an hour
-    error, _ = refused(fairport, file, "--duration", "1h", "--set", "probes.series_interval=1ns")
+    # 15 flows with one row each per microsecond, for an hour
+    error, _ = refused(fairport, file, "--duration", "1h", "--set", "probes.series_interval=1us")
     assert "needs about" in error
 
 

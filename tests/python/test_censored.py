@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from fairport.censored import quantiles
+from fairport.censored import distribution, mean, place_of, quantiles
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,3 +43,23 @@ def test_a_share_that_is_not_reached_gives_the_longest_watched() -> None:
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_nothing_has_no_quantiles(share: float) -> None:
     assert of([], [], share) == []
+
+
+def test_a_distribution_ends_below_one_if_the_longest_is_not_over() -> None:
+    over, reached = distribution(pl.Series([1.0, 2.0, 3.0]), pl.Series([True, True, False]))
+    assert over.tolist() == [1.0, 2.0]
+    assert reached == pytest.approx([1 / 3, 2 / 3])
+    assert place_of(2 / 3, reached) == 1
+    assert place_of(0.95, reached) is None
+
+
+def test_a_mean_counts_what_is_not_over() -> None:
+    over = pl.Series([True, True, True])
+    assert mean(pl.Series([1.0, 2.0, 6.0]), over) == pytest.approx(3.0)
+    # two are over after 1 s; the third is under way at the age of 7 s
+    assert mean(pl.Series([1.0, 1.0, 7.0]), pl.Series([True, True, False])) == pytest.approx(3.0)
+    # one that was cut off at 1 s may have taken as long as either of the longer ones
+    cut = pl.Series([False, True, True])
+    assert mean(pl.Series([1.0, 2.0, 6.0]), cut) == pytest.approx(4.0)
+    assert mean(pl.Series([5.0]), pl.Series([False])) == 5.0
+    assert mean(pl.Series([], dtype=pl.Float64), pl.Series([], dtype=pl.Boolean)) is None

@@ -298,3 +298,19 @@ def test_a_narrow_terminal_gets_fewer_columns_and_no_shortened_numbers(
     assert "ratio" in table
     assert "min" not in table
     assert "…" not in table
+
+
+def test_a_measurement_of_a_part_says_which_numbers_are_of_the_whole_run(fairport: Command) -> None:
+    said = "drops, timeouts, queue and utilisation are of the whole run"
+    command = ["run", "outcast", "--duration", "200ms", "--no-output"]
+    assert said not in fairport(*command).out
+    part = fairport(*command, "--set", 'measure.from="100ms"')
+    assert said in " ".join(part.out.split())
+
+
+def test_means_of_finished_transfers_are_not_shown_as_those_of_all(fairport: Command) -> None:
+    said = "Means are of the transfers that are done, quantiles of all."
+    some = fairport("run", "web-search", "--duration", "20ms", "--no-output")
+    assert said in " ".join(some.out.split())
+    all_done = ["--set", 'traffic.0.stop="1ms"', "--duration", "200ms"]
+    assert said not in fairport("run", "web-search", *all_done, "--no-output").out

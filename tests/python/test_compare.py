@@ -182,6 +182,9 @@ def test_where_nothing_is_delivered_the_comparison_says_so(fairport: Command) ->
     outcome = fairport("compare", *short)
     assert outcome.status == 0, outcome.err
     assert "no flow delivered data" in outcome.out
+    assert "This is one seed; another may rank the fixes differently" in " ".join(
+        outcome.out.split()
+    )
     assert Path("results", "outcast-1-to-12-compare", "report.html").exists()
 
 

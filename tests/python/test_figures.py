@@ -177,11 +177,50 @@ def test_of_many_flows_bars_become_distributions_that_are_soon_drawn(tmp_path):
     rates = np.sort(many.flows.filter(hops=2)["delivered_bytes"].to_numpy() * 8 / 0.2)
     curve = picture.axes[2].lines[0]
     assert curve.get_ydata()[-1] == 1
-    assert len(curve.get_xdata()) == 50
+    assert len(curve.get_xdata()) == 51, "the first step rises from zero"
     assert curve.get_xdata()[-1] * 1e6 == pytest.approx(rates[-1], rel=1e-6)
     for kind in ("bars", "drop_runs"):
         style.save(figures.draw(many, kind), tmp_path / f"{kind}.svg")
         assert (tmp_path / f"{kind}.svg").stat().st_size < inline.SVG_LIMIT_BYTES
+
+
+def test_a_lone_flow_among_many_is_a_line_and_not_an_invisible_point():
+    panel = figures.draw(synthetic.run(duration_s=0.2, classes={2: 1, 4: 60}), "bars").axes[2]
+    lone, _ = panel.lines[:2]
+    x, y = lone.get_xdata(), lone.get_ydata()
+    assert (len(set(x)), min(y), max(y)) == (1, 0, 1)
+
+
+def test_transfers_have_completion_times_and_no_share_of_a_line():
+    load = [{"from": "h1", "to": "h0", "size": "100kB"}, {"from": "h4", "to": "h0", "size": "1MB"}]
+    network = {"topology": {"kind": "fat-tree", "k": 4}, "queue": {"limit": "16KiB"}}
+    result = fp.run({"name": "sized", "duration": "100ms", **network, "traffic": load})
+    there = figures.kinds(result)
+    assert "fct" in there
+    assert "bars" not in there
+    drawn = figures.draw(result, "goodput")
+    assert "fair share" not in [text.get_text() for axes in drawn.axes for text in axes.texts]
+
+
+def test_a_flow_that_is_over_has_no_window(tmp_path):
+    load = [{"from": "h1", "to": "h0", "size": "30kB"}]
+    network = {"topology": {"kind": "fat-tree", "k": 4}, "queue": {"limit": "16KiB"}}
+    result = fp.run({"name": "short", "duration": "50ms", **network, "traffic": load})
+    assert result.series["goodput_bps"].sum() > 0
+    assert result.series["cwnd_bytes"].to_list() == [None]
+    assert "cwnd" not in figures.kinds(result)
+
+
+def test_texts_stay_in_the_picture_with_the_long_name_of_a_port():
+    name = "rack12-top-of-rack-switch:48"
+    with style.applied():
+        picture, [[panel]] = style.panels("run", "Queue", [1.0])
+        picture.set_dpi(style.PNG_DPI)
+        what = "band: min to max, dotted: fullest (15.3 kB), dashed: limit"
+        style.panel_title(panel, name, detail=what)
+        style.note(picture, f"longest blackout of {name} after the start, 6 packets in a row: " * 2)
+        boxes = [text.get_window_extent() for text in [*panel.texts, *picture.texts]]
+    assert all(0 <= box.x0 < box.x1 <= picture.bbox.width for box in boxes)
 
 
 def test_no_spike_of_a_lone_flow_is_cut_off(result):

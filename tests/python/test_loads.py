@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import fairport as fp
 import polars as pl
 import pytest
+from conftest import Command
+from fairport import completion
 from fairport.cli.run_table import traffic_tables
 from fairport.loads import caveats
+from fairport.quantities import QUANTITIES
 from fairport.report.rows import key_figures
 from fairport.scenario import load
 from rich.console import Console
@@ -191,6 +195,29 @@ def test_drops_in_the_hosts_own_queues_are_counted() -> None:
     assert at_hosts > 0
 
 
+def test_a_loss_at_a_hosts_port_is_no_drop_of_its_queue() -> None:
+    loss = {"at": "h1:0", "kind": "random", "probability": 0.2}
+    lossy = fp.run(NETWORK | {"loss": [loss], "traffic": [BULK]})
+    assert lossy.drops.filter(pl.col("port") == "h1:0").height > 0
+    assert lossy.summary["host_queue_drop_share"] == 0
+
+
+def test_a_run_of_udp_alone_has_its_total_and_no_table_by_hop_class(
+    fairport: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "udp.toml"
+    file.write_text(load(NETWORK | {"traffic": [UDP]}).to_toml(), encoding="utf-8")
+    printed = fairport("run", str(file), "--no-output").out
+    assert printed.startswith("total 50.")
+    assert "Mbit/s of UDP; link utilisation" in printed
+
+
+def test_large_numbers_are_written_out() -> None:
+    assert QUANTITIES["slowdown_p99"].shown(2010.4) == "2,010"
+    assert QUANTITIES["fct_p99_s"].shown(12.3456) == "12,350"
+    assert QUANTITIES["slowdown_p99"].shown(0.04567) == "0.0457"
+
+
 def test_a_narrow_terminal_has_a_table_for_each_sort_of_load() -> None:
     traffic = [BULK, BULK | {"from": "h4"}, TRANSFERS, REQUESTS, UDP]
     summary = fp.run(NETWORK | {"traffic": traffic}).summary
@@ -207,8 +234,29 @@ def test_a_narrow_terminal_has_a_table_for_each_sort_of_load() -> None:
 
 
 def test_the_total_is_of_tcp_and_says_so_beside_udp() -> None:
-    notes = []
-    for traffic in ([BULK], [BULK, UDP]):
+    shown = []
+    for traffic in ([BULK], [BULK, UDP], [UDP]):
         summary = fp.run(NETWORK | {"duration": "20ms", "traffic": traffic}).summary
-        notes += [note for name, _, note in key_figures(summary, None) if name == "Total goodput"]
-    assert notes == ["all flows", "all TCP flows"]
+        shown += [one for one in key_figures(summary, None) if one[0] == "Total goodput"]
+    assert [note for _, _, note in shown] == ["all flows", "all TCP flows", "all flows"]
+    assert shown[2][1].startswith("50.")
+
+
+def test_a_flow_of_datagrams_has_no_tcp(result: fp.Result) -> None:
+    has_tcp = pl.col("stack").is_not_null() & pl.col("congestion_control").is_not_null()
+    of_tcp = result.flows.select(is_tcp=pl.col("protocol") == "tcp", has_tcp=has_tcp)
+    assert of_tcp["is_tcp"].equals(of_tcp["has_tcp"])
+    udp = result.flows.filter(protocol="udp")
+    assert udp.height == 1
+    assert udp["stack"].null_count() == udp["congestion_control"].null_count() == 1
+
+
+def test_the_median_of_rounds_that_are_all_done_is_one_number() -> None:
+    rounds = pl.DataFrame(
+        {"flow": [None] * 4, "bytes": [1] * 4, "completion_s": [1.0, 2.0, 3.0, 4.0]},
+        schema_overrides={"flow": pl.UInt32},
+    )
+    found = completion.rounds_summary(rounds)
+    assert found is not None
+    assert found["completion_median_s"] == 2.0
+    assert found["completion_p99_s"] == found["completion_max_s"] == 4.0

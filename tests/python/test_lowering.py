@@ -8,7 +8,7 @@ from fairport.errors import ScenarioError
 from fairport.scenario import load
 from fairport.scenario.lower import Job, lower
 from fairport.scenario.refusal import scenario_field
-from fairport.scenario.selectors import select
+from fairport.scenario.selectors import SelectorError, select
 from fairport.scenario.tcp import ENGINE_NAMES, TcpSettings
 
 HOSTS = [f"h{index}" for index in range(16)]
@@ -196,3 +196,24 @@ def test_selectors() -> None:
 def test_every_setting_of_a_stack_has_its_name_in_scenarios() -> None:
     assert set(ENGINE_NAMES.values()) == set(_core.preset("linux-6"))
     assert set(ENGINE_NAMES) == set(TcpSettings.model_fields) - {"stack"}
+
+
+@pytest.mark.parametrize(
+    ("written", "remedy"),
+    [
+        ("h1,h2", 'write several hosts as a list: ["h1", "h2"]'),
+        ("h1 h2 h3", 'write several hosts as a list: ["h1", "h2", "h3"]'),
+        ("h1-h3", 'write a range as "h1..h3"'),
+        ("h1-h99", "the topology's hosts are h0 .. h15"),
+    ],
+)
+def test_hosts_joined_otherwise_are_meant_as_a_range_or_a_list(written: str, remedy: str) -> None:
+    with pytest.raises(SelectorError) as error:
+        select(written, HOSTS)
+    assert error.value.remedy == remedy
+
+
+def test_a_list_for_one_receiver_is_said_to_be_a_list() -> None:
+    with pytest.raises(ScenarioError) as error:
+        lowered(traffic__0__to=["h0"])
+    assert str(error.value).endswith('["h0"] is a list')

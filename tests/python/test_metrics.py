@@ -6,6 +6,8 @@ import polars as pl
 import pytest
 import synthetic
 from fairport import metrics, tables
+from fairport.backends import made
+from fairport.backends.protocol import Recorded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -321,10 +323,11 @@ def test_summary_has_the_promised_keys_and_is_consistent():
 
 def test_the_speed_of_a_run_is_by_the_wall_clock_where_it_moved():
     result = synthetic.run(duration_s=0.1)
-    given = {"scenario": "s", "seed": 1, "version": "1", "fingerprint": "f", "simulated_s": 0.1}
+    given = {"tables": result.tables, "fingerprint": "f", "started": None, "simulated_s": 0.1}
     given |= {"measure_from_s": 0.0, "measure_to_s": 0.1, "packet_hops": 601}
     for wall_s, speed in ((2.0, 300.5), (0.0, None)):
-        summary = metrics.summary(result.tables, wall_s=wall_s, **given)
+        recorded = Recorded(wall_s=wall_s, **given)
+        summary = made.summary_of(recorded, scenario="s", seed=1, backend="simulation")
         assert summary["packet_hops_per_s"] == speed
 
 

@@ -62,7 +62,9 @@ def test_from_starved_to_favoured(lone, outcast, words):
 
 def test_an_outcast_that_never_timed_out():
     found = verdict_on({"2-hop": (1, 10.0), "6-hop": (12, 70.0)})
-    assert found["sentence"].endswith("(outcast). None of its retransmission timers expired.")
+    assert found["sentence"].endswith(
+        "(outcast). None of its retransmission timers expired within the measurement."
+    )
 
 
 @pytest.mark.parametrize(
@@ -152,7 +154,7 @@ def test_handshakes_that_are_lost():
     )
     nobody = verdict_on({"2-hop": (1, 0.0), "6-hop": (12, 0.0)}, connected={"2-hop": 0, "6-hop": 0})
     assert nobody["sentence"] == "No flow was established before the end of the run."
-    assert nobody["outcast"] is False
+    assert nobody["outcast"] is None
 
 
 def test_peers_that_deliver_nothing():
@@ -167,3 +169,42 @@ def test_peers_that_deliver_nothing():
 
 def verdict_on_nothing():
     return verdict({}, {}, {})
+
+
+def test_without_goodput_on_either_side_there_is_no_answer():
+    found = verdict_on({"2-hop": (1, 0.0), "4-hop": (2, 400.0), "6-hop": (12, 0.0)})
+    assert found["outcast"] is None
+    assert found["sentence"] == (
+        "The 6-hop flows deliver nothing, and the 2-hop flow does not deliver anything either."
+    )
+
+
+def test_a_line_that_a_third_class_shares_is_not_the_lone_flows_alone():
+    found = verdict_on({"2-hop": (1, 300.0), "4-hop": (2, 300.0), "6-hop": (12, 0.0)})
+    assert found["outcast"] is False
+    assert found["sentence"] == (
+        "The 6-hop flows deliver nothing, so there is no ratio; the 2-hop and 4-hop flows share"
+        " the line."
+    )
+
+
+def test_a_lone_flow_beside_silent_peers_is_no_outcast_though_it_never_connected():
+    classes = {"2-hop": (1, 0.0), "4-hop": (2, 400.0), "6-hop": (12, 0.0)}
+    found = verdict_on(classes, connected={"2-hop": 0})
+    assert found["outcast"] is None
+    assert found["sentence"].endswith("was not established before the end of the run.")
+
+
+def test_parity_of_the_means_does_not_hide_a_starved_peer():
+    peers = {"goodput_bps_min": 0.0, "goodput_bps_max": 200e6, "throughput_ratio": 1.0}
+    lone = {"goodput_bps_min": 70e6, "goodput_bps_max": 70e6, "throughput_ratio": 1.0}
+    classes = {
+        "2-hop": {"flows": 1, "goodput_bps_mean": 70e6} | lone,
+        "6-hop": {"flows": 12, "goodput_bps_mean": 70e6} | peers,
+    }
+    waiting = dict.fromkeys(classes, Waiting(0.0, 10.0, None))
+    found = verdict(classes, waiting, {"2-hop": 1, "6-hop": 12})
+    assert found["sentence"] == (
+        "The 2-hop flow gets 1.00 of its 6-hop peers' goodput (parity, no outcast)."
+        " At least one of the 12 6-hop flows delivered nothing."
+    )

@@ -19,6 +19,7 @@ from fairport import metrics
 from fairport.backends.protocol import BOTTLENECK, Observation
 from fairport.errors import InputError, RunFolderError
 from fairport.figures import microscope as figure
+from fairport.figures import style
 from fairport.microscope import Focus, Slide, focus, look
 from fairport.report import microscope as page
 from fairport.report.microscope.pack import pack
@@ -53,6 +54,9 @@ def test_worst_is_the_longest_blackout_of_the_starved_flow_after_the_start(plain
     shown = runs.filter(first_s=first)["length"][0]
     assert shown == later["length"].max()
     assert f"{shown} packets in a row: its 2-hop flow gets " in found.why
+    # the table of the report has a longer one, which a timeout interrupts
+    assert runs["length"].max() > shown
+    assert " after the start and within 200 packets, " in found.why
 
 
 def test_a_time_and_a_flow_can_be_asked_for(plain: Result) -> None:
@@ -128,6 +132,10 @@ def test_the_picture_shows_each_packet_with_its_fate(plain: Result) -> None:
     fates = slide.packets["fate"].value_counts()
     counts = dict(fates.iter_rows())
     assert (shown["|"], shown["x"]) == (counts["forwarded"], counts["dropped"])
+    # as in the run's other figures, a port has the colour of its only class
+    looks = style.ingress_looks(plain, ["edge0.0:1", "edge0.0:2"])
+    accepted = [line.get_color() for line in arrivals.lines if line.get_marker() == "|"]
+    assert accepted == [looks["edge0.0:1"].colour, looks["edge0.0:2"].colour]
 
 
 def test_the_page_begins_with_the_windows_of_the_finer_steps(plain: Result) -> None:

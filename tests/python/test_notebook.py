@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import fairport as fp
 import pytest
 from fairport import notebook
+from fairport.study.making import Listeners, Status
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +22,23 @@ def test_a_result_is_its_table_and_its_figures(result: fp.Result) -> None:
     shown = notebook.result_html(result)
     assert "<table>" in shown
     assert re.findall(r'<img src="data:image/(\w+);base64,', shown) == ["png", "png"]
+
+
+def test_a_result_of_transfers_shows_their_completion_times() -> None:
+    load = [{"from": "h1", "to": "h0", "size": "100kB"}]
+    network = {"topology": {"kind": "fat-tree", "k": 4}, "queue": {"limit": "16KiB"}}
+    result = fp.run({"name": "sized", "duration": "50ms", **network, "traffic": load})
+    titles = re.findall(r'alt="([^"]+)"', notebook.result_html(result))
+    assert titles == ["Slowdown by size", "Queue of the bottleneck port"]
+
+
+def test_the_notebook_of_the_course_hides_no_figure() -> None:
+    """A semicolon at the end of a cell hides its value, and figures are values."""
+    file = Path(__file__).parents[2] / "examples/who_starves.ipynb"
+    cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+    last = [cell["source"][-1] for cell in cells if cell["cell_type"] == "code"]
+    assert any("fp.plot" in line for line in last)
+    assert not [line for line in last if line.rstrip().endswith(";")]
 
 
 def test_a_scenario_is_one_line_or_its_file() -> None:
@@ -47,7 +67,9 @@ def test_a_watched_call_takes_its_arguments_by_name() -> None:
         watched()
 
 
-def test_a_long_run_shows_a_bar_and_takes_it_away(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], list[float]]:
+    """What a notebook shows, and a clock that the test sets."""
     shown: list[str] = []
 
     class Screen:
@@ -65,6 +87,11 @@ def test_a_long_run_shows_a_bar_and_takes_it_away(monkeypatch: pytest.MonkeyPatc
     now = [0.0]
     monkeypatch.setattr(notebook, "_screen", lambda: Screen)
     monkeypatch.setattr(notebook, "monotonic", lambda: now[0])
+    return shown, now
+
+
+def test_a_long_run_shows_a_bar_and_takes_it_away(screen: tuple[list[str], list[float]]) -> None:
+    shown, now = screen
 
     def run(scenario: str, progress: Any) -> None:
         for seconds in range(4):
@@ -78,3 +105,14 @@ def test_a_long_run_shows_a_bar_and_takes_it_away(monkeypatch: pytest.MonkeyPatc
         "<progress value='0.750' max='1'></progress> 7.50 of 10 s simulated",
         "",
     ]
+
+
+def test_a_long_sweep_shows_a_bar_too(screen: tuple[list[str], list[float]]) -> None:
+    shown, now = screen
+
+    def sweep(scenario: str, listeners: Listeners) -> None:
+        now[0] = 2.0
+        listeners.status(Status(done=2, failed=1, reused=4, of=8, running=2))
+
+    notebook.watched(sweep, notebook.of_a_sweep, "listeners")("outcast")
+    assert shown == ["<progress value='0.750' max='1'></progress> 6 of 8 runs, 1 failed", ""]

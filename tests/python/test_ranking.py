@@ -202,7 +202,7 @@ def test_what_hardly_changes_is_not_named(
     def sentence(value: float) -> str:
         return ranking([row("fix", 1, 1, 1, **{key: value})], NONE, LONE)[0].sentence
 
-    start = "the 2-hop flow gets 1.00 of its 6-hop peers' goodput (1.00 to 1.00), 0.20 without"
+    start = "the 2-hop flow gets 1.00 of its 6-hop peers' goodput, 0.20 without"
     assert sentence(without_words) == f"{start}. Needs: switch."
     assert sentence(words[1]) == f"{start}; {words[0]}. Needs: switch."
 
@@ -229,3 +229,29 @@ def test_two_lone_flows_take_the_plural() -> None:
     two = Groups("2-hop", "6-hop", [0, 1], list(range(2, 14)), "edge0.0:0")
     (found,) = ranking([row("fix", 0.9, 0.95, 1.0)], NONE, two)
     assert found.sentence.startswith("the 2 2-hop flows get 0.95 of their 6-hop peers' goodput (")
+
+
+def test_a_fair_median_that_differs_by_chance_only_is_not_the_fixs_merit() -> None:
+    none = row("none", 0.5, 0.75, 1.0)
+    lucky, helps = row("lucky", 0.6, 0.85, 1.1), row("helps", 1.3, 1.3, 1.4)
+    found = ranking([helps, lucky], none, LONE)
+    assert {one.fix: one.effect for one in found} == {
+        "lucky": "no clear difference",
+        "helps": "reversed",
+    }
+    assert conclusion(found, none, LONE).endswith("; none of these fixes makes it fair.")
+
+
+def test_a_fair_median_does_not_hide_seeds_that_are_not() -> None:
+    none = row("none", 0.1, 0.9, 3.0)
+    found = ranking([row("a", 0.9, 1.0, 1.1)], none, LONE)
+    assert conclusion(found, none, LONE) == (
+        "Without a fix the ratio is 0.90 (0.10 to 3.00); a makes it fair."
+    )
+
+
+def test_one_seed_has_no_range() -> None:
+    none = row("none", 0.2, 0.2, 0.2)
+    found = ranking([row("a", 1, 1, 1)], none, LONE)
+    assert found[0].sentence.startswith("the 2-hop flow gets 1.00 of its 6-hop peers' goodput, ")
+    assert conclusion(found, none, LONE) == ("Without a fix the ratio is 0.20; a makes it fair.")

@@ -92,6 +92,8 @@ def test_claims_have_both_results_and_invalid_runs_have_none(
     for claim in claims:
         assert claim["linux"]["state"] in ("holds", "differs", "not_comparable")
         assert claim["linux"]["ours"] is not None
+        assert claim["linux"]["q1"] <= claim["linux"]["q3"] or isinstance(claim["ours"], list)
+        assert claim["linux"].keys() - {"state"} <= claim.keys()
     from fairport.report import reproduce as page
 
     html = page.page([done], {done.entry.name: []})

@@ -8,7 +8,7 @@ import fairport as fp
 import jsonschema
 import pytest
 from fairport.errors import ScenarioError
-from fairport.published import experiment_names, published_figures
+from fairport.published import experiment_names, published_beside, published_figures
 from fairport.scenario import Scenario, builtin_names, json_schema, load, parse
 from fairport.scenario.base import Section
 from fairport.scenario.phase import phase_parameters
@@ -29,6 +29,39 @@ def test_a_missing_section_is_named_as_a_file_writes_it(name: str, heading: str)
         load(without)
     assert str(raised.value) == f"{name}: is missing"
     assert raised.value.remedy.startswith(f"add a section {heading}, ")
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "problem"),
+    [
+        ({"link": {"mtu": "100B"}}, "link.mtu", "is not between 104 B (64 B of data"),
+        ({"link": {"mtu": "104B"}, "tcp": {"mss": "65B"}}, "tcp.mss", "does not fit an MTU"),
+        (
+            {"traffic": [{"kind": "udp", "from": "h1", "to": "h0", "rate": "1Mbps",
+                          "payload": "1473B"}]},
+            "traffic.0.payload",
+            "does not fit an MTU of 1500B with 28 B of headers",
+        ),
+        (
+            {"traffic": [{"kind": "web", "servers": "h0", "clients": "h1", "objects": [2]}]},
+            "traffic.0.objects.1",
+            "is missing",
+        ),
+        ({"queue": {"kind": "strict-priority"}}, "queue.kind", "needs a [classifier]"),
+        # no table would grow, so nothing but this check ends a run of 10^13 samples
+        ({"probes": {"queue_interval": "1ps"}}, "probes.queue_interval", "is shorter than 1us"),
+    ],
+)  # fmt: skip
+def test_what_no_run_could_do_is_refused(change: dict[str, Any], field: str, problem: str) -> None:
+    with pytest.raises(ScenarioError) as raised:
+        load(MINIMAL | change)
+    assert raised.value.field == field
+    assert problem in raised.value.problem
+
+
+def test_the_smallest_mtu_is_run() -> None:
+    scenario = load(MINIMAL | {"link": {"mtu": "104B"}, "duration": "1ms"})
+    assert fp.run(scenario).flows["delivered_bytes"].sum() > 0
 
 
 @pytest.mark.parametrize("name", builtin_names())
@@ -99,6 +132,16 @@ def test_published_figures_agree_with_what_was_computed_from_them() -> None:
     jain = sum(flows) ** 2 / (len(flows) * sum(rate * rate for rate in flows))
     assert jain == pytest.approx(p1["jain_index"], abs=0.0005)
     assert 1 / p1["classes"]["2-hop"]["throughput_ratio"] == pytest.approx(5.8, abs=0.05)
+
+
+def test_published_figures_stand_only_beside_runs_with_the_same_flows() -> None:
+    def ratio(flows: dict[str, int]) -> float | None:
+        summary = {"classes": {hops: {"flows": number} for hops, number in flows.items()}}
+        found = published_beside(summary, "prakash2012/one-to-n")
+        return found and round(found["classes"]["2-hop"]["throughput_ratio"], 3)
+
+    assert [ratio({"2-hop": 1, "6-hop": peers}) for peers in (2, 6, 12)] == [1.0, 0.523, 0.167]
+    assert [ratio({"2-hop": 1, "6-hop": 5}), ratio({"2-hop": 1})] == [None, None]
 
 
 @pytest.mark.parametrize("name", experiment_names())

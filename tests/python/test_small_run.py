@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import Any
 
 import polars as pl
 import pytest
 from fairport import metrics, tables
+from fairport.backends import made
+from fairport.backends.protocol import Recorded
 
 # measured from 2 to 10 s of a run of 12 s
 FROM_S, TO_S, END_S = 2.0, 10.0, 12.0
@@ -85,18 +88,17 @@ PORTS = table("ports", port(UPLINK, 8, 3, 0.99), port(RECEIVER, 6, 6, 0.75), por
 def summary(**others: pl.DataFrame) -> dict[str, Any]:
     given = {"flows": FLOWS, "drops": DROPS, "timeouts": TIMEOUTS, "rtt": RTT, "ports": PORTS}
     given |= {name: tables.empty(name) for name in ("rounds", "requests")}
-    return metrics.summary(
-        given | others,  # type: ignore[arg-type]
-        scenario="small",
-        seed=7,
-        version="1",
+    recorded = Recorded(
+        tables=given | others,  # type: ignore[arg-type]
         fingerprint="f",
-        simulated_s=END_S,
+        started=datetime.now(timezone.utc),
         wall_s=0.5,
-        packet_hops=1001,
+        simulated_s=END_S,
         measure_from_s=FROM_S,
         measure_to_s=TO_S,
+        packet_hops=1001,
     )
+    return made.summary_of(recorded, scenario="small", seed=7, backend="simulation")
 
 
 def test_every_number_of_the_run() -> None:

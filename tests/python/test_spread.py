@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 from fairport.study.spread import Order, Spread
 
@@ -69,3 +70,10 @@ def test_between_variants_that_do_not_differ_it_holds_as_seldom_as_is_said(
     signs = list(itertools.product([-1.0, 1.0], repeat=seeds))
     held = sum(Order.of([[0.0] * seeds, one]).rises for one in signs)
     assert held / len(signs) == by_chance
+
+
+@pytest.mark.parametrize(("seeds", "once_in"), [(5, 5.5), (10, 14.4)])
+def test_how_often_an_order_holds_by_chance(seeds: int, once_in: float) -> None:
+    draws = np.random.default_rng(1).normal(size=(4000, 2, seeds))
+    by_chance = sum(Order.of(variants.tolist()).rises for variants in draws)
+    assert by_chance / len(draws) == pytest.approx(1 / once_in, rel=0.15)

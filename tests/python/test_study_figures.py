@@ -110,6 +110,17 @@ def test_lines_go_through_the_medians_and_leave_bistable_points_out(study: Study
     assert texts == ["old", "new"]
 
 
+def test_names_have_marks_with_intervals_and_no_lines_between_them(study: Study) -> None:
+    where = "\"queue.limit\" = '4 packets'"
+    picture = studies.draw(study, x="stack", y="throughput_ratio", color="peers", where=where)
+    (panel, *_) = picture.axes
+    marks = [line for line in panel.lines if line.get_marker() not in (None, "None")]
+    assert {line.get_linestyle() for line in marks} == {"None"}
+    places = {round(float(x), 6) for line in marks for x in line.get_xdata()}  # type: ignore[union-attr]
+    assert places == {-0.07, 0.07, 0.93, 1.07}, "side by side"
+    assert panel.get_yscale() == "log"
+
+
 def test_the_best_is_nearest_to_an_equal_share(study: Study) -> None:
     view = viewed(study, "throughput_ratio", ["peers", "queue.limit", "stack"], "")
     at = view.points.filter(peers=2, **{"queue.limit": "4 packets"})

@@ -19,6 +19,7 @@ import polars as pl
 import pytest
 from conftest import ENTRY, Command, slowness
 from fairport.errors import InputError, OutputError
+from fairport.figures import studies
 from fairport.scenario import Scenario
 from fairport.study import one_run
 from fairport.study.execution import Task, outcome
@@ -138,17 +139,22 @@ def test_a_run_that_fails_is_recorded_and_the_rest_goes_on(
     monkeypatch.setattr(Runs, "check", lambda _: None)
     axes = {"queue.limit": ["4KiB", "16KiB"], "measure.from": ["1ms", "1s"]}
     seen: list[Status] = []
-    study = sweep(
-        base, axes, seeds=2, folder=tmp_path / "study", listeners=Listeners(status=seen.append)
-    )
+    with pytest.warns(UserWarning, match=r"4 of 8 runs failed; the first one: .* is not before"):
+        study = sweep(
+            base, axes, seeds=2, folder=tmp_path / "study", listeners=Listeners(status=seen.append)
+        )
     assert (seen[-1].done, seen[-1].failed) == (8, 4)
     rows = study.to_polars()
     assert rows.filter(pl.col("error").is_null())["measure.from"].unique().to_list() == ["1ms"]
     (error,) = rows["error"].drop_nulls().unique().to_list()
     assert error.endswith('measure.from: "1s" is not before the end of the run at 10ms')
+    with pytest.raises(InputError, match="4 of its 4 runs failed") as nothing:
+        studies.draw(study, where="\"measure.from\" = '1s'")
+    assert "select error" in nothing.value.remedy
     # the same call tries these again, and only these
     listeners = Listeners(status=seen.append)
-    again = sweep(base, axes, seeds=2, folder=tmp_path / "study", listeners=listeners)
+    with pytest.warns(UserWarning, match="4 of 8 runs failed"):
+        again = sweep(base, axes, seeds=2, folder=tmp_path / "study", listeners=listeners)
     assert (seen[-1].done, seen[-1].reused) == (4, 4)
     assert again.to_polars().drop("wall_s").equals(rows.drop("wall_s"))
     row = {"run_id": rows.filter(pl.col("error").is_not_null())["run_id"][0], "jain_index": 0.5}

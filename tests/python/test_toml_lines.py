@@ -44,7 +44,9 @@ to = "h1"
         (["host", "processing", "kind"], 10),
         (["traffic", 0], 12),
         (["traffic", 0, "from"], 13),
-        (["traffic", 0, "from", 1], 13),
+        # an element of a list of several lines has a line of its own
+        (["traffic", 0, "from", 0], 14),
+        (["traffic", 0, "from", 1], 15),
         (["traffic", 0, "to"], 17),
         (["traffic", 1, "tcp", "ecn"], 20),
         (["traffic", 1, "host", "delay"], 21),
@@ -58,6 +60,36 @@ to = "h1"
 )
 def test_the_line_is_where_the_statement_begins(path: list[str | int], line: int | None) -> None:
     assert line_of(TEXT, path) == line
+
+
+LINKS = """\
+name = "x"
+links = [ { ends = ["a", "s"] },
+  # a ] in a comment
+  { ends = ["b", "s"], rate = "1Gb" }, { ends = ["c", "s"] },
+
+  { ends = ["d", "s"] } ]
+after = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        (["links"], 2),
+        (["links", 0, "ends"], 2),
+        (["links", 1, "rate"], 4),
+        (["links", 2, "ends", 1], 4),
+        (["links", 3, "ends"], 6),
+        (["links", 3, "rate"], 6),
+        (["links", 4], 2),
+        (["after"], 7),
+    ],
+)
+def test_a_link_of_a_list_of_several_lines_has_a_line_of_its_own(
+    path: list[str | int], line: int
+) -> None:
+    assert line_of(LINKS, path) == line
 
 
 def test_a_text_that_is_no_toml_has_no_lines() -> None:

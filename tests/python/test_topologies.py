@@ -164,6 +164,18 @@ def test_the_outcast_has_an_ingress_port_of_its_own_at_the_expected_bottleneck()
     assert port.share_bps == pytest.approx(1e9 / 15)
 
 
+def test_a_shaper_is_the_bottleneck_that_it_makes() -> None:
+    shaper = {"kind": "tbf", "rate": "100Mbps", "burst": "20KB", "hosts": False}
+    several = scenario(
+        {"kind": "two-switch", "peers": 3}, shaper=shaper, traffic=[{"from": "all", "to": "h0"}]
+    )
+    network = layout.network(several)
+    bottleneck = sharing.expected_bottleneck(network)
+    assert bottleneck is not None
+    assert (bottleneck.port, bottleneck.share_bps) == ("s0:0", 25e6)
+    assert network.rates_bps()["h1:0"] == 10**9
+
+
 def test_under_equal_length_routing_all_flows_come_from_above_and_keep_their_hop_class() -> None:
     network = outcast("equal-length")
     port = sharing.expected_bottleneck(network)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -182,3 +183,21 @@ def test_real_linux_is_one_of_the_sides(monkeypatch: pytest.MonkeyPatch) -> None
     assert found.side("linux")["valid_runs"] == 1
     assert found.profile.machine.kernel == os.uname().release
     assert 1e6 < found.profile.ack.loads[0].times[5] < 1e9
+
+
+def test_without_a_lone_class_the_conclusion_is_about_all_flows(played: list[bool]) -> None:
+    traffic = [{"from": ["h2", "h3"], "to": "h0"}]
+    found = study.validate(SCENARIO | {"traffic": traffic}, repeat=1)
+    assert found.groups.lone == ""
+    said = (
+        r"Simulation and Linux agree: the flows get \S+ and \S+ Mbit/s \(medians of 1 and 1 runs\)."
+    )
+    assert re.fullmatch(said, found.conclusion)
+
+
+def test_transfers_are_refused_because_their_goodputs_always_agree() -> None:
+    traffic = [{"kind": "periodic", "from": "h2", "to": "h0", "size": "9kB", "period": "1s"}]
+    with pytest.raises(ScenarioError) as error:
+        study.validate(SCENARIO | {"traffic": traffic})
+    assert "has no long-lived flows" in str(error.value)
+    assert error.value.field == "traffic"

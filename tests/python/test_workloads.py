@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from fairport import _core, completion, figures, plot, run, scenario
+from fairport.completion import Span
 from fairport.errors import ScenarioError
 from fairport.scenario.lower import Job, lower
 from fairport.workloads import read_cdf
@@ -81,11 +82,23 @@ def test_a_cdf_may_have_comments_commas_and_a_unit() -> None:
     assert cdf.mean_bytes == 500 * (0.5 * 1 + 0.5 * 2)
 
 
-def test_the_load_is_of_the_senders_links_together() -> None:
-    workload = lowered({"kind": "poisson", "load": 0.6, "from": "h0..h3", "flows": 7}).workloads[0]
+def test_a_load_is_lowered_with_its_capacity() -> None:
+    poisson = {"kind": "poisson", "load": 0.6, "from": "h0..h3", "flows": 7}
+    workload = lowered(poisson).workloads[0]
     plan = workload["pattern"]
-    assert (plan["load_ppm"], plan["capacity_bps"], plan["flows"]) == (600_000, 4 * 10**9, 7)
-    assert len(workload["senders"]), len(workload["receivers"]) == (4, 16)
+    assert (plan["load_ppm"], plan["capacity_bps"], plan["flows"]) == (600_000, None, 7)
+    assert (len(workload["senders"]), len(workload["receivers"])) == (4, 16)
+    plan = lowered(poisson | {"capacity": "10Gbps"}).workloads[0]["pattern"]
+    assert plan["capacity_bps"] == 10**10
+
+
+def test_a_load_is_a_share_of_the_senders_own_links() -> None:
+    links = [{"ends": [host, "s"], "rate": "10Gbps"} for host in "abc"]
+    topology = {"kind": "graph", "hosts": ["a", "b", "c"], "switches": ["s"], "links": links}
+    poisson = {"kind": "poisson", "load": 0.2, "from": ["a", "b"], "to": "c", "sizes": "100kB"}
+    one = {"name": "fast", "duration": "20ms", "topology": topology, "traffic": [poisson]}
+    # 4 Gbit/s in flows of 0.8 Mbit: 100 in 20 ms, within four standard deviations
+    assert 60 <= run(one).flows.height <= 140
 
 
 def test_flows_one_after_another_stop_in_the_opposite_order() -> None:
@@ -104,6 +117,15 @@ def test_flows_one_after_another_stop_in_the_opposite_order() -> None:
     assert [flow["start_ps"] // 10**12 for flow in flows] == [0, 30, 60, 90, 120]
     spans = [(flow["stop_ps"] - flow["start_ps"]) // 10**12 for flow in flows]
     assert spans == [270, 210, 150, 90, 30]
+
+
+def test_a_flow_that_would_start_after_the_run_is_refused() -> None:
+    # it would count as one that was starved
+    late = {"from": "h1..h5", "to": "h0", "start_interval": "80ms"}
+    with pytest.raises(ScenarioError) as error:
+        lowered(late)
+    assert error.value.field == "traffic.0.start_interval"
+    assert "makes flow 4, from `h5`, start at 320ms, and the run ends" in error.value.problem
 
 
 def test_a_fixed_total_is_split_evenly_among_the_senders() -> None:
@@ -184,7 +206,7 @@ def test_slowdown_is_against_the_empty_network_and_by_size() -> None:
         },
         schema_overrides={"size_bytes": pl.UInt64},
     )
-    groups = completion.summary(flows, 0.5, 10.0, end_s=10.0)
+    groups = completion.summary(flows, Span(0.5, 10.0, end_s=10.0))
     assert groups is not None
     assert list(groups) == ["all", "<= 100 KB", "100 KB-10 MB", "> 10 MB"]
     assert (groups["all"]["flows"], groups["all"]["completed"]) == (3, 2)
@@ -253,13 +275,15 @@ def test_a_trace_is_played_back_and_so_is_the_table_of_its_flows(tmp_path: Path)
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        ("0.1,h1,h0,-5,c", "has a size of -5 in flow 2"),
-        ("0.1,h1,h0,0,c", "has a size of 0 in flow 2"),
-        ("-0.1,h1,h0,5,c", "has a start of -0.1 in flow 2"),
-        ("0.1,h1,h1,5,c", "sends from h1 to itself in flow 2"),
+        ("0.1,h1,h0,-5,c", "has a size of -5 in line 4"),
+        ("0.1,h1,h0,0,c", "has a size of 0 in line 4"),
+        ("-0.1,h1,h0,5,c", "has a start of -0.1 in line 4"),
+        ("0.1,h1,h1,5,c", "sends from h1 to itself in line 4"),
         ("0.1,h1,h99,5,c", "names `h99`, which is not a host"),
-        ("0.1,h1,h0,many,c", "has more than numbers in size_bytes"),
-        ("0.1,h1,h0,,c", "has an empty field in flow 2"),
+        ("0.1,h1,h0,many,c", "has a size_bytes of many, which is not a whole number, in line 4"),
+        ("0.1,h1,h0,10.5,c", "has a size_bytes of 10.5, which is not a whole number, in line 4"),
+        ("soon,h1,h0,5,c", "has a start_s of soon, which is not a number, in line 4"),
+        ("0.1,h1,h0,,c", "has an empty field in line 4"),
     ],
 )
 def test_a_trace_that_cannot_be_is_refused(row: str, problem: str, tmp_path: Path) -> None:
@@ -267,8 +291,43 @@ def test_a_trace_that_cannot_be_is_refused(row: str, problem: str, tmp_path: Pat
     file.write_text(TRACE + row + "\n", encoding="utf-8")
     with pytest.raises(ScenarioError) as error:
         lowered({"kind": "trace", "file": str(file)})
-    assert error.value.field == "traffic.0.file"
+    assert (error.value.field, error.value.value) == ("traffic.0.file", str(file))
     assert problem in error.value.problem
+
+
+@pytest.mark.parametrize(
+    ("start", "problem"),
+    [
+        ("0.3", "starts its first flow after 0.3 s, and the run ends at 300ms"),
+        ("1.7e9", "has a start of 1.7e+09 in line 2"),
+    ],
+)
+def test_a_trace_that_no_run_reaches_is_refused(start: str, problem: str, tmp_path: Path) -> None:
+    file = tmp_path / "trace.csv"
+    file.write_text(f"start_s,src,dst,size_bytes\n{start},h1,h0,5\n", encoding="utf-8")
+    with pytest.raises(ScenarioError) as error:
+        lowered({"kind": "trace", "file": str(file)})
+    assert error.value.problem == problem
+    assert "count start_s from the beginning" in error.value.remedy
+
+
+def test_files_that_a_scenario_names_lie_beside_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "study"
+    folder.mkdir()
+    (folder / "trace.csv").write_text(TRACE, encoding="utf-8")
+    (folder / "sizes.cdf").write_text("1000 0\n2000 1\n", encoding="utf-8")
+    (folder / "mine.toml").write_text(
+        'name = "mine"\nduration = "1ms"\ntopology = { kind = "star", hosts = 8 }\n'
+        'traffic = [{ kind = "trace", file = "trace.csv" },'
+        ' { kind = "poisson", load = 0.1, sizes = "sizes.cdf" }]\n',
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(tmp_path)
+    trace, poisson = scenario("study/mine.toml").document()["traffic"]
+    assert trace["file"] == str(folder / "trace.csv")
+    assert poisson["sizes"] == str(folder / "sizes.cdf")
 
 
 def test_a_trace_of_which_a_bit_has_changed_is_read_or_refused(
@@ -369,7 +428,7 @@ def test_response_times_are_drawn_where_there_are_requests() -> None:
     labels = [text.get_text() for text in panel.get_legend().get_texts()]
     assert [label.partition(":")[0] for label in labels] == ["traffic 0", "traffic 1"]
     answered = result.requests.filter(traffic=0)["response_s"].drop_nulls().sort()
-    assert panel.get_lines()[0].get_xdata() == pytest.approx((answered * 1e3).to_list())
+    assert panel.get_lines()[0].get_xdata()[1:] == pytest.approx((answered * 1e3).to_list())
     nothing_yet = run(asked(ASKS, duration="10us"))
     [panel] = plot(nothing_yet, "requests").axes
     assert [text.get_text() for text in panel.texts] == ["no request was answered"]
@@ -383,7 +442,7 @@ def test_quantiles_of_response_times_count_ages_and_what_was_asked() -> None:
             "response_s": [9.0, 0.1, 0.2, 0.3, None, 9.0],
         }
     )
-    figures = completion.requests_summary(requests, 1.0, 5.0, end_s=4.15)
+    figures = completion.requests_summary(requests, Span(1.0, 5.0, end_s=4.15))
     assert figures == {
         "requests": 4,
         "answered": 3,
@@ -393,7 +452,7 @@ def test_quantiles_of_response_times_count_ages_and_what_was_asked() -> None:
         "response_p99_s": 0.3,
         "response_max_s": 0.3,
     }
-    assert completion.requests_summary(requests, 6.0, 9.0, end_s=9.0) is None
+    assert completion.requests_summary(requests, Span(6.0, 9.0, end_s=9.0)) is None
 
 
 def test_a_thought_that_is_a_time_alone_is_always_as_long() -> None:
@@ -435,3 +494,15 @@ def test_requests_that_cannot_be_are_refused(
     assert error.value.field == f"traffic.0.{field}"
     assert problem in error.value.problem
     assert error.value.remedy
+
+
+def test_the_picture_of_slowdowns_has_the_summarys_quantiles_though_some_are_under_way() -> None:
+    result = run(scenario("web-search").patch({"duration": "20ms"}), seed=1)
+    [panel] = plot(result, "fct").axes
+    known = [group for name, group in result.summary["fct"].items() if name != "all"]
+    assert any(0 < group["completed"] < group["flows"] for group in known)
+    ends = [line.get_ydata()[-1] for line in panel.get_lines() if line.get_marker() == "None"]
+    assert min(ends) < 1
+    dots = [line for line in panel.get_lines() if line.get_marker() == "o"]
+    medians = [float(dot.get_xdata()[0]) for dot in dots if dot.get_ydata()[0] == 0.5]
+    assert medians == [group["slowdown_median"] for group in known if group["completed"]]

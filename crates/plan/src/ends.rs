@@ -9,6 +9,7 @@ use fairport_units::Duration;
 use crate::flow::{Application, End, FlowSpec, ListedFlow, Origin};
 use crate::job::workload::{EndJob, WorkloadJob};
 use crate::job::{FlowJob, Job};
+use crate::wiring::link_rate;
 use crate::workload::Ends;
 
 /// The numbers of the hosts, by name.
@@ -78,7 +79,11 @@ pub(crate) fn listed_flows(
 }
 
 /// The senders and receivers of each workload.
-pub(crate) fn workload_ends(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<Ends>, BuildError> {
+pub(crate) fn workload_ends(
+    job: &Job,
+    topology: &Topology,
+    hosts: &HostNumbers<'_>,
+) -> Result<Vec<Ends>, BuildError> {
     let build = |(i, workload): (usize, &WorkloadJob)| {
         let ends = |side: &str, jobs: &[EndJob]| {
             let end = |(j, end): (usize, &EndJob)| {
@@ -86,12 +91,31 @@ pub(crate) fn workload_ends(job: &Job, hosts: &HostNumbers<'_>) -> Result<Vec<En
                 let stack = end.stack;
                 Ok(End { host, stack })
             };
-            jobs.iter().enumerate().map(end).collect::<Result<_, _>>()
+            jobs.iter()
+                .enumerate()
+                .map(end)
+                .collect::<Result<Vec<_>, _>>()
         };
+        let senders = ends("senders", &workload.senders)?;
+        let rates = senders.iter().map(|end| links_bps(job, topology, end.host));
         Ok(Ends {
-            senders: ends("senders", &workload.senders)?,
+            senders_bps: sum(rates),
+            senders,
             receivers: ends("receivers", &workload.receivers)?,
         })
     };
     job.workloads.iter().enumerate().map(build).collect()
+}
+
+/// The rates of a host's links together.
+fn links_bps(job: &Job, topology: &Topology, host: u32) -> u64 {
+    let host = topology.hosts()[host as usize];
+    let own = topology.own_port(host);
+    let ports = topology.node(host).ports.iter();
+    let links = ports.filter(|port| Some(**port) != own);
+    sum(links.map(|port| link_rate(job, topology, *port).as_bps()))
+}
+
+fn sum(rates: impl Iterator<Item = u64>) -> u64 {
+    rates.fold(0, u64::saturating_add)
 }

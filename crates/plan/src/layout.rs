@@ -9,6 +9,7 @@ use crate::job::Job;
 use crate::paths::FlowPaths;
 use crate::router::Router;
 use crate::topology::with_fabric;
+use crate::wiring::link_rate;
 use crate::workload::Ends;
 
 /// The nodes and links of a network, and the paths of its flows. Ports are given as indices into `ports`.
@@ -79,7 +80,7 @@ pub fn layout(job: &Job) -> Result<Layout, BuildError> {
     let hosts = HostNumbers::new(&topology);
     let mut router = Router::new(job, &topology)?;
     let listed = listed_flows(job, &hosts)?;
-    let workloads = workload_ends(job, &hosts)?;
+    let workloads = workload_ends(job, &topology, &hosts)?;
     let listed_pairs = listed.iter().map(|flow| [flow.spec.src, flow.spec.dst]);
     let pairs = listed_pairs.chain(workloads.iter().flat_map(Ends::pairs));
     let flows = (0..).zip(pairs).map(|(number, ends)| {
@@ -113,7 +114,7 @@ fn links(job: &Job, topology: &Topology) -> Vec<LinkLayout> {
         LinkLayout {
             ports: [first, port.peer.0],
             ends: [port.node, topology.far_node(PortId(first))].map(|node| node.0),
-            rate_bps: port.options.rate.unwrap_or(job.link.rate_bps).as_bps(),
+            rate_bps: link_rate(job, topology, PortId(first)).as_bps(),
             delay_ps: port.options.delay.unwrap_or(job.link.delay_ps).as_ps(),
             limit_bytes: port.options.limit_bytes,
         }

@@ -101,7 +101,7 @@ impl Plan {
         let hosts = HostNumbers::new(&topology);
         let mut router = Router::new(&job, &topology)?;
         let flows = listed_flows(&job, &hosts)?;
-        let ends = workload_ends(&job, &hosts)?;
+        let ends = workload_ends(&job, &topology, &hosts)?;
         let timing = Timing::new(&job, &topology);
         let wiring = Wiring::new(&job, &topology, &timing, &customs.queues)?;
         check_ports(&job, &topology, &wiring)?;

@@ -156,6 +156,7 @@ mod tests {
         Ends {
             senders: side(senders),
             receivers: side(receivers),
+            senders_bps: 0,
         }
     }
 

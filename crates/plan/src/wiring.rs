@@ -48,11 +48,16 @@ impl Timing {
     }
 }
 
+/// The rate of the link that leads away from a port.
+pub(crate) fn link_rate(job: &Job, topology: &Topology, port: PortId) -> Rate {
+    let own = topology.port(port).options.rate;
+    own.unwrap_or(job.link.rate_bps)
+}
+
 /// The rate at which a port's queue is emptied: that of its link, or of its shaper if that is lower.
 pub(crate) fn rate(job: &Job, topology: &Topology, port: PortId) -> Rate {
-    let port = topology.port(port);
-    let link = port.options.rate.unwrap_or(job.link.rate_bps);
-    let at_host = topology.node(port.node).is_host;
+    let link = link_rate(job, topology, port);
+    let at_host = topology.node(topology.port(port).node).is_host;
     let shaper = job.shaper.filter(|shaper| shaper.is_at_hosts() || !at_host);
     shaper.map_or(link, |shaper| link.min(shaper.rate()))
 }
@@ -100,7 +105,7 @@ impl<'a> Wiring<'a> {
     pub(crate) fn port(&self, id: PortId) -> Result<PortConfig, BuildError> {
         let (job, topology) = (self.job, self.topology);
         let port = topology.port(id);
-        let rate = port.options.rate.unwrap_or(job.link.rate_bps);
+        let rate = link_rate(job, topology, id);
         check_rate(rate, job.link.clock_error_ppb)?;
         let (latency, far_processing) = self.far_end(id);
         let at_host = topology.node(port.node).is_host;

@@ -125,6 +125,34 @@ fn a_workload_of_many_pairs_is_sampled_and_finds_the_busy_ports() {
 }
 
 #[test]
+fn a_poisson_load_is_a_share_of_the_senders_own_links() {
+    let expected = |topology: &Value, senders: &[u32]| {
+        let mut job = job(topology);
+        let pattern = json!({
+            "kind": "poisson", "load_ppm": 500_000, "capacity_bps": null,
+            "sizes": {"points": [[125_000, 1_000_000_000]], "unit_bytes": 1},
+        });
+        job["workloads"] = json!([workload(senders, &[3], &pattern)]);
+        plan(&job).expected().flows
+    };
+    // 100 ms at half of the links' rate in flows of 1 Mbit: 50 flows per Gbit/s
+    let star = json!({
+        "kind": "graph", "hosts": ["h0", "h1", "h2", "h3"], "switches": ["s"],
+        "links": [
+            {"ends": ["h0", "s"], "rate_bps": 10_000_000_000_u64},
+            {"ends": ["h1", "s"], "rate_bps": 2_000_000_000_u64},
+            {"ends": ["h2", "s"]},
+            {"ends": ["h3", "s"]},
+        ],
+    });
+    assert_eq!(expected(&star, &[0]), 500);
+    assert_eq!(expected(&star, &[0, 1, 2]), 650);
+    // two links, and the port by which a host that forwards reaches itself
+    let bcube = json!({"kind": "bcube", "n": 2, "k": 1});
+    assert_eq!(expected(&bcube, &[0]), 100);
+}
+
+#[test]
 fn without_spread_every_seed_gives_the_same_constants() {
     let mut job = job(&json!({"kind": "star", "hosts": 3}));
     job["link"]["delay_spread_ps"] = json!(0);

@@ -52,9 +52,9 @@ impl Progress {
     }
 }
 
-/// The gauges of a flow that is over or has no congestion control.
+/// The gauges of a flow that is over or has no congestion control: it has no window, and nothing in flight.
 const NO_GAUGES: Gauges = Gauges {
-    cwnd_bytes: 0,
+    cwnd_bytes: u64::MAX,
     ssthresh_bytes: u64::MAX,
     srtt: None,
     in_flight_bytes: 0,
@@ -108,7 +108,7 @@ impl Series {
             time_s: self.next_at,
             flow,
             goodput_bps: new_bytes as f64 * 8.0 / self.interval.as_secs_f64(),
-            cwnd_bytes: gauges.cwnd_bytes,
+            cwnd_bytes: Some(gauges.cwnd_bytes),
             ssthresh_bytes: Some(gauges.ssthresh_bytes),
             srtt_s: gauges.srtt.unwrap_or(Duration::NEVER),
             in_flight_bytes: gauges.in_flight_bytes,
@@ -222,5 +222,13 @@ mod tests {
         series.sample(1, |_| Some(sample(30, 30, true)));
         let times = Column::F64(vec![0.002, 0.003]);
         assert_eq!(series.into_table().column("time_s"), Some(&times));
+    }
+
+    #[test]
+    fn a_flow_that_is_over_has_no_window_rather_than_one_of_no_bytes() {
+        let mut series = Series::new(Duration::from_ms(1), 1);
+        series.sample(1, |_| Some(sample(30, 30, true)));
+        let none = Column::U64(vec![u64::MAX]);
+        assert_eq!(series.into_table().column("cwnd_bytes"), Some(&none));
     }
 }

@@ -107,8 +107,8 @@ table! {
         flow: u32,
         /// new bytes that arrived at the receiving host during the interval, over its length
         goodput_bps: f64,
-        /// congestion window
-        cwnd_bytes: u64,
+        /// congestion window; none of a flow that is over
+        cwnd_bytes: Option<u64>,
         /// slow-start threshold
         ssthresh_bytes: Option<u64>,
         /// smoothed RTT

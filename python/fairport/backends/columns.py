@@ -53,7 +53,10 @@ def from_core(
         "workload": workloads,
     }
     names = {kind: pl.Series(kind, values, pl.String) for kind, values in lists.items()}
-    return {table: _frame(table, raw["tables"].get(table), run_id, names) for table in SCHEMA}
+    tables = {table: _frame(table, raw["tables"].get(table), run_id, names) for table in SCHEMA}
+    # the engine gives every flow a stack
+    of_tcp = pl.when(pl.col("protocol") == "tcp").then(pl.col("stack", "congestion_control"))
+    return {**tables, "flows": tables["flows"].with_columns(of_tcp)}
 
 
 def source(column: Column) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from fairport import _core, known_spread, loads, metrics
 from fairport.backends.protocol import Backend, Prepared, Recorded
+from fairport.completion import Span
 from fairport.result import Result, run_id
 from fairport.scenario import Scenario
 from fairport.scenario.tcp import DEFAULT_STACK
@@ -16,6 +17,9 @@ from fairport.scenario.traffic.incast import Incast
 
 if TYPE_CHECKING:
     from fairport.summary import Summary
+
+SCHEMA_VERSION = 1
+"""Version of the summary's and the manifest's keys."""
 
 
 def result(backend: Backend, prepared: Prepared, recorded: Recorded) -> Result:
@@ -29,22 +33,37 @@ def result(backend: Backend, prepared: Prepared, recorded: Recorded) -> Result:
     )
 
 
+def summary_of(recorded: Recorded, *, scenario: str, seed: int, backend: str) -> dict[str, Any]:
+    """The summary of any record, ready for JSON. Its `files` are filled in when they are written.
+
+    A scenario's run adds what follows from the scenario.
+    """
+    wall_s = recorded.wall_s
+    about = {
+        "schema_version": SCHEMA_VERSION,
+        "scenario": scenario,
+        "seeds": [seed],
+        "backend": backend,
+        "version": _core.__version__,
+        "fingerprint": recorded.fingerprint,
+        "valid": recorded.valid,
+        "wall_s": wall_s,
+        "simulated_s": recorded.simulated_s,
+        "measure": {"from_s": recorded.measure_from_s, "to_s": recorded.measure_to_s},
+        "packet_hops": recorded.packet_hops,
+        "packet_hops_per_s": recorded.packet_hops / wall_s if wall_s > 0 else None,
+    }
+    return about | metrics.summary(recorded.tables, span_of(recorded)) | {"files": []}
+
+
+def span_of(recorded: Recorded) -> Span:
+    """The times of a record."""
+    return Span(recorded.measure_from_s, recorded.measure_to_s, recorded.simulated_s)
+
+
 def _summary(backend: Backend, prepared: Prepared, recorded: Recorded) -> dict[str, Any]:
     scenario = prepared.scenario
-    summary = metrics.summary(
-        recorded.tables,
-        scenario=scenario.name,
-        seed=scenario.seed,
-        version=_core.__version__,
-        fingerprint=recorded.fingerprint,
-        simulated_s=recorded.simulated_s,
-        wall_s=recorded.wall_s,
-        packet_hops=recorded.packet_hops,
-        measure_from_s=recorded.measure_from_s,
-        measure_to_s=recorded.measure_to_s,
-        backend=backend.name,
-        valid=recorded.valid,
-    )
+    summary = summary_of(recorded, scenario=scenario.name, seed=scenario.seed, backend=backend.name)
     summary |= _of_its_loads(scenario, recorded)
     if summary["verdict"]["sentence"] == metrics.NO_VERDICT:
         summary["verdict"]["sentence"] = loads.sentence(summary["traffic"]) or metrics.NO_VERDICT
@@ -62,7 +81,7 @@ def _manifest(backend: Backend, prepared: Prepared, recorded: Recorded) -> dict[
     """What is needed to repeat the run, and what it is to be compared with."""
     scenario = prepared.scenario
     manifest = {
-        "schema_version": metrics.SCHEMA_VERSION,
+        "schema_version": SCHEMA_VERSION,
         "program": "fairport",
         "version": _core.__version__,
         "backend": backend.name,
@@ -98,14 +117,15 @@ def _manifest(backend: Backend, prepared: Prepared, recorded: Recorded) -> dict[
 
 def _of_its_loads(scenario: Scenario, recorded: Recorded) -> dict[str, Any]:
     """The part of the summary that follows the scenario's [[traffic]]."""
-    span = loads.Span(recorded.measure_from_s, recorded.measure_to_s, recorded.simulated_s)
     tables = recorded.tables
-    share = loads.host_queue_drop_share(tables["flows"], tables["ports"])
+    share = loads.host_queue_drop_share(tables["flows"], tables["ports"], tables["drops"])
     return {
         "host_queue_drop_share": share,
         "rto_min_s": _rto_min_s(scenario),
         "decisions_left_out": recorded.decisions_left_out,
-        "traffic": loads.summary(tables, [_load(one) for one in scenario.traffic], span),
+        "traffic": loads.summary(
+            tables, [_load(one) for one in scenario.traffic], span_of(recorded)
+        ),
     }
 
 

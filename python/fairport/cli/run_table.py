@@ -34,6 +34,8 @@ _COLUMNS = {
 }
 
 _MEAN_MAX = ("mean", "max")
+# A measurement of a smaller share of the run is a part of it that a reader must know of.
+_NEARLY_ALL = 0.9
 
 # If the terminal is too narrow for all columns, these are left out, the first one first.
 _PLENTY = 10_000
@@ -56,22 +58,27 @@ _COMPLETION = {
     "slowdown_p99": "\np99",
 }
 
+_SURVIVORS = "Means are of the transfers that are done, quantiles of all."
+
 
 def show(summary: Mapping[str, Any], scenario: Scenario) -> None:
     """Prints the summary of a run, or of the runs of several seeds."""
-    from fairport.published import published_figures
+    from fairport.published import published_beside
     from fairport.scenario.phase import phase_parameters
 
     console = out()
     for caveat in summary.get("caveats", []):
         console.print(caveat, style="bold")
-    paper = published_figures(scenario.paper) if scenario.paper else None
-    console.print(that_fits(console, summary, paper))
+    paper = published_beside(summary, scenario.paper)
+    if summary["classes"]:
+        console.print(that_fits(console, summary, paper))
     if paper is not None:
         console.print(f"paper: {paper['source']}; {paper['read']}", style="dim")
     console.print(totals(summary, paper))
     if summary["fct"]:
         console.print(_completion_table(summary["fct"]))
+        if any(one["completed"] < one["flows"] for one in summary["fct"].values()):
+            console.print(_SURVIVORS, style="dim")
     for by_traffic in traffic_tables(console, summary):
         console.print(by_traffic)
     if summary.get("host_queue_drop_share"):
@@ -196,8 +203,12 @@ def totals(summary: Mapping[str, Any], paper: dict[str, Any] | None) -> str:
     def beside(key: str) -> str:
         return f" (paper {QUANTITIES[key].shown(paper[key])})" if paper and key in paper else ""
 
-    total = f"total {_shown('goodput_bps_total', summary['goodput_bps_total'])}"
-    parts = [total + beside("goodput_bps_total")]
+    udp = summary.get("udp")
+    if udp and not summary["classes"]:
+        parts = [f"total {_shown('goodput_bps_total', udp['goodput_bps_total'])} of UDP"]
+    else:
+        total = f"total {_shown('goodput_bps_total', summary['goodput_bps_total'])}"
+        parts = [total + beside("goodput_bps_total")]
     if summary["jain_index"] is not None and not is_about_time(summary):
         index = _shown("jain_index", summary["jain_index"])
         parts.append(f"Jain index {index}{beside('jain_index')}")
@@ -218,10 +229,12 @@ def _shown(key: str, value: float) -> str:
 
 def _circumstances(summary: Mapping[str, Any]) -> str:
     measure, seeds = summary["measure"], summary["seeds"]
+    simulated_s = summary["simulated_s"]
+    is_part = measure["to_s"] - measure["from_s"] < _NEARLY_ALL * simulated_s
     parts = [
         f"seed {seeds[0]}" if len(seeds) == 1 else f"medians of seeds {seeds[0]} to {seeds[-1]}",
-        f"measured from {measure['from_s']:.3f} s to {measure['to_s']:.3f} s"
-        f" of {summary['simulated_s']:g} s",
+        f"measured from {measure['from_s']:.3f} s to {measure['to_s']:.3f} s of {simulated_s:g} s",
+        *(["drops, timeouts, queue and utilisation are of the whole run"] if is_part else []),
         f"{summary['packet_hops'] / 1e6:.1f} M packet-hops in {summary['wall_s']:.2f} s",
     ]
     if summary["packet_hops_per_s"] is not None:

@@ -13,7 +13,7 @@ from fairport.study.execution import Executor
 from fairport.study.making import Estimate, Status
 from fairport.study.points import count, points
 from fairport.study.precision import Precision
-from fairport.study.results import Study
+from fairport.study.results import WHY_FAILED, Study
 from fairport.study.sweep_file import SweepFile
 
 
@@ -85,10 +85,7 @@ def done(study: Study, status: Status) -> str:
     name = study.place.name
     lines = [f"{name}: {_count(status.done, 'run')} made{failed}{reused}"]
     if status.failed:
-        lines.append(
-            f"  fairport query {name} 'select error, count(*) from runs"
-            " where error is not null group by error'"
-        )
+        lines.append(f"  fairport query {name} '{WHY_FAILED}'")
     axes, number = list(study.axes), study.first_number()
     lines.append(
         f"  fairport query {name} 'select \"{axes[0]}\", median({number}) from runs group by 1'"

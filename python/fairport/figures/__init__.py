@@ -49,10 +49,16 @@ def kind(name: str) -> Kind:
 
 def kinds(result: Result) -> tuple[str, ...]:
     """The kinds of figure that the run has."""
-    windows = result.series["cwnd_bytes"]
-    # captures show no windows
-    unknown = {"cwnd"} if len(windows) and windows.is_null().all() else set()
-    return tuple(name for name in KINDS if name not in unknown) + tuple(
+    from fairport import metrics
+
+    # captures show no windows, and without ACKs no round-trip times
+    needed = {"cwnd": "cwnd_bytes", "rtt": "rtt_mean_s"}
+    series = result.series
+    absent = {kind for kind, name in needed.items() if len(series) and series[name].is_null().all()}
+    # the goodput of a transfer is its size's as much as the network's: `fct` shows it instead
+    if not metrics.is_endless(metrics.compared(result.flows)):
+        absent.add("bars")
+    return tuple(name for name in KINDS if name not in absent) + tuple(
         name for name in _OF_SOME if result.summary.get(name)
     )
 

@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from fairport.figures import over_time, style
+from fairport.figures import distribution, over_time, style
 from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ SPANS = (0.2, 0.4, 1.0)
 MANY = 40
 # If rates span more than this factor, their axis is logarithmic.
 _WIDE = 20
+_FAIR: dict[str, Any] = {"color": style.MUTED, "linewidth": 0.9, "linestyle": (0, (1, 2))}
 # Classes are distinguished by more than colour.
 _DASHES: tuple[Literal["-", "--", "-.", ":"], ...] = ("-", "--", "-.", ":")
 
@@ -88,7 +89,8 @@ def _bars(
         panel.set(xticks=[], xlim=(-0.5 - gap, left - 0.5))
         panel.set_xlabel(_of_span(span, until), labelpad=4)
     panels[0].set_ylim(bottom=0)
-    style.note(picture, "bar: one flow, line: mean of the class, dotted: fair share")
+    shared = ", dotted: fair share" if count > 1 else ""
+    style.note(picture, f"bar: one flow, line: mean of the class{shared}")
     handles = [Patch(**one.look.bar, label=one.label) for one in classes]
     picture.legend(
         handles=handles, loc="upper left", bbox_to_anchor=(0.1, 0.9), ncols=4, columnspacing=1.4
@@ -109,14 +111,15 @@ def _distributions(
         for one, dashes in zip(classes, _DASHES * len(classes), strict=False):
             known = np.array([rates[flow] for flow in one.flows if flow in rates])
             ordered = np.sort(known) * quantity.factor
-            share = np.arange(1, len(ordered) + 1) / max(len(ordered), 1)
             look: dict[str, Any] = {"color": one.look.colour, "linestyle": dashes}
-            one.mark(panel.step(ordered, share, where="post", **look), f"{100 * span:.0f}")
+            reached = np.linspace(0, 1, len(ordered) + 1)[1:]
+            drawn = panel.step(*distribution.steps(ordered, reached), where="post", **look)
+            one.mark(drawn, f"{100 * span:.0f}")
         if not rates:
             panel.text(0.5, 0.5, "no samples", transform=panel.transAxes, ha="center")
         else:
             fair = sum(rates.values()) / len(rates) * quantity.factor
-            panel.axvline(fair, color=style.MUTED, linewidth=0.9, linestyle=(0, (1, 2)))
+            panel.axvline(fair, **_FAIR)
         if wide:
             panel.set_xscale("log")
             panel.set_xlim(np.quantile(moving, 0.005), moving.max() * 1.3)
@@ -135,8 +138,17 @@ def _distributions(
         Line2D([], [], color=one.look.colour, linestyle=dashes, label=one.label)
         for one, dashes in zip(classes, _DASHES * len(classes), strict=False)
     ]
-    picture.legend(handles=names, loc="lower left", ncols=4, fontsize=7.5, borderaxespad=0.1)
-    style.note(picture, "dotted: fair share")
+    names.append(Line2D([], [], label="fair share", **_FAIR))
+    picture.legend(
+        handles=names,
+        loc="lower center",
+        ncols=len(names),
+        fontsize=7.5,
+        handlelength=distribution.HANDLE_LENGTH,
+        handletextpad=0.5,
+        columnspacing=1.0,
+        borderaxespad=0.1,
+    )
 
 
 def _of_span(span: float, until_s: float) -> str:

@@ -61,13 +61,16 @@ def draw(result: Result) -> Figure:
         average = _mean(result, one) * quantity.factor
         text = f"mean {style.three_digits(average)} {quantity.unit}"
         style.panel_title(panel, one.label, one.look.colour, text)
-    for strip, one in zip(strips, classes, strict=False):
+    rates = [
         _rows(strip, one, decisions, kinds, result)
+        for strip, one in zip(strips, classes, strict=False)
+    ]
     if classes:
         panels[0].set_ylim(0, max(top * 1.08, 1.0))
         over_time.note(picture, classes)
     if strips:
-        style.left_note(picture, "rows: decisions; right: most per s and flow")
+        most = "; right: most per s and flow" if any(rates) else ""
+        style.left_note(picture, f"rows: decisions{most}")
     return picture
 
 
@@ -79,9 +82,13 @@ def _mean(result: Result, one: style.HopClass) -> float:
 
 def _rows(
     strip: Axes, one: style.HopClass, decisions: pl.DataFrame, kinds: list[str], result: Result
-) -> None:
-    """One row per kind of decision: marks if they are few, otherwise how often they happen."""
+) -> bool:
+    """One row per kind of decision: marks if they are few, otherwise how often they happen.
+
+    Returns whether any row is of that second kind.
+    """
     end_s = over_time.end_s(result)
+    has_rates = False
     mine = decisions.filter(pl.col("flow").is_in(one.flows))
     for row, kind in enumerate(kinds):
         times = mine.filter(pl.col("what") == kind)["time_s"].to_numpy()
@@ -93,6 +100,7 @@ def _rows(
         rate = counts / (len(one.flows) * end_s / _STEPS)
         height = bottom + 0.06 + 0.88 * rate / rate.max()
         strip.stairs(height, edges, baseline=bottom + 0.06, fill=True, color=style.MUTED)
+        has_rates = True
         most = rate.max()
         # its unit is in the note: the margin has no room for it
         text = f"{most:.0f}" if most >= 10 else f"{most:.2g}"
@@ -108,3 +116,4 @@ def _rows(
     )
     strip.grid(visible=False)
     strip.spines["left"].set_visible(False)
+    return has_rates

@@ -1,10 +1,15 @@
-"""Cumulative distributions, and their quantiles."""
+"""Cumulative distributions of durations, of which some may not be over, and their quantiles."""
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from fairport import censored
+from fairport.completion import Span
+from fairport.result import Result
 
 # Those of Okabe and Ito's colours that no common hop class has; line styles differ as well.
 LOOKS = (("#1c2733", "-"), ("#e69f00", "--"), ("#56b4e9", "-."), ("#8a6d00", ":"))
@@ -12,24 +17,44 @@ NOTE = "dots: 50th, 95th, 99th percentile"
 _QUANTILES = (0.5, 0.95, 0.99)
 # Values that span less have too few ticks on a logarithmic axis.
 _DECADE = 10
+# The length of a line in a legend that shows every dash pattern, in letters.
+HANDLE_LENGTH = 2.8
+
+Floats = NDArray[np.float64]
 
 
-def line(axes: Axes, name: str, values: pl.Series, look: tuple[str, str]) -> bool:
-    """Draws a line for `values` (null: unfinished); returns whether there was any to draw.
+def steps(values: Floats, reached: Floats) -> tuple[Floats, Floats]:
+    """The corners of a distribution: the ordered values, and the share that each of them reaches.
 
-    Quantiles are by the nearest rank, as in the summary.
+    The first step rises from zero: without it a single value would be a point, and be invisible.
     """
-    known = np.sort(values.drop_nulls().to_numpy())
-    if not len(known):
+    return np.append(values[:1], values), np.append(np.zeros(min(len(values), 1)), reached)
+
+
+def line(axes: Axes, name: str, rows: pl.DataFrame, column: str, look: tuple[str, str]) -> bool:
+    """Draws a line for a column of `rows`; returns whether there was any to draw.
+
+    Rows that are not over (`is_over`) count with their ages, as in the summary, so the line ends
+    below 1 if the longest is one of them, and has no dot above its end.
+    """
+    over, reached = censored.distribution(rows[column], rows["is_over"])
+    if not len(over):
         return False
     colour, stroke = look
-    share = np.arange(1, len(known) + 1) / len(known)
-    unfinished = len(values) - len(known)
-    label = f"{name}: {len(known)}" + (f" (and {unfinished} unfinished)" if unfinished else "")
-    axes.step(known, share, where="post", color=colour, linestyle=stroke, label=label)
-    marks = np.ceil(np.array(_QUANTILES) * len(known)).astype(int) - 1
-    axes.plot(known[marks], _QUANTILES, "o", color=colour, markersize=4)
+    unfinished = rows.height - len(over)
+    label = f"{name}: {len(over)}" + (f" (and {unfinished} unfinished)" if unfinished else "")
+    axes.step(*steps(over, reached), where="post", color=colour, linestyle=stroke, label=label)
+    for share in _QUANTILES:
+        place = censored.place_of(share, reached)
+        if place is not None:
+            axes.plot(over[place], share, "o", color=colour, markersize=4)
     return True
+
+
+def span_of(result: Result) -> Span:
+    """The times of a run."""
+    measure = result.summary["measure"]
+    return Span(measure["from_s"], measure["to_s"], result.summary["simulated_s"])
 
 
 def frame(axes: Axes, x_label: str) -> None:
@@ -40,4 +65,4 @@ def frame(axes: Axes, x_label: str) -> None:
         axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel(x_label, labelpad=2)
     axes.set_ylim(0, 1.02)
-    axes.legend(loc="lower right")
+    axes.legend(loc="lower right", handlelength=HANDLE_LENGTH)

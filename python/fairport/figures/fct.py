@@ -16,7 +16,8 @@ TITLE = "Slowdown by size"
 CAPTION = (
     "How many times longer transfers took than in the empty network: the share of transfers with "
     "at most that slowdown, one line per group of sizes. A transfer alone is above 1 because of "
-    "its handshake and slow start. The dots are the 50th, 95th and 99th percentiles."
+    "its handshake and slow start. The dots are the 50th, 95th and 99th percentiles. "
+    "A transfer under way at the end counts with its age, so a line may end below 1."
 )
 
 
@@ -24,11 +25,9 @@ def draw(result: Result) -> Figure:
     """One panel: one cumulative distribution per group."""
     picture, rows = style.frame(result, TITLE, [2.4], [])
     axes = rows[0][0]
-    measure = result.summary["measure"]
-    end_s = result.summary["simulated_s"]
-    ours = completion.transfers(result.flows, measure["from_s"], measure["to_s"], end_s)
+    ours = completion.transfers(result.flows, distribution.span_of(result))
     drawn = [
-        distribution.line(axes, name, ours.filter(completion.in_group(name))["slowdown"], look)
+        distribution.line(axes, name, ours.filter(completion.in_group(name)), "lasted_ideals", look)
         for name, look in zip(completion.GROUPS, distribution.LOOKS, strict=False)
     ]
     if not any(drawn):

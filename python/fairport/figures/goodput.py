@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 TITLE = "Goodput over time"
 CAPTION = (
-    "Goodput of each flow, by hop class, all on one scale. The dotted line is the fair share: the "
-    "total goodput divided by the number of flows. A starved flow delivers nothing for long "
-    "periods, with short bursts between them."
+    "Goodput of each flow, by hop class, all on one scale. The dotted line is the fair share of "
+    "flows without an end: their total goodput divided by their number. A starved flow delivers "
+    "nothing for long periods, with short bursts between them."
 )
 
 
@@ -29,12 +29,15 @@ def draw(result: Result) -> Figure:
     """One panel per hop class: flows thin, their mean thick."""
     quantity = _GOODPUT.at_size(over_time.largest(result, "goodput_bps"))
     picture, panels, classes = over_time.frame(result, TITLE, quantity.label)
-    rates = metrics.compared(result.flows)["goodput_bps"].to_numpy() * quantity.factor
-    fair = float(rates.mean()) if len(rates) else 0.0
+    flows = metrics.compared(result.flows)
+    rates = flows["goodput_bps"].to_numpy() * quantity.factor
+    # transfers have no share of a line: most of the time a transfer is not there
+    has_share = len(rates) > 1 and metrics.is_endless(flows)
+    fair = float(rates.mean()) if has_share else 0.0
     top = fair
     for panel, one in zip(panels, classes, strict=False):
         top = max(top, over_time.lines(panel, one, result, "goodput_bps", quantity))
-        if len(rates) > 1:
+        if has_share:
             style.fair_share(panel, fair)
         average = result.summary["classes"][one.name]["goodput_bps_mean"] * quantity.factor
         style.panel_title(
@@ -46,7 +49,7 @@ def draw(result: Result) -> Figure:
     if classes:
         panels[0].set_ylim(0, max(top * 1.08, 1e-3))
         over_time.note(picture, classes)
-    if len(rates) > 1 and classes:
+    if has_share and classes:
         style.label_line(panels[0], "fair share", fair)
     return picture
 

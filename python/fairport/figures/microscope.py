@@ -85,13 +85,15 @@ def _ports(slide: Slide) -> list[str]:
 
 def _arrivals(panel: Axes, slide: Slide, ports: list[str], to_x: Callable[[Any], Any]) -> None:
     above: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-    looks: dict[str, tuple[str, dict[str, Any]]] = {
-        "passed": ("|", {"markersize": 8}),
-        "marked": ("o", {"markersize": 5, "color": MARKED, "fillstyle": "none"}),
-        "dropped": ("x", {"markersize": 5, "color": style.DROPPED}),
-    }
+    of_ports = style.ingress_looks(slide.result, ports, slide.packets)
     for place, port in enumerate(ports):
-        colour = style.PORT_COLOURS[place % len(style.PORT_COLOURS)]
+        colour = of_ports[port].colour
+        dropped = style.INK if colour == style.DROPPED else style.DROPPED
+        looks: dict[str, tuple[str, dict[str, Any]]] = {
+            "passed": ("|", {"markersize": 8}),
+            "marked": ("o", {"markersize": 5, "color": MARKED, "fillstyle": "none"}),
+            "dropped": ("x", {"markersize": 5, "color": dropped}),
+        }
         mine = slide.packets.filter(ingress_port=port)
         fates = {
             "passed": mine.filter(pl.col("fate").is_in(["forwarded", "waiting"])),

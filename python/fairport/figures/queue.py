@@ -22,9 +22,9 @@ CAPTION = (
     "Above: bytes in the buffer over the whole run; the line is the mean, the band reaches from "
     "the least to the greatest sample of each step. Below: every packet around one blackout, by "
     "the port through which it came in, and how long the accepted ones waited for the wire. It is "
-    "the longest blackout of the ingress port that the class with the lowest throughput ratio "
-    "uses, within the measurement. While packets of that port are dropped one after the other, "
-    "packets of other ports are accepted."
+    "the longest recorded blackout of the ingress port that the class with the lowest throughput "
+    "ratio uses, within the measurement. While packets of that port are dropped one after the "
+    "other, packets of other ports are accepted."
 )
 
 
@@ -62,7 +62,7 @@ def draw(result: Result, blackout_of: str | None = None) -> Figure:
     looks = style.ingress_looks(result, sorted(trace["ingress_port"].unique()))
     _blackout(panels[1], panels[2], trace, shown.ingress_port, looks)
     others = f"; not shown: packets from {style.count(hidden, 'other port')}" if hidden else ""
-    style.note(picture, f"longest blackout of {shown.ingress_port}: {shown.why}{others}")
+    style.note(picture, f"longest recorded blackout of {shown.ingress_port}: {shown.why}{others}")
     return picture
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from matplotlib.figure import Figure
 
+from fairport import completion
 from fairport.figures import distribution, style
 from fairport.quantities import QUANTITIES
 
@@ -28,15 +29,17 @@ def draw(result: Result) -> Figure:
     """One panel: one cumulative distribution per traffic."""
     picture, rows = style.frame(result, TITLE, [2.4], [])
     axes = rows[0][0]
-    measure, start = result.summary["measure"], pl.col("start_s")
-    ours = result.requests.filter(start >= measure["from_s"], start < measure["to_s"])
+    ours = completion.asked(result.requests, distribution.span_of(result)).with_columns(
+        pl.col("lasted_s") * _RESPONSE.factor
+    )
     traffics = ours["traffic"].unique().sort().to_list()
     several = len(traffics) > 1
     drawn = [
         distribution.line(
             axes,
             f"traffic {traffic}" if several else "requests",
-            ours.filter(traffic=traffic)["response_s"] * _RESPONSE.factor,
+            ours.filter(traffic=traffic),
+            "lasted_s",
             distribution.LOOKS[number % len(distribution.LOOKS)],
         )
         for number, traffic in enumerate(traffics)

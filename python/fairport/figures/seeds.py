@@ -23,7 +23,7 @@ CAPTION = (
     "the median describes neither."
 )
 
-_OF_CLASSES = ("throughput_ratio", "goodput_bps_mean", "timeouts")
+_OF_CLASSES = ("throughput_ratio", "goodput_bps_mean", "timeouts", "timeout_period_s")
 _OF_TRAFFIC = (
     "rounds_done",
     "round_time_median_s",
@@ -33,7 +33,8 @@ _OF_TRAFFIC = (
     "loss_share",
     "delay_p99_s",
 )
-_COLUMNS = 2
+_WIDTH_IN = 7.2
+_MOST_COLUMNS = 3
 _LANE_IN = 0.3
 
 
@@ -49,15 +50,17 @@ class Lane:
 def draw(summary: Mapping[str, Any]) -> Figure:
     """One panel per quantity, one lane per class or load. `summary` is that of several seeds."""
     panels = _panels(summary)
-    rows = [panels[at : at + _COLUMNS] for at in range(0, len(panels), _COLUMNS)]
+    columns = -(-len(panels) // -(-len(panels) // _MOST_COLUMNS))  # rows as even as possible
+    rows = [panels[at : at + columns] for at in range(0, len(panels), columns)]
     heights = [_LANE_IN * max(len(lanes) for _, lanes in row) + 0.1 for row in rows]
     seeds = summary["seeds"]
     of = f"{summary['scenario']}, seeds {seeds[0]} to {seeds[-1]}"
     with style.applied():
-        picture, axes = style.panels(of, TITLE, heights, [0.62] * (len(rows) - 1), _COLUMNS)
+        gaps = [0.62] * (len(rows) - 1)
+        picture, axes = style.panels(of, TITLE, heights, gaps, columns, _WIDTH_IN)
         for row, places in zip(rows, axes, strict=True):
             for place in places[len(row) :]:
-                place.set_axis_off()
+                place.remove()
             for (key, lanes), place in zip(row, places, strict=False):
                 _panel(place, key, lanes)
         bar = ", bar: middle half" if len(seeds) >= FEWEST_FOR_QUARTILES else ""
@@ -109,11 +112,13 @@ def _panel(axes: Axes, key: str, lanes: Sequence[Lane]) -> None:
         values = np.array(lane.values) * quantity.factor
         # a little apart, so that equal values are visible
         heights = place + 0.16 * np.linspace(-1, 1, len(values)) * (len(values) > 1)
-        axes.plot(values, heights, "o", color=lane.colour, alpha=0.6, ms=3, mew=0)
+        # a mark on the axis is not cut in two
+        look: dict[str, Any] = {"color": lane.colour, "clip_on": False}
+        axes.plot(values, heights, "o", alpha=0.6, ms=3, mew=0, **look)
         if len(values) >= FEWEST_FOR_QUARTILES:
             q1, q3 = np.quantile(values, [0.25, 0.75])
             axes.plot([q1, q3], [place, place], color=lane.colour, linewidth=3, alpha=0.35)
-        axes.plot([np.median(values)], [place], "D", color=lane.colour, ms=4.5, mec=style.PAPER)
+        axes.plot([np.median(values)], [place], "D", zorder=3, ms=4.5, mec=style.PAPER, **look)
         axes.annotate(
             lane.label,
             (0, place),
@@ -133,4 +138,5 @@ def _panel(axes: Axes, key: str, lanes: Sequence[Lane]) -> None:
     # a label at the right end would run into the first one of the next panel
     ticks = MaxNLocator(5).tick_values(0, right)
     axes.set_xticks([one for one in ticks if 0 <= one < 0.94 * right])
+    axes.xaxis.set_major_formatter("{x:,g}")
     style.panel_title(axes, quantity.label)

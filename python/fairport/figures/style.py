@@ -106,9 +106,7 @@ _LOOKS = {
 }
 _OTHER_LOOK = Look("#8a6d00", "----", "P")
 
-# Colours of ingress ports, which are not hop classes: the rest of the same set. A drop is a red
-# cross.
-PORT_COLOURS = (INK, "#cc79a7", "#e69f00", "#56b4e9")
+# A drop is a red cross.
 DROPPED = "#d55e00"
 BAND = "#56b4e9"
 
@@ -142,8 +140,8 @@ class HopClass:
 
 
 def count(number: int, what: str) -> str:
-    """A number of things: "1 flow", "12 flows"."""
-    return f"{number} {what}{'s' if number != 1 else ''}"
+    """A number of things: "1 flow", "12 flows", "1,999 flows"."""
+    return f"{number:,} {what}{'s' if number != 1 else ''}"
 
 
 def three_digits(value: float) -> str:
@@ -179,16 +177,19 @@ _HATCHES = ("", "....", "/////", "xxxx", "-----")
 _MIXED_PORTS = (INK, "#7d8790", "#b9c0c6")
 
 
-def ingress_looks(result: Result, ports: Sequence[str]) -> dict[str, Look]:
+def ingress_looks(
+    result: Result, ports: Sequence[str], packets: pl.DataFrame | None = None
+) -> dict[str, Look]:
     """The look of ingress ports: that of their flows' hop class, or grey for several classes.
 
-    So a colour means one class on the whole page. If several ports have the same class, the later
-    ones are hatched.
+    So a colour means one class in all figures of a run. If several ports have the same class, the
+    later ones are hatched. `packets` may show flows of ports that dropped nothing.
     """
     import polars as pl
 
-    tables = (result.tables[name].select("ingress_port", "flow") for name in ("drops", "trace"))
-    seen = pl.concat(tables).unique()
+    tables = [result.tables["drops"], result.tables["trace"]]
+    tables += [] if packets is None else [packets]
+    seen = pl.concat(table.select("ingress_port", "flow") for table in tables).unique()
     of_class = {flow: one for one in hop_classes(result.flows) for flow in one.flows}
     looks: dict[str, Look] = {}
     taken: dict[str, int] = {}
@@ -249,6 +250,7 @@ def panels(
     heights_in: Sequence[float],
     gaps_in: Sequence[float] = (),
     columns: int = 1,
+    wide_in: float = WIDTH_IN,
 ) -> tuple[Picture, list[list[Axes]]]:
     """A picture with rows of axes of the given heights and gaps, a title and a subtitle.
 
@@ -256,27 +258,27 @@ def panels(
     them.
     """
     height = _TOP + sum(heights_in) + sum(gaps_in) + _BOTTOM
-    picture = Picture(figsize=(WIDTH_IN, height))
+    picture = Picture(figsize=(wide_in, height))
     between = 0.16
-    width = (WIDTH_IN - _LEFT - _RIGHT - between * (columns - 1)) / columns
+    width = (wide_in - _LEFT - _RIGHT - between * (columns - 1)) / columns
     rows, top = [], height - _TOP
     for tall, gap in zip(heights_in, [*gaps_in, 0.0], strict=True):
         boxes = [
             (
-                (_LEFT + i * (width + between)) / WIDTH_IN,
+                (_LEFT + i * (width + between)) / wide_in,
                 (top - tall) / height,
-                width / WIDTH_IN,
+                width / wide_in,
                 tall / height,
             )
             for i in range(columns)
         ]
         rows.append([picture.add_axes(box) for box in boxes])
         top -= tall + gap
-    left, head = 0.1 / WIDTH_IN, 1 - 0.09 / height
+    left, head = 0.1 / wide_in, 1 - 0.09 / height
     picture.text(left, head, title, va="top", ha="left", fontsize=10, fontweight="bold")
-    room_in = WIDTH_IN - _RIGHT - 0.3 - width_in(title, 10, "bold")
+    room_in = wide_in - _RIGHT - 0.3 - width_in(title, 10, "bold")
     picture.text(
-        1 - _RIGHT / WIDTH_IN,
+        1 - _RIGHT / wide_in,
         head - 0.015 / height,
         fitting(of, room_in, 8),
         va="top",
@@ -316,22 +318,21 @@ def panel_title(axes: Axes, text: str, colour: str = INK, detail: str = "") -> N
         text, (0, 1), (0, 3), xycoords="axes fraction", color=colour, fontweight="bold", **above
     )
     if detail:
-        axes.annotate(detail, (1, 0), (5, 0), xycoords=name, color=MUTED, fontsize=8, **above)
+        # behind the long name of a port it would leave the picture
+        wide: Any = axes.figure.bbox.width / axes.figure.dpi
+        to_the_right_in = (1 - axes.get_position().x0) * wide
+        room_in = to_the_right_in - width_in(text, 8.5, "bold") - 0.2
+        points = 8 * min(1.0, room_in / width_in(detail, 8))
+        axes.annotate(detail, (1, 0), (5, 0), xycoords=name, color=MUTED, fontsize=points, **above)
 
 
 def note(picture: Picture, text: str) -> None:
     """Explains lines and marks, in small grey letters at the lower right."""
-    shown = picture.text(
-        1 - _RIGHT / WIDTH_IN,
-        0.06 / picture.get_figheight(),
-        text,
-        ha="right",
-        color=MUTED,
-        fontsize=7,
-    )
-    extent = shown.get_window_extent()
-    if extent.x0 < 0:  # the names of a network of one's own may be long
-        shown.set_fontsize(7 * extent.x1 / extent.width)
+    wide = picture.get_figwidth()
+    # the names of a network of one's own may be long
+    points = 7 * min(1.0, (wide - _RIGHT - 0.1) / width_in(text, 7))
+    place = (1 - _RIGHT / wide, 0.06 / picture.get_figheight())
+    picture.text(*place, text, ha="right", color=MUTED, fontsize=points)
 
 
 def left_note(picture: Picture, text: str) -> None:

@@ -81,8 +81,16 @@ class Network:
         return [node.name for node in self.nodes if not node.is_host]
 
     def rates_bps(self) -> dict[str, int]:
-        """Rate of the link that leads away from each port."""
-        return {port: link.rate_bps for link in self.links for port in link.ports}
+        """Rate at which each port sends: that of its link, or of its shaper if that is lower."""
+        rates = {port: link.rate_bps for link in self.links for port in link.ports}
+        shaper = self.scenario.shaper
+        if shaper is None:
+            return rates
+        unshaped = set() if shaper.hosts else set(self.hosts)
+        return {
+            port: rate if node_of(port) in unshaped else min(rate, int(shaper.rate))
+            for port, rate in rates.items()
+        }
 
     def entered_by(self) -> dict[str, str]:
         """The port at the other end of each port's link."""

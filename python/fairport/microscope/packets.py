@@ -17,6 +17,7 @@ from fairport.backends.protocol import Observation, Progress
 from fairport.errors import InputError, RunFolderError
 from fairport.microscope.focus import Focus
 from fairport.result import Result
+from fairport.scenario.base import SHORTEST_STEP
 
 # Most rows of windows over time in a repeated run, over all flows.
 _MOST_ROWS = 1_000_000
@@ -129,7 +130,7 @@ def _again(result: Result, focus: Focus, whole_run: bool, progress: Progress | N
     if not whole_run:
         flows = min(scenario.probes.flows, result.flows.height)
         coarsest = scenario.duration.seconds * max(flows, 1) / _MOST_ROWS
-        interval_s = max((focus.to_s - focus.from_s) / _STEPS, coarsest)
+        interval_s = max((focus.to_s - focus.from_s) / _STEPS, coarsest, SHORTEST_STEP.seconds)
         if interval_s < scenario.probes.series_interval.seconds:
             scenario = scenario.patch(
                 {"probes.series_interval": f"{math.ceil(interval_s * 1e9)}ns"}

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fairport import metrics
+from fairport import censored, completion, metrics
+from fairport.completion import Span
 from fairport.quantities import QUANTITIES, Quantity
 
 if TYPE_CHECKING:
@@ -118,22 +119,23 @@ def _number(found: Any) -> float | None:
 
 
 def _measured_transfers(record: Record, of: Of) -> pl.DataFrame:
-    """Transfers that started within the measurement, as the summary's `fct` counts them."""
-    return _of_traffic(record, of).filter(
-        pl.col("start_s") >= record.summary["measure"]["from_s"], pl.col("fct_s").is_not_null()
-    )
+    """Transfers that started within the measurement; one under way at the end has its age."""
+    measure = record.summary["measure"]
+    span = Span(measure["from_s"], measure["to_s"], record.summary["simulated_s"])
+    return completion.transfers(_of_traffic(record, of), span)
 
 
 def _fct_mean(record: Record, of: Of) -> float | None:
-    return _number(_measured_transfers(record, of)["fct_s"].mean())
+    ours = _measured_transfers(record, of)
+    return censored.mean(ours["lasted_s"], ours["is_over"])
 
 
 def _fct_max(record: Record, of: Of) -> float | None:
-    return _number(_measured_transfers(record, of)["fct_s"].max())
+    return _number(_measured_transfers(record, of)["lasted_s"].max())
 
 
 def _fct_variation(record: Record, of: Of) -> float | None:
-    fct = _measured_transfers(record, of)["fct_s"]
+    fct = _measured_transfers(record, of)["fct_s"].drop_nulls()
     return _number(fct.std() / fct.mean()) if fct.len() > 1 else None  # type: ignore[operator]
 
 

@@ -94,6 +94,8 @@ class PublishedClass(Section):
 
     of: ClassVar[str] = "an experiment"
 
+    flows: int | None = None
+    """Number of flows, if `goodput_bps` does not list them."""
     goodput_bps: list[float] = Field(default=[])
     goodput_bps_mean: float | None = None
     goodput_bps_min: float | None = None
@@ -335,7 +337,7 @@ class Claim(Section):
     differs: str = ""
     """If it differs: what was tried to explain it."""
     not_comparable: str = ""
-    """Why it cannot be compared with our runs."""
+    """Why it cannot be compared with our runs, or why agreement would prove nothing."""
 
     @property
     def expectation(self) -> str:

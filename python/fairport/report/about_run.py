@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 def facts(result: Result) -> list[tuple[str, str]]:
     """The run's scenario in a few lines."""
     scenario = result.scenario
-    flows = result.flows.filter(protocol="tcp")
+    flows = result.flows
     stacks = flows["stack"].drop_nulls().unique().sort().to_list()
     controls = flows["congestion_control"].drop_nulls().unique().sort().to_list()
     found = [("Network", in_words(result)), ("Routing", str(scenario.routing.kind))]
     if result.summary["backend"] == "captures":
         found = [("Network", "seen by captures of its packets")]
     found.append(("Queue", _of_queue(scenario)))
-    if len(flows):
+    if not flows.filter(protocol="tcp").is_empty():
         found.append(("TCP stack", ", ".join(stacks) or scenario.tcp.stack or DEFAULT_STACK))
         found.append(("Congestion control", ", ".join(controls) or "not known"))
     several = len(scenario.traffic) > 1

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairport import blackouts, figures, modes
 from fairport.backends import DEFAULT
-from fairport.published import published_figures
+from fairport.published import published_beside
 from fairport.quantities import QUANTITIES
 from fairport.report import about_run, drawing, live, rows
 from fairport.report.inline import embed, picture
@@ -42,7 +42,7 @@ def write(
 
     `over` is the summary over several seeds, if `result` is one of several; then the page begins
     with all of them and the figure `seeds.svg`. `others` are the other seeds that a reader can
-    choose. `published` is a paper's result, as `published_figures` returns it; the default is the
+    choose. `published` is a paper's result, as `published_beside` returns it; the default is the
     one that the scenario names. Existing figures in `out_dir/figures` are used; missing ones are
     drawn.
     """
@@ -60,9 +60,7 @@ def render(
     others: Sequence[Result] = (),
 ) -> str:
     """The page as text."""
-    paper = published
-    if paper is None and result.scenario.paper:
-        paper = published_figures(result.scenario.paper)
+    paper = published or published_beside(result.summary, result.scenario.paper)
     cells = _cells(result, paper)
     runs = sorted([result, *others], key=lambda one: one.seed)
     return fill_page(

@@ -62,11 +62,12 @@ def key_figures(
     if summary["jain_index"] is not None:
         note = "1 is fair" + _beside(paper, "jain_index")
         found.append(("Jain index", _shown("jain_index", summary["jain_index"]), note))
-    total = _shown("goodput_bps_total", summary["goodput_bps_total"])
-    note = ("all TCP flows" if summary["udp"] else "all flows") + _beside(
-        paper, "goodput_bps_total"
-    )
-    found.append(("Total goodput", total, note))
+    # a run of UDP alone has no hop classes
+    of_udp = summary["udp"] and not summary["classes"]
+    total = (summary["udp"] if of_udp else summary)["goodput_bps_total"]
+    note = "all TCP flows" if summary["udp"] and not of_udp else "all flows"
+    note += _beside(paper, "goodput_bps_total")
+    found.append(("Total goodput", _shown("goodput_bps_total", total), note))
     if summary["utilisation"] is not None:
         note = f"of the line of {summary['bottleneck']['port']}"
         found.append(("Utilisation", _shown("utilisation", summary["utilisation"]), note))

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache
 from importlib import resources
 from typing import Any
 
 import jinja2
+from markupsafe import Markup, escape
 
 
 def fill_page(template: str, script: str = "", style: str = "", **values: Any) -> str:
@@ -43,13 +45,20 @@ def compile_page(name: str = "page.html") -> None:
 @cache
 def _environment() -> jinja2.Environment:
     """The compiled templates, which are kept: those of a run's page take 50 ms to compile."""
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(read),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["code"] = _code
+    return environment
+
+
+def _code(text: str) -> Markup:
+    """A sentence whose words in backticks, as a terminal shows them, are code."""
+    return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _hash(text: str) -> str:

@@ -122,9 +122,12 @@ def _positive(value: Q) -> Q:
     return value
 
 
+SHORTEST_STEP = Duration("1us")
+
+
 def _steppable(value: Duration) -> Duration:
-    if value < Duration("1us"):
-        raise refuse("is shorter than 1us", 'give a longer time, such as "1ms"')
+    if value < SHORTEST_STEP:
+        raise refuse(f"is shorter than {SHORTEST_STEP}", 'give a longer time, such as "1ms"')
     return value
 
 

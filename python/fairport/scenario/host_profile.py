@@ -21,6 +21,7 @@ from typing_extensions import Self
 
 from fairport.errors import ScenarioError, not_one_of
 from fairport.scenario.base import Section, refuse
+from fairport.scenario.named_files import absolute
 from fairport.scenario.problems import checked
 from fairport.scenario.source import Source
 from fairport.scenario.units import Duration
@@ -219,7 +220,7 @@ def _known(profile: Any, info: ValidationInfo) -> Any:
             if profile != NONE:
                 find(profile)
             return profile
-        return read((info.context or {}).get("folder", Path()) / profile)
+        return read(Path(absolute(profile, info)))
     except ScenarioError as error:
         where = ": ".join(part for part in (error.file, error.field) if part)
         problem = f"{where}: {error.problem}" if where else error.problem

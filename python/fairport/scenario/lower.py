@@ -11,7 +11,9 @@ from typing import Any
 from fairport import headers
 from fairport.errors import ScenarioError
 from fairport.scenario.model import Scenario
+from fairport.scenario.problems import look_up
 from fairport.scenario.selectors import SelectorError, position, select
+from fairport.scenario.source import parts
 from fairport.scenario.tcp import DEFAULT_STACK, ENGINE_NAMES, TcpSettings, engine_value
 from fairport.scenario.traffic import Traffic
 from fairport.scenario.traffic.base import Ends, ToOneReceiver, TrafficError
@@ -135,7 +137,7 @@ def _add_traffic(
 
         try:
             senders, receivers = _ends(scenario, source, traffic, hosts)
-            ends = Ends(index, senders, receivers, scenario.link.rate, stack)
+            ends = Ends(index, senders, receivers, scenario.duration, stack)
             flows, workload = traffic.flows(ends), traffic.workload(ends)
         except TrafficError as error:
             raise error.placed(
@@ -155,9 +157,9 @@ def _ends(
     senders_field, receivers_field = (f"{source}.{name}" for name in traffic.selector_fields)
     chosen, to = traffic.selectors
     receiver = traffic.receiver if isinstance(traffic, ToOneReceiver) else None
-    with _naming(scenario, receivers_field, to):
+    with _naming(scenario, receivers_field):
         receivers = select(to, hosts) if receiver is None else [hosts[position(to, hosts)]]
-    with _naming(scenario, senders_field, chosen):
+    with _naming(scenario, senders_field):
         senders = select(chosen, hosts, but=receiver)
     alone = next((side[0] for side in (receivers, senders) if len(side) == 1), None)
     if alone in senders and alone in receivers:
@@ -179,7 +181,7 @@ def _ends(
 def _host_layers(scenario: Scenario, hosts: Sequence[str]) -> dict[str, list[Layer]]:
     layers: dict[str, list[Layer]] = {host: [("tcp", scenario.tcp)] for host in hosts}
     for index, layer in enumerate(scenario.host_tcp):
-        with _naming(scenario, f"host_tcp.{index}.hosts", layer.hosts):
+        with _naming(scenario, f"host_tcp.{index}.hosts"):
             selected = select(layer.hosts, hosts)
         for host in selected:
             layers[host].append((f"host_tcp.{index}", layer))
@@ -187,13 +189,15 @@ def _host_layers(scenario: Scenario, hosts: Sequence[str]) -> dict[str, list[Lay
 
 
 @contextmanager
-def _naming(scenario: Scenario, path: str, selector: Any) -> Iterator[None]:
+def _naming(scenario: Scenario, path: str) -> Iterator[None]:
     """Adds to the error of a selector with an unknown host its place in the scenario."""
     try:
         yield
     except SelectorError as error:
+        # a trace's hosts are in its file, so the value is what the scenario says, not the selector
+        value = look_up(scenario.resolved(), parts(path))
         raise error.placed(
-            ScenarioError, file=scenario.where(path), field=path, value=selector
+            ScenarioError, file=scenario.where(path), field=path, value=value
         ) from None
 
 

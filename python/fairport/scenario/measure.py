@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
-from fairport.scenario.base import PositiveDuration, Section, refuse
+from fairport.scenario.base import Section, StepDuration, refuse
 from fairport.scenario.units import Duration
 
 
@@ -29,9 +29,9 @@ class Measure(Section):
 class Probes(Section):
     """How often time series are sampled, and of what. Sampling does not change a run."""
 
-    series_interval: PositiveDuration = Duration("10ms")
+    series_interval: StepDuration = Duration("10ms")
     """Time between the rows of a flow in the table `series`."""
-    queue_interval: PositiveDuration = Duration("1ms")
+    queue_interval: StepDuration = Duration("1ms")
     """Time between the rows of a port in the table `queue`."""
     flows: int = Field(default=1000, ge=0, lt=2**32)
     """Number of flows with rows in the tables `series` and `rtt`: those with the lowest numbers.

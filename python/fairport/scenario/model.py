@@ -25,6 +25,7 @@ from fairport.scenario.source import Source
 from fairport.scenario.tcp import DEFAULT_STACK, HostTcp, TcpSettings
 from fairport.scenario.topology import Fabric, FatTree, Topology
 from fairport.scenario.traffic import Traffic
+from fairport.scenario.traffic.udp import Udp
 from fairport.scenario.units import Duration, Limit
 from fairport.scenario.user_code import Factory, UserCode
 
@@ -141,7 +142,7 @@ class Scenario(Section):
 
     @model_validator(mode="after")
     def _classes_are_told(self) -> Self:
-        if self.queue.kind in ("rio", "rio-ps") and self.classifier is None:
+        if self.queue.kind in ("rio", "rio-ps", "strict-priority") and self.classifier is None:
             raise refuse(
                 "needs a [classifier] to separate short flows from long ones",
                 'add one, such as [classifier] threshold = "50 packets"',
@@ -161,7 +162,7 @@ class Scenario(Section):
         return self
 
     @model_validator(mode="after")
-    def _segments_fit(self) -> Self:
+    def _packets_fit(self) -> Self:
         settings = {"tcp": self.tcp}
         settings |= {f"host_tcp.{index}": layer for index, layer in enumerate(self.host_tcp)}
         settings |= {
@@ -169,20 +170,27 @@ class Scenario(Section):
             for index, traffic in enumerate(self.traffic)
             if traffic.tcp is not None
         }
-        largest = int(self.link.mtu) - headers.IPV4_TCP
-        if not headers.SMALLEST_MTU <= self.link.mtu <= headers.LARGEST_PACKET:
+        smallest = headers.IPV4_TCP + headers.SMALLEST_MSS
+        if not smallest <= self.link.mtu <= headers.LARGEST_PACKET:
             raise refuse(
-                f"is not between {headers.SMALLEST_MTU} B and {headers.LARGEST_PACKET} B,"
-                " the limits of IPv4",
+                f"is not between {smallest} B ({headers.SMALLEST_MSS} B of data and their headers)"
+                f" and {headers.LARGEST_PACKET} B (the limit of IPv4)",
                 'give one between, such as "1500B"',
                 field="link.mtu",
             )
-        for place, layer in settings.items():
-            if layer.mss is not None and layer.mss > largest:
+        payloads = {f"{at}.mss": (one.mss, headers.IPV4_TCP) for at, one in settings.items()}
+        payloads |= {
+            f"traffic.{index}.payload": (traffic.payload, headers.IPV4_UDP)
+            for index, traffic in enumerate(self.traffic)
+            if isinstance(traffic, Udp)
+        }
+        for field, (payload, header) in payloads.items():
+            largest = int(self.link.mtu) - header
+            if payload is not None and payload > largest:
                 raise refuse(
-                    f"does not fit an MTU of {self.link.mtu} with {headers.IPV4_TCP} B of headers",
+                    f"does not fit an MTU of {self.link.mtu} with {header} B of headers",
                     f'give at most "{largest}B", or a larger link.mtu',
-                    field=f"{place}.mss",
+                    field=field,
                 )
         return self
 

@@ -125,6 +125,8 @@ def words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
         case "union_tag_not_found" if "expected_tags" in context:
             known = context["expected_tags"].replace("'", "")
             return "is missing", f"add `kind = ...`: one of {known}"
+        case "missing" if isinstance(name, int):
+            return "is missing", f"give {name + 1} values"
         case "missing" | "union_tag_not_found":
             return "is missing", f"add `{name} = ...`"
         case "literal_error":
@@ -147,6 +149,8 @@ def words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
             return "is not a number", "write digits"
         case "float_type":
             return "is not a number", "write digits without quotes"
+        case "string_type" if isinstance(detail["input"], list):
+            return "is a list", 'write one text, without brackets: ".."'
         case "string_type":
             return "is not a text", "put it in quotes"
         case "model_attributes_type" | "dict_type":

@@ -216,7 +216,7 @@ class StrictPriority(QueueDiscipline):
 
     kind: Literal["strict-priority"]
     """A pair of queues in strict priority: packets of short flows go first, as the [classifier]
-    counts them."""
+    counts them, which it needs."""
     limit: PositiveLimit = Limit("64KiB")
     """Buffer of each of the two queues, in bytes or in packets."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -68,9 +70,18 @@ def select(selector: str | list[str], hosts: Sequence[str], *, but: str | None =
 def position(host: str, hosts: Sequence[str]) -> int:
     """The host's index among all hosts. Raises SelectorError."""
     if host not in hosts:
-        shown = ", ".join(hosts) if len(hosts) <= 8 else f"{hosts[0]} .. {hosts[-1]}"
-        remedy = (
-            did_you_mean(host, hosts) if len(hosts) <= 8 else f"the topology's hosts are {shown}"
-        )
-        raise SelectorError(f"names `{host}`, which is not a host of the topology", remedy=remedy)
+        problem = f"names `{host}`, which is not a host of the topology"
+        raise SelectorError(problem, remedy=_meant(host, hosts))
     return hosts.index(host)
+
+
+def _meant(host: str, hosts: Sequence[str]) -> str:
+    """What was probably meant by a name that no host has."""
+    several = [part for part in re.split(r"[-,;\s]+", host) if part]
+    if len(several) > 1 and all(part in hosts for part in several):
+        if "-" in host and len(several) == 2:
+            return f'write a range as "{several[0]}..{several[1]}"'
+        return f"write several hosts as a list: {json.dumps(several, ensure_ascii=False)}"
+    if len(hosts) <= 8:
+        return did_you_mean(host, hosts)
+    return f"the topology's hosts are {hosts[0]} .. {hosts[-1]}"

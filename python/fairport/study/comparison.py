@@ -20,6 +20,8 @@ from fairport.study.measures import MEASURES, Axis, Groups
 from fairport.study.metric import METRICS, ComparedLoad
 from fairport.study.spread import Spread
 
+_ONE_SEED = "This is one seed; another may rank the fixes differently (`--repeat 10`)."
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -179,11 +181,13 @@ class Comparison:
 
     @cached_property
     def conclusion(self) -> str:
-        """The comparison in one sentence."""
+        """The comparison in one sentence; of one seed, with a second that says so."""
         none = self.table.row(0, named=True)
         if self._by_share:
-            return ranking.conclusion(self.ranking, none, self.groups)
-        return gains.conclusion(self.ranking, self.ranked_loads)
+            found = ranking.conclusion(self.ranking, none, self.groups)
+        else:
+            found = gains.conclusion(self.ranking, self.ranked_loads)
+        return f"{found} {_ONE_SEED}" if len(self.seeds) == 1 else found
 
     @cached_property
     def host_queue_drops(self) -> str:

@@ -18,7 +18,7 @@ import polars as pl
 
 from fairport.quantities import QUANTITIES
 from fairport.study.metric import METRICS, ComparedLoad
-from fairport.study.ranking import Ranked, Row, change, needed
+from fairport.study.ranking import Ranked, Row, change, needed, with_range
 from fairport.study.spread import Spread
 
 NOTE = (
@@ -147,4 +147,4 @@ def _effect(row: Row, none: Row, load: ComparedLoad, metric: str) -> str:
         for value in (none[f"{key}_median"], *(row[f"{key}_{of}"] for of in ("median", "q1", "q3")))
     )
     unit = f" {quantity.unit}" if quantity.unit else ""
-    return f"{load.label}: {quantity.title} {before} to {now}{unit} ({q1} to {q3})"
+    return f"{load.label}: {quantity.title} {before} to {with_range(f'{now}{unit}', q1, q3)}"

@@ -1,7 +1,8 @@
 """Which fix comes first for long-lived flows, and why, in computed words.
 
 A fix is **fair** if the median throughput ratio of the lone class is within `verdict.PARITY` of an
-equal share, in either direction. Fair fixes come first; among them, those under which the flows
+equal share, in either direction. If not the whole middle half is, it must also differ from the
+scenario without a fix. Fair fixes come first; among them, those under which the flows
 stay as even as they were, by Jain's index; then those that keep the goodput. Then the order is that
 of the *distance* from an equal share: the larger of |ln q1| and |ln q3| of the ratio's quartiles.
 So a fix that works only with some seeds comes after one that works with all, and a ratio of 2 is as
@@ -28,8 +29,9 @@ FAIR_JAIN = 0.95
 # The flows share less evenly if Jain's index falls by more than this.
 UNEVEN = 0.02
 
-# The word for a fix that is fair with some seeds but not with others.
-_IN_PART = "fair at the median"
+# The words for a fix with which every share is fair, and for one that is fair with some seeds only.
+_FAIR, _IN_PART = "fair", "fair at the median"
+_LONE_ONLY = "fair to the lone class only"
 
 Row = Mapping[str, Any]
 """A row of a comparison's table."""
@@ -52,7 +54,7 @@ def ranking(rows: Sequence[Row], none: Row, groups: Groups) -> list[Ranked]:
 
     def place(row: Row) -> tuple[bool, bool, bool, float, int]:
         return (
-            not _fair(row[f"{key}_median"], key),
+            _word(row, none, key) not in (_FAIR, _IN_PART, _LONE_ONLY),
             _uneven(row, none),
             _gain(row, none) < -COSTLY,
             _distance(row, key),
@@ -93,15 +95,15 @@ def conclusion(ranked: Sequence[Ranked], none: Row, groups: Groups) -> str:
     without = f"Without a fix the {what} is {_spread(none, key)}"
     if before is None:
         without = f"Without a fix there is no {what}: no flow delivered data that is compared"
-    if _fair(before, key):
+    if all(_fair(none[f"{key}_{part}"], key) for part in ("median", "q1", "q3")):
         return f"{without}: there is nothing to fix."
     words = {one.fix: one.effect.partition(",")[0] for one in ranked}
     fair, in_part = (
-        [fix for fix, word in words.items() if word == wanted] for wanted in ("fair", _IN_PART)
+        [fix for fix, word in words.items() if word == wanted] for wanted in (_FAIR, _IN_PART)
     )
     makes = [
         f"{_listed(names)} {'make' if len(names) > 1 else 'makes'} it {word}"
-        for names, word in ((fair, "fair"), (in_part, _IN_PART))
+        for names, word in ((fair, _FAIR), (in_part, _IN_PART))
         if names
     ]
     return f"{without}; {', '.join(makes) or 'none of these fixes makes it fair'}."
@@ -112,21 +114,26 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _effect(row: Row, none: Row, key: str) -> str:
+    found = _word(row, none, key)
+    return f"{found}, at a cost" if _gain(row, none) < -COSTLY else found
+
+
+def _word(row: Row, none: Row, key: str) -> str:
+    """What the fix does to the share, whatever it costs."""
     median, q1, q3 = (row[f"{key}_{part}"] for part in ("median", "q1", "q3"))
     if median is None:
         return "nothing to compare"
     if _fair(median, key) and _uneven(row, none):
-        found = "fair to the lone class only"
-    elif _fair(median, key):
-        found = "fair" if _fair(q1, key) and _fair(q3, key) else _IN_PART
-    elif none[f"{key}_q1"] is not None and q1 <= none[f"{key}_q3"] and q3 >= none[f"{key}_q1"]:
-        found = "no clear difference"
-    elif key == "throughput_ratio" and median > 1:
-        found = "reversed"
-    else:
-        better = _distance(row, key) < _distance(none, key)
-        found = "helps, but not enough" if better else "worse"
-    return f"{found}, at a cost" if _gain(row, none) < -COSTLY else found
+        return _LONE_ONLY
+    if all(_fair(one, key) for one in (median, q1, q3)):
+        return _FAIR
+    if none[f"{key}_q1"] is not None and q1 <= none[f"{key}_q3"] and q3 >= none[f"{key}_q1"]:
+        return "no clear difference"
+    if _fair(median, key):
+        return _IN_PART
+    if key == "throughput_ratio" and median > 1:
+        return "reversed"
+    return "helps, but not enough" if _distance(row, key) < _distance(none, key) else "worse"
 
 
 def _sentence(row: Row, none: Row, key: str, groups: Groups) -> str:
@@ -155,7 +162,7 @@ def _share(row: Row, none: Row, key: str, groups: Groups) -> str:
     before = none[f"{key}_median"]
     without = "nothing without" if before is None else f"{before:.2f} without"
     if not groups.lone:
-        return f"Jain's index is {median:.3f} ({q1:.3f} to {q3:.3f}), {without}"
+        return f"Jain's index is {with_range(f'{median:.3f}', f'{q1:.3f}', f'{q3:.3f}')}, {without}"
     several = len(groups.lone_flows) > 1
     who = (
         f"the {len(groups.lone_flows)} {groups.lone} flows get"
@@ -163,7 +170,8 @@ def _share(row: Row, none: Row, key: str, groups: Groups) -> str:
         else (f"the {groups.lone} flow gets")
     )
     whose = f"{'their' if several else 'its'} {groups.peers} peers' goodput"
-    return f"{who} {ratio_in_words(median)} {whose} ({q1:.2f} to {q3:.2f}), {without}"
+    gets = f"{ratio_in_words(median)} {whose}"
+    return f"{who} {with_range(gets, f'{q1:.2f}', f'{q3:.2f}')}, {without}"
 
 
 def _fair(value: float | None, key: str) -> bool:
@@ -205,7 +213,14 @@ def _relative(row: Row, none: Row, key: str) -> float | None:
 
 def _spread(row: Row, key: str) -> str:
     median, q1, q3 = (row[f"{key}_{part}"] for part in ("median", "q1", "q3"))
-    return "unknown" if median is None else f"{median:.2f} ({q1:.2f} to {q3:.2f})"
+    if median is None:
+        return "unknown"
+    return with_range(f"{median:.2f}", f"{q1:.2f}", f"{q3:.2f}")
+
+
+def with_range(text: str, low: str, high: str) -> str:
+    """A number with its range in brackets; without, if both ends are alike, as of one seed."""
+    return text if low == high else f"{text} ({low} to {high})"
 
 
 def change(what: str, relative: float | None, least: float) -> str:

@@ -105,22 +105,23 @@ class CheckedClaim:
 
     def document(self) -> dict[str, Any]:
         """The claim for programs, as `--json` prints it."""
-        medians = [one.median for one in self.ours]
         return {
             "id": self.id,
             "says": self.claim.says,
-            "ours": medians[0] if len(medians) == 1 else medians,
+            **self._numbers(),
             "published": self.claim.published,
             "tolerance": self.tolerance,
             "state": self.state.replace(" ", "_"),
         } | ({} if self.linux is None else {"linux": self.linux._beside()})
 
     def _beside(self) -> dict[str, Any]:
-        medians = [one.median for one in self.ours]
-        return {
-            "ours": medians[0] if len(medians) == 1 else medians,
-            "state": self.state.replace(" ", "_"),
-        }
+        return {**self._numbers(), "state": self.state.replace(" ", "_")}
+
+    def _numbers(self) -> dict[str, Any]:
+        """Medians, quartiles and numbers of runs; lists for a claim about an order."""
+        parts = {"ours": "median", "q1": "q1", "q3": "q3", "runs": "count"}
+        each = {key: [getattr(one, part) for one in self.ours] for key, part in parts.items()}
+        return {key: of[0] if len(of) == 1 else of for key, of in each.items()}
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,8 @@ _PUT_BACK = (
     "put a copy of it back, or give another `folder`; what is in `fairport store` is not made again"
 )
 BESIDES = ("valid", "packet_hops", "simulated_s", "wall_s", "error")
+WHY_FAILED = "select error, count(*) from runs where error is not null group by error"
+"""SQL that shows why runs of a study failed."""
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,18 @@ With fewer than four seeds there are no quartiles; the least and the greatest va
 
 Every variant of an experiment runs with the same seeds, and a seed draws the same starts, delays
 and clocks in each. So variants are compared seed by seed, and the difference decides. Whether an
-order holds depends on the middle half of these differences. This is equivalent to a sign test of
-three seeds in four, assumes no distribution (ratios of a starved flow have none with a variance),
-and is what the page shows anyway:
+order holds depends on the middle half of these differences. This is nearly a sign test of three
+seeds in four, assumes no distribution (ratios of a starved flow have none with a variance), and is
+what the page shows anyway:
 
-- the last variant is beyond the first in the whole middle half, which means in three seeds of four,
-  and its median is beyond that of the first;
+- the last variant is beyond the first in the whole middle half, which means in about three seeds of
+  four, and its median is beyond that of the first;
 - no step from one variant to the next goes back in the whole middle half.
 
-Between two variants that do not differ, an order would hold by chance once in 18 times with ten
-seeds and once in 5 with five; comparing the medians alone, every other time.
+Between two variants that do not differ, an order would hold by chance once in 5 times with five
+seeds, once in 14 with ten and once in 75 with twenty; comparing the medians alone, every other
+time. `tests/python/test_spread.py` draws these numbers. A gain (`study.gains`) may be better or
+worse, so it is clear by chance twice as often.
 """
 
 from __future__ import annotations

@@ -6,7 +6,9 @@ same call continues an interrupted sweep, and a larger one adds to it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from fairport.run_numbers import NUMBERS
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.study.execution import Executor, Local
-from fairport.study.making import Listeners, Making, Runs
+from fairport.study.making import Listeners, Making, Runs, Status
 from fairport.study.model_version import model_version
 from fairport.study.points import count, points, value_of
 from fairport.study.precision import Precision, more_seeds
@@ -57,7 +59,8 @@ def sweep(
     `results/NAME`); the same study there is continued. A study of user code is not, because
     nothing shows whether the code has changed.
 
-    Raises InputError for bad input, before the first run.
+    Raises InputError for bad input, before the first run. If a run fails, the others continue, its
+    error is in the column `error`, and a warning says so at the end.
     """
     base = load_scenario(scenario)
     document = {
@@ -70,7 +73,14 @@ def sweep(
         "where": where,
     }
     file = read(SweepFile, document)
-    return run(
+    listeners = listeners or Listeners()
+    last: list[Status] = []
+
+    def listen(status: Status) -> None:
+        last[:] = [status]
+        listeners.status(status)
+
+    study = run(
         file,
         base,
         place_of_study=folder or Path("results") / file.name,
@@ -80,8 +90,19 @@ def sweep(
         store=store,
         until_precise=until_precise,
         executor=executor,
-        listeners=listeners,
+        listeners=replace(listeners, status=listen),
     )
+    if last and last[0].failed:
+        _warn(study, last[0])
+    return study
+
+
+def _warn(study: Study, last: Status) -> None:
+    """Says that runs failed: whoever calls from Python sees no exit status."""
+    errors = study.to_polars()["error"].drop_nulls()
+    first = f"; the first one: {errors[0]}" if len(errors) else ""
+    where = f"The column `error` of {study!r} has the reasons"
+    warnings.warn(f"{last.failed:,} of {last.of:,} runs failed{first}. {where}", stacklevel=3)
 
 
 def run(

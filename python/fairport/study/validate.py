@@ -25,6 +25,7 @@ from fairport.result import Result
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.host_profile import HostProfile
+from fairport.scenario.traffic.bulk import Bulk
 from fairport.study.measures import Groups, Measured
 from fairport.study.pool import Progress, Tally
 
@@ -109,16 +110,16 @@ class Validation:
         peers = [1e-6 * one["peers_goodput_bps_mean_median"] for one in (ours, theirs)]
         ratios = [one["throughput_ratio_median"] for one in (ours, theirs)]
         agreement = "agree" if self.agree else "differ"
-        lone = (
-            ""
-            if None in ratios
-            else f": the lone flow gets {ratios[0]:.2f} of its peers' goodput in the simulation,"
-            f" {ratios[1]:.2f} on Linux"
-        )
+        who, lone = "the flows", ""
+        if None not in ratios:
+            who = "the peers"
+            lone = (
+                f" the lone flow gets {ratios[0]:.2f} of its peers' goodput in the simulation,"
+                f" {ratios[1]:.2f} on Linux, and"
+            )
         return (
-            f"Simulation and Linux {agreement}{lone or ':'}{',' if lone else ''} and the peers"
-            f" {peers[0]:.3g} and {peers[1]:.3g} Mbit/s (medians of"
-            f" {ours['valid_runs']} and {theirs['valid_runs']} runs)."
+            f"Simulation and Linux {agreement}:{lone} {who} get {peers[0]:.3g} and {peers[1]:.3g}"
+            f" Mbit/s (medians of {ours['valid_runs']} and {theirs['valid_runs']} runs)."
         )
 
     def document(self) -> dict[str, Any]:
@@ -157,6 +158,7 @@ def validate(
         )
     scenario = load_scenario(scenario)
     _require_our_switch(scenario)
+    _require_long_lived(scenario)
     first = scenario.seed if seed is None else seed
     seeds = range(first, first + repeat)
     found = Measured("side")
@@ -219,6 +221,18 @@ def _require_our_switch(scenario: Scenario) -> None:
             field="queue.implementation",
             value="tc",
             remedy="leave it out; `fairport run` runs the scenario on each of the two backends",
+        )
+
+
+def _require_long_lived(scenario: Scenario) -> None:
+    """Transfers and requests deliver what they were asked to, so their goodputs always agree."""
+    if not any(isinstance(one, Bulk) and one.size is None for one in scenario.traffic):
+        raise ScenarioError(
+            "has no long-lived flows, whose shares are what is compared",
+            file=scenario.where("traffic"),
+            field="traffic",
+            value=", ".join(one.kind for one in scenario.traffic),
+            remedy="`fairport run` runs the scenario on each of the two backends",
         )
 
 

@@ -59,12 +59,14 @@ def names() -> list[str]:
     return sorted(name.removesuffix(".cdf") for name in files if name.endswith(".cdf"))
 
 
-def read_cdf(source: str) -> Cdf:
-    """The distribution of that name, or in a file; a name with a dot or a slash is a file's.
+def is_file(source: str) -> bool:
+    """Whether the text is the path of a file, and not a distribution's name."""
+    return "." in source or "/" in source or "\\" in source
 
-    Raises CdfError.
-    """
-    if "." in source or "/" in source or "\\" in source:
+
+def read_cdf(source: str) -> Cdf:
+    """The distribution of that name, or in a file. Raises CdfError."""
+    if is_file(source):
         return parse(_read(Path(source)))
     if source not in names():
         remedy = f"{did_you_mean(source, names())} A file has a dot in its name."

@@ -39,7 +39,7 @@ impl GraphLink {
 ///
 /// # Errors
 /// If two nodes have the same name, a link ends at an unknown node or joins a node to itself, a host that does not
-/// forward does not have exactly one link, or the graph is not connected.
+/// forward does not have exactly one link, a switch has too many, or the graph is not connected.
 pub fn custom(
     hosts: &[String],
     hosts_forward: bool,
@@ -87,6 +87,7 @@ pub fn custom(
         graph.connect(a, b, link.options());
     }
     check_hosts(&graph)?;
+    check_switches(&graph)?;
     check_connected(&graph)?;
     graph.add_own_ports();
     Ok(graph)
@@ -97,8 +98,30 @@ fn check_hosts(graph: &Topology) -> Result<(), BuildError> {
         let node = graph.node(*host);
         if node.ports.len() != 1 && !node.forwards {
             let problem = format!("has {} links", node.ports.len());
-            let remedy = "give every host one link, or set topology.hosts_forward = true";
+            let remedy = if node.ports.is_empty() {
+                "add its link to topology.links, or leave the host out"
+            } else {
+                "give every host one link, or set topology.hosts_forward = true"
+            };
             let field = format!("topology.hosts.{i}");
+            return Err(BuildError::new(field, &node.name, problem, remedy));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a switch with more ports than have numbers.
+fn check_switches(graph: &Topology) -> Result<(), BuildError> {
+    const MOST: usize = 1 << u16::BITS;
+    let switches = graph.nodes().iter().skip(graph.hosts().len());
+    for (i, node) in switches.enumerate() {
+        if node.ports.len() > MOST {
+            let problem = format!(
+                "has {} links, more than the limit of {MOST}",
+                node.ports.len()
+            );
+            let field = format!("topology.switches.{i}");
+            let remedy = "give it fewer links";
             return Err(BuildError::new(field, &node.name, problem, remedy));
         }
     }
@@ -167,6 +190,22 @@ mod tests {
         assert_eq!(field(build(&["a"], &[["a", "x"]])), "topology.links.0.ends");
         assert_eq!(field(build(&["a"], &[["s", "s"]])), "topology.links.0.ends");
         assert_eq!(field(build(&["a"], &[])), "topology.hosts.0");
+    }
+
+    #[test]
+    fn a_host_without_a_link_is_not_told_to_forward() {
+        let remedy = |links: &[[&str; 2]]| build(&["a", "b"], links).unwrap_err().remedy;
+        assert!(remedy(&[["a", "s"]]).starts_with("add its link"));
+        assert!(remedy(&[["a", "s"], ["a", "s"]]).contains("hosts_forward"));
+    }
+
+    #[test]
+    fn a_switch_has_no_more_ports_than_port_numbers() {
+        let hosts: Vec<String> = (0..=65_536).map(|i| format!("h{i}")).collect();
+        let links: Vec<_> = hosts.iter().map(|host| link(&[host, "s"])).collect();
+        let error = custom(&hosts, false, &names(&["s"]), &links).unwrap_err();
+        assert_eq!(error.field, "topology.switches.0");
+        assert!(custom(&hosts[1..], false, &names(&["s"]), &links[1..]).is_ok());
     }
 
     #[test]

@@ -74,8 +74,8 @@ pub struct IncastJob {
 pub struct PoissonJob {
     /// offered payload, as a share of the capacity in parts of 10^6
     pub load_ppm: u64,
-    /// the capacity, which is a load of 1
-    pub capacity_bps: u64,
+    /// the capacity, which is a load of 1; without it, the rates of the senders' links together
+    pub capacity_bps: Option<u64>,
     /// sizes of the flows
     pub sizes: CdfJob,
     /// number of flows; without it, flows start until the end

@@ -175,6 +175,8 @@ pub(crate) struct Key {
 pub(crate) struct Ends {
     pub(crate) senders: Vec<End>,
     pub(crate) receivers: Vec<End>,
+    /// the rates of the senders' links together
+    pub(crate) senders_bps: u64,
 }
 
 impl Ends {

@@ -30,7 +30,8 @@ impl Poisson {
     pub(crate) fn new(job: &PoissonJob, key: Key, ends: &Ends) -> Self {
         let sizes = job.sizes.distribution();
         let load = job.load_ppm as f64 / 1e6;
-        let gap_s = sizes.mean_bytes() * 8.0 / (load * job.capacity_bps as f64);
+        let capacity_bps = job.capacity_bps.unwrap_or(ends.senders_bps);
+        let gap_s = sizes.mean_bytes() * 8.0 / (load * capacity_bps as f64);
         Self {
             senders: ends.senders.clone(),
             receivers: ends.receivers.clone(),

@@ -266,7 +266,7 @@ impl Series {
             time_s: Instant::from_ns((u64::from(interval) + 1) * self.interval_ns),
             flow,
             goodput_bps: f64::from(cell.new_bytes) * 8.0 / (self.interval_ns as f64 / 1e9),
-            cwnd_bytes: 0,
+            cwnd_bytes: None,
             ssthresh_bytes: None,
             srtt_s: if srtt_ns == 0 {
                 Duration::NEVER

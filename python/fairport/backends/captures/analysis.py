@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import polars as pl
 
-from fairport import _core, loads, metrics
-from fairport.backends import columns
+from fairport import _core, loads
+from fairport.backends import columns, made
 from fairport.backends.captures import groups, guess, outputs, words
 from fairport.backends.captures.pipes import Progress, read_in_thread, widen_stdin
+from fairport.backends.protocol import Recorded
 from fairport.errors import InputError
 from fairport.result import Result
 from fairport.scenario import Scenario
@@ -93,13 +94,17 @@ def analyse(
         raise CaptureError(error.problem, file=error.file, remedy=error.remedy) from None
     wall_s = time.perf_counter() - begin
     name = name or _name(given)
-    tables = _tables(raw, f"{name}-captured", known)
+    recorded = _recorded(_tables(raw, f"{name}-captured", known), raw, started, wall_s)
     assessed, entries = outputs.assess(
-        tables, raw["outputs"], lambda some: _of_tables(some, raw, name, wall_s)
+        recorded.tables,
+        raw["outputs"],
+        lambda some: made.summary_of(
+            replace(recorded, tables=some), scenario=name, seed=guess.SEED, backend=NAME
+        ),
     )
     tables = assessed.tables
     scenario = guess.scenario(raw, tables, name, assessed.port)
-    summary = _summary(raw, assessed, entries)
+    summary = _summary(raw, recorded, assessed, entries)
     return Result(
         scenario=scenario,
         seed=scenario.seed,
@@ -145,25 +150,25 @@ def _tables(raw: dict[str, Any], run_id: str, known: groups.Map) -> Tables:
     return groups.named(tables, known)
 
 
-def _of_tables(tables: Tables, raw: dict[str, Any], name: str, wall_s: float) -> dict[str, Any]:
-    """The summary of these tables, as of a run."""
-    return metrics.summary(
-        tables,
-        scenario=name,
-        seed=guess.SEED,
-        version=_core.__version__,
+def _recorded(tables: Tables, raw: dict[str, Any], started: datetime, wall_s: float) -> Recorded:
+    """The captures' record, as that of a run."""
+    return Recorded(
+        tables=tables,
         fingerprint=raw["fingerprint"],
-        simulated_s=raw["duration_s"],
+        started=started,
         wall_s=wall_s,
-        packet_hops=raw["packets"],
+        simulated_s=raw["duration_s"],
         measure_from_s=raw["measure_from_s"],
         measure_to_s=raw["measure_to_s"],
-        backend=NAME,
+        packet_hops=raw["packets"],
     )
 
 
 def _summary(
-    raw: dict[str, Any], assessed: outputs.Assessed, entries: list[dict[str, Any]]
+    raw: dict[str, Any],
+    recorded: Recorded,
+    assessed: outputs.Assessed,
+    entries: list[dict[str, Any]],
 ) -> dict[str, Any]:
     tables, summary = assessed.tables, assessed.summary
     complete = outputs.completeness(raw["outputs"])
@@ -171,7 +176,6 @@ def _summary(
     summary["verdict"] |= {
         "sentence": words.in_all(summary["verdict"]["sentence"], entries, assessed.port)
     }
-    span = loads.Span(raw["measure_from_s"], raw["measure_to_s"], raw["duration_s"])
     most: Any = tables["flows"]["traffic"].max()
     kinds = outputs.WORKLOADS[: int(most or 0) + 1]
     summary |= {
@@ -179,7 +183,9 @@ def _summary(
         "host_queue_drop_share": None,
         "rto_min_s": None,
         "decisions_left_out": 0,
-        "traffic": loads.summary(tables, [loads.Load(kind) for kind in kinds], span),
+        "traffic": loads.summary(
+            tables, [loads.Load(kind) for kind in kinds], made.span_of(recorded)
+        ),
         "caveats": notes,
     }
     keys = ("start_s", "ingress", "egress", "files")
@@ -196,7 +202,7 @@ def _manifest(
     started: datetime,
 ) -> dict[str, Any]:
     return {
-        "schema_version": metrics.SCHEMA_VERSION,
+        "schema_version": made.SCHEMA_VERSION,
         "program": "fairport",
         "version": _core.__version__,
         "backend": NAME,

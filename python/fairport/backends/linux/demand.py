@@ -100,18 +100,27 @@ def _workload_bps(
     rates: Mapping[int, int],
 ) -> float:
     """Rate of a workload while it runs: at most that of its senders' or its receivers' links."""
-    of_host: dict[str, int] = {}
-    for link in layout["links"]:
-        for port, node in zip(link["ports"], link["ends"], strict=True):
-            name = layout["nodes"][node]["name"]
-            of_host[name] = of_host.get(name, 0) + rates[port]
-    line_bps = min(
-        sum(of_host[host] for host in {end["host"] for end in workload[role]})
-        for role in ("senders", "receivers")
-    )
+    line_bps = min(_links_bps(workload[role], layout, rates) for role in ("senders", "receivers"))
     pattern = workload["pattern"]
+    if pattern["kind"] == "poisson" and pattern["capacity_bps"] is None:
+        # the default is that of the links, whatever their shapers are
+        links = {port: link["rate_bps"] for link in layout["links"] for port in link["ports"]}
+        pattern = {**pattern, "capacity_bps": _links_bps(workload["senders"], layout, links)}
     offered: Callable[..., float] = _OFFERED[pattern["kind"]]
     return min(line_bps, offered(workload, pattern, line_bps, duration_ps / _PS_PER_S))
+
+
+def _links_bps(
+    ends: Sequence[Mapping[str, Any]], layout: Mapping[str, Any], rates: Mapping[int, int]
+) -> int:
+    """The rates of these hosts' ports together."""
+    hosts = {end["host"] for end in ends}
+    return sum(
+        rates[port]
+        for link in layout["links"]
+        for port, node in zip(link["ports"], link["ends"], strict=True)
+        if layout["nodes"][node]["name"] in hosts
+    )
 
 
 def _poisson(_: Any, pattern: Mapping[str, Any], __: float, ___: float) -> float:

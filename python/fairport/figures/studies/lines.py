@@ -1,7 +1,8 @@
 """A family of lines: the median of a number along an axis, with its interval.
 
 There is one line per value of another axis. A bistable point has an open mark at each of its two
-states, off the line.
+states, off the line. An axis of names, such as those of fixes, has no values between them: there
+are only marks, side by side, with their intervals.
 """
 
 from __future__ import annotations
@@ -16,41 +17,47 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from fairport.figures import style
 from fairport.figures.studies.view import View, axis_title, label_axes, panels, ticks
+from fairport.scenario.rows import in_base_units
 
 _COLOURS = (style.BLUE, style.DROPPED, style.GREEN, "#cc79a7", "#e69f00", "#56b4e9", style.INK)
 _DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))  # after these, colours and marks are used again
 _MARKERS = ("o", "s", "^", "v", "D", "P", "X")
-_LARGEST_SPAN = 30
+_LARGEST_SPAN, _LARGEST_SPAN_OF_A_RATIO = 30, 3
+# labelled ticks of a decade, if values span little more than one, and otherwise
+_TICKS = ((1.0, 2.0, 5.0), (1.0, 3.0))
 _TALL_IN = {1: 2.9, 2: 2.2, 3: 1.9}
 _RIGHT_IN = 1.35
-_NOTE = (
-    "line: median over the seeds; band: the {interval};"
-    " open marks: the two states of a bistable point"
-)
+_NOTE = "{line}: median over the seeds; {band}: the {interval}"
+_BISTABLE = "; open marks: the two states of a bistable point"
+# how far apart the marks of a name are, of the distance to the next name, and at most in all
+_APART, _MOST_APART = 0.14, 0.7
 
 
 def draw(view: View, x: str, color: str) -> Figure:
     """One panel per combination of the remaining axes."""
     title = f"{view.quantity.title[:1].upper()}{view.quantity.title[1:]} by {view.title_of(x)}"
     columns = min(3, len(view.panels()))
-    picture, axes = panels(
-        view,
-        title,
-        _NOTE.format(interval=view.interval),
-        tall_in=_TALL_IN[columns],
-        right_in=_RIGHT_IN,
-    )
+    has_names = _has_names(view, x)
+    line, band = ("mark", "line") if has_names else ("line", "band")
+    note = _NOTE.format(line=line, band=band, interval=view.interval)
+    if view.points["is_bimodal"].any():
+        note += _BISTABLE
+    picture, axes = panels(view, title, note, tall_in=_TALL_IN[columns], right_in=_RIGHT_IN)
     lines = view.values(color) if color else [None]
-    is_log = _spans_much(view)
+    apart = min(_APART, _MOST_APART / len(lines)) if has_names else 0.0
+    is_log = _is_log(view)
     for panel, (_, points) in zip(axes, view.panels(), strict=True):
         for number, value in enumerate(lines):
             of_line = points.filter(pl.col(color) == value) if color else points
-            _line(panel, view, x, of_line, number)
+            aside = apart * (number - (len(lines) - 1) / 2)
+            _line(panel, view, x, of_line, number, aside if has_names else None)
         panel.set_xticks(*ticks(view, x, room=14 if columns == 1 else 7))
         panel.set_xlim(-0.4, len(view.values(x)) - 0.6)
         if is_log:
             panel.set_yscale("log")
-            panel.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 3.0), numticks=9))
+            least, most = panel.get_ylim()
+            subs = _TICKS[int(most > 20 * least)]
+            panel.yaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=9))
             panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
             panel.yaxis.set_minor_formatter(NullFormatter())
         elif not view.number.endswith("_index"):
@@ -62,23 +69,36 @@ def draw(view: View, x: str, color: str) -> Figure:
         panel.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
     label_axes(picture, axes, axis_title(view, x), view.quantity.label)
     if color:
-        _key(picture, view, color, lines)
+        _key(picture, view, color, lines, has_names=has_names)
     return picture
 
 
-def _line(panel: Axes, view: View, x: str, points: pl.DataFrame, number: int) -> None:
+def _has_names(view: View, axis: str) -> bool:
+    """Whether the values are names rather than numbers or quantities."""
+    values = view.values(axis)
+    return all(isinstance(one, str) for one in values) and in_base_units(values) is None
+
+
+def _line(
+    panel: Axes, view: View, x: str, points: pl.DataFrame, number: int, aside: float | None
+) -> None:
+    """One line or, `aside` of the place of each name, its marks."""
     colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number % len(_MARKERS)]
     order, factor = view.values(x), view.quantity.factor
     places = [order.index(value) for value in points[x]]
-    points = points.with_columns(place=pl.Series(places, dtype=pl.Int64)).sort("place")
+    points = points.with_columns(place=pl.Series(places, dtype=pl.Float64) + (aside or 0.0))
+    points = points.sort("place")
     one = points.filter(~pl.col("is_bimodal"))
     low, high = one["low"] * factor, one["high"] * factor
-    panel.fill_between(one["place"], low, high, color=colour, alpha=0.18, linewidth=0)
+    if aside is None:
+        panel.fill_between(one["place"], low, high, color=colour, alpha=0.18, linewidth=0)
+    else:
+        panel.vlines(one["place"], low, high, color=colour, alpha=0.5, linewidth=1.6)
     panel.plot(
         one["place"],
         one["median"] * factor,
         marker,
-        linestyle=_dashes(number),
+        linestyle=_dashes(number) if aside is None else "",
         color=colour,
         markersize=3.5,
     )
@@ -95,7 +115,9 @@ def _line(panel: Axes, view: View, x: str, points: pl.DataFrame, number: int) ->
         )
 
 
-def _key(picture: style.Picture, view: View, color: str, lines: list[Any]) -> None:
+def _key(
+    picture: style.Picture, view: View, color: str, lines: list[Any], *, has_names: bool
+) -> None:
     handles = [
         Line2D(
             [],
@@ -103,7 +125,7 @@ def _key(picture: style.Picture, view: View, color: str, lines: list[Any]) -> No
             color=_COLOURS[number % len(_COLOURS)],
             marker=_MARKERS[number % len(_MARKERS)],
             markersize=3.5,
-            linestyle=_dashes(number),
+            linestyle="" if has_names else _dashes(number),
             label=view.label(color, value),
         )
         for number, value in enumerate(lines)
@@ -123,9 +145,11 @@ def _dashes(number: int) -> Any:
     return _DASHES[number // len(_COLOURS) % len(_DASHES)]
 
 
-def _spans_much(view: View) -> bool:
+def _is_log(view: View) -> bool:
+    """Whether values span much; those of a ratio sooner, for a half is as far from 1 as 2 is."""
     values = view.points["median"].drop_nulls()
     least, most = values.min(), values.max()
     assert isinstance(least, float)
     assert isinstance(most, float)
-    return least > 0 and most / least > _LARGEST_SPAN
+    largest = _LARGEST_SPAN_OF_A_RATIO if view.number == "throughput_ratio" else _LARGEST_SPAN
+    return least > 0 and most / least > largest

@@ -14,6 +14,7 @@ from fairport.errors import InputError
 from fairport.figures import style
 from fairport.quantities import Quantity, of_number
 from fairport.study import precision
+from fairport.study.results import WHY_FAILED
 
 if TYPE_CHECKING:
     from fairport.study.results import Study
@@ -106,10 +107,14 @@ def view_of(study: Study, runs: pl.DataFrame, number: str, shown: Sequence[str])
     """The number at the points of these runs. Raises InputError."""
     points = precision.summary(runs, list(study.axes), number)
     if points.is_empty():
+        place, failed = study.place.name, runs["error"].count()
+        why = f": {failed:,} of its {runs.height:,} runs failed" if failed else ""
         raise InputError(
-            f"has no run with `{number}`",
-            file=study.place.name,
-            remedy="draw another number, or make --where wider",
+            f"has no run with `{number}`{why}",
+            file=place,
+            remedy=f"`fairport query {place} '{WHY_FAILED}'` says why"
+            if failed
+            else "draw another number, or make --where wider",
         )
     facets = [axis for axis in study.axes if axis not in shown and points[axis].n_unique() > 1]
     view = View(study, number, points, facets, int(points["runs"].sum()), _seeds(points["runs"]))

@@ -27,7 +27,7 @@ class DataTable {
   head(column) {
     const button = make("button", { type: "button", textContent: column.title });
     button.addEventListener("click", () => this.sortBy(column.key));
-    const head = make("th", { scope: "col" }, button);
+    const head = make("th", { scope: "col", className: column.words ? "words" : "" }, button);
     if (column.unit) head.append(make("span", { className: "unit", textContent: column.unit }));
     return head;
   }

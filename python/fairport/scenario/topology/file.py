@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationInfo
 
+from fairport.scenario.named_files import absolute
 from fairport.scenario.topology.base import TopologySection
 from fairport.scenario.topology.graph import Graph
 
@@ -23,17 +24,17 @@ class File(TopologySection):
     path: str
     """The file; relative to the folder of the scenario's own file."""
 
-    def read(self, folder: Path) -> Graph:
-        """The network in the file. Raises ScenarioError."""
-        from fairport.scenario.topology.reading import read_graph
-
-        return read_graph(folder / self.path)
-
     def job(self) -> dict[str, Any]:
         """The network in the file for the engine; `path` is relative to the working folder."""
-        return self.read(Path()).job()
+        return _read(self.path).job()
 
 
 def taken_in(file: File, info: ValidationInfo) -> Graph:
     """Replaces the file by its graph, for a scenario that is being read."""
-    return file.read((info.context or {}).get("folder", Path()))
+    return _read(absolute(file.path, info))
+
+
+def _read(path: str) -> Graph:
+    from fairport.scenario.topology.reading import read_graph
+
+    return read_graph(Path(path))

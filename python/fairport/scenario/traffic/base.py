@@ -14,7 +14,7 @@ from fairport.errors import InputError
 from fairport.scenario.base import Section, refuse
 from fairport.scenario.selectors import Selector
 from fairport.scenario.tcp import TcpSettings
-from fairport.scenario.units import Duration, Rate
+from fairport.scenario.units import Duration
 
 
 class TrafficError(InputError):
@@ -29,8 +29,8 @@ class Ends:
     """Index of the traffic in the scenario."""
     senders: Sequence[str]
     receivers: Sequence[str]
-    access_rate: Rate
-    """The rate of the hosts' links."""
+    end: Duration
+    """The end of the run."""
     stack: Callable[[str], int]
     """The stack that a host uses for this traffic, as an index into the job's."""
 

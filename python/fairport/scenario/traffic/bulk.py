@@ -51,6 +51,14 @@ class ListedFlows(ToOneReceiver):
     def _flow(self, ends: Ends, number: int, sender: str) -> dict[str, Any]:
         start = int(self.start) + number * int(self.start_interval)
         stop = None if self.stop is None else int(self.stop) - number * int(self.stop_interval)
+        if start >= ends.end:
+            raise TrafficError(
+                f"makes flow {number}, from `{sender}`, start at {Duration.of(start)}, and the run"
+                f" ends at {ends.end}",
+                field="start_interval",
+                value=str(self.start_interval),
+                remedy="use a shorter interval or a longer duration",
+            )
         if stop is not None and stop <= start:
             field = "stop_interval" if self.stop_interval else "stop"
             raise TrafficError(

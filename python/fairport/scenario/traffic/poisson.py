@@ -51,6 +51,7 @@ class Poisson(TrafficSection):
 
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
         """What the workload does during the run, as the engine reads it (`PoissonJob`)."""
+        del ends
         if self.load > 1 and not self.overload:
             raise TrafficError(
                 "is more than the network can carry",
@@ -58,10 +59,9 @@ class Poisson(TrafficSection):
                 value=self.load,
                 remedy="give at most 1, or set `overload = true` (`fairport run --overload`)",
             )
-        capacity = len(ends.senders) * int(ends.access_rate)
         return {
             "load_ppm": round(self.load * _MILLION),
-            "capacity_bps": capacity if self.capacity is None else int(self.capacity),
+            "capacity_bps": None if self.capacity is None else int(self.capacity),
             "sizes": distribution(self.sizes).job(),
             "flows": self.count,
         }

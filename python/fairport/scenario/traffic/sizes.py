@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, ValidationInfo
 
 from fairport.scenario.base import refuse
+from fairport.scenario.named_files import absolute
 from fairport.scenario.units import Size, UnitError
 from fairport.workloads import Cdf, read_cdf
-from fairport.workloads.cdf import CdfError
+from fairport.workloads.cdf import CdfError, is_file
 
 _RANGE = ".."
 
@@ -35,7 +36,9 @@ def _bytes(text: str) -> int:
     return int(size)
 
 
-def _readable(sizes: str) -> str:
+def _readable(sizes: str, info: ValidationInfo) -> str:
+    if is_file(sizes) and not sizes[:1].isdigit():
+        sizes = absolute(sizes, info)
     try:
         distribution(sizes)
     except CdfError as error:

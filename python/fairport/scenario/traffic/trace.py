@@ -5,11 +5,12 @@ from __future__ import annotations
 import glob
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from fairport.errors import did_you_mean
+from fairport.scenario.named_files import absolute
 from fairport.scenario.traffic.base import Ends, TrafficError, TrafficSection
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 _COLUMNS = ("start_s", "src", "dst", "size_bytes")
 _PICOSECONDS = 10**12
 _LATEST_S = 2**63 / _PICOSECONDS
+# measured times are often seconds since 1970
+_COUNT_FROM_0 = "count start_s from the beginning of the traffic"
 
 
 class Trace(TrafficSection):
@@ -25,10 +28,10 @@ class Trace(TrafficSection):
 
     kind: Literal["trace"]
     """The workload."""
-    path: str = Field(alias="file")
+    path: Annotated[str, AfterValidator(absolute)] = Field(alias="file")
     """CSV or Parquet with the columns start_s (after `start`), src, dst, size_bytes; the table
     `flows` of a run is such a file. Other columns are ignored. A relative path starts from the
-    folder in which Fairport is called."""
+    folder of the scenario's own file."""
 
     @property
     def selectors(self) -> tuple[Any, Any]:
@@ -44,13 +47,18 @@ class Trace(TrafficSection):
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
         """What the workload does during the run, as the engine reads it (`TraceJob`)."""
         rows = self._rows
+        starts = [round(start * _PICOSECONDS) for start in rows["start_s"]]
+        if self.start + starts[0] >= ends.end:
+            first = f"{rows['start_s'][0]:g} s"
+            problem = f"starts its first flow after {first}, and the run ends at {ends.end}"
+            raise self._refused(problem, f"{_COUNT_FROM_0}, or give a longer duration")
 
         def numbers(column: str, hosts: Any) -> list[int]:
             places = {host: place for place, host in enumerate(hosts)}
             return [places[host] for host in rows[column]]
 
         return {
-            "start_ps": [round(start * _PICOSECONDS) for start in rows["start_s"]],
+            "start_ps": starts,
             "src": numbers("src", ends.senders),
             "dst": numbers("dst", ends.receivers),
             "bytes": rows["size_bytes"].to_list(),
@@ -67,21 +75,30 @@ class Trace(TrafficSection):
                 remedy = did_you_mean(column, rows.columns)
                 raise self._refused(f"has no column {column}", remedy)
         rows = rows.select(_COLUMNS)
-        types = {"start_s": pl.Float64, "src": pl.String, "dst": pl.String, "size_bytes": pl.Int64}
-        for column, dtype in types.items():
-            try:
-                rows = rows.with_columns(pl.col(column).cast(dtype))
-            except pl.exceptions.InvalidOperationError:
-                what = "texts" if dtype == pl.String else "numbers"
-                raise self._refused(f"has more than {what} in {column}", "fix them") from None
-        size, start = pl.col("size_bytes"), pl.col("start_s")
         self._none(rows, pl.any_horizontal(pl.all().is_null()), "has an empty field")
+        rows = self._as(rows, "start_s", pl.Float64, "a number")
+        rows = self._as(rows, "size_bytes", pl.Int64, "a whole number")
+        for column in ("src", "dst"):
+            rows = self._as(rows, column, pl.String, "a text")
+        size, start = pl.col("size_bytes"), pl.col("start_s")
         self._none(rows, size <= 0, "has a size of {size_bytes}")
-        self._none(rows, ~start.is_between(0, _LATEST_S), "has a start of {start_s}")
+        self._none(rows, start.is_nan() | (start < 0), "has a start of {start_s}")
+        self._none(rows, start > _LATEST_S, "has a start of {start_s:g}", _COUNT_FROM_0)
         self._none(rows, pl.col("src") == pl.col("dst"), "sends from {src} to itself")
         if rows.is_empty():
             raise self._refused("holds no flows", "give each flow one row")
         return rows.sort("start_s", maintain_order=True)
+
+    def _as(self, rows: pl.DataFrame, column: str, kind: Any, what: str) -> pl.DataFrame:
+        """The rows with this column as values of this kind. Raises TrafficError."""
+        import polars as pl
+
+        given, cast = pl.col(column), pl.col(column).cast(kind, strict=False)
+        wrong = cast.is_null()
+        if rows[column].dtype.is_float() and kind == pl.Int64:
+            wrong |= cast != given
+        self._none(rows, wrong, f"has a {column} of {{{column}}}, which is not {what},")
+        return rows.with_columns(cast)
 
     def _read(self) -> pl.DataFrame:
         import polars as pl
@@ -97,11 +114,17 @@ class Trace(TrafficSection):
             reason = (str(error).splitlines() or ["it is damaged"])[0]
             raise self._refused(f"cannot be read: {reason}", "give CSV or Parquet") from None
 
-    def _none(self, rows: pl.DataFrame, wrong: pl.Expr, problem: str) -> None:
+    def _none(
+        self, rows: pl.DataFrame, wrong: pl.Expr, problem: str, remedy: str = "correct it"
+    ) -> None:
+        """Refuses the first wrong row."""
         found = rows.with_row_index("row").filter(wrong).head(1)
         if not found.is_empty():
             row = found.row(0, named=True)
-            raise self._refused(f"{problem.format(**row)} in flow {row['row']}", "fix that row")
+            # the first line of a CSV file has the columns' names
+            is_parquet = Path(self.path).suffix == ".parquet"
+            where = f"row {row['row'] + 1}" if is_parquet else f"line {row['row'] + 2}"
+            raise self._refused(f"{problem.format(**row)} in {where}", remedy)
 
     def _refused(self, problem: str, remedy: str) -> TrafficError:
         return TrafficError(problem, field="file", value=self.path, remedy=remedy)

@@ -7,12 +7,9 @@ from typing import Any, Literal
 from pydantic import model_validator
 from typing_extensions import Self
 
-from fairport import headers
 from fairport.scenario.base import PositiveRate, PositiveSize, StepDuration, refuse
 from fairport.scenario.traffic.bulk import ListedFlows
 from fairport.scenario.units import Size
-
-_LARGEST_PAYLOAD = headers.LARGEST_PACKET - headers.IPV4_UDP
 
 
 class Udp(ListedFlows):
@@ -23,7 +20,7 @@ class Udp(ListedFlows):
     rate: PositiveRate
     """Rate of the payload of each flow; for an on-off source, the rate while it is on."""
     payload: PositiveSize = Size("1472B")
-    """Payload of a datagram. The default fills an IP packet of 1500 B."""
+    """Payload of a datagram; with 28 B of headers it must fit the MTU. The default fills 1500 B."""
     pattern: Literal["constant", "poisson", "on-off"] = "constant"
     """"constant": one datagram every payload/rate. "poisson": exponential gaps of that mean.
     "on-off": constant during bursts; bursts and silences have exponential lengths."""
@@ -42,12 +39,6 @@ class Udp(ListedFlows):
                 raise refuse(problem, remedy, field=name)
         if self.tcp is not None:
             raise refuse("has no effect on UDP", "leave it out", field="tcp")
-        if self.payload > _LARGEST_PAYLOAD:
-            raise refuse(
-                f"is more than the {_LARGEST_PAYLOAD} B that an IPv4 packet holds",
-                'give less, such as "1472B"',
-                field="payload",
-            )
         return self
 
     def udp(self) -> dict[str, Any]:
