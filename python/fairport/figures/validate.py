@@ -1,4 +1,4 @@
-"""A validation: one panel per measure, simulation and Linux below each other, and both's drop runs."""
+"""A validation: a panel per measure with a lane for the simulation and one for Linux; drop runs."""
 
 from __future__ import annotations
 
