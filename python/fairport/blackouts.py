@@ -95,7 +95,7 @@ def of_the_starved(
                 is_one = summary["classes"][name]["flows"] == 1
                 gets, theirs = ("flow gets", "its") if is_one else ("flows get", "their")
                 if name == reference:  # its ratio to itself is 1
-                    return ports[0], f"of classes with one its {name} {gets} least"
+                    return ports[0], f"of the classes with a blackout, its {name} {gets} least"
                 share = ratio_in_words(ratios[name])
                 return ports[0], f"its {name} {gets} {share} {theirs} peers' goodput"
     return known[0], "the longest one of all ingress ports"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairport.result import Result
+    from fairport.study.making import Status
 
 SHOWN_AFTER_S = 1.0
 """A call that ends sooner shows no progress."""
@@ -91,7 +92,8 @@ def of_many_runs(bar: _Bar, _: Any) -> Callable[[Any], None]:
 
 def of_a_sweep(bar: _Bar, _: Any) -> Any:
     """Progress of `fp.sweep`: runs that the study has."""
-    from fairport.study.making import Listeners, Status
+    # by name, as `fairport` imports it: studies import `fairport`, which imports this module
+    making = importlib.import_module("fairport.study.making")
 
     def move(status: Status) -> None:
         there = status.done + status.reused
@@ -99,7 +101,7 @@ def of_a_sweep(bar: _Bar, _: Any) -> Any:
         text = f"{there:,} of {status.of:,} runs{failed}"
         bar.show(there / status.of if status.of else 0.0, text)
 
-    return Listeners(status=move)
+    return making.Listeners(status=move)
 
 
 class _Bar:

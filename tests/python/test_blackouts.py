@@ -37,7 +37,7 @@ def test_the_class_that_others_are_compared_with_has_no_peers_share(result: Resu
     classes["2-hop"]["throughput_ratio"] = classes["4-hop"]["throughput_ratio"] = 6.0
     shown = blackouts.shown(result.tables, {**result.summary, "classes": classes})
     assert shown is not None
-    assert shown.why == "of classes with one its 6-hop flows get least"
+    assert shown.why == "of the classes with a blackout, its 6-hop flows get least"
 
 
 def test_each_recorded_blackout_is_in_the_table_of_drops(result: Result) -> None:

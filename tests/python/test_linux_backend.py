@@ -432,7 +432,8 @@ def test_the_gate_names_every_fault() -> None:
     assert gate.faults(good, expected, 10.0, 900e6) == []
     late = good | {"lag_p99_s": 66e-6}
     assert "66 us late" in gate.faults(late, expected, 10.0, 900e6)[0]
-    assert "0.60 % of the run" in gate.faults(good | {"stalled_s": 0.06}, expected, 10.0, 900e6)[0]
+    (stalled,) = gate.faults(good | {"stalled_s": 0.06}, expected, 10.0, 900e6)
+    assert "0.60 % of the run frames left more than 131 us late" in stalled
     assert "3 frames were lost" in gate.faults(good | {"ring_losses": 3}, expected, 10.0, 9e8)[0]
     assert "2 windows of" in gate.faults(good | {"lost_windows": 2}, expected, 10.0, 9e8)[0]
     assert "missing at the end" in gate.faults(good | {"capture_losses": 1}, expected, 10.0, 9e8)[0]

@@ -9,6 +9,7 @@ from typing import Any
 import fairport as fp
 import pytest
 from fairport import backends, metrics
+from fairport.quantities import of_number
 from fairport.run_numbers import NUMBERS, Arrays, numbers
 from fairport.traffic_table import flat
 
@@ -127,3 +128,12 @@ def test_the_lone_flow_and_its_peers() -> None:
         max(peers),
     )
     assert found["lone_timeouts"] == result.flows.sort("hops")["timeouts"][0]
+
+
+def test_every_number_has_a_title_and_a_format_for_people() -> None:
+    for name in NUMBERS:
+        quantity = of_number(name)
+        assert "bps" not in quantity.title, name
+        if "lone" in name or "peers" in name or quantity.unit in ("packets", "Mbit/s"):
+            shown = quantity.shown(12_345 / quantity.factor)
+            assert shown.replace(",", "").replace(".", "").isdigit(), name

@@ -75,6 +75,21 @@ def test_a_verdict_of_one_seed_says_what_the_spread_is_known_to_be(fairport: Com
     assert "This is one seed" not in fairport(*changed, "--repeat", "2").out
 
 
+def test_ratios_that_span_much_are_on_a_logarithmic_axis() -> None:
+    def scale(ratios: list[float]) -> str:
+        one = {"goodput_bps_mean": 9.9e6, "timeouts": 9, "timeout_period_s": 0.1}
+        runs = [
+            {"classes": {"2-hop": {"throughput_ratio": ratio, **one}}, "traffic": []}
+            | {"jain_index": 0.9, "goodput_bps_total": 9e8}
+            for ratio in ratios
+        ]
+        summary = {"scenario": "s", "seeds": list(range(len(ratios))), "runs": runs, **runs[0]}
+        return seeds.draw(summary).axes[0].get_xscale()
+
+    scales = [scale(ratios) for ratios in ([0.2, 0.5], [0.2, 1.1, 40.0], [0.0, 2.0])]
+    assert scales == ["linear", "log", "linear"]
+
+
 def test_labels_of_neighbouring_panels_do_not_run_into_each_other() -> None:
     classes = {"2-hop": {"goodput_bps_mean": 9.9e6, "timeouts": 9.9, "throughput_ratio": 1}}
     run = {"classes": classes, "jain_index": 0.99, "goodput_bps_total": 9.9e6, "traffic": []}

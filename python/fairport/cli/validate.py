@@ -79,18 +79,18 @@ def validate(
 
 def _show(found: Validation, folder: Path | None) -> None:
     from fairport.cli import output
-    from fairport.quantities import QUANTITIES
+    from fairport.quantities import of_number
     from fairport.scenario.phase import phase_parameters
     from fairport.study.validate import MEASURES, SIDES
 
     rows = []
     for key in MEASURES:
-        quantity = QUANTITIES.get(key)
-        row = {"": quantity.title if quantity else key.replace("_", " ")}
+        quantity = of_number(key)
+        row = {"": quantity.label}
         for side in SIDES:
             values = [found.side(side)[f"{key}_{part}"] for part in ("median", "q1", "q3")]
-            shown = [_shown(key, value) for value in values]
-            row[side] = f"{shown[0]} ({shown[1]} to {shown[2]})"
+            median, q1, q3 = (quantity.shown(value, "over_seeds") for value in values)
+            row[side] = f"{median} ({q1} to {q3})" if median else "-"
         rows.append(row)
     output.print_rows(rows)
     for one in found.invalid:
@@ -100,9 +100,3 @@ def _show(found: Validation, folder: Path | None) -> None:
     output.print_text(f"{found.conclusion}\n")
     if folder is not None:
         output.print_text(f"{folder}\n")
-
-
-def _shown(key: str, value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value / 1e6:.3g} Mbit/s" if "_bps" in key else f"{value:.3g}"

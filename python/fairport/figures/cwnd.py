@@ -102,8 +102,9 @@ def _rows(
         strip.stairs(height, edges, baseline=bottom + 0.06, fill=True, color=style.MUTED)
         has_rates = True
         most = rate.max()
-        # its unit is in the note: the margin has no room for it
+        # its unit is in the note: the margin has no room for it, nor for four digits
         text = f"{most:.0f}" if most >= 10 else f"{most:.2g}"
+        text = text if most < 1e3 else f"{most / 1e3:.2g}k"
         strip.annotate(
             text, (1, bottom + 0.5), (2, 0), xycoords=("axes fraction", "data"), va="center",
             textcoords="offset points", fontsize=5, color=style.MUTED, annotation_clip=False,

@@ -52,9 +52,10 @@ def draw(result: Result) -> Figure:
     style.y_label(picture, [by_flow], "runs per flow")
     style.y_label(picture, [by_ingress], "runs")
     by_ingress.set_xlabel("dropped in a row (packets)", labelpad=2)
-    many = result.flows.height > MANY
-    marks = "lines the most of one flow" if many else "dots are flows"
-    style.note(picture, f"above: bars are means over the class, {marks}")
+    sizes = [len(one.flows) for one in style.hop_classes(result.flows)]
+    dots = ", dots are flows" if any(1 < size <= MANY for size in sizes) else ""
+    lines = ", lines the most of one flow" if max(sizes) > MANY else ""
+    style.note(picture, f"above: bars are means over the class{dots}{lines}")
     return picture
 
 

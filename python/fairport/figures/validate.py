@@ -1,4 +1,4 @@
-"""A validation: one panel per measure, simulation and Linux side by side, and both's drop runs."""
+"""A validation: a panel per measure with a lane for the simulation and one for Linux; drop runs."""
 
 from __future__ import annotations
 
@@ -8,54 +8,59 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
-from fairport.figures import style
-from fairport.study.validate import SIDES
+from fairport.figures import lanes, style
+from fairport.figures.lanes import Lane
+from fairport.repeats import FEWEST_FOR_QUARTILES
+from fairport.study.validate import MEASURES, SIDES
 
 if TYPE_CHECKING:
     from fairport.study.validate import Validation
 
 TITLE = "Simulation and Linux"
-CAPTION = "Each dot is a valid run, the bar their median. Right: drop runs by flow, per run."
-_PANELS = (
-    ("throughput_ratio", "lone flow over\nits peers", 1.0),
-    ("peers_goodput_bps_mean", "peers' goodput,\nMbit/s", 1e-6),
-    ("jain_index", "Jain index", 1.0),
-    ("timeouts", "timeouts", 1.0),
-    ("queue_mean_bytes", "mean queue,\nkB", 1e-3),
+CAPTION = (
+    "Each dot is a valid run, the diamond the median, the bar the middle half. Below: drop runs by"
+    " flow, per run."
 )
-_COLOURS = {SIDES[0]: style.BLUE, SIDES[1]: style.DROPPED}
-_WIDTH_IN, _HEIGHT_IN = 8.6, 2.6
+# drop runs have a panel of their own
+_KEYS = tuple(key for key in MEASURES if key != "drop_runs_ge2")
+_COLUMNS = 3
+_NAMES = dict(zip(SIDES, ("simulation", "Linux"), strict=True))
+_LOOKS = {SIDES[0]: (style.BLUE, ""), SIDES[1]: (style.DROPPED, "/////")}
 _LONGEST_RUN = 10
 
 
 def draw(found: Validation) -> Figure:
-    """The panels in a row."""
+    """Panels in rows of three, and one of drop runs below them."""
+    rows = -(-len(_KEYS) // _COLUMNS)
+    heights, gaps = [*[0.7] * rows, 1.3], [0.62] * rows
+    of = f"{found.scenario.name}, seeds {found.seeds[0]} to {found.seeds[-1]}"
     with style.applied():
-        picture = style.Picture(figsize=(_WIDTH_IN, _HEIGHT_IN))
-        shares = [*[1.0] * len(_PANELS), 2.0]
-        axes = picture.subplots(1, len(shares), width_ratios=shares)
-        picture.subplots_adjust(left=0.05, right=0.985, top=0.8, bottom=0.19, wspace=0.55)
-        for one, (key, title, scale) in zip(axes, _PANELS, strict=False):
-            _dots(one, found, key, title, scale)
-        _drop_runs(axes[-1], found)
+        picture, axes = style.panels(of, TITLE, heights, gaps, _COLUMNS, lanes.WIDTH_IN)
+        places = [place for row in axes[:-1] for place in row]
+        for key, place in zip(_KEYS, places, strict=True):
+            of_sides = [_lane(found, side, key) for side in SIDES]
+            kept = [one for one in of_sides if one.values]
+            if kept:
+                lanes.draw(place, key, kept)
+            else:
+                style.say(place, f"no {key}")
+        first, *others = axes[-1]
+        left, right = first.get_position(), others[-1].get_position()
+        first.set_position((left.x0, left.y0, right.x1 - left.x0, left.height))
+        for place in others:
+            place.remove()
+        _drop_runs(first, found)
+        style.y_label(picture, [first], "drop runs")
+        most = max(len(_lane(found, side, _KEYS[0]).values) for side in SIDES)
+        bar = ", bar: middle half" if most >= FEWEST_FOR_QUARTILES else ""
+        style.note(picture, f"dot: a valid run, diamond: median{bar}")
     return picture
 
 
-def _dots(axes: Axes, found: Validation, key: str, title: str, scale: float) -> None:
-    for place, side in enumerate(SIDES):
-        values = found.runs.filter(side=side)[key].drop_nulls().to_numpy() * scale
-        if len(values) == 0:
-            continue
-        spread = np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else np.zeros(1)
-        axes.plot(place + spread, values, "o", ms=3.5, color=_COLOURS[side], alpha=0.8)
-        axes.hlines(np.median(values), place - 0.3, place + 0.3, color=style.INK, lw=1.2)
-    axes.set_title(title)
-    axes.set_xlim(-0.6, len(SIDES) - 0.4)
-    axes.set_xticks(range(len(SIDES)), ["sim.", "Linux"])
-    axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_locator(MaxNLocator(4))
+def _lane(found: Validation, side: str, key: str) -> Lane:
+    values = found.runs.filter(side=side)[key].drop_nulls().to_list()
+    return Lane(_NAMES[side], values, _LOOKS[side][0])
 
 
 def _drop_runs(axes: Axes, found: Validation) -> None:
@@ -70,9 +75,15 @@ def _drop_runs(axes: Axes, found: Validation) -> None:
             .iter_rows()
         )
         heights = [counts.get(int(length), 0) / max(runs, 1) for length in lengths]
-        label = "simulation" if place == 0 else "Linux"
-        axes.bar(lengths + 0.4 * place - 0.2, heights, 0.38, color=_COLOURS[side], label=label)
-    axes.set_title("drop runs by flow, per run")
-    axes.set_xlabel(f"packets ({_LONGEST_RUN}: or more)")
-    axes.set_yscale("log")
-    axes.legend()
+        colour, hatch = _LOOKS[side]
+        look = style.Look(colour, hatch, "")
+        axes.bar(lengths + 0.4 * place - 0.2, heights, 0.38, label=_NAMES[side], **look.bar)
+    if found.drop_runs.height:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:,g}")
+        axes.tick_params(axis="y", which="minor", length=0)
+    names = [*map(str, lengths[:-1]), f"≥{_LONGEST_RUN}"]
+    axes.set_xticks(lengths, names)
+    axes.set_xlabel("dropped in a row (packets)", labelpad=2)
+    axes.legend(loc="upper right", ncols=2)
+    style.panel_title(axes, "Drop runs by flow", detail="per run")

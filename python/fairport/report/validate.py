@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairport.figures import validate as figure
-from fairport.quantities import QUANTITIES, of_number
+from fairport.quantities import of_number
 from fairport.report.inline import embed
 from fairport.report.template import fill_page
 from fairport.scenario.phase import phase_parameters
@@ -18,10 +17,6 @@ if TYPE_CHECKING:
     from fairport.study.validate import Validation
 
 _NAMES = {SIMULATION: "simulation", LINUX: "Linux"}
-_GOODPUTS = {
-    f"{who}_goodput_bps_mean": replace(QUANTITIES["goodput_bps_mean"], title=title)
-    for who, title in (("lone", "lone flow's goodput"), ("peers", "peers' goodput"))
-}
 _RULE = (
     "Both sides agree if the medians of the lone flow's ratio are within a factor of 2 or 0.05, and"
     " those of the peers' goodput within 15 %."
@@ -56,7 +51,7 @@ def page(found: Validation, svg: Path) -> str:
 
 
 def _row(found: Validation, key: str) -> dict[str, Any]:
-    quantity = _GOODPUTS.get(key) or of_number(key)
+    quantity = of_number(key)
     return {
         "title": quantity.title,
         "unit": quantity.unit,

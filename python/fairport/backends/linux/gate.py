@@ -47,7 +47,10 @@ def faults(
         )
     share = health["stalled_s"] / run_s
     if share >= STALLED_SHARE:
-        found.append(f"for {100 * share:.2f} % of the run frames left later than that time")
+        found.append(
+            f"for {100 * share:.2f} % of the run frames left more than"
+            f" {1e6 * expected.drain_s:.0f} us late, the time in which the buffer empties"
+        )
     for key, what in (
         ("ring_losses", "frames were lost before the switch could read them"),
         ("backlog_losses", "frames were lost before a host's processor took them"),
