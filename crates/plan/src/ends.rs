@@ -7,7 +7,7 @@ use fairport_net::{BuildError, NodeId, Topology};
 use fairport_units::Duration;
 
 use crate::flow::{Application, End, FlowSpec, ListedFlow, Origin};
-use crate::job::workload::{EndJob, WorkloadJob};
+use crate::job::workload::{EndJob, TraceJob, WorkloadJob, WorkloadPattern};
 use crate::job::{FlowJob, Job};
 use crate::wiring::link_rate;
 use crate::workload::Ends;
@@ -102,17 +102,22 @@ pub(crate) fn workload_ends(
             senders_bps: sum(rates),
             senders,
             receivers: ends("receivers", &workload.receivers)?,
+            of_trace: match &workload.pattern {
+                WorkloadPattern::Trace(TraceJob { src, dst, .. }) => {
+                    Some(src.iter().zip(dst).map(|(src, dst)| [*src, *dst]).collect())
+                }
+                _ => None,
+            },
         })
     };
     job.workloads.iter().enumerate().map(build).collect()
 }
 
-/// The rates of a host's links together.
+/// The rates of a host's links together. The ports by which a forwarding host reaches itself are no links.
 fn links_bps(job: &Job, topology: &Topology, host: u32) -> u64 {
     let host = topology.hosts()[host as usize];
-    let own = topology.own_port(host);
     let ports = topology.node(host).ports.iter();
-    let links = ports.filter(|port| Some(**port) != own);
+    let links = ports.filter(|port| topology.far_node(**port) != host);
     sum(links.map(|port| link_rate(job, topology, *port).as_bps()))
 }
 

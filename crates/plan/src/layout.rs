@@ -82,7 +82,7 @@ pub fn layout(job: &Job) -> Result<Layout, BuildError> {
     let listed = listed_flows(job, &hosts)?;
     let workloads = workload_ends(job, &topology, &hosts)?;
     let listed_pairs = listed.iter().map(|flow| [flow.spec.src, flow.spec.dst]);
-    let pairs = listed_pairs.chain(workloads.iter().flat_map(Ends::pairs));
+    let pairs = listed_pairs.chain(workloads.iter().flat_map(Ends::distinct_pairs));
     let flows = (0..).zip(pairs).map(|(number, ends)| {
         let ends = ends.map(|end| end.host);
         let paths = router.paths(&topology, number, ends[0], ends[1]);

@@ -83,7 +83,7 @@ impl Counter<'_> {
     }
 
     fn count_workload(&mut self, ends: &Ends) {
-        let pairs = ends.senders.len() as u64 * ends.receivers.len() as u64;
+        let pairs = ends.most_pairs();
         if pairs <= EXACT_PAIRS {
             for [src, dst] in ends.pairs() {
                 self.count([src.host, dst.host]);
@@ -119,9 +119,14 @@ fn sampled_pair(ends: &Ends, i: u64) -> [u32; 2] {
         let share = u128::from(step.wrapping_mul(i));
         ((share * count as u128) >> 64) as usize
     };
-    let src = ends.senders[index(FIRST, ends.senders.len())];
-    let dst = ends.receivers[index(SECOND, ends.receivers.len())];
-    [src.host, dst.host]
+    let pair = match &ends.of_trace {
+        Some(flows) => flows[index(FIRST, flows.len())].map(|end| end as usize),
+        None => [
+            index(FIRST, ends.senders.len()),
+            index(SECOND, ends.receivers.len()),
+        ],
+    };
+    ends.pair(pair).map(|end| end.host)
 }
 
 /// The port that the data of most flows passes. Among equals, the one with the highest number.
@@ -157,6 +162,7 @@ mod tests {
             senders: side(senders),
             receivers: side(receivers),
             senders_bps: 0,
+            of_trace: None,
         }
     }
 

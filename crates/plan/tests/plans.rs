@@ -147,9 +147,31 @@ fn a_poisson_load_is_a_share_of_the_senders_own_links() {
     });
     assert_eq!(expected(&star, &[0]), 500);
     assert_eq!(expected(&star, &[0, 1, 2]), 650);
-    // two links, and the port by which a host that forwards reaches itself
+    // two links, and the fast ports by which a host that forwards reaches itself
     let bcube = json!({"kind": "bcube", "n": 2, "k": 1});
     assert_eq!(expected(&bcube, &[0]), 100);
+}
+
+#[test]
+fn the_flows_of_a_trace_are_between_the_pairs_that_it_lists() {
+    let mut job = job(&json!({"kind": "star", "hosts": 4}));
+    let pattern = json!({
+        "kind": "trace", "start_ps": [0, 1, 2], "src": [0, 1, 0], "dst": [0, 1, 0],
+        "bytes": [1, 1, 1],
+    });
+    job["workloads"] = json!([workload(&[0, 1], &[2, 3], &pattern)]);
+    let layout = fairport_plan::layout(&serde_json::from_value(job.clone()).unwrap()).unwrap();
+    let pairs = layout.flows.iter().map(|flow| (&*flow.src, &*flow.dst));
+    assert_eq!(pairs.collect::<Vec<_>>(), [("h0", "h2"), ("h1", "h3")]);
+    // two flows share the port to h2, and one has that to h3 for itself
+    let plan = plan(&job);
+    let names = plan.port_names();
+    let watched = plan
+        .watch()
+        .queues
+        .iter()
+        .map(|port| &*names[port.0 as usize]);
+    assert_eq!(watched.collect::<Vec<_>>(), ["s0:2"]);
 }
 
 #[test]

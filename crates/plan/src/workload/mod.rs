@@ -15,6 +15,7 @@ mod schedule;
 mod trace;
 mod web;
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use fairport_units::{Duration, Instant, Rate};
@@ -177,13 +178,42 @@ pub(crate) struct Ends {
     pub(crate) receivers: Vec<End>,
     /// the rates of the senders' links together
     pub(crate) senders_bps: u64,
+    /// for a trace: the sender and the receiver of each flow, as indices. Other workloads may send from any sender to
+    /// any receiver
+    pub(crate) of_trace: Option<Vec<[u32; 2]>>,
 }
 
 impl Ends {
-    /// The pairs of ends between which it may send.
-    pub(crate) fn pairs(&self) -> impl Iterator<Item = [End; 2]> + '_ {
+    /// The pairs of ends between which it may send: those of a trace's flows, or all pairs.
+    pub(crate) fn pairs(&self) -> Box<dyn Iterator<Item = [End; 2]> + '_> {
+        if let Some(flows) = &self.of_trace {
+            return Box::new(flows.iter().map(|pair| self.pair(pair.map(|i| i as usize))));
+        }
         let to = |src: End| self.receivers.iter().map(move |dst| [src, *dst]);
         let all = self.senders.iter().flat_map(move |src| to(*src));
-        all.filter(|[src, dst]| src.host != dst.host)
+        Box::new(all.filter(|[src, dst]| src.host != dst.host))
+    }
+
+    /// The same, each pair once.
+    pub(crate) fn distinct_pairs(&self) -> Box<dyn Iterator<Item = [End; 2]> + '_> {
+        if self.of_trace.is_none() {
+            return self.pairs();
+        }
+        let mut seen = BTreeSet::new();
+        let is_new = move |pair: &[End; 2]| seen.insert(pair.map(|end| end.host));
+        Box::new(self.pairs().filter(is_new))
+    }
+
+    /// The number of [`Ends::pairs`], or a few more if a host is both a sender and a receiver.
+    pub(crate) fn most_pairs(&self) -> u64 {
+        let any = self.senders.len() as u64 * self.receivers.len() as u64;
+        self.of_trace
+            .as_ref()
+            .map_or(any, |flows| flows.len() as u64)
+    }
+
+    /// The sender and the receiver with these indices.
+    pub(crate) fn pair(&self, [src, dst]: [usize; 2]) -> [End; 2] {
+        [self.senders[src], self.receivers[dst]]
     }
 }

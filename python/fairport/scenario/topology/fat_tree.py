@@ -28,7 +28,7 @@ class FatTree(TopologySection):
     kind: Literal["fat-tree"]
     """A k-ary fat-tree."""
     k: Annotated[int, AfterValidator(_even)] = 4
-    """Ports of every switch; even. k = 4 has 16 hosts and 20 switches."""
+    """Ports of every switch; even, at most 64. k = 4 has 16 hosts and 20 switches."""
     oversubscription: int = count(1)
     """How many times the hosts of a rack could fill the links above it: the rate of links between
     switches is [link].rate divided by this. 1: full bisection bandwidth."""
