@@ -85,7 +85,9 @@ def sentence(summaries: Sequence[dict[str, Any]]) -> str:
     known = [verdict for verdict in verdicts if verdict["outcast"] is not None]
     if not known:
         runs = len(summaries)
-        return f"{runs} runs; no class of flows can be an outcast here: the numbers are medians."
+        return (
+            f"{runs} runs; whether there is an outcast has no answer here: the numbers are medians."
+        )
     outcasts = sum(verdict["outcast"] for verdict in known)
     ratios = [verdict["ratio"] for verdict in known if verdict["ratio"] is not None]
     found = f"{outcasts} of {len(verdicts)} runs show an outcast"

@@ -77,7 +77,7 @@ def test_loads_are_merged_one_by_one() -> None:
 def test_runs_without_an_answer_have_no_verdict() -> None:
     runs = [one(seed, None, 0.0, None) for seed in (1, 2)]
     assert summarise(runs)["verdict"]["outcast"] is None
-    assert "no class of flows can be an outcast" in summarise(runs)["verdict"]["sentence"]
+    assert "whether there is an outcast has no answer" in summarise(runs)["verdict"]["sentence"]
 
 
 def test_what_no_run_knows_stays_unknown() -> None:

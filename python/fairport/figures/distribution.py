@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
@@ -43,7 +45,11 @@ def line(axes: Axes, name: str, rows: pl.DataFrame, column: str, look: tuple[str
     colour, stroke = look
     unfinished = rows.height - len(over)
     label = f"{name}: {len(over)}" + (f" (and {unfinished} unfinished)" if unfinished else "")
-    axes.step(*steps(over, reached), where="post", color=colour, linestyle=stroke, label=label)
+    oldest: Any = rows[column].max()
+    times, shares = over, reached
+    if oldest > over[-1]:  # it is under way: nothing more is known until its age
+        times, shares = np.append(over, oldest), np.append(reached, reached[-1])
+    axes.step(*steps(times, shares), where="post", color=colour, linestyle=stroke, label=label)
     for share in _QUANTILES:
         place = censored.place_of(share, reached)
         if place is not None:

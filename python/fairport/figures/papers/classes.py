@@ -45,7 +45,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
         handles=[*handles, *([marks.published_handle()] if published else [])],
         loc="upper left", bbox_to_anchor=(0.1, 0.91), ncols=4, columnspacing=1.2,
     )  # fmt: skip
-    style.note(picture, "bar: mean of the class, line: least to most of its flows")
+    style.note(picture, "bar: mean, line: least to most flow of a class; medians over the seeds")
     return picture
 
 
