@@ -4,10 +4,10 @@
     make kernel-diff ARGS="--exchanges 60 --print-only"
 
 `crates/drill` draws exchanges and writes them as packetdrill scripts: a sender with reno or cubic,
-and a receiver; SACK on and off, losses, reordering, lost ACKs, and the same with ECN. packetdrill (at a pinned commit,
-fetched and built in target/peers) replays each in a network namespace of its own. It needs Linux,
-root or the right to make namespaces, and /dev/net/tun; without them the case says why and ends with
-status 0.
+and a receiver; SACK on and off, losses, reordering, lost ACKs, and the same with ECN. packetdrill
+(at a pinned commit, fetched and built in target/peers) replays each in a network namespace of its
+own. It needs Linux, root or the right to make namespaces, and /dev/net/tun; without them the case
+says why and ends with status 0.
 `PACKETDRILL` names a program that is built already, `PACKETDRILL_SOURCE` another place to fetch
 from.
 """
