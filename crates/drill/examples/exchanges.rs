@@ -18,6 +18,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let stack = match side.as_str() {
         "sender" => Side::Sender,
         "receiver" => Side::Receiver,
+        "sender-ecn" => Side::Sender,
+        "receiver-ecn" => Side::Receiver,
         _ => return Err(usage.into()),
     };
     let (hz, first, count): (u32, u64, u64) = (hz.parse()?, first.parse()?, count.parse()?);
@@ -28,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(folder);
     let mut refused = 0;
     for seed in first..first + count {
-        let (script, draws) = exchange(stack, seed, machine);
+        let (script, draws) = exchange(stack, side.ends_with("-ecn"), seed, machine);
         refused += draws;
         fs::write(folder.join(format!("{side}-{seed}.pkt")), script)?;
     }

@@ -1,9 +1,11 @@
 //! A congestion control from outside the crate: an AIMD with its own share, by name and by value.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use crate::pair::{Fate, Pair};
 use fairport_tcp::{
-    CongestionControl, Controller, Controllers, DecisionCause, DecisionKind, Settings, Setup,
-    Window,
+    AckSample, CongestionControl, Controller, Controllers, DecisionCause, DecisionKind, Settings,
+    Setup, Window,
 };
 use fairport_units::Duration;
 use serde_json::json;
@@ -87,4 +89,57 @@ fn a_name_that_nobody_added_is_refused_with_the_names_there_are() {
     assert_eq!(error.field, "congestion_control");
     assert_eq!(error.value, "custom:aimd");
     assert!(error.remedy.contains("newreno, bic"), "{error}");
+}
+
+/// Sets a window, a threshold or a pace that sends nothing.
+#[derive(Debug)]
+struct Wrong(&'static str);
+
+impl Controller for Wrong {
+    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+        match self.0 {
+            "window" => window.cwnd = window.unit() - 1,
+            "growth" => window.grow_one_per(0, ack),
+            _ => window.grow_as_newreno(ack),
+        }
+    }
+
+    fn on_loss(&mut self, window: &mut Window) {
+        match self.0 {
+            "threshold" => window.ssthresh = 0,
+            _ => window.lower_threshold(window.cwnd / 2),
+        }
+    }
+
+    fn pacing_rate(&self) -> Option<u64> {
+        (self.0 == "pace").then_some(0)
+    }
+}
+
+/// A window below a segment would run as one segment per timeout, and say nothing.
+#[test]
+fn what_would_send_nothing_stops_the_run_and_names_the_congestion_control() {
+    for (preset, what, message) in [
+        (
+            "linux-6",
+            "window",
+            "`own` set a window of 0, but a segment is 1",
+        ),
+        (
+            "rfc",
+            "window",
+            "`own` set a window of 1447, but a segment is 1448",
+        ),
+        ("linux-6", "threshold", "`own` set a threshold of 0"),
+        ("linux-6", "pace", "`own` set a pace of 0 bytes per second"),
+        ("linux-6", "growth", "the window would grow without end"),
+    ] {
+        let mut settings = Settings::preset(preset).unwrap();
+        let factory = move |_: &Setup<'_>| -> Box<dyn Controller> { Box::new(Wrong(what)) };
+        settings.congestion_control = CongestionControl::custom("own", factory);
+        let stopped = catch_unwind(AssertUnwindSafe(|| drop(transfer(&settings)))).unwrap_err();
+        let said = stopped.downcast_ref::<String>().map(String::as_str);
+        let said = said.or_else(|| stopped.downcast_ref::<&str>().copied());
+        assert!(said.is_some_and(|it| it.contains(message)), "{said:?}");
+    }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::bbr::Bbr;
 use super::bic::Bic;
 use super::cubic::Cubic;
-use super::custom::{ControllerFactory, Controllers, Custom};
+use super::custom::{Checked, ControllerFactory, Controllers, Custom};
 use super::dctcp::Dctcp;
 use super::newreno::NewReno;
 use super::{AckSample, Controller, Setup, Start, Window};
@@ -53,7 +53,7 @@ macro_rules! algorithms {
         #[derive(Debug)]
         pub(super) enum Algorithm {
             $($variant($state),)+
-            Custom(Box<dyn Controller>),
+            Custom(Checked),
         }
 
         impl Algorithm {

@@ -77,6 +77,9 @@ impl AckSample {
 }
 
 /// A congestion control. Every method has a default; together they are NewReno.
+///
+/// A window or a threshold below one segment and a pacing rate of 0 stop the run with a message, in a congestion control
+/// from outside this crate.
 pub trait Controller: Debug + Send + Sync {
     /// The handshake is complete, and data may follow.
     fn on_established(&mut self, _window: &mut Window, _start: &Start) {}

@@ -9,7 +9,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Controller, Setup};
+use fairport_units::{Duration, Instant};
+
+use super::{AckSample, Controller, Setup, Start, Window};
+use crate::delivery_rate::RateSample;
 
 /// Makes the congestion control of one connection.
 pub type ControllerFactory = dyn Fn(&Setup<'_>) -> Box<dyn Controller> + Send + Sync;
@@ -50,11 +53,14 @@ impl Custom {
         self.factory.is_some()
     }
 
-    pub(super) fn make(&self, setup: &Setup<'_>) -> Box<dyn Controller> {
+    pub(super) fn make(&self, setup: &Setup<'_>) -> Checked {
         let factory = self.factory.as_ref();
         // `Settings::validate` refuses settings with an unbound name
         let factory = factory.expect("a custom congestion control is bound to its factory");
-        factory(setup)
+        Checked {
+            name: Arc::clone(&self.name),
+            controller: factory(setup),
+        }
     }
 }
 
@@ -103,5 +109,114 @@ impl Controllers {
 impl fmt::Debug for Controllers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+/// A congestion control from outside this crate, whose window, threshold and pace are checked after each call. A
+/// mistake would otherwise look like a slow network: with a window of 0, one segment is sent per timeout.
+#[derive(Debug)]
+pub(super) struct Checked {
+    name: Arc<str>,
+    controller: Box<dyn Controller>,
+}
+
+impl Checked {
+    fn call(&mut self, window: &mut Window, call: impl FnOnce(&mut dyn Controller, &mut Window)) {
+        let before = [window.cwnd, window.ssthresh];
+        call(&mut *self.controller, window);
+        let (name, unit) = (&self.name, window.unit());
+        let after = [("window", window.cwnd), ("threshold", window.ssthresh)];
+        for ((what, value), before) in after.into_iter().zip(before) {
+            // in bytes, loss recovery itself may set less than a segment
+            assert!(
+                value >= unit || value == before,
+                "the congestion control `{name}` set a {what} of {value}, but a segment is {unit}: set at least that"
+            );
+        }
+    }
+}
+
+impl Controller for Checked {
+    fn on_established(&mut self, window: &mut Window, start: &Start) {
+        self.call(window, |it, window| it.on_established(window, start));
+    }
+
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
+        self.call(window, |it, window| it.on_ack(window, ack));
+    }
+
+    fn on_sack_rtt(&mut self, window: &mut Window, ack: &AckSample) {
+        self.call(window, |it, window| it.on_sack_rtt(window, ack));
+    }
+
+    fn on_rate_sample(&mut self, window: &mut Window, ack: &AckSample, rate: &RateSample) {
+        self.call(window, |it, window| it.on_rate_sample(window, ack, rate));
+    }
+
+    fn on_loss(&mut self, window: &mut Window) {
+        self.call(window, |it, window| it.on_loss(window));
+    }
+
+    fn on_mark(&mut self, window: &mut Window) {
+        self.call(window, |it, window| it.on_mark(window));
+    }
+
+    fn on_timeout(&mut self, window: &mut Window) {
+        self.call(window, |it, window| it.on_timeout(window));
+    }
+
+    fn on_undo(&mut self) {
+        self.controller.on_undo();
+    }
+
+    fn on_idle(&mut self, now: Instant, idle: Duration) {
+        self.controller.on_idle(now, idle);
+    }
+
+    fn on_resume(&mut self, window: &mut Window, now: Instant) {
+        self.call(window, |it, window| it.on_resume(window, now));
+    }
+
+    fn use_ecn(&mut self) {
+        self.controller.use_ecn();
+    }
+
+    fn on_ecn_ack(&mut self, una: u64, nxt: u64) {
+        self.controller.on_ecn_ack(una, nxt);
+    }
+
+    fn reduces_after_mark(&self) -> bool {
+        self.controller.reduces_after_mark()
+    }
+
+    fn needs_ecn(&self) -> bool {
+        self.controller.needs_ecn()
+    }
+
+    fn least_window(&self, window: &Window) -> u64 {
+        self.controller.least_window(window)
+    }
+
+    fn sets_window(&self) -> bool {
+        self.controller.sets_window()
+    }
+
+    fn wants_rate_samples(&self) -> bool {
+        self.controller.wants_rate_samples()
+    }
+
+    fn is_probing_rtt(&self) -> bool {
+        self.controller.is_probing_rtt()
+    }
+
+    fn pacing_rate(&self) -> Option<u64> {
+        let rate = self.controller.pacing_rate();
+        let name = &self.name;
+        assert!(
+            rate != Some(0),
+            "the congestion control `{name}` set a pace of 0 bytes per second, at which nothing is sent"
+        );
+        rate
     }
 }

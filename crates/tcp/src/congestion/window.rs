@@ -176,6 +176,9 @@ impl Window {
     /// Congestion avoidance: grows by one segment for every `every` of acknowledged data, in the window's unit. The
     /// part of the ACK that slow start used does not count. Without ABC each ACK counts as a full segment, and the
     /// window grows on the ACK after the last counted one, as in Linux before 3.13.
+    ///
+    /// # Panics
+    /// If `every` is 0: the window would grow without end.
     #[inline]
     pub fn grow_one_per(&mut self, every: u64, ack: &AckSample) {
         if !self.abc {
@@ -195,6 +198,7 @@ impl Window {
         self.count += self.counted(ack);
         self.left = u64::MAX;
         while self.count >= every {
+            assert!(every > 0, "the window would grow without end");
             self.count -= every;
             self.cwnd += self.unit;
         }

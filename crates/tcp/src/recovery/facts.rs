@@ -28,6 +28,8 @@ pub(crate) struct AckFacts {
     pub(crate) sack_rtt: Option<(Duration, Duration)>,
     /// a SACK block reported something new
     pub(crate) newly_sacked: bool,
+    /// a segment was acknowledged or SACKed that had not been SACKed before
+    pub(crate) delivers: bool,
     /// the ACK acknowledged, SACKed and carried nothing, and did not change the window (RFC 5681 2)
     pub(crate) is_duplicate: bool,
     /// the ACK carries ECE, and the connection uses ECN
@@ -84,6 +86,9 @@ pub(crate) struct Outcome {
     pub(crate) delivered: u64,
     /// a late segment arrived while a retransmission is in the network: losses are not looked for now
     pub(crate) waits: bool,
+    /// an ACK of a late segment undid the recovery before its end, so a mark in it is not acted on
+    /// (`tcp_try_undo_partial`)
+    pub(crate) ignores_mark: bool,
     /// a tail loss probe repaired a loss, so the window must fall
     pub(crate) probe_repaired: bool,
     pub(crate) change: Change,

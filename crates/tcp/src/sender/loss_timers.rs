@@ -23,7 +23,9 @@ impl Sender {
             return false;
         };
         let board = &self.board;
-        if self.recovery.state() != State::Open || board.sacked() > 0 || board.has_lost() {
+        // while the window falls for a mark, the kernel's state says nothing of SACKed segments
+        let is_disturbed = (board.sacked() > 0 || board.has_lost()) && !self.is_in_cwr();
+        if self.recovery.state() != State::Open || is_disturbed {
             return false;
         }
         let rto = self.rtt.rto();
@@ -102,6 +104,7 @@ impl Sender {
         }
         let sent = new.or_else(|| {
             let again = self.board.repeat_last(now)?;
+            self.note_sent(now);
             self.counters.segments_sent += 1;
             self.counters.retransmits += 1;
             Some(again)
