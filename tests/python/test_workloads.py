@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from fairport import _core, completion, figures, plot, run, scenario
+from asking import asked, lowered
+from fairport import completion, figures, plot, run, scenario
 from fairport.completion import Span
 from fairport.errors import ScenarioError
-from fairport.scenario.lower import Job, lower
 from fairport.workloads import read_cdf
 from fairport.workloads.cdf import Cdf, CdfError, parse
-
-HOSTS = [f"h{index}" for index in range(16)]
-PRESETS = {name: _core.preset(name) for name in _core.presets()}
-
-
-def asked(*traffic: dict[str, Any], **more: Any) -> Any:
-    return scenario(
-        {
-            "name": "workload",
-            "duration": "300ms",
-            "topology": {"kind": "fat-tree", "k": 4},
-            "traffic": list(traffic),
-            **more,
-        }
-    )
-
-
-def lowered(*traffic: dict[str, Any]) -> Job:
-    return lower(asked(*traffic), HOSTS, PRESETS)
 
 
 @pytest.mark.parametrize(
@@ -103,17 +83,16 @@ def test_a_load_is_a_share_of_the_senders_own_links() -> None:
 
 def test_flows_one_after_another_stop_in_the_opposite_order() -> None:
     """The convergence test: 30 s apart, for 270, 210, 150, 90 and 30 s (Alizadeh et al. 2010)."""
-    flows = lower(
-        asked(
-            {
-                "from": "h1..h5", "to": "h0", "start_interval": "30s", "stop": "270s",
-                "stop_interval": "30s",
-            },
-            duration="300s",
-        ),
-        HOSTS,
-        PRESETS,
-    ).flows  # fmt: skip
+    flows = lowered(
+        {
+            "from": "h1..h5",
+            "to": "h0",
+            "start_interval": "30s",
+            "stop": "270s",
+            "stop_interval": "30s",
+        },
+        duration="300s",
+    ).flows
     assert [flow["start_ps"] // 10**12 for flow in flows] == [0, 30, 60, 90, 120]
     spans = [(flow["stop_ps"] - flow["start_ps"]) // 10**12 for flow in flows]
     assert spans == [270, 210, 150, 90, 30]
@@ -252,121 +231,6 @@ def test_a_scenario_of_workloads_is_written_back_as_it_was(tmp_path: Path) -> No
     file = tmp_path / "mine.toml"
     file.write_text(mine.to_toml(), encoding="utf-8")
     assert scenario(file) == mine
-
-
-TRACE = "start_s,src,dst,size_bytes,note\n0.001,h1,h0,1000,a\n0.0,h5,h2,5000,b\n"
-
-
-def test_a_trace_is_played_back_and_so_is_the_table_of_its_flows(tmp_path: Path) -> None:
-    file = tmp_path / "trace.csv"
-    file.write_text(TRACE, encoding="utf-8")
-    first = run(asked({"kind": "trace", "file": str(file)}))
-    columns = ["start_s", "src", "dst", "size_bytes"]
-    assert first.flows.select(columns).rows() == [
-        (0.0, "h5", "h2", 5000),
-        (0.001, "h1", "h0", 1000),
-    ]
-    again = tmp_path / "flows.parquet"
-    first.flows.write_parquet(again)
-    second = run(asked({"kind": "trace", "file": str(again)}))
-    assert second.fingerprint == first.fingerprint
-
-
-@pytest.mark.parametrize(
-    ("row", "problem"),
-    [
-        ("0.1,h1,h0,-5,c", "has a size of -5 in line 4"),
-        ("0.1,h1,h0,0,c", "has a size of 0 in line 4"),
-        ("-0.1,h1,h0,5,c", "has a start of -0.1 in line 4"),
-        ("0.1,h1,h1,5,c", "sends from h1 to itself in line 4"),
-        ("0.1,h1,h99,5,c", "names `h99`, which is not a host"),
-        ("0.1,h1,h0,many,c", "has a size_bytes of many, which is not a whole number, in line 4"),
-        ("0.1,h1,h0,10.5,c", "has a size_bytes of 10.5, which is not a whole number, in line 4"),
-        ("soon,h1,h0,5,c", "has a start_s of soon, which is not a number, in line 4"),
-        ("0.1,h1,h0,,c", "has an empty field in line 4"),
-    ],
-)
-def test_a_trace_that_cannot_be_is_refused(row: str, problem: str, tmp_path: Path) -> None:
-    file = tmp_path / "trace.csv"
-    file.write_text(TRACE + row + "\n", encoding="utf-8")
-    with pytest.raises(ScenarioError) as error:
-        lowered({"kind": "trace", "file": str(file)})
-    assert (error.value.field, error.value.value) == ("traffic.0.file", str(file))
-    assert problem in error.value.problem
-
-
-@pytest.mark.parametrize(
-    ("start", "problem"),
-    [
-        ("0.3", "starts its first flow after 0.3 s, and the run ends at 300ms"),
-        ("1.7e9", "has a start of 1.7e+09 in line 2"),
-    ],
-)
-def test_a_trace_that_no_run_reaches_is_refused(start: str, problem: str, tmp_path: Path) -> None:
-    file = tmp_path / "trace.csv"
-    file.write_text(f"start_s,src,dst,size_bytes\n{start},h1,h0,5\n", encoding="utf-8")
-    with pytest.raises(ScenarioError) as error:
-        lowered({"kind": "trace", "file": str(file)})
-    assert error.value.problem == problem
-    assert "count start_s from the beginning" in error.value.remedy
-
-
-def test_files_that_a_scenario_names_lie_beside_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "study"
-    folder.mkdir()
-    (folder / "trace.csv").write_text(TRACE, encoding="utf-8")
-    (folder / "sizes.cdf").write_text("1000 0\n2000 1\n", encoding="utf-8")
-    (folder / "mine.toml").write_text(
-        'name = "mine"\nduration = "1ms"\ntopology = { kind = "star", hosts = 8 }\n'
-        'traffic = [{ kind = "trace", file = "trace.csv" },'
-        ' { kind = "poisson", load = 0.1, sizes = "sizes.cdf" }]\n',
-        encoding="utf-8",
-    )
-    monkeypatch.chdir(tmp_path)
-    trace, poisson = scenario("study/mine.toml").document()["traffic"]
-    assert trace["file"] == str(folder / "trace.csv")
-    assert poisson["sizes"] == str(folder / "sizes.cdf")
-
-
-def test_a_trace_of_which_a_bit_has_changed_is_read_or_refused(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    good, file = tmp_path / "good.csv", tmp_path / "flows.parquet"
-    good.write_text(TRACE, encoding="utf-8")
-    pl.read_csv(good).write_parquet(file)
-    content = file.read_bytes()
-    refused = 0
-    for at in range(0, len(content), 11):
-        file.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
-        try:
-            lowered({"kind": "trace", "file": str(file)})
-        except ScenarioError:
-            refused += 1
-    assert refused > 20
-    # a library that reads them says nothing of its own
-    assert capfd.readouterr() == ("", "")
-
-
-def test_a_trace_in_a_folder_with_a_strange_name_is_read(tmp_path: Path) -> None:
-    file = tmp_path / "start_s=7" / "a[b]*" / "flows.parquet"
-    file.parent.mkdir(parents=True)
-    pl.read_csv(io.StringIO(TRACE)).write_parquet(file)
-    flows = run(asked({"kind": "trace", "file": str(file)})).flows
-    assert flows["size_bytes"].to_list() == [5000, 1000]
-
-
-def test_a_trace_without_a_column_or_a_file_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "trace.csv"
-    file.write_text("start_s,src,dst,bytes\n0,h1,h0,5\n", encoding="utf-8")
-    for path, problem in (
-        (file, "has no column size_bytes"),
-        (tmp_path / "x.csv", "does not exist"),
-    ):
-        with pytest.raises(ScenarioError) as error:
-            lowered({"kind": "trace", "file": str(path)})
-        assert problem in error.value.problem
 
 
 @pytest.mark.parametrize("queue", ["drop-tail", "red", "fq-codel"])
