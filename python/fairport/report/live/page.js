@@ -17,7 +17,7 @@ function select(id, values, chosen, onChange) {
 function legend() {
   const buttons = doc.classes.map(({ name, colour }) => {
     const many = doc.flows.class.filter((at) => doc.classes[at].name === name).length;
-    const button = make("button", { type: "button", className: "class" }, swatch(colour), `${name} (${many} ${many === 1 ? "flow" : "flows"})`);
+    const button = make("button", { type: "button", className: "class" }, swatch(colour), `${name} (${many.toLocaleString("en")} ${many === 1 ? "flow" : "flows"})`);
     button.ariaPressed = String(!view.hidden.has(name));
     button.addEventListener("click", () => {
       const hidden = new Set(view.hidden);
