@@ -102,6 +102,7 @@ impl Sender {
         }
         let sent = new.or_else(|| {
             let again = self.board.repeat_last(now)?;
+            self.note_sent(now);
             self.counters.segments_sent += 1;
             self.counters.retransmits += 1;
             Some(again)
