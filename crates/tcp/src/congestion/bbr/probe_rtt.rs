@@ -22,7 +22,8 @@ impl Bbr {
     ) {
         let expired = now > self.min_rtt.at + MIN_RTT_LASTS;
         if let Some(rtt) = sample.rtt {
-            let lower = self.min_rtt.value.is_none_or(|known| rtt <= known);
+            // an equal one does not count (since 5.10): on a steady path the probe would never come
+            let lower = self.min_rtt.value.is_none_or(|known| rtt < known);
             if lower || (expired && !sample.ack_delayed) {
                 self.min_rtt.value = Some(rtt);
                 self.min_rtt.at = now;
