@@ -17,7 +17,10 @@ use crate::timers::{Timer, Timers};
 
 /// `TCP_MAX_QUICKACKS`
 const QUICK_MAX: u64 = 16;
+/// Quick ACKs from a segment on that the peer must hear of soon because of its ECN codepoint
+const QUICK_FOR_ECN: u64 = 2;
 
+// More than 15 fields: what decides between an ACK now and later, and the settings that change it.
 /// Whether an ACK is due, and when.
 #[derive(Debug)]
 pub(crate) struct AckSchedule {
@@ -45,6 +48,8 @@ pub(crate) struct AckSchedule {
     quick_rules: QuickRules,
     /// data has arrived since the last ACK was sent (`ICSK_ACK_SCHED`)
     scheduled: bool,
+    /// the codepoint of the present segment starts quick ACKs
+    quick_for_ecn: bool,
     compression: SackCompression,
 }
 
@@ -92,6 +97,7 @@ impl AckSchedule {
                 for_data_only: settings.quick_acks_for_data_only,
             },
             scheduled: false,
+            quick_for_ecn: false,
             compression: SackCompression::new(settings.sack_compression),
         }
     }
@@ -154,6 +160,7 @@ impl AckSchedule {
         window: u64,
         srtt: Option<Duration>,
     ) {
+        self.answer_ecn(window);
         if self.quick_rules.after_gap {
             self.on_out_of_place(window);
         } else if self.is_quick() || !self.compression.holds_back(timers, now, gap, srtt) {
@@ -179,10 +186,32 @@ impl AckSchedule {
     pub(crate) fn on_out_of_place(&mut self, window: u64) {
         self.now = true;
         if self.policy == AckPolicy::QuickAck {
-            self.raise_quick(window);
-            self.interactive = false;
-            self.ato = self.delay_min;
+            self.enter_quick_mode(window, QUICK_MAX);
         }
+    }
+
+    /// The present segment brings a mark that the peer does not know of, or is probably a retransmission. The peer's
+    /// window may be very small then, so the ACK of this segment and the next one are not delayed
+    /// (`__tcp_ecn_check_ce`, since 4.18).
+    #[cold]
+    pub(crate) fn quick_for_ecn(&mut self) {
+        self.quick_for_ecn = self.policy == AckPolicy::QuickAck && !self.quick_rules.after_gap;
+    }
+
+    /// Starts the quick ACKs that the segment's codepoint calls for, once its data was taken in.
+    #[inline]
+    pub(crate) fn answer_ecn(&mut self, window: u64) {
+        if std::mem::take(&mut self.quick_for_ecn) {
+            self.now = true;
+            self.enter_quick_mode(window, QUICK_FOR_ECN);
+        }
+    }
+
+    /// `tcp_enter_quickack_mode`
+    fn enter_quick_mode(&mut self, window: u64, most: u64) {
+        self.raise_quick(window, most);
+        self.interactive = false;
+        self.ato = self.delay_min;
     }
 
     #[inline]
@@ -190,11 +219,11 @@ impl AckSchedule {
         self.quick > 0 && !self.interactive
     }
 
-    /// `tcp_incr_quickack`: allows quick ACKs for half a window of full segments.
-    fn raise_quick(&mut self, window: u64) {
+    /// `tcp_incr_quickack`: allows quick ACKs for half a window of full segments, and up to `most`.
+    fn raise_quick(&mut self, window: u64, most: u64) {
         let acks = match window / (2 * self.full_segment) {
             0 => 2,
-            acks => acks.min(QUICK_MAX),
+            acks => acks.min(most),
         };
         self.quick = self.quick.max(acks as u8);
     }
@@ -204,7 +233,7 @@ impl AckSchedule {
     #[inline]
     fn estimate_gap(&mut self, timers: &Timers, now: Instant, data: &InOrder) {
         if self.ato == Duration::ZERO {
-            self.raise_quick(data.window);
+            self.raise_quick(data.window, QUICK_MAX);
             self.ato = self.delay_min;
             return;
         }
@@ -236,7 +265,7 @@ impl AckSchedule {
         }
         // with a minimum RTO of 200 ms, a gap longer than the RTO is never shorter than the estimate
         if gap > data.rto && (self.quick_rules.within_ato || !within) {
-            self.raise_quick(data.window);
+            self.raise_quick(data.window, QUICK_MAX);
         }
     }
 

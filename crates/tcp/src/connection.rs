@@ -212,7 +212,7 @@ impl Connection {
         if segment.sequence_length() > 0 {
             if self.ecn.on {
                 let cwr = segment.flags.contains(Flags::CWR);
-                self.receiver.note_mark(ecn == Ecn::Ce, cwr);
+                self.receiver.note_codepoint(ecn, cwr);
             }
             let rtt = self.sender.rtt();
             let own = OwnRtt {
@@ -220,6 +220,9 @@ impl Connection {
                 srtt: rtt.srtt(),
             };
             self.receiver.on_data(&mut self.timers, now, segment, own);
+            if self.ecn.on {
+                self.receiver.acks.answer_ecn(self.receiver.window());
+            }
             if self.receiver.is_closed() && self.closes_with_peer && !self.sender.is_closing() {
                 self.close();
             }

@@ -6,7 +6,7 @@
 use fairport_units::{Duration, Instant};
 
 use crate::ack_policy::AckSchedule;
-use crate::ecn::Echo;
+use crate::ecn::{Echo, Ecn};
 use crate::ranges::{Range, Ranges};
 use crate::receive_offload::InOrder;
 use crate::sack_report::SackReport;
@@ -312,17 +312,22 @@ impl Receiver {
         self.echo = Some(Echo::new(exact));
     }
 
-    /// Data arrived, with or without a mark and CWR. Call it before [`Self::on_data`].
+    /// Data arrived, with a codepoint and with or without CWR. Call it before [`Self::on_data`], and
+    /// [`AckSchedule::answer_ecn`] after that.
     #[inline(never)]
-    pub(crate) fn note_mark(&mut self, marked: bool, cwr: bool) {
+    pub(crate) fn note_codepoint(&mut self, ecn: Ecn, cwr: bool) {
         let Some(echo) = &mut self.echo else { return };
         let before = echo.is_on();
-        if echo.on_data(marked, cwr) {
+        let answer = echo.on_data(ecn, cwr);
+        if answer.changes {
             if echo.is_exact() && self.nxt > self.acknowledged {
                 // RFC 8257 3.2: no ACK covers both marked and unmarked segments
                 self.earlier = Some((self.nxt, before));
             }
             self.acks.at_once();
+        }
+        if answer.is_urgent {
+            self.acks.quick_for_ecn();
         }
     }
 

@@ -319,10 +319,10 @@ fn for_dctcp_no_ack_speaks_for_marked_and_unmarked_segments() {
     let mut receiver = connected(&settings(), 0);
     let start = receiver.nxt();
     assert!(!receiver.echoes());
-    receiver.note_mark(true, false);
+    receiver.note_codepoint(Ecn::Ce, false);
     assert!(!receiver.echoes(), "ECN is not agreed on");
     receiver.use_ecn(true);
-    receiver.note_mark(false, false);
+    receiver.note_codepoint(Ecn::Ect0, false);
     receiver.on_data(
         &mut timers,
         Instant::ZERO,
@@ -333,7 +333,7 @@ fn for_dctcp_no_ack_speaks_for_marked_and_unmarked_segments() {
         (receiver.take_earlier(), receiver.acks.is_due()),
         (None, false)
     );
-    receiver.note_mark(true, false);
+    receiver.note_codepoint(Ecn::Ce, false);
     assert_eq!(receiver.take_earlier(), Some((start + 4, false)));
     assert_eq!(receiver.take_earlier(), None);
     assert!(receiver.echoes() && receiver.acks.is_due());
@@ -345,7 +345,7 @@ fn for_dctcp_no_ack_speaks_for_marked_and_unmarked_segments() {
     );
     receiver.on_acknowledged(&mut timers, Instant::ZERO, false);
     // all data is acknowledged, so there is nothing earlier to report
-    receiver.note_mark(false, false);
+    receiver.note_codepoint(Ecn::Ect0, false);
     assert_eq!(receiver.take_earlier(), None);
     assert!(!receiver.echoes() && receiver.acks.is_due());
 
@@ -358,7 +358,7 @@ fn for_dctcp_no_ack_speaks_for_marked_and_unmarked_segments() {
         &data(start, 4, Flags::NONE),
         OWN,
     );
-    receiver.note_mark(true, false);
+    receiver.note_codepoint(Ecn::Ce, false);
     assert_eq!(receiver.take_earlier(), None);
     assert!(receiver.echoes() && receiver.acks.is_due());
 }
@@ -374,7 +374,7 @@ fn a_receiver_that_is_gone_has_nothing_to_acknowledge() {
         &data(receiver.nxt(), 4, Flags::NONE),
         OWN,
     );
-    receiver.note_mark(true, false);
+    receiver.note_codepoint(Ecn::Ce, false);
     receiver.abort();
     assert!(!receiver.acks.is_due());
     assert_eq!(receiver.take_earlier(), None);

@@ -70,6 +70,7 @@ impl Recovery {
         Outcome {
             delivered,
             waits,
+            ignores_mark: late && matches!(change, Change::Undone { .. }),
             probe_repaired,
             change,
             reordering_window: self.window_changed.take(),
@@ -275,9 +276,11 @@ impl Recovery {
         }
     }
 
-    /// Sets where the present episode ends: at the end of a reduction that it continues.
-    pub(crate) fn set_point(&mut self, point: u64) {
+    /// The present episode continues a reduction for a mark. It ends where that would have ended, and its first
+    /// retransmission waits for the window, because PRR forces one only at the beginning of a reduction.
+    pub(crate) fn continue_reduction(&mut self, point: u64) {
         self.point = point;
+        self.retransmit_now = false;
     }
 
     /// A timeout: every segment that is not SACKed is lost. `lowered` is the window before the timeout, if the timeout

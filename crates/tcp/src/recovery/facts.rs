@@ -84,6 +84,9 @@ pub(crate) struct Outcome {
     pub(crate) delivered: u64,
     /// a late segment arrived while a retransmission is in the network: losses are not looked for now
     pub(crate) waits: bool,
+    /// an ACK of a late segment undid the recovery before its end, so a mark in it is not acted on
+    /// (`tcp_try_undo_partial`)
+    pub(crate) ignores_mark: bool,
     /// a tail loss probe repaired a loss, so the window must fall
     pub(crate) probe_repaired: bool,
     pub(crate) change: Change,

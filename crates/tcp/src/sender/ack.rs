@@ -160,11 +160,8 @@ impl Sender {
     /// reduction in progress continues.
     #[inline]
     fn adjust_window(&mut self, facts: &AckFacts, detected: &Detected) {
-        if facts.marked {
-            self.count_marked(facts.delivered);
-            if self.recovery.state() == State::Open {
-                self.enter_cwr();
-            }
+        if facts.marked && self.recovery.state() == State::Open {
+            self.enter_cwr();
         }
         if self.recovery.grows_last()
             && (facts.advances
@@ -207,6 +204,9 @@ impl Sender {
         let before = self.recovery.state();
         let outcome = self.recovery.on_ack(&mut self.board, facts);
         facts.delivered += outcome.delivered * self.board.unit();
+        if facts.marked {
+            self.count_marked(facts.delivered);
+        }
         if outcome.probe_repaired {
             self.reduce_for_probe(facts.now, events);
         }
@@ -232,6 +232,7 @@ impl Sender {
         if let Some(cause) = detected.enters {
             self.enter_recovery(facts.now, cause, facts.marked, events);
         }
+        facts.marked &= !outcome.ignores_mark;
         detected
     }
 

@@ -132,6 +132,13 @@ impl Sender {
         }
     }
 
+    /// The reduction was needless, so nothing is reported (`tcp_ecn_withdraw_cwr`).
+    pub(super) fn withdraw_cwr(&mut self) {
+        if let Some(reaction) = &mut self.ecn {
+            reaction.cwr_due = false;
+        }
+    }
+
     /// Whether the new segment that is sent now carries CWR.
     #[inline]
     pub(crate) fn take_cwr(&mut self) -> bool {

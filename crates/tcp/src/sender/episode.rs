@@ -72,8 +72,8 @@ impl Sender {
         self.recovery.enter_fast(&mut self.board, before, needed);
         self.counters.fast_recoveries += 1;
         if let Some(point) = under_way {
-            // the reduction for a mark continues, and ends where it would have ended
-            self.recovery.set_point(point);
+            // the reduction for a mark continues
+            self.recovery.continue_reduction(point);
             if self.congestion.reduces_after_mark() {
                 self.congestion.reduce_threshold();
             }
@@ -115,6 +115,9 @@ impl Sender {
             Change::Undone { before, cause } => {
                 if let Some(Before { cwnd, ssthresh }) = before {
                     self.congestion.undo(cwnd, ssthresh);
+                    if ssthresh > present.ssthresh {
+                        self.withdraw_cwr();
+                    }
                 }
                 (DecisionKind::Undo, cause)
             }

@@ -23,7 +23,9 @@ impl Sender {
             return false;
         };
         let board = &self.board;
-        if self.recovery.state() != State::Open || board.sacked() > 0 || board.has_lost() {
+        // while the window falls for a mark, the kernel's state says nothing of SACKed segments
+        let is_disturbed = (board.sacked() > 0 || board.has_lost()) && !self.is_in_cwr();
+        if self.recovery.state() != State::Open || is_disturbed {
             return false;
         }
         let rto = self.rtt.rto();
