@@ -18,8 +18,8 @@ impl Recovery {
                 // only a new SACK block can show a loss
                 !(look.newly_sacked || (open && board.has_lost()))
             }
-            // outside of an episode no segment is marked: when an episode ends, its marks are acknowledged or undone
-            Detection::Emulated(it) if open => it.sacked() == 0,
+            // outside of an episode a segment is marked only by the ACK that ended one
+            Detection::Emulated(it) if open => it.sacked() == 0 && !board.has_lost(),
             Detection::Emulated(_) => !look.advances,
             Detection::Sack(_) | Detection::Rack(_) => open && board.is_in_order(),
         };

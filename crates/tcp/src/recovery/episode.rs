@@ -32,6 +32,10 @@ impl Recovery {
             self.note_late(acked + board.segments_to_highest_sacked());
         }
         let waits = late && board.retransmitted() > 0;
+        let counted = match &self.detection {
+            Detection::Emulated(it) => it.sacked(),
+            _ => 0,
+        };
         let change = match self.state {
             State::Open if !self.undo.all_duplicates() => Change::None,
             _ if waits => Change::None,
@@ -50,9 +54,21 @@ impl Recovery {
                 if let Some(late_by) = counted.late_by {
                     self.reordering.set_degree(late_by);
                 }
-            } else if (ack.advances && before != State::Fast) || (before == State::Fast && complete)
-            {
-                it.reset();
+            } else {
+                let reopens = before == State::Loss && self.state == State::Open;
+                if reopens && counted >= self.reordering.degree() {
+                    // the kernel looks for losses before it forgets the count
+                    board.mark_head_lost();
+                }
+                let forgets = match before {
+                    State::Open => ack.advances,
+                    State::Fast => complete,
+                    // held: the kernel has not left the state (`tcp_process_loss`)
+                    State::Loss => ack.advances && !(complete && self.state == State::Loss),
+                };
+                if forgets {
+                    it.reset();
+                }
             }
         }
         if let Detection::DuplicateAcks(it) = &mut self.detection {
@@ -79,7 +95,9 @@ impl Recovery {
 
     /// Notes what arrived, in which order, and what arrived twice.
     #[inline]
-    fn note_deliveries(&mut self, board: &Scoreboard, ack: &AckFacts) {
+    fn note_deliveries(&mut self, board: &mut Scoreboard, ack: &AckFacts) {
+        // what this ACK shows of reordering counts from the next ACK on
+        let reorders = self.reordering.seen() > 0;
         if let Some(arrived) = &ack.arrived {
             let since = |sent: Option<Instant>| sent.map(|sent| ack.now - sent);
             self.reordering
@@ -92,7 +110,12 @@ impl Recovery {
             }
         }
         if let Some(dsack) = &ack.dsack {
-            self.note_dsack(board, ack.ack, dsack);
+            self.note_dsack(board, dsack, reorders);
+        }
+        if let Detection::Rack(rack) = &mut self.detection
+            && rack.on_ack(ack.ack, board.nxt(), ack.delivers)
+        {
+            self.window_changed = Some(DecisionCause::Dsack);
         }
     }
 
@@ -114,7 +137,7 @@ impl Recovery {
     }
 
     #[cold]
-    fn note_dsack(&mut self, board: &Scoreboard, ack: u64, dsack: &Dsack) {
+    fn note_dsack(&mut self, board: &mut Scoreboard, dsack: &Dsack, reorders: bool) {
         self.dsacked += u64::from(dsack.segments);
         if dsack.late_by > 0 && self.state != State::Loss {
             self.note_late(dsack.late_by);
@@ -126,10 +149,10 @@ impl Recovery {
             .is_some_and(|it| it.is_answer(dsack.end));
         if let Detection::Rack(rack) = &mut self.detection
             && !of_probe
-            && self.reordering.seen() > 0
-            && rack.on_needless(ack, board.nxt())
+            && reorders
         {
-            self.window_changed = Some(DecisionCause::Dsack);
+            rack.on_needless();
+            board.disturb();
         }
     }
 
@@ -264,7 +287,7 @@ impl Recovery {
     /// Starts fast recovery. `before` is the window before it falls. `needed`: a mark requires the reduction, even if
     /// nothing turns out to be lost.
     pub(crate) fn enter_fast(&mut self, board: &mut Scoreboard, before: Before, needed: bool) {
-        self.begin_episode(board, before);
+        self.begin_episode(board, before, board.retransmitted() > 0);
         if needed {
             self.undo.prove();
         }
@@ -292,9 +315,9 @@ impl Recovery {
         lowered: Option<Before>,
         further: bool,
     ) {
-        match lowered {
-            Some(before) => self.begin_episode(board, before),
-            None => self.forget_probe(),
+        let resent = board.retransmitted() > 0;
+        if !self.is_era_of_rack() {
+            self.begin_lowered(board, lowered, resent);
         }
         if let Some(frto) = &mut self.frto {
             frto.begin(self.state == State::Open || further);
@@ -314,14 +337,29 @@ impl Recovery {
             Detection::Sack(_) => board.mark_all_lost(),
             Detection::Rack(rack) => board.mark_timed_out(now, rack.rtt()),
         }
+        if self.is_era_of_rack() {
+            // retransmissions that are lost now need not turn out to be duplicates (`tcp_enter_loss`, since 4.19)
+            self.begin_lowered(board, lowered, resent);
+        }
         self.state = State::Loss;
         self.point = board.nxt();
         self.retransmit_now = false;
     }
 
-    fn begin_episode(&mut self, board: &Scoreboard, before: Before) {
+    /// Begins the episode of a timeout, if that `lowered` the threshold. `resent`: retransmissions were in the network.
+    fn begin_lowered(&mut self, board: &Scoreboard, lowered: Option<Before>, resent: bool) {
+        match lowered {
+            Some(before) => self.begin_episode(board, before, resent),
+            None => self.forget_probe(),
+        }
+    }
+
+    fn begin_episode(&mut self, board: &Scoreboard, before: Before, resent: bool) {
         let again = board.retransmitted().div_ceil(board.unit()) as u32;
         let probes = self.probe.as_ref().map_or(0, TailProbe::repeated);
+        if !resent && probes == 0 {
+            self.undo.forget_stamp();
+        }
         self.undo.begin(board.una(), again + probes, before);
         self.forget_probe();
     }

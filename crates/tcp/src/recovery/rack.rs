@@ -49,6 +49,8 @@ pub(super) struct Rack {
     persistence: u32,
     /// a duplicate SACK counts again once this is acknowledged: at most one step per round trip
     round_end: u64,
+    /// a duplicate SACK reported a needless retransmission, and no ACK has delivered anything since (`dsack_seen`)
+    needless: bool,
 }
 
 impl Default for Rack {
@@ -58,6 +60,7 @@ impl Default for Rack {
             steps: 1,
             persistence: 0,
             round_end: 0,
+            needless: false,
         }
     }
 }
@@ -75,9 +78,21 @@ impl Rack {
         self.rtt = rtt;
     }
 
-    /// A duplicate SACK, in an ACK up to `una`, reported a needless retransmission on a path that reorders. Returns
-    /// true if the window became wider.
-    pub(super) fn on_needless(&mut self, una: u64, nxt: u64) -> bool {
+    /// A duplicate SACK reported a needless retransmission on a path that reorders.
+    pub(super) fn on_needless(&mut self) {
+        self.needless = true;
+    }
+
+    /// An ACK up to `una`. If it `delivers` something, a needless retransmission widens the window
+    /// (`tcp_rack_update_reo_wnd`). Returns true if it became wider.
+    #[inline]
+    pub(super) fn on_ack(&mut self, una: u64, nxt: u64, delivers: bool) -> bool {
+        self.needless && delivers && self.widen(una, nxt)
+    }
+
+    #[cold]
+    fn widen(&mut self, una: u64, nxt: u64) -> bool {
+        self.needless = false;
         if una < self.round_end {
             return false;
         }
@@ -125,6 +140,25 @@ mod tests {
 
     const RTT: Duration = Duration::from_ms(40);
 
+    /// A duplicate SACK in an ACK up to `una` that also delivers something.
+    fn is_widened(rack: &mut Rack, una: u64, nxt: u64) -> bool {
+        rack.on_needless();
+        rack.on_ack(una, nxt, true)
+    }
+
+    /// `tcp_rack_update_reo_wnd` needs `rs->prior_delivered`, which an ACK has only if it delivers something.
+    #[test]
+    fn a_duplicate_sack_alone_counts_with_the_next_delivery() {
+        let mut rack = Rack::default();
+        rack.on_needless();
+        assert!(!rack.on_ack(100, 200, false));
+        assert!(rack.on_ack(150, 250, true));
+        assert!(!rack.on_ack(300, 400, true), "it counts once");
+        // within a round trip of the last one it is forgotten
+        rack.on_needless();
+        assert!(!rack.on_ack(249, 400, true) && !rack.on_ack(250, 400, true));
+    }
+
     #[test]
     fn a_segment_is_lost_once_a_later_one_arrived_and_its_time_has_passed() {
         let at = |ms, end| Transmission {
@@ -158,7 +192,7 @@ mod tests {
         let (mut rack, mut path) = (Rack::default(), Reordering::new(Some(RTT)));
         path.on_late(2);
         for (una, quarters) in [(100, 2), (150, 2), (200, 3), (300, 4), (400, 4)] {
-            rack.on_needless(una, una + 100);
+            is_widened(&mut rack, una, una + 100);
             let window = rack.window(&path, true, 9, Some(RTT));
             assert_eq!(window, RTT / 4 * quarters, "at {una}");
         }
@@ -197,9 +231,9 @@ mod tests {
     fn a_widened_window_is_kept_for_sixteen_recoveries_that_were_needed() {
         let mut rack = Rack::default();
         assert!(!rack.on_recovered(true), "the window is already narrow");
-        assert!(rack.on_needless(100, 200));
+        assert!(is_widened(&mut rack, 100, 200));
         assert!(
-            !rack.on_needless(199, 300),
+            !is_widened(&mut rack, 199, 300),
             "at most one step per round trip"
         );
         let narrows: Vec<bool> = (0..4).map(|_| rack.on_recovered(true)).collect();
@@ -209,7 +243,7 @@ mod tests {
         let narrows: Vec<bool> = (0..14).map(|_| rack.on_recovered(true)).collect();
         assert_eq!(narrows, [vec![false; 12], vec![true, false]].concat());
         // needless recoveries raise the count to at most sixteen
-        assert!(rack.on_needless(200, 300));
+        assert!(is_widened(&mut rack, 200, 300));
         for _ in 0..5 {
             rack.on_recovered(false);
         }
@@ -221,7 +255,7 @@ mod tests {
     fn the_window_is_255_quarters_at_most() {
         let mut rack = Rack::default();
         let wider = (1..300)
-            .filter(|round| rack.on_needless(round * 10, round * 10 + 10))
+            .filter(|round| is_widened(&mut rack, round * 10, round * 10 + 10))
             .count();
         assert_eq!(wider, 254);
         let mut path = Reordering::new(Some(RTT));

@@ -47,15 +47,17 @@ impl Undo {
         self.marker = Some(una);
         self.proven = false;
         self.unreported = (out > 0).then_some(out);
-        if out == 0 {
-            self.stamp = None;
-        }
         // a threshold without limit stays so; otherwise it is at least three quarters of the window
         let about = window.cwnd / 2 + window.cwnd / 4;
         self.window = Before {
             ssthresh: window.ssthresh.max(about),
             ..window
         };
+    }
+
+    /// Nothing that was sent again is in the network, so the next retransmission is the first.
+    pub(crate) fn forget_stamp(&mut self) {
+        self.stamp = None;
     }
 
     /// A segment was sent again when the timestamp clock showed `stamp`.
@@ -199,6 +201,7 @@ mod tests {
     fn an_episode_with_nothing_in_the_network_forgets_the_stamp_of_the_last() {
         let mut undo = episode();
         undo.on_retransmit(50);
+        undo.forget_stamp();
         undo.begin(2000, 0, WINDOW);
         assert!(!undo.is_original(Some(10)));
         assert_eq!(undo.sign(Some(10)), None);

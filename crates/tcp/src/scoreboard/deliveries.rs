@@ -204,6 +204,11 @@ impl Scoreboard {
         }
     }
 
+    /// Makes sure that the next ACK that delivers something is looked at closely.
+    pub(crate) fn disturb(&mut self) {
+        self.disturbed = self.tail + 1;
+    }
+
     /// The segment was SACKed.
     pub(super) fn note_delivery(&mut self, ordinal: u64) {
         let record = *self.record(ordinal);

@@ -98,7 +98,8 @@ pub(crate) struct Scoreboard {
     next: u64,
     /// ordinals plus one of the three highest SACKed segments, highest first; 0: none
     highest_sacked: [u64; DUP_THRESH],
-    /// one more than the highest ordinal that was ever SACKed, or outstanding when a segment was sent again
+    /// ACKs below this ordinal are looked at closely: one more than the highest ordinal that was ever SACKed, or
+    /// outstanding when a segment was sent again
     disturbed: u64,
     sacked_ranges: Ranges,
     /// present if losses are detected by time
