@@ -4,10 +4,10 @@
     make kernel-diff ARGS="--exchanges 60 --print-only"
 
 `crates/drill` draws exchanges and writes them as packetdrill scripts: a sender with reno or cubic,
-and a receiver; SACK on and off, losses, reordering, lost ACKs. packetdrill (at a pinned commit,
-fetched and built in target/peers) replays each in a network namespace of its own. It needs Linux,
-root or the right to make namespaces, and /dev/net/tun; without them the case says why and ends with
-status 0.
+and a receiver; SACK on and off, losses, reordering, lost ACKs, and the same with ECN. packetdrill
+(at a pinned commit, fetched and built in target/peers) replays each in a network namespace of its
+own. It needs Linux, root or the right to make namespaces, and /dev/net/tun; without them the case
+says why and ends with status 0.
 `PACKETDRILL` names a program that is built already, `PACKETDRILL_SOURCE` another place to fetch
 from.
 """
@@ -39,7 +39,7 @@ COMMIT = "2c4001c4d6fc04a3bbd01d4b92be62717a37648a"
 # exchanges that agree are kept here, and a test replays them against the stack
 KEPT = "crates/drill/kernel"
 # the stack's part in an exchange: sender (windows, timers, retransmissions) or receiver (ACKs)
-SIDES = ("sender", "receiver")
+SIDES = ("sender", "receiver", "sender-ecn", "receiver-ecn")
 # per side
 EXCHANGES = 500
 # of all exchanges
@@ -47,7 +47,12 @@ ENOUGH = 0.95
 # on a loaded machine the kernel is sometimes late, so one attempt that agrees is enough
 TRIES = 5
 SECONDS = 60
-CLASSES = [f"{who}, SACK {sack}" for who in ("reno", "cubic", "receiver") for sack in ("on", "off")]
+CLASSES = [
+    f"{who}, SACK {sack}{ecn}"
+    for ecn in ("", ", ECN")
+    for who in ("reno", "cubic", "receiver")
+    for sack in ("on", "off")
+]
 
 
 @dataclass(frozen=True)
@@ -132,7 +137,9 @@ def _replay(program: Path, script: Path) -> Result:
         said = _run(program, script)
         if not said:
             break
-    return Result(int(script.stem.split("-")[1]), head[1], _in_words(said, text.splitlines()))
+    side, _, seed = script.stem.rpartition("-")
+    of_class = head[1] + (", ECN" if side.endswith("-ecn") else "")
+    return Result(int(seed), of_class, _in_words(said, text.splitlines()))
 
 
 def _keep(agreeing: Sequence[Path], number: int) -> None:
@@ -144,7 +151,7 @@ def _keep(agreeing: Sequence[Path], number: int) -> None:
 
     chosen = []
     for side in SIDES:
-        of_side = [script for script in agreeing if script.name.startswith(side)]
+        of_side = [script for script in agreeing if script.stem.rpartition("-")[0] == side]
         chosen += [script for script in of_side if run(script).holds][:number]
     if len(chosen) < number * len(SIDES):
         print(f"{KEPT} stays as it is: only {len(chosen)} can be kept", file=sys.stderr)

@@ -1,6 +1,6 @@
 //! Formats segments as scripts write them.
 
-use crate::ast::{Packet, TcpOption};
+use crate::ast::{Ecn, Packet, TcpOption};
 
 /// A segment as a script writes it.
 pub(crate) fn segment(packet: &Packet) -> String {
@@ -14,7 +14,8 @@ pub(crate) fn segment(packet: &Packet) -> String {
         .collect();
     let flags = if flags.is_empty() { "-" } else { &flags };
     let end = packet.seq.wrapping_add(packet.payload);
-    let mut parts = vec![format!("{flags} {}:{end}({})", packet.seq, packet.payload)];
+    let mut parts: Vec<String> = packet.ecn.map(codepoint_text).into_iter().collect();
+    parts.push(format!("{flags} {}:{end}({})", packet.seq, packet.payload));
     parts.extend(packet.ack.map(|ack| format!("ack {ack}")));
     parts.extend(packet.window.map(|window| format!("win {window}")));
     match packet.options.as_deref() {
@@ -26,6 +27,17 @@ pub(crate) fn segment(packet: &Packet) -> String {
         }
     }
     parts.join(" ")
+}
+
+fn codepoint_text(ecn: Ecn) -> String {
+    let name = match ecn {
+        Ecn::NotEct => "noecn",
+        Ecn::Ect0 => "ect0",
+        Ecn::Ect1 => "ect1",
+        Ecn::EitherEct => "ect01",
+        Ecn::Ce => "ce",
+    };
+    format!("[{name}]")
 }
 
 fn option_text(option: &TcpOption) -> String {

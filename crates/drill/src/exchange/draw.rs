@@ -80,10 +80,14 @@ pub(super) struct Draw {
     pub(super) burst_percent: u64,
     pub(super) reorder_percent: u64,
     pub(super) ack_loss_percent: u64,
+    /// Both ends use ECN.
+    pub(super) ecn: bool,
+    /// The probability that the path marks a segment that may be marked, in per cent.
+    pub(super) mark_percent: u64,
 }
 
 impl Draw {
-    pub(super) fn new(side: Side, dice: &mut Dice) -> Self {
+    pub(super) fn new(side: Side, ecn: bool, dice: &mut Dice) -> Self {
         let ms = Duration::from_ms;
         let round_trip = ms(dice.one_of(&[40, 60, 100, 200]));
         let mut writes = vec![Write {
@@ -119,7 +123,13 @@ impl Draw {
             burst_percent: dice.one_of(&[0, 30, 60]),
             reorder_percent: dice.one_of(&[0, 0, 3, 10]),
             ack_loss_percent: dice.one_of(&[0, 0, 5, 20, 40]),
+            ecn,
+            mark_percent: 0,
         };
+        if ecn {
+            draw.mark_percent = dice.one_of(&[2, 5, 20, 50]);
+            draw.loss_percent = dice.one_of(&[0, 0, 2, 5]);
+        }
         if side == Side::Receiver {
             draw.receives(dice);
         }
@@ -174,6 +184,7 @@ impl Draw {
         let common = [
             ("sack", json!(self.sack)),
             ("timestamps", json!(self.timestamps)),
+            ("ecn", json!(self.ecn)),
         ];
         let all: Map<String, Value> = own
             .iter()
@@ -193,7 +204,7 @@ impl Draw {
         };
         format!(
             "{}, SACK {}, timestamps {}; round trip {} ms, {} ms per segment, {} every {} ms; \
-             losses {} % (runs {} %), reordering {} %, lost ACKs {} %",
+             losses {} % (runs {} %), reordering {} %, lost ACKs {} %{}",
             does,
             on(self.sack),
             on(self.timestamps),
@@ -205,6 +216,11 @@ impl Draw {
             self.burst_percent,
             self.reorder_percent,
             self.ack_loss_percent,
+            if self.ecn {
+                format!(", marks {} %", self.mark_percent)
+            } else {
+                String::new()
+            },
         )
     }
 }

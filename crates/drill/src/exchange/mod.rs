@@ -10,13 +10,13 @@ mod path;
 
 use std::fmt::Write as _;
 
-use fairport_tcp::{Connection, Segment};
+use fairport_tcp::{Connection, Ecn, Segment};
 use fairport_units::{Duration, Instant};
 
 pub use self::draw::Side;
 use self::draw::{Dice, Draw};
 use self::path::{Item, Path};
-use crate::runner::wire::Numbering;
+use crate::runner::wire::{Numbering, written_codepoint};
 use crate::text;
 
 /// The time of the peer's SYN. It leaves time for the calls before it, which wait for the commands.
@@ -52,15 +52,15 @@ pub struct Machine {
 }
 
 /// Draws an exchange from `seed` and writes a script of what the stack `linux-6` does in it on `side`, for a kernel on
-/// `machine`. Also returns the number of draws that were discarded because a kernel's clock would have decided them.
+/// `machine`. With `ecn`, both ends use ECN, and the path marks segments. Also returns the number of draws that were discarded because a kernel's clock would have decided them.
 ///
 /// # Panics
 /// Never, unless the preset `linux-6` is broken.
-pub fn exchange(side: Side, seed: u64, machine: Machine) -> (String, u64) {
+pub fn exchange(side: Side, ecn: bool, seed: u64, machine: Machine) -> (String, u64) {
     let mut attempt = 0;
     loop {
         let mut dice = Dice::new(seed, attempt);
-        let draw = Draw::new(side, &mut dice);
+        let draw = Draw::new(side, ecn, &mut dice);
         if let Some(events) = Scribe::new(&draw, machine).record(&draw, &mut dice) {
             return (script(seed, attempt, &draw, &events), attempt);
         }
@@ -80,6 +80,7 @@ struct Scribe {
     /// number of bytes that the stack's application has read
     read: u64,
     within_write: Duration,
+    uses_ecn: bool,
     /// time until which the last timer of the stack may still fire late in a kernel
     late_until: Instant,
     last_event: Instant,
@@ -96,6 +97,7 @@ impl Scribe {
             pushed: Vec::new(),
             read: 0,
             within_write: machine.within_write,
+            uses_ecn: draw.ecn,
             late_until: Instant::ZERO,
             last_event: BEGIN,
         }
@@ -122,16 +124,16 @@ impl Scribe {
             }
             if next == now {
                 match path.pop() {
-                    Item::ToPeer(segment) => {
-                        self.peer.on_segment(now, &segment, &mut ());
+                    Item::ToPeer(segment, ecn) => {
+                        self.peer.on_packet(now, &segment, ecn, &mut ());
                         self.answers(now, &mut path, dice);
                     }
-                    Item::ToStack(segment) => {
+                    Item::ToStack(segment, ecn) => {
                         if self.is_doubtful(now, timer) {
                             return None;
                         }
-                        self.line(now, &format!("< {}", self.written(&segment)));
-                        self.stack.on_segment(now, &segment, &mut ());
+                        self.line(now, &format!("< {}", self.written(&segment, ecn)));
+                        self.stack.on_packet(now, &segment, ecn, &mut ());
                         self.reads(now);
                         self.sends(now, Duration::ZERO, &mut path, dice);
                         self.state();
@@ -187,14 +189,14 @@ impl Scribe {
     /// Runs the handshake, in which nothing is lost. Returns the time from which the application can write.
     fn handshake(&mut self, draw: &Draw) -> Instant {
         let syn = self.peer.poll_transmit(BEGIN).expect("a SYN");
-        self.line(BEGIN, &format!("< {}", self.written(&syn)));
+        self.line(BEGIN, &format!("< {}", self.written(&syn, Ecn::NotEct)));
         self.stack.on_segment(BEGIN, &syn, &mut ());
         let answer = self.stack.poll_transmit(BEGIN).expect("its answer");
         self.line(BEGIN, &format!("> {}", self.expected(&answer)));
         let now = BEGIN + draw.round_trip;
         self.peer.on_segment(now, &answer, &mut ());
         let ack = self.peer.poll_transmit(now).expect("an ACK");
-        self.line(now, &format!("< {}", self.written(&ack)));
+        self.line(now, &format!("< {}", self.written(&ack, Ecn::NotEct)));
         self.stack.on_segment(now, &ack, &mut ());
         self.line(now, "accept(3, ..., ...) = 4");
         now + Duration::from_us(20_500)
@@ -215,7 +217,7 @@ impl Scribe {
         let mut any = false;
         while let Some(segment) = self.stack.poll_transmit(now) {
             self.line(now, &format!("> {}", self.expected(&segment)));
-            path.forward(now, segment, dice);
+            path.forward(now, segment, self.stack.codepoint(), dice);
             now += gap;
             any = true;
         }
@@ -224,19 +226,24 @@ impl Scribe {
 
     fn answers(&mut self, now: Instant, path: &mut Path, dice: &mut Dice) {
         while let Some(segment) = self.peer.poll_transmit(now) {
-            path.back(now, segment, dice);
+            path.back(now, segment, self.peer.codepoint(), dice);
         }
     }
 
     /// A segment from the peer, as a script writes it.
-    fn written(&self, segment: &Segment) -> String {
-        text::segment(&self.numbering.outbound(segment))
+    fn written(&self, segment: &Segment, ecn: Ecn) -> String {
+        let mut packet = self.numbering.outbound(segment);
+        packet.ecn = self.uses_ecn.then(|| written_codepoint(ecn));
+        text::segment(&packet)
     }
 
     /// A segment from the stack, as a script expects it, without its window.
     fn expected(&self, segment: &Segment) -> String {
         let mut packet = self.numbering.outbound(segment);
         packet.window = None;
+        packet.ecn = self
+            .uses_ecn
+            .then(|| written_codepoint(self.stack.codepoint()));
         let end = packet.seq.wrapping_add(packet.payload);
         if packet.payload > 0 && self.pushed.contains(&end) {
             packet.flags |= PSH;
@@ -302,7 +309,7 @@ fn script(seed: u64, attempt: u64, draw: &Draw, events: &str) -> String {
         match draw.side {
             Side::Sender => String::new(),
             Side::Receiver => format!(" net.ipv4.tcp_comp_sack_nr={}", draw.sack_compression),
-        },
+        } + if draw.ecn { " net.ipv4.tcp_ecn=1" } else { "" },
         // the kernel counts the memory that segments take against its buffer, which is more than twice their data
         match draw.side {
             Side::Sender => 131_072,

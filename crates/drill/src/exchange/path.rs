@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-use fairport_tcp::Segment;
+use fairport_tcp::{Ecn, Segment};
 use fairport_units::{Duration, Instant};
 
 use super::draw::{Dice, Draw, Side};
@@ -12,8 +12,8 @@ use super::draw::{Dice, Draw, Side};
 /// An event on the path.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Item {
-    ToPeer(Segment),
-    ToStack(Segment),
+    ToPeer(Segment, Ecn),
+    ToStack(Segment, Ecn),
     /// The sender's application writes this number of bytes.
     Write(u64),
 }
@@ -62,18 +62,29 @@ impl Path {
     }
 
     /// The stack sends a segment to the peer.
-    pub(super) fn forward(&mut self, now: Instant, segment: Segment, dice: &mut Dice) {
+    pub(super) fn forward(&mut self, now: Instant, segment: Segment, ecn: Ecn, dice: &mut Dice) {
         if let Some(at) = self.passes(now, Side::Sender, dice) {
-            self.schedule(at, Item::ToPeer(segment));
+            let ecn = self.marked(ecn, dice);
+            self.schedule(at, Item::ToPeer(segment, ecn));
         }
     }
 
     /// The peer sends a segment to the stack.
-    pub(super) fn back(&mut self, now: Instant, segment: Segment, dice: &mut Dice) {
+    pub(super) fn back(&mut self, now: Instant, segment: Segment, ecn: Ecn, dice: &mut Dice) {
         if let Some(at) = self.passes(now, Side::Receiver, dice) {
             let at = self.slot(at);
             self.arrivals.insert(at);
-            self.schedule(at, Item::ToStack(segment));
+            let ecn = self.marked(ecn, dice);
+            self.schedule(at, Item::ToStack(segment, ecn));
+        }
+    }
+
+    /// The codepoint after the path, which marks some of the packets that may be marked.
+    fn marked(&self, ecn: Ecn, dice: &mut Dice) -> Ecn {
+        if ecn == Ecn::Ect0 && dice.chance(self.draw.mark_percent) {
+            Ecn::Ce
+        } else {
+            ecn
         }
     }
 

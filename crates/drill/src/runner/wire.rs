@@ -18,6 +18,16 @@ pub(super) fn codepoint(packet: &Packet) -> Ecn {
     }
 }
 
+/// A codepoint as a script has it.
+pub(crate) fn written_codepoint(ecn: Ecn) -> ast::Ecn {
+    match ecn {
+        Ecn::NotEct => ast::Ecn::NotEct,
+        Ecn::Ect0 => ast::Ecn::Ect0,
+        Ecn::Ect1 => ast::Ecn::Ect1,
+        Ecn::Ce => ast::Ecn::Ce,
+    }
+}
+
 /// Whether the ECN codepoint of a sent segment is as expected. A script that names no codepoint accepts any.
 pub(super) fn is_codepoint(expected: Option<ast::Ecn>, sent: Ecn) -> bool {
     match expected {
