@@ -1,6 +1,6 @@
-//! Writes random exchanges as packetdrill scripts: `exchanges SIDE HZ FIRST COUNT FOLDER`, where SIDE is what
-//! the stack is, `sender` or `receiver`, and HZ the tick of the kernel that they are for. One file per seed,
-//! `SIDE-SEED.pkt`; prints how many draws were refused.
+//! Writes random exchanges as packetdrill scripts: `exchanges SIDE HZ FIRST COUNT FOLDER`, where SIDE is what the stack
+//! is, `sender` or `receiver`, with `-ecn` if both ends use ECN, and HZ the tick of the kernel that they are for. One
+//! file per seed, `SIDE-SEED.pkt`; prints how many draws were refused.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -10,16 +10,18 @@ use fairport_drill::{Machine, Side, exchange};
 use fairport_units::Duration;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let usage = "usage: exchanges sender|receiver HZ FIRST COUNT FOLDER";
+    let usage = "usage: exchanges sender|receiver|sender-ecn|receiver-ecn HZ FIRST COUNT FOLDER";
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [side, hz, first, count, folder] = arguments.as_slice() else {
         return Err(usage.into());
     };
-    let stack = match side.as_str() {
+    let (who, ecn) = match side.strip_suffix("-ecn") {
+        Some(who) => (who, true),
+        None => (side.as_str(), false),
+    };
+    let stack = match who {
         "sender" => Side::Sender,
         "receiver" => Side::Receiver,
-        "sender-ecn" => Side::Sender,
-        "receiver-ecn" => Side::Receiver,
         _ => return Err(usage.into()),
     };
     let (hz, first, count): (u32, u64, u64) = (hz.parse()?, first.parse()?, count.parse()?);
@@ -30,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(folder);
     let mut refused = 0;
     for seed in first..first + count {
-        let (script, draws) = exchange(stack, side.ends_with("-ecn"), seed, machine);
+        let (script, draws) = exchange(stack, ecn, seed, machine);
         refused += draws;
         fs::write(folder.join(format!("{side}-{seed}.pkt")), script)?;
     }

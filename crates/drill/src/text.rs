@@ -14,7 +14,7 @@ pub(crate) fn segment(packet: &Packet) -> String {
         .collect();
     let flags = if flags.is_empty() { "-" } else { &flags };
     let end = packet.seq.wrapping_add(packet.payload);
-    let mut parts: Vec<String> = packet.ecn.iter().map(codepoint_text).collect();
+    let mut parts: Vec<String> = packet.ecn.map(codepoint_text).into_iter().collect();
     parts.push(format!("{flags} {}:{end}({})", packet.seq, packet.payload));
     parts.extend(packet.ack.map(|ack| format!("ack {ack}")));
     parts.extend(packet.window.map(|window| format!("win {window}")));
@@ -29,7 +29,7 @@ pub(crate) fn segment(packet: &Packet) -> String {
     parts.join(" ")
 }
 
-fn codepoint_text(ecn: &Ecn) -> String {
+fn codepoint_text(ecn: Ecn) -> String {
     let name = match ecn {
         Ecn::NotEct => "noecn",
         Ecn::Ect0 => "ect0",

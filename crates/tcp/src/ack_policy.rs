@@ -20,6 +20,7 @@ const QUICK_MAX: u64 = 16;
 /// Quick ACKs from a segment on that the peer must hear of soon because of its ECN codepoint
 const QUICK_FOR_ECN: u64 = 2;
 
+// More than 15 fields: what decides between an ACK now and later, and the settings that change it.
 /// Whether an ACK is due, and when.
 #[derive(Debug)]
 pub(crate) struct AckSchedule {

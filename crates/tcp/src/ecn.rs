@@ -55,9 +55,9 @@ pub(crate) struct Echo {
     seen: bool,
 }
 
-/// What a segment's codepoint and CWR mean for its ACK.
+/// What a segment's codepoint and CWR require of its ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct News {
+pub(crate) struct Answer {
     /// ECE has changed, or the peer has reported a reduction. It must then get an ACK at once, because its window may
     /// be one segment (`tcp_ecn_accept_cwr`, `dctcp_ece_ack_update`).
     pub(crate) changes: bool,
@@ -87,21 +87,21 @@ impl Echo {
     }
 
     /// Data arrived with a codepoint, and with or without CWR.
-    pub(crate) fn on_data(&mut self, ecn: Ecn, cwr: bool) -> News {
+    pub(crate) fn on_data(&mut self, ecn: Ecn, cwr: bool) -> Answer {
         let marked = ecn == Ecn::Ce;
         let before = self.on;
         let is_late = ecn == Ecn::NotEct && self.seen;
         self.seen |= ecn != Ecn::NotEct;
         if self.exact {
             self.on = marked;
-            return News {
+            return Answer {
                 changes: self.on != before,
                 is_urgent: is_late,
             };
         }
         // RFC 3168 6.1.3: ECE is set from the first mark until CWR
         self.on = marked || (before && !cwr);
-        News {
+        Answer {
             changes: self.on != before || cwr,
             is_urgent: is_late || (marked && (!before || cwr)),
         }

@@ -318,15 +318,15 @@ impl Receiver {
     pub(crate) fn note_codepoint(&mut self, ecn: Ecn, cwr: bool) {
         let Some(echo) = &mut self.echo else { return };
         let before = echo.is_on();
-        let news = echo.on_data(ecn, cwr);
-        if news.changes {
+        let answer = echo.on_data(ecn, cwr);
+        if answer.changes {
             if echo.is_exact() && self.nxt > self.acknowledged {
                 // RFC 8257 3.2: no ACK covers both marked and unmarked segments
                 self.earlier = Some((self.nxt, before));
             }
             self.acks.at_once();
         }
-        if news.is_urgent {
+        if answer.is_urgent {
             self.acks.quick_for_ecn();
         }
     }
