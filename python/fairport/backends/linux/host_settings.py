@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairport import _core, headers
+from fairport import _core
 from fairport.backends.linux import congestion, doctor, programs
 from fairport.backends.linux.flows import PayloadSizes, Stack
 from fairport.backends.linux.namespaces import HostSettings
@@ -15,7 +15,6 @@ from fairport.errors import ScenarioError
 from fairport.scenario import Scenario
 from fairport.scenario.lower import Job
 from fairport.scenario.refusal import refusal
-from fairport.scenario.traffic.udp import Udp
 
 # the kernel's names where they differ from ours
 _KERNEL_NAMES = {"newreno": "reno"}
@@ -182,16 +181,6 @@ def refuse_user_code(scenario: Scenario, job: Job) -> None:
 
 
 def _refuse_what_is_simulated(scenario: Scenario) -> None:
-    largest = int(scenario.link.mtu) - headers.IPV4_UDP
-    for index, traffic in enumerate(scenario.traffic):
-        if isinstance(traffic, Udp) and traffic.payload > largest:
-            raise _refusal(
-                scenario,
-                f"traffic.{index}.payload",
-                "does not fit into a frame, and the switch forwards no fragments",
-                f'give at most "{largest}B"',
-                value=str(traffic.payload),
-            )
     if scenario.tcp.pacing not in (None, "off"):
         raise _refusal(
             scenario,
