@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from fairport import published
 from fairport.cli.reproduce_table import listing, print_list
+from fairport.errors import ScenarioError
 from fairport.figures.papers import sweep
 from fairport.papers import catalogue
 from fairport.papers.catalogue import PaperError
@@ -238,7 +239,7 @@ def test_figures_of_an_experiment_have_files_of_their_own() -> None:
 
 def test_a_drawing_of_a_measure_that_is_not_there_is_refused() -> None:
     for kind, measure in (("sweep", "queue_bytes"), ("over-time", "power")):
-        with pytest.raises(ValidationError, match="is not what such a figure can draw"):
+        with pytest.raises(ScenarioError, match="is not what such a figure can draw"):
             Drawing(kind=kind, title="x", measure=measure)
 
 
