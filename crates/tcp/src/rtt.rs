@@ -56,7 +56,8 @@ impl RttEstimator {
             minimum: settings
                 .rto_min_ps
                 .as_ps()
-                .next_multiple_of(settings.rtt_tick_ps.as_ps().max(1)),
+                .next_multiple_of(settings.rtt_tick_ps.as_ps().max(1))
+                .min(settings.rto_max_ps.as_ps()),
             tick: settings.rtt_tick_ps.as_ps(),
             maximum: settings.rto_max_ps.as_ps(),
             // the timeout is a whole number of ticks from the start
