@@ -102,6 +102,11 @@ impl AckSchedule {
         }
     }
 
+    /// The connection is established, and the first gap between segments begins (`lrcvtime`).
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.last_data = now;
+    }
+
     /// Whether an ACK is sent at the next poll.
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
