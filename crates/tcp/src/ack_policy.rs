@@ -195,6 +195,13 @@ impl AckSchedule {
         }
     }
 
+    /// The peer of a receiver whose echo is exact has reduced its window, which may be very small now. ECE does not
+    /// depend on that, but Linux has acknowledged at once since 4.19 (`tcp_ecn_accept_cwr`).
+    #[cold]
+    pub(crate) fn on_cwr(&mut self) {
+        self.now |= self.policy == AckPolicy::QuickAck && !self.quick_rules.after_gap;
+    }
+
     /// The present segment brings a mark that the peer does not know of, or is probably a retransmission. The peer's
     /// window may be very small then, so the ACK of this segment and the next one are not delayed
     /// (`__tcp_ecn_check_ce`, since 4.18).
