@@ -102,6 +102,11 @@ impl AckSchedule {
         }
     }
 
+    /// The connection is established, and the first gap between segments begins (`lrcvtime`).
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.last_data = now;
+    }
+
     /// Whether an ACK is sent at the next poll.
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
@@ -188,6 +193,13 @@ impl AckSchedule {
         if self.policy == AckPolicy::QuickAck {
             self.enter_quick_mode(window, QUICK_MAX);
         }
+    }
+
+    /// The peer of a receiver whose echo is exact has reduced its window, which may be very small now. ECE does not
+    /// depend on that, but Linux has acknowledged at once since 4.19 (`tcp_ecn_accept_cwr`).
+    #[cold]
+    pub(crate) fn on_cwr(&mut self) {
+        self.now |= self.policy == AckPolicy::QuickAck && !self.quick_rules.after_gap;
     }
 
     /// The present segment brings a mark that the peer does not know of, or is probably a retransmission. The peer's

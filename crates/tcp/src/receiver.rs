@@ -318,6 +318,9 @@ impl Receiver {
     pub(crate) fn note_codepoint(&mut self, ecn: Ecn, cwr: bool) {
         let Some(echo) = &mut self.echo else { return };
         let before = echo.is_on();
+        if cwr && echo.is_exact() {
+            self.acks.on_cwr();
+        }
         let answer = echo.on_data(ecn, cwr);
         if answer.changes {
             if echo.is_exact() && self.nxt > self.acknowledged {

@@ -116,6 +116,21 @@ fn the_estimate_moves_half_of_the_way_to_a_gap_and_ignores_one_that_is_longer() 
     assert_eq!(it.acks.ato, MS(120));
 }
 
+/// `icsk_ack.lrcvtime`, which `tcp_finish_connect` and `tcp_create_openreq_child` set.
+#[test]
+fn the_first_gap_begins_when_the_connection_is_established() {
+    let mut settings = Settings::preset("linux-2.6").unwrap();
+    settings.mss_bytes = FULL;
+    let mut it = Receiver::new(Duration::ZERO);
+    it.acks = AckSchedule::new(&settings);
+    it.acks.begin(it.now);
+    // the first segment was lost, and 15 of 16 quick ACKs are left when it comes again
+    it.acks.on_out_of_place(1 << 30);
+    it.sends(false);
+    it.takes_at(MS(1), MS(200), None);
+    assert_eq!(it.acks.quick, 15);
+}
+
 #[test]
 fn a_silence_longer_than_estimate_and_timeout_brings_quick_acks_back() {
     // a gap of 300 ms is within an estimate of 400 ms, which counts only in the papers' preset

@@ -230,6 +230,7 @@ impl Connection {
             self.receiver.nxt(),
             u64::from(segment.window) << window_shift,
         );
+        self.receiver.acks.begin(now);
         if !self.sack {
             self.receiver.acks.without_sack();
         }

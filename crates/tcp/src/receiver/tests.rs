@@ -363,6 +363,20 @@ fn for_dctcp_no_ack_speaks_for_marked_and_unmarked_segments() {
     assert!(receiver.echoes() && receiver.acks.is_due());
 }
 
+/// Linux since 4.19; RFC 8257 3.2 has only the change of the marks.
+#[test]
+fn where_dctcp_reports_a_reduction_linux_acknowledges_at_once() {
+    for (preset, at_once) in [("linux-6", true), ("linux-2.6", false), ("rfc", false)] {
+        let mut settings = Settings::preset(preset).unwrap();
+        settings.window_scale = 0;
+        let mut receiver = connected(&settings, 0);
+        receiver.use_ecn(true);
+        receiver.note_codepoint(Ecn::Ect0, true);
+        assert_eq!(receiver.acks.is_due(), at_once, "{preset}");
+        assert_eq!(receiver.take_earlier(), None);
+    }
+}
+
 #[test]
 fn a_receiver_that_is_gone_has_nothing_to_acknowledge() {
     let mut timers = Timers::new(Duration::ZERO);
