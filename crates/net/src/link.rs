@@ -100,23 +100,6 @@ impl LinkQueue {
         self.append(due, packet, transits);
     }
 
-    /// Accepts a packet that its port sends at `leaves`: it has waited elsewhere, with a scheduler. `due` is not earlier
-    /// than that of the packet accepted last.
-    #[inline]
-    pub(crate) fn send(
-        &mut self,
-        due: Instant,
-        leaves: Instant,
-        frame_bytes: u32,
-        packet: Handle,
-        transits: &mut [Transit],
-    ) {
-        let entry = &mut transits[packet.index()].entry;
-        entry.leaves = leaves;
-        entry.frame_bytes = frame_bytes;
-        self.append(due, packet, transits);
-    }
-
     /// Accepts a packet that is not in this list's buffer. `due` is not earlier than that of the packet accepted last.
     #[inline]
     pub(crate) fn append(&mut self, due: Instant, packet: Handle, transits: &mut [Transit]) {

@@ -43,8 +43,6 @@ struct Scheduled {
     revoked: Revoked,
     /// the switch that it belongs to
     node: NodeId,
-    /// whether what waits at other ports of the switch matters as well
-    shares_memory: bool,
 }
 
 impl Scheduled {
@@ -99,7 +97,6 @@ impl ScheduledPorts {
         self.ports.push(Scheduled {
             backlog: NOTHING,
             integrated_to: Instant::ZERO,
-            shares_memory: scheduler.shares_memory(),
             scheduler,
             revoked: Revoked::default(),
             node,
@@ -156,7 +153,10 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             now, self.now,
             "a host's own port needs a first-in-first-out discipline"
         );
-        if self.scheduled.ports[number as usize].shares_memory {
+        if self.scheduled.ports[number as usize]
+            .scheduler
+            .shares_memory()
+        {
             self.catch_up_at_node(fabric, number);
         } else if self.ports[id.0 as usize].is_behind(now) {
             self.catch_up(fabric, id, now);

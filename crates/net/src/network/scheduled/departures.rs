@@ -85,11 +85,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     }
 
     /// Puts a packet on the line, which is free at `begin`; returns when its last bit is sent.
-    #[expect(
-        clippy::inline_always,
-        reason = "both callers already have the port at hand"
-    )]
-    #[inline(always)]
+    #[inline]
     pub(super) fn send(
         &mut self,
         fabric: &Fabric,
@@ -112,7 +108,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             self.events.insert(due, id.0, handle.index() as u32);
         }
         let transits = &mut self.packets.transits[..];
-        port.link.send(due, begin, frame_bytes, handle, transits);
+        port.link.push(due, begin, frame_bytes, handle, transits);
         depart
     }
 
