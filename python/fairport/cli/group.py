@@ -17,8 +17,12 @@ from fairport.errors import InputError, Interrupted, did_you_mean, nearest
 
 # what messages call an argument of a function, and the option that gives it here
 _FIELDS = {
-    **{"backend": "--backend", "captures": "--pcap", "fixes": "--fix", "metric": "--metric"},
-    **{"packets": "--packets", "until_precise": "--until-precise"},
+    "backend": "--backend",
+    "captures": "--pcap",
+    "fixes": "--fix",
+    "metric": "--metric",
+    "packets": "--packets",
+    "until_precise": "--until-precise",
 }
 _IN_TEXTS = {
     '`backend="simulation"`': "--backend simulation",
