@@ -9,7 +9,7 @@ import ctypes
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
 from typing import TypeVar
@@ -89,17 +89,22 @@ def in_order(
                     begun.append(begin(task, pool.submit))
                 if not begun:
                     return
-                yield _result(begun.popleft())
+                yield result(begun.popleft())
         finally:
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _result(future: Future[Value]) -> Value:
-    """The future's result, waited for in short steps.
+def result(future: Future[Value]) -> Value:
+    """The future's result, for the main thread: Ctrl-C ends the wait with KeyboardInterrupt.
 
-    One long wait would not end at Ctrl-C: the signal handler that polars installs resumes it.
+    It waits for a lock, because an interrupted `concurrent.futures.wait` can end with
+    RuntimeError ("release unlocked lock"), and in short steps, because the signal handler that
+    polars installs resumes a wait.
     """
-    while not future.done():
-        wait([future], timeout=_WAIT_S)
+    over = threading.Lock()
+    over.acquire()
+    future.add_done_callback(lambda _: over.release())
+    while not over.acquire(timeout=_WAIT_S):
+        pass
     return future.result()

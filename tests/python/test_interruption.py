@@ -8,10 +8,12 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 from conftest import ENTRY
+from fairport import ordered_threads
 
 # so long that no test waits for its end
 ENDLESS = [
@@ -191,6 +193,26 @@ def test_ctrl_c_is_heard_while_a_capture_waits_for_its_pipe(tmp_path: Path) -> N
     assert process.stderr.read() == b"interrupted: nothing was written\n"
     assert process.returncode == 130
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_wait_raises_nothing_but_the_interrupt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # a wait of many steps: concurrent.futures.wait fails here in one of some 400 interrupts
+    monkeypatch.setattr(ordered_threads, "_WAIT_S", 1e-5)
+
+    def wait(interrupt_after_s: float) -> None:
+        signal.setitimer(signal.ITIMER_REAL, interrupt_after_s)
+        ordered_threads.result(Future())
+
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for turn in range(4000):
+            with pytest.raises(KeyboardInterrupt):
+                wait(1e-4 + turn % 100 * 3e-6)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def unread(pipe: int) -> int:

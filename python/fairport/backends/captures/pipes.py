@@ -6,15 +6,15 @@ import contextlib
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from typing import Any
+
+from fairport.ordered_threads import result
 
 Progress = Callable[[int, int], None]
 """Called from time to time with the packets and the bytes read so far."""
 
 _PIPE_BYTES = 1 << 20
-# Ctrl-C is noticed within this time
-_LOOK_S = 0.1
 
 
 def read_in_thread(
@@ -39,10 +39,7 @@ def read_in_thread(
     thread = threading.Thread(target=work, daemon=True, name="captures")
     thread.start()
     try:
-        # If a library (Polars) handles SIGINT, too, a wait without a time limit is resumed.
-        while not done.done():
-            wait([done], timeout=_LOOK_S)
-        return done.result()
+        return result(done)
     finally:
         is_over.set()
         # after Ctrl-C a reading thread ends soon; a thread that waits ends with the process
