@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from typing_extensions import Self
 
-from fairport.scenario.base import PositiveRate, Section
+from fairport.scenario.base import PositiveRate, Section, refuse
 from fairport.scenario.topology.base import LinkLimit, TopologySection
+from fairport.scenario.topology.names import wrong_names
 from fairport.scenario.units import Duration, Limit
 
 
@@ -46,6 +48,14 @@ class Graph(TopologySection):
     """Names of the switches."""
     links: list[GraphLink]
     """The links."""
+
+    @model_validator(mode="after")
+    def _names(self) -> Self:
+        for place, problem, remedy in wrong_names([*self.hosts, *self.switches]):
+            switch = place - len(self.hosts)
+            field = f"hosts.{place}" if switch < 0 else f"switches.{switch}"
+            raise refuse(problem, remedy, field=field)
+        return self
 
     def job(self) -> dict[str, Any]:
         """The section as the engine reads it."""
