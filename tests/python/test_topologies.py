@@ -14,6 +14,7 @@ from fairport import figures, layout
 from fairport.errors import InputError, ScenarioError
 from fairport.figures import paths as drawing
 from fairport.layout import sharing
+from fairport.scenario import json_schema
 
 # kind and settings; hosts, switches and links by the formulas of docs/reference/topologies.md
 COUNTS = [
@@ -58,6 +59,23 @@ def test_a_topology_has_the_hosts_switches_and_links_of_its_formulas(
 ) -> None:
     built = layout.network(scenario(topology))
     assert (len(built.hosts), len(built.switches), len(built.links)) == counts
+
+
+def test_the_smallest_counts_of_the_schema_are_those_that_the_engine_builds() -> None:
+    settings = {topology["kind"]: topology for topology, _ in COUNTS}
+    checked = 0
+    for definition in json_schema()["$defs"].values():
+        kind = definition["properties"].get("kind", {}).get("const")
+        for field, shown in definition["properties"].items() if kind in settings else ():
+            # these two only change rates
+            if shown.get("type") != "integer" or field in ("oversubscription", "speedup"):
+                continue
+            checked += 1
+            least = shown["minimum"]
+            layout.network(scenario(settings[kind] | {field: least}))
+            with pytest.raises(ScenarioError, match=r"a number from|is too small|an even number"):
+                layout.network(scenario(settings[kind] | {field: least - 1}))
+    assert checked == 19
 
 
 @pytest.mark.parametrize(("topology", "_counts"), COUNTS, ids=KINDS)

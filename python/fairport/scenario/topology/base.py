@@ -47,6 +47,9 @@ class TopologySection(Section):
 _COUNT_END = 2**32
 
 
-def count(default: int, least: int = 1) -> Any:
-    """A field that counts hosts, switches or ports; the engine checks the largest sizes."""
-    return Field(default=default, ge=least, lt=_COUNT_END)
+def count(default: int = ..., least: int = 1) -> Any:  # type: ignore[assignment]
+    """A field that counts hosts, switches or ports.
+
+    The engine alone decides which counts it builds; `least` is for readers and editors.
+    """
+    return Field(default=default, ge=0, lt=_COUNT_END, json_schema_extra={"minimum": least})
