@@ -61,6 +61,15 @@ def test_a_topology_has_the_hosts_switches_and_links_of_its_formulas(
     assert (len(built.hosts), len(built.switches), len(built.links)) == counts
 
 
+def test_a_large_share_is_shown_in_gbits_per_second() -> None:
+    star = scenario(
+        {"kind": "star", "hosts": 3},
+        link={"rate": "100Gbps"},
+        traffic=[{"from": "all", "to": "h0"}],
+    )
+    assert "share 100 Gbit/s, 50 Gbit/s each" in sharing.summary(layout.network(star))
+
+
 def test_the_smallest_counts_of_the_schema_are_those_that_the_engine_builds() -> None:
     settings = {topology["kind"]: topology for topology, _ in COUNTS}
     checked = 0

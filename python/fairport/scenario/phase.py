@@ -5,11 +5,14 @@ Outcast is an effect of phase, so these are printed with every result.
 
 from __future__ import annotations
 
+from typing import Any
+
 from fairport.scenario.host_profile import resolved
 from fairport.scenario.model import Scenario
 from fairport.scenario.network import HostTimes
 from fairport.scenario.shaper import Htb
-from fairport.scenario.units import Duration
+from fairport.scenario.topology import Graph
+from fairport.scenario.units import Duration, Rate
 
 
 def phase_parameters(scenario: Scenario) -> dict[str, str]:
@@ -20,14 +23,32 @@ def phase_parameters(scenario: Scenario) -> dict[str, str]:
     first = "departures" if switch.departure_first else "arrivals"
     starts = dict.fromkeys(traffic.phase for traffic in scenario.traffic)
     return {
-        "link": f"{link.rate}, {_drawn(link.delay, link.delay_spread)},"
-        f" clocks ±{link.clock_error}, {framing}",
+        "link": f"{_links(scenario)}, clocks ±{link.clock_error}, {framing}",
         "switch": f"{switch.processing_delay}; ties {switch.arbitration}, {first} first",
         "queue": f"{queue.kind} {queue.phase}",
         **_shaper(scenario),
         "host": _host(scenario.host_times()) + _jitter(scenario.host.jitter),
         "start": ", ".join(starts),
     }
+
+
+def _links(scenario: Scenario) -> str:
+    """Rates and delays of the links, also of those that have their own."""
+    link, fabric, topology = scenario.link, scenario.fabric, scenario.topology
+    own = topology.links if isinstance(topology, Graph) else []
+    rates = {one.rate or link.rate for one in own} or {link.rate}
+    delays = {link.delay if one.delay is None else one.delay for one in own} or {link.delay}
+    extra = f" + U(0, {link.delay_spread})" if link.delay_spread else ""
+    text = f"{_range(rates)}, {_range(delays)}{extra}"
+    by_topology = topology.fabric_rate_bps(int(link.rate))
+    rate = fabric.rate if by_topology is None or fabric.rate else Rate.of(by_topology)
+    between = ", ".join(str(one) for one in (rate, fabric.delay) if one is not None)
+    return f"{text} (between switches {between})" if between else text
+
+
+def _range(values: set[Any]) -> str:
+    least, most = min(values), max(values)
+    return str(least) if least == most else f"{least} to {most}"
 
 
 def _host(host: HostTimes) -> str:
