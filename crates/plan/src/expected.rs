@@ -2,6 +2,7 @@
 //!
 //! These counts follow from the plan alone. The driver, which stores the rows, knows how many bytes each takes.
 
+use fairport_net::routing::Protocol;
 use fairport_net::{PortId, Topology};
 use fairport_units::{Duration, Instant};
 use serde::Serialize;
@@ -45,7 +46,7 @@ impl Expected {
     ) -> Self {
         let end = Instant::ZERO + job.duration_ps;
         let mut trip = |from: End, to: End| {
-            let paths = router.forward(topology, 0, [from.host, to.host]);
+            let paths = router.forward(topology, 0, [from.host, to.host], Protocol::Tcp);
             let delays = paths.iter().map(|path| wiring.delay(from.host, path));
             delays.min().unwrap_or(Duration::ZERO)
         };
@@ -75,8 +76,8 @@ fn route_bytes(topology: &Topology, router: &mut Router, listed: &[ListedFlow]) 
     let flows = (0..).zip(listed).step_by(step);
     let (mut bytes, mut count) = (0, 0);
     for (number, flow) in flows {
-        let [src, dst] = [flow.spec.src.host, flow.spec.dst.host];
-        bytes += router.paths(topology, number, src, dst).bytes();
+        let paths = router.paths(topology, number, flow.spec.hosts(), flow.spec.protocol());
+        bytes += paths.bytes();
         count += 1;
     }
     bytes * listed.len() as u64 / count.max(1)
@@ -104,9 +105,8 @@ fn udp_drops(job: &Job, topology: &Topology, router: &mut Router, listed: &[List
         let packet = (u32::from(source.payload_bytes) + udp::HEADER_BYTES) as u16;
         let wire_bytes = framing.buffered_bytes(packet) + framing.gap_bytes();
         let bps = 8.0 * f64::from(wire_bytes) / source.gap().as_secs_f64().max(1e-12);
-        let pair = [flow.spec.src.host, flow.spec.dst.host];
         // if there are several paths, each carries an equal part
-        let paths = router.forward(topology, number, pair);
+        let paths = router.forward(topology, number, flow.spec.hosts(), Protocol::Udp);
         for port in paths.iter().flatten() {
             offered_bps[port.0 as usize] += bps / paths.len() as f64;
         }

@@ -7,6 +7,7 @@
 
 use std::cmp::Reverse;
 
+use fairport_net::routing::Protocol;
 use fairport_net::{PortId, Topology};
 use serde::Serialize;
 
@@ -48,7 +49,7 @@ impl Watch {
             next_number: 0,
         };
         for flow in flows {
-            counter.count([flow.spec.src.host, flow.spec.dst.host]);
+            counter.count(flow.spec.hosts(), flow.spec.protocol());
         }
         for ends in workloads {
             counter.count_workload(ends);
@@ -73,8 +74,9 @@ struct Counter<'a> {
 
 impl Counter<'_> {
     /// Counts a flow between two hosts. Returns the number of hops on its paths.
-    fn count(&mut self, pair: [u32; 2]) -> usize {
-        let paths = self.router.forward(self.topology, self.next_number, pair);
+    fn count(&mut self, pair: [u32; 2], protocol: Protocol) -> usize {
+        let number = self.next_number;
+        let paths = self.router.forward(self.topology, number, pair, protocol);
         self.next_number += 1;
         for port in ports_of(&paths) {
             self.flows[port.0 as usize] += 1;
@@ -86,7 +88,7 @@ impl Counter<'_> {
         let pairs = ends.most_pairs();
         if pairs <= EXACT_PAIRS {
             for [src, dst] in ends.pairs() {
-                self.count([src.host, dst.host]);
+                self.count([src.host, dst.host], Protocol::Tcp);
             }
             return;
         }
@@ -96,7 +98,7 @@ impl Counter<'_> {
             if pair[0] == pair[1] {
                 continue;
             }
-            hops += self.count(pair);
+            hops += self.count(pair, Protocol::Tcp);
             sampled += 1;
             if hops >= SAMPLED_HOPS {
                 break;

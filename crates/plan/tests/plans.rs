@@ -85,6 +85,28 @@ fn a_round_of_incast_takes_at_least_three_trips() {
 }
 
 #[test]
+fn a_hash_of_datagrams_takes_their_own_protocol() {
+    let spine = |is_udp: bool| {
+        let mut job = job(&json!({
+            "kind": "leaf-spine", "leaves": 2, "spines": 8, "hosts_per_leaf": 1,
+        }));
+        job["routing"] = json!("ecmp");
+        let flow = if is_udp {
+            udp("h1", 1_000_000, 1000)
+        } else {
+            flow("h1", "h0")
+        };
+        job["flows"] = json!(vec![flow; 40]);
+        let layout = fairport_plan::layout(&serde_json::from_value(job).unwrap()).unwrap();
+        let of_flows = layout.flows.iter();
+        of_flows.map(|flow| flow.forward[0][1]).collect::<Vec<_>>()
+    };
+    let alike = spine(false).into_iter().zip(spine(true));
+    // one in eight would take the same by chance
+    assert!(alike.filter(|(tcp, udp)| tcp == udp).count() < 15);
+}
+
+#[test]
 fn counts_by_output_and_ingress_port_grow_with_the_square_of_a_switch() {
     let pairs = |hosts: u64| {
         let plan = plan(&job(&json!({"kind": "star", "hosts": hosts})));
