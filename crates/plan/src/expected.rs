@@ -50,7 +50,7 @@ impl Expected {
             let delays = paths.iter().map(|path| wiring.delay(from.host, path));
             delays.min().unwrap_or(Duration::ZERO)
         };
-        let generated = workloads.expected_flows(end, job.link.rate_bps, &mut trip);
+        let generated = workloads.expected_flows(end, &mut trip);
         let flows = (listed.len() as u64).saturating_add(generated);
         let watched_flows = flows.min(u64::from(job.probes.watched_flows));
         let rows = |interval: Duration| job.duration_ps.as_ps() / interval.as_ps().max(1);
@@ -62,7 +62,8 @@ impl Expected {
             series_rows: rows(job.probes.series_interval_ps).saturating_mul(watched_flows),
             queue_rows: rows(job.probes.queue_interval_ps)
                 .saturating_mul(watch.queues.len() as u64),
-            drops: tcp_drops(job).saturating_add(udp_drops(job, topology, router, listed)),
+            drops: tcp_drops(job, topology, watch)
+                .saturating_add(udp_drops(job, topology, router, listed)),
             port_pairs: ports.map(|ports| ports * ports).sum(),
         }
     }
@@ -83,9 +84,14 @@ fn route_bytes(topology: &Topology, router: &mut Router, listed: &[ListedFlow]) 
     bytes * listed.len() as u64 / count.max(1)
 }
 
-/// One in ten packets of one saturated link: more drops than any run with TCP has shown.
-fn tcp_drops(job: &Job) -> u64 {
-    let bits = job.duration_ps.as_secs_f64() * job.link.rate_bps.as_bps() as f64;
+/// One in ten packets of one saturated link, the fastest where flows meet: more drops than any run with TCP has shown.
+fn tcp_drops(job: &Job, topology: &Topology, watch: &Watch) -> u64 {
+    let ports = watch.queues.iter().copied().chain([watch.traced]);
+    // a host that forwards reaches itself at a rate of no link
+    let links = ports.filter(|port| topology.far_node(*port) != topology.port(*port).node);
+    let rates = links.map(|port| wiring::rate(job, topology, port));
+    let rate = rates.max().unwrap_or(job.link.rate_bps);
+    let bits = job.duration_ps.as_secs_f64() * rate.as_bps() as f64;
     let packets = bits / (8.0 * f64::from(job.link.mtu_bytes.max(1)));
     (packets / 10.0) as u64
 }

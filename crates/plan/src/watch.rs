@@ -164,6 +164,7 @@ mod tests {
             senders: side(senders),
             receivers: side(receivers),
             senders_bps: 0,
+            receivers_bps: 0,
             of_trace: None,
         }
     }

@@ -84,6 +84,43 @@ fn a_round_of_incast_takes_at_least_three_trips() {
     assert_eq!(flows(MS, true), 2);
 }
 
+/// Links of their own rates: one to each host of a star, in Gbit/s.
+fn star(gbps: &[u64]) -> Value {
+    let names: Vec<String> = (0..gbps.len()).map(|i| format!("h{i}")).collect();
+    let link = |(name, gbps): (&String, &u64)| json!({"ends": [name, "s"], "rate_bps": gbps * 1_000_000_000});
+    let links: Vec<Value> = names.iter().zip(gbps).map(link).collect();
+    json!({"kind": "graph", "hosts": names, "switches": ["s"], "links": links})
+}
+
+#[test]
+fn estimates_follow_the_rates_of_the_links_themselves() {
+    let drops = |gbps: &[u64]| {
+        let mut job = job(&star(gbps));
+        job["flows"] = json!([flow("h1", "h0"), flow("h2", "h0")]);
+        plan(&job).expected().drops
+    };
+    // a tenth of what the port where two flows meet can send in 100 ms
+    assert_eq!(drops(&[1, 1, 1]), 833);
+    assert_eq!(drops(&[10, 1, 1]), 8333);
+    assert_eq!(drops(&[10, 100, 100]), 8333);
+    let rounds = |gbps: &[u64]| {
+        let mut job = job(&star(gbps));
+        let pattern = json!({
+            "kind": "incast", "block_bytes": 1_000_000, "rounds": null, "pause_ps": 0,
+            "jitter_ps": 0, "persistent": false,
+        });
+        job["workloads"] = json!([workload(&[1, 2], &[0], &pattern)]);
+        plan(&job).expected().flows / 2
+    };
+    // 2 MB take 16 ms at 1 Gbit/s
+    assert_eq!(rounds(&[1, 10, 10]), 7);
+    assert_eq!(rounds(&[10, 10, 10]), 61);
+    // a host that forwards reaches itself over no link
+    let mut job = job(&json!({"kind": "bcube", "n": 2, "k": 1}));
+    job["flows"] = json!([flow("h1", "h0"), flow("h1", "h0")]);
+    assert_eq!(plan(&job).expected().drops, 833);
+}
+
 #[test]
 fn a_hash_of_datagrams_takes_their_own_protocol() {
     let spine = |is_udp: bool| {
