@@ -32,8 +32,6 @@ CAPTION = (
 LONGEST = 10
 _MOST_PORTS = 4
 _LENGTHS = np.arange(1, LONGEST + 1)
-# in a legend: the coloured patch beside a name, and the gap to the next name
-_HANDLE_IN = 0.35
 
 
 def draw(result: Result) -> Figure:
@@ -102,7 +100,7 @@ def _by_ingress(panel: Axes, result: Result, drops: pl.DataFrame) -> None:
         port, flows, _ = ports.row(place)
         heights.append(_histogram(runs.filter(pl.col("ingress_port") == port)))
         of = f" ({style.count(flows, 'flow')})"
-        room_in = style.PANEL_IN / _columns(ports.height) - _HANDLE_IN - style.width_in(of, 8)
+        room_in = style.PANEL_IN / _columns(ports.height) - style.HANDLE_IN - style.width_in(of, 8)
         label = style.fitting(port, room_in, 8) + of
         panel.bar(x, heights[-1], width, **looks[port].bar, label=label)
     _scale(panel, heights)

@@ -42,6 +42,8 @@ NO_FLOWS = "no TCP flows to compare"
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.6, 0.2, 0.5, 0.56
 PANEL_IN = WIDTH_IN - _LEFT - _RIGHT
 """How wide a panel is, if it is alone in its row."""
+HANDLE_IN = 0.35
+"""In a legend: the mark beside a text, and the gap to the next one."""
 # smaller letters cannot be read, so a text that is longer is shortened
 _SMALLEST = 5.0
 
@@ -278,6 +280,7 @@ def panels(
         ]
         rows.append([picture.add_axes(box) for box in boxes])
         top -= tall + gap
+    title = fitting(title, wide_in - _RIGHT - 1.2, 10, "bold")
     left, head = 0.1 / wide_in, 1 - 0.09 / height
     picture.text(left, head, title, va="top", ha="left", fontsize=10, fontweight="bold")
     room_in = wide_in - _RIGHT - 0.3 - width_in(title, 10, "bold")
