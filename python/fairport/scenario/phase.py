@@ -5,13 +5,10 @@ Outcast is an effect of phase, so these are printed with every result.
 
 from __future__ import annotations
 
-from typing import Any
-
 from fairport.scenario.host_profile import resolved
 from fairport.scenario.model import Scenario
 from fairport.scenario.network import HostTimes
 from fairport.scenario.shaper import Htb
-from fairport.scenario.topology import Graph
 from fairport.scenario.units import Duration, Rate
 
 
@@ -34,19 +31,15 @@ def phase_parameters(scenario: Scenario) -> dict[str, str]:
 
 def _links(scenario: Scenario) -> str:
     """Rates and delays of the links, also of those that have their own."""
-    link, fabric, topology = scenario.link, scenario.fabric, scenario.topology
-    own = topology.links if isinstance(topology, Graph) else []
-    rates = {one.rate or link.rate for one in own} or {link.rate}
-    delays = {link.delay if one.delay is None else one.delay for one in own} or {link.delay}
+    link, between = scenario.link, scenario.fabric_rate()
     extra = f" + U(0, {link.delay_spread})" if link.delay_spread else ""
-    text = f"{_range(rates)}, {_range(delays)}{extra}"
-    by_topology = topology.fabric_rate_bps(int(link.rate))
-    rate = fabric.rate if by_topology is None or fabric.rate else Rate.of(by_topology)
-    between = ", ".join(str(one) for one in (rate, fabric.delay) if one is not None)
-    return f"{text} (between switches {between})" if between else text
+    text = f"{_range(scenario.topology.link_rates(link.rate))}"
+    text += f", {_range(scenario.topology.link_delays(link.delay))}{extra}"
+    of_fabric = ", ".join(str(one) for one in (between, scenario.fabric.delay) if one is not None)
+    return f"{text} (between switches {of_fabric})" if of_fabric else text
 
 
-def _range(values: set[Any]) -> str:
+def _range(values: set[Rate] | set[Duration]) -> str:
     least, most = min(values), max(values)
     return str(least) if least == most else f"{least} to {most}"
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from fairport.scenario.base import PositiveLimit, Section, refuse
-from fairport.scenario.units import Limit
+from fairport.scenario.units import Duration, Limit, Rate
 
 
 def _in_bytes(limit: Limit) -> Limit:
@@ -37,6 +37,14 @@ class TopologySection(Section):
     def fabric_rate_bps(self, link_rate_bps: int) -> int | None:
         """Rate of links between switches, if the topology sets it and not the scenario."""
         return None
+
+    def link_rates(self, rate: Rate) -> set[Rate]:
+        """The rates of its links; `rate` is that of links without their own."""
+        return {rate}
+
+    def link_delays(self, delay: Duration) -> set[Duration]:
+        """The propagation delays of its links; `delay` is that of links without their own."""
+        return {delay}
 
     def limits(self) -> dict[str, Limit]:
         """Buffers of single links, by their fields below `topology`."""

@@ -10,7 +10,7 @@ from typing_extensions import Self
 from fairport.scenario.base import PositiveRate, Section, refuse
 from fairport.scenario.topology.base import LinkLimit, TopologySection
 from fairport.scenario.topology.names import wrong_names
-from fairport.scenario.units import Duration, Limit
+from fairport.scenario.units import Duration, Limit, Rate
 
 
 class GraphLink(Section):
@@ -65,6 +65,14 @@ class Graph(TopologySection):
     def has_forwarding_hosts(self) -> bool:
         """Whether the graph says that its hosts forward."""
         return self.hosts_forward
+
+    def link_rates(self, rate: Rate) -> set[Rate]:
+        """The rates of the links, their own or `rate`."""
+        return {one.rate or rate for one in self.links}
+
+    def link_delays(self, delay: Duration) -> set[Duration]:
+        """The propagation delays of the links, their own or `delay`."""
+        return {delay if one.delay is None else one.delay for one in self.links}
 
     def limits(self) -> dict[str, Limit]:
         """The limits of links that have their own."""
