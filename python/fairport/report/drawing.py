@@ -127,7 +127,7 @@ def _nodes(
                     f'<rect x="{x - half:.1f}" y="{y - half:.1f}" width="{2 * half:.1f}" '
                     f'height="{2 * half:.1f}" rx="2" {look}>{title}</rect>'
                 )
-            # a name that would stand for two nodes is left to its tooltip
+            # a label that two nodes would have is left to their tooltips
             if size >= 12 and alike[_short(name)] == 1:
                 shapes.append(
                     f'<text x="{x:.0f}" y="{y + 3:.0f}" text-anchor="middle" font-size="9" '

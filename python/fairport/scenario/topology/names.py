@@ -1,4 +1,4 @@
-"""Which names nodes may have: names by which people can tell two nodes apart."""
+"""Which names nodes may have: those that people can type, and do not take for another node's."""
 
 from __future__ import annotations
 
