@@ -122,7 +122,7 @@ pub(crate) fn workload_ends(
 fn links_bps(job: &Job, topology: &Topology, host: u32) -> u64 {
     let host = topology.hosts()[host as usize];
     let ports = topology.node(host).ports.iter();
-    let links = ports.filter(|port| topology.far_node(**port) != host);
+    let links = ports.filter(|port| topology.leads_on(**port));
     sum(links.map(|port| link_rate(job, topology, *port).as_bps()))
 }
 

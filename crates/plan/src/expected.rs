@@ -84,12 +84,10 @@ fn route_bytes(topology: &Topology, router: &mut Router, listed: &[ListedFlow]) 
     bytes * listed.len() as u64 / count.max(1)
 }
 
-/// One in ten packets of one saturated link, the fastest where flows meet: more drops than any run with TCP has shown.
+/// One in ten packets of one saturated link, the fastest that flows share: more drops than any run with TCP has shown.
 fn tcp_drops(job: &Job, topology: &Topology, watch: &Watch) -> u64 {
-    let ports = watch.queues.iter().copied().chain([watch.traced]);
-    // a host that forwards reaches itself at a rate of no link
-    let links = ports.filter(|port| topology.far_node(*port) != topology.port(*port).node);
-    let rates = links.map(|port| wiring::rate(job, topology, port));
+    let ports = watch.queues.iter().chain([&watch.traced]);
+    let rates = ports.map(|port| wiring::rate(job, topology, *port));
     let rate = rates.max().unwrap_or(job.link.rate_bps);
     let bits = job.duration_ps.as_secs_f64() * rate.as_bps() as f64;
     let packets = bits / (8.0 * f64::from(job.link.mtu_bytes.max(1)));

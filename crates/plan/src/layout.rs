@@ -128,9 +128,8 @@ fn links(job: &Job, topology: &Topology) -> Vec<LinkLayout> {
 
 fn flow(topology: &Topology, ends: [u32; 2], paths: &FlowPaths) -> FlowLayout {
     let [src, dst] = ends.map(|host| topology.node(topology.hosts()[host as usize]).name.clone());
-    let leads_on = |port: &PortId| topology.far_node(*port) != topology.port(*port).node;
     let ports = |path: &Path| -> Vec<u32> {
-        let ports = path.iter().copied().filter(leads_on);
+        let ports = path.iter().copied().filter(|port| topology.leads_on(*port));
         ports.map(|port| port.0).collect()
     };
     FlowLayout {

@@ -57,7 +57,7 @@ impl Watch {
         let flows = counter.flows;
         Self {
             queues: shared_ports(topology, &flows, job.probes.watched_ports),
-            traced: busiest_port(&flows),
+            traced: busiest_port(topology, &flows),
         }
     }
 }
@@ -131,10 +131,13 @@ fn sampled_pair(ends: &Ends, i: u64) -> [u32; 2] {
     ends.pair(pair).map(|end| end.host)
 }
 
-/// The port that the data of most flows passes. Among equals, the one with the highest number.
-fn busiest_port(flows: &[u64]) -> PortId {
-    let ports = 0..flows.len() as u32;
-    PortId(ports.max_by_key(|port| flows[*port as usize]).unwrap_or(0))
+/// The port that the data of most flows passes. Among equals, the one with the highest number. No port by which a host
+/// reaches itself: there is no link behind it, and nothing waits there.
+fn busiest_port(topology: &Topology, flows: &[u64]) -> PortId {
+    let ports = (0..flows.len() as u32).map(PortId);
+    let links = ports.filter(|port| topology.leads_on(*port));
+    let busiest = links.max_by_key(|port| flows[port.0 as usize]);
+    busiest.unwrap_or(PortId(0))
 }
 
 /// The ports of forwarding nodes that the data of two or more flows may pass, in order. If there are more than `most`,
@@ -142,8 +145,8 @@ fn busiest_port(flows: &[u64]) -> PortId {
 fn shared_ports(topology: &Topology, flows: &[u64], most: u32) -> Vec<PortId> {
     let ports = (0..topology.ports().len() as u32).map(PortId);
     let flows = |port: &PortId| flows[port.0 as usize];
-    let shared =
-        |port: &PortId| flows(port) >= 2 && topology.node(topology.port(*port).node).forwards;
+    let forwards = |port: &PortId| topology.node(topology.port(*port).node).forwards;
+    let shared = |port: &PortId| flows(port) >= 2 && forwards(port) && topology.leads_on(*port);
     let mut ports: Vec<PortId> = ports.filter(shared).collect();
     ports.sort_by_key(|port| Reverse(flows(port)));
     ports.truncate(most as usize);

@@ -99,7 +99,7 @@ fn estimates_follow_the_rates_of_the_links_themselves() {
         job["flows"] = json!([flow("h1", "h0"), flow("h2", "h0")]);
         plan(&job).expected().drops
     };
-    // a tenth of what the port where two flows meet can send in 100 ms
+    // a tenth of what the port that two flows share can send in 100 ms
     assert_eq!(drops(&[1, 1, 1]), 833);
     assert_eq!(drops(&[10, 1, 1]), 8333);
     assert_eq!(drops(&[10, 100, 100]), 8333);
@@ -115,10 +115,20 @@ fn estimates_follow_the_rates_of_the_links_themselves() {
     // 2 MB take 16 ms at 1 Gbit/s
     assert_eq!(rounds(&[1, 10, 10]), 7);
     assert_eq!(rounds(&[10, 10, 10]), 61);
-    // a host that forwards reaches itself over no link
+}
+
+#[test]
+fn a_port_by_which_a_host_reaches_itself_is_not_watched() {
     let mut job = job(&json!({"kind": "bcube", "n": 2, "k": 1}));
     job["flows"] = json!([flow("h1", "h0"), flow("h1", "h0")]);
-    assert_eq!(plan(&job).expected().drops, 833);
+    let plan = plan(&job);
+    let names = plan.port_names();
+    assert_eq!(names[plan.watch().traced.0 as usize], "h1:0");
+    let queues = plan.watch().queues.iter();
+    let queues: Vec<_> = queues.map(|port| &*names[port.0 as usize]).collect();
+    assert_eq!(queues, ["sw0.0:0", "h1:0"]);
+    // and its rate of 10 Tbit/s is that of no link
+    assert_eq!(plan.expected().drops, 833);
 }
 
 #[test]
