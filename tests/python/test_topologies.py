@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
 from pathlib import Path
@@ -248,6 +249,30 @@ def test_a_hash_of_flows_depends_on_the_seed_and_ripls_does_not() -> None:
 
     assert routes("ecmp", "seeded", 1) != routes("ecmp", "seeded", 2)
     assert routes("ecmp", "ripl", 1) == routes("ecmp", "ripl", 2)
+
+
+def test_names_of_nodes_fit_into_the_figure_of_the_paths_or_are_left_out() -> None:
+    def names(nodes: list[str]) -> list[str]:
+        links = [{"ends": [node, "s"], "rate": "1Gbps"} for node in nodes]
+        graph = {"kind": "graph", "hosts": nodes, "switches": ["s"], "links": links}
+        picture = drawing.draw_one(
+            layout.network(scenario(graph, traffic=[{"from": nodes[1], "to": nodes[0]}]))
+        )
+        texts = [text for text in picture.axes[0].texts if text.get_position()[1] == 0]
+        boxes = sorted(
+            (box.x0, box.x1)
+            for box in (text.get_window_extent() for text in texts)
+            if box.width > 1
+        )
+        assert all(right <= left for (_, right), (left, _) in itertools.pairwise(boxes))
+        return [text.get_text() for text in texts if text.get_text()]
+
+    assert names([f"h{i}" for i in range(16)]) == [f"h{i}" for i in range(16)]
+    long = names([f"{i}-server-of-a-rack-with-a-long-name" for i in range(6)])
+    assert [name[0] for name in long] == list("012345")
+    assert all("…" in name for name in long)
+    # the ends of these are alike
+    assert names([f"server-of-a-rack-{i}-with-a-long-name" for i in range(6)]) == []
 
 
 def test_a_figure_of_the_paths_is_a_png_or_svg(tmp_path: Path) -> None:
