@@ -190,6 +190,9 @@ class Simulation:
     @property
     def busiest_port(self) -> str:
         """The port that the data of most flows pass."""
+    @property
+    def link_rates_bps(self) -> list[int]:
+        """By port: the rate of its link."""
 
     def run(
         self,

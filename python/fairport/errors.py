@@ -139,9 +139,12 @@ def nearest(word: str, known: list[str]) -> str:
 
 
 def _as_written(value: Any) -> str:
-    """The value as a scenario file would hold it, shortened to fit a line."""
+    """The value as a scenario file would hold it, shortened to fit a line.
+
+    Its end is kept, because long names may differ there only.
+    """
     try:
         text = json.dumps(value, ensure_ascii=False)
     except TypeError:
         text = str(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return text if len(text) <= 80 else f"{text[:50]}...{text[-27:]}"

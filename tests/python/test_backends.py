@@ -270,6 +270,15 @@ def test_the_estimate_counts_the_packets_that_are_kept(short: Scenario) -> None:
     assert rows <= more / (3 * 46) <= 2 * rows
 
 
+def test_the_estimate_of_packets_follows_the_rates_of_their_own_links(short: Scenario) -> None:
+    def rows(fabric: str) -> int:
+        prepared = SIMULATION.prepare(short.patch({"fabric.rate": fabric}), 1)
+        kept = prepared.observing(Observation(packets=("agg0.0:0",)))
+        return kept.estimate.memory_bytes - prepared.estimate.memory_bytes
+
+    assert rows("10Gbps") == pytest.approx(10 * rows("1Gbps"), rel=0.01)
+
+
 def test_the_estimate_decides_before_the_run(short: Scenario, copyist: Copyist) -> None:
     copyist.needs_bytes = 1 << 60
     with pytest.raises(ResourceError, match="memory"):

@@ -77,8 +77,8 @@ def refused(fairport: Command, file: Path, *arguments: str) -> tuple[str, str]:
             '"16KiB"',
             id="a number without a unit",
         ),
-        pytest.param("k = 4", "k = 3", "topology.k: 3 must be an even", "try 4", id="k odd"),
-        pytest.param("k = 4", "k = 0", "topology.k: 0 must be an even", "try 4", id="k zero"),
+        pytest.param("k = 4", "k = 3", "topology.k: 3 is not an even", "k = 4", id="k odd"),
+        pytest.param("k = 4", "k = 0", "topology.k: 0 is not an even", "k = 4", id="k zero"),
         pytest.param(
             "k = 4", "k = 1000", "topology.k: 1000 is not an even number", "k = 4", id="k too large"
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import struct
 import subprocess
@@ -193,6 +194,14 @@ def test_a_capture_that_cannot_be_written_is_an_error(short: Scenario, tmp_path:
     (tmp_path / capture_files(PORT)[0]).mkdir()
     with pytest.raises(OSError, match="Is a directory"):
         observed(short, tmp_path, PORT)
+
+
+def test_every_port_has_captures_of_its_own_whatever_its_nodes_name_is() -> None:
+    assert capture_files("edge0.0:2")[0] == "edge0.0-2.ingress.pcapng"
+    ports = [f"{node}:{port}" for node in ("x/1", "x-1", "x 1", "x:1", "x%2F1") for port in (0, 11)]
+    files = {name for port in ports for name in capture_files(port)}
+    assert len(files) == 2 * len(ports)
+    assert all(re.fullmatch(r"[\w.%-]+", name) for name in files)
 
 
 def test_queues_of_the_kernel_write_no_captures() -> None:

@@ -147,6 +147,20 @@ def changed(part: str, index: int, **values: Any) -> dict[str, Any]:
         (changed("nodes", 1, kind="router"), 'node s: kind: "router" is not one of', "switch"),
         (changed("nodes", 2, kind="switch"), "holds 1 hosts", "at least 2"),
         (TWO_HOSTS | {"edges": TWO_HOSTS["edges"][:1]}, 'node: "b" is not connected', "add"),
+        (changed("edges", 1, target="s"), "link s - s: joins a node to itself", "two nodes"),
+        (
+            TWO_HOSTS | {"edges": [TWO_HOSTS["edges"][0], *TWO_HOSTS["edges"]]},
+            'node: "a" is a host with 2 links',
+            "`forwards`",
+        ),
+        (changed("nodes", 2, forwards=True), 'node: "a" does not forward, and `b`', "none"),
+        (
+            TWO_HOSTS
+            | {"directed": True}
+            | {"edges": [*TWO_HOSTS["edges"], {"source": "s", "target": "a", "rate": "2Gbps"}]},
+            'link a - s: rate: "1Gbps" differs from that of s - a, 2Gbps',
+            "both directions",
+        ),
         ({"nodes": 7}, "is not node-link JSON: it has no list `nodes`", "topology export"),
         ([1], "is not node-link JSON: it holds no object", "topology export"),
         (
@@ -170,6 +184,53 @@ def test_a_mistake_in_a_file_is_named(
         imported(path)
     assert str(error.value).startswith(f"{path}: {shown}")
     assert hint in error.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("", "is empty"),
+        (" ", "is empty"),
+        ("b ", "ends with a space"),
+        ("b\n", "is not shown"),
+        ("b\u200b", "is not shown"),
+        ("h" * 101, "has 101 characters"),
+        ("A", "looks like `a`"),
+    ],
+)
+def test_a_name_by_which_nobody_knows_a_node_is_refused(
+    tmp_path: Path, name: str, problem: str
+) -> None:
+    path = tmp_path / "net.json"
+    document = json.loads(json.dumps(TWO_HOSTS).replace('"b"', json.dumps(name)))
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(ScenarioError) as in_file:
+        imported(path)
+    error = in_file.value
+    assert (error.file, error.field, error.value) == (str(path), "node", name)
+    graph = {
+        "kind": "graph",
+        "hosts": ["a", name],
+        "switches": ["s"],
+        "links": [{"ends": [host, "s"]} for host in ("a", name)],
+    }
+    with pytest.raises(ScenarioError) as in_scenario:
+        fp.scenario("outcast").patch({"topology": graph})
+    error = in_scenario.value
+    assert (error.field, error.value) == ("topology.hosts.1", name)
+    assert problem in error.problem
+
+
+@pytest.mark.parametrize("suffix", ["json", "graphml"])
+def test_two_nodes_of_one_id_are_not_taken_for_one(tmp_path: Path, suffix: str) -> None:
+    text = json.dumps(changed("nodes", 2, id="a"))
+    if suffix == "graphml":
+        text = exported(layout.network(fp.scenario("two-switch")), "graphml")
+        text = text.replace('<node id="h1">', '<node id="h0">')
+    path = tmp_path / f"net.{suffix}"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ScenarioError, match="two nodes have the id"):
+        imported(path)
 
 
 def test_a_file_that_is_not_there_or_not_of_a_known_format_is_named(tmp_path: Path) -> None:

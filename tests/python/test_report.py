@@ -7,11 +7,12 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import fairport as fp
 import pytest
 import synthetic
 from fairport import figures
 from fairport.figures.saving import Saver
-from fairport.report import inline
+from fairport.report import inline, rows
 from fairport.report.page import render, write
 from fairport.report.trace import trace_table
 
@@ -190,3 +191,12 @@ def test_the_trace_is_printed_as_the_paper_does():
     assert trace["depart_us"].is_null().to_list() == dropped.to_list()
     assert set(trace["egress"].drop_nulls()) == {"edge0.0:0"}
     assert trace_table(synthetic.run(duration_s=0.1, lossless=True)).is_empty()
+
+
+def test_totals_are_in_the_unit_of_the_networks_own_links():
+    links = [{"ends": [host, "s"], "rate": "40Gbps"} for host in ("h0", "h1", "h2")]
+    graph = {"kind": "graph", "hosts": ["h0", "h1", "h2"], "switches": ["s"], "links": links}
+    load = [{"from": "h1", "to": "h0"}, {"kind": "udp", "from": "h2", "to": "h0", "rate": "1Gbps"}]
+    run = {"name": "own", "duration": "10ms", "topology": graph, "traffic": load}
+    headings, _ = rows.traffic(fp.run(run))
+    assert ("Total goodput", "Gbit/s") in headings

@@ -164,6 +164,27 @@ def test_what_decides_phases_is_told() -> None:
     assert "U(0, 10ms)" in shown["start"]
 
 
+def test_the_rates_of_links_are_those_that_they_have_themselves() -> None:
+    def shown(**fields: Any) -> str:
+        return phase_parameters(load("outcast").patch(fields))["link"]
+
+    links = [
+        {"ends": ["h0", "s"], "rate": "10Gbps"},
+        {"ends": ["h1", "s"], "rate": "40Gbps", "delay": "2us"},
+        {"ends": ["h2", "s"], "rate": "25Gbps"},
+    ]
+    graph = {"kind": "graph", "hosts": ["h0", "h1", "h2"], "switches": ["s"], "links": links}
+    assert shown(topology=graph, traffic=[{"from": "h1", "to": "h0"}]).startswith(
+        "10Gbps to 40Gbps, 0s to 2us, clocks"
+    )
+    assert "1Gbps, 0s (between switches 10Gbps)" in shown(topology={"kind": "vl2"})
+    assert "1Gbps, 0s (between switches 40Gbps, 3us)" in shown(
+        topology={"kind": "vl2"}, fabric={"rate": "40Gbps", "delay": "3us"}
+    )
+    assert "1Gbps, 0s (between switches 250Mbps)" in shown(**{"topology.oversubscription": 4})
+    assert "between" not in shown()
+
+
 def test_the_package_is_the_loader(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(fp.scenario("outcast").to_toml(), encoding="utf-8")

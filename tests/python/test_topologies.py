@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
 from pathlib import Path
@@ -14,6 +15,7 @@ from fairport import figures, layout
 from fairport.errors import InputError, ScenarioError
 from fairport.figures import paths as drawing
 from fairport.layout import sharing
+from fairport.scenario import json_schema
 
 # kind and settings; hosts, switches and links by the formulas of docs/reference/topologies.md
 COUNTS = [
@@ -58,6 +60,32 @@ def test_a_topology_has_the_hosts_switches_and_links_of_its_formulas(
 ) -> None:
     built = layout.network(scenario(topology))
     assert (len(built.hosts), len(built.switches), len(built.links)) == counts
+
+
+def test_a_large_share_is_shown_in_gbits_per_second() -> None:
+    star = scenario(
+        {"kind": "star", "hosts": 3},
+        link={"rate": "100Gbps"},
+        traffic=[{"from": "all", "to": "h0"}],
+    )
+    assert "share 100 Gbit/s, 50 Gbit/s each" in sharing.summary(layout.network(star))
+
+
+def test_the_smallest_counts_of_the_schema_are_those_that_the_engine_builds() -> None:
+    settings = {topology["kind"]: topology for topology, _ in COUNTS}
+    checked = 0
+    for definition in json_schema()["$defs"].values():
+        kind = definition["properties"].get("kind", {}).get("const")
+        for field, shown in definition["properties"].items() if kind in settings else ():
+            # these two only change rates
+            if shown.get("type") != "integer" or field in ("oversubscription", "speedup"):
+                continue
+            checked += 1
+            least = shown["minimum"]
+            layout.network(scenario(settings[kind] | {field: least}))
+            with pytest.raises(ScenarioError, match=r"a number from|is too small|an even number"):
+                layout.network(scenario(settings[kind] | {field: least - 1}))
+    assert checked == 19
 
 
 @pytest.mark.parametrize(("topology", "_counts"), COUNTS, ids=KINDS)
@@ -221,6 +249,30 @@ def test_a_hash_of_flows_depends_on_the_seed_and_ripls_does_not() -> None:
 
     assert routes("ecmp", "seeded", 1) != routes("ecmp", "seeded", 2)
     assert routes("ecmp", "ripl", 1) == routes("ecmp", "ripl", 2)
+
+
+def test_names_of_nodes_fit_into_the_figure_of_the_paths_or_are_left_out() -> None:
+    def names(nodes: list[str]) -> list[str]:
+        links = [{"ends": [node, "s"], "rate": "1Gbps"} for node in nodes]
+        graph = {"kind": "graph", "hosts": nodes, "switches": ["s"], "links": links}
+        picture = drawing.draw_one(
+            layout.network(scenario(graph, traffic=[{"from": nodes[1], "to": nodes[0]}]))
+        )
+        texts = [text for text in picture.axes[0].texts if text.get_position()[1] == 0]
+        boxes = sorted(
+            (box.x0, box.x1)
+            for box in (text.get_window_extent() for text in texts)
+            if box.width > 1
+        )
+        assert all(right <= left for (_, right), (left, _) in itertools.pairwise(boxes))
+        return [text.get_text() for text in texts if text.get_text()]
+
+    assert names([f"h{i}" for i in range(16)]) == [f"h{i}" for i in range(16)]
+    long = names([f"{i}-server-of-a-rack-with-a-long-name" for i in range(6)])
+    assert [name[0] for name in long] == list("012345")
+    assert all("…" in name for name in long)
+    # the ends of these are alike
+    assert names([f"server-of-a-rack-{i}-with-a-long-name" for i in range(6)]) == []
 
 
 def test_a_figure_of_the_paths_is_a_png_or_svg(tmp_path: Path) -> None:

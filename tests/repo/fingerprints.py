@@ -157,6 +157,18 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "outcast",
         {"duration": "0.3s", "traffic": WORKLOADS, "loss": LOSS},
     ),
+    **{
+        f"TCP and UDP, {name}": (
+            "outcast",
+            {"duration": "0.3s", "traffic": WORKLOADS[:2], "routing": routing},
+        )
+        for name, routing in {
+            "ecmp": "ecmp",
+            "ripl": {"kind": "ecmp", "hash": "ripl"},
+            "spray": "spray",
+            "equal-length": "equal-length",
+        }.items()
+    },
     "requests, both ways": (
         "outcast",
         {"duration": "0.3s", "traffic": REQUESTS, "tcp.slow_start_after_idle": True},

@@ -1,11 +1,11 @@
 //! The paths of every routing policy: their length, that they have no loops, and which ports they share.
 
 use fairport_net::routing::{
-    DestinationSuffix, Ecmp, EqualLength, FiveTuple, RiplHash, Routing, ShortestPaths,
+    DestinationSuffix, Ecmp, EqualLength, FiveTuple, Protocol, RiplHash, Routing, ShortestPaths,
     SpanningTree, Spray, TwoLevel,
 };
 use fairport_net::topology::{
-    GraphLink, bcube, custom, fat_tree, leaf_spine, three_tier, two_switch, vl2,
+    GraphLink, LinkOptions, bcube, custom, fat_tree, leaf_spine, three_tier, two_switch, vl2,
 };
 use fairport_net::{PortId, Topology};
 
@@ -15,7 +15,7 @@ fn policies(tree: &Topology, k: u32) -> Vec<(&'static str, Box<dyn Routing>)> {
         ("ecmp", Box::new(Ecmp::new(tree, 7))),
         ("ripl", Box::new(RiplHash::new(tree))),
         ("spanning-tree", Box::new(SpanningTree::new(tree))),
-        ("spray", Box::new(Spray::new(tree))),
+        ("spray", Box::new(Spray::new(tree).unwrap())),
         ("two-level", Box::new(TwoLevel::new(k))),
         (
             "equal-length",
@@ -23,14 +23,24 @@ fn policies(tree: &Topology, k: u32) -> Vec<(&'static str, Box<dyn Routing>)> {
         ),
         (
             "equal-length by packet",
-            Box::new(EqualLength::new(tree, 7, None).unwrap().per_packet()),
+            Box::new(
+                EqualLength::new(tree, 7, None)
+                    .unwrap()
+                    .per_packet(tree)
+                    .unwrap(),
+            ),
         ),
     ]
 }
 
 fn tuple(topology: &Topology, source: usize, destination: usize) -> FiveTuple {
     let address = |host: usize| topology.node(topology.hosts()[host]).address;
-    FiveTuple::of_flow(source as u32, address(source), address(destination))
+    FiveTuple::of_flow(
+        source as u32,
+        Protocol::Tcp,
+        address(source),
+        address(destination),
+    )
 }
 
 /// Asserts that a path leads from one host to the other over existing links. It passes no port twice and,
@@ -162,7 +172,7 @@ fn shortest_paths_and_trees_serve_the_other_topologies_too() {
             Box::new(DestinationSuffix::new(topology)),
             Box::new(Ecmp::new(topology, 3)),
             Box::new(RiplHash::new(topology)),
-            Box::new(Spray::new(topology)),
+            Box::new(Spray::new(topology).unwrap()),
         ];
         for mut policy in shortest {
             for (s, d) in pairs(topology, 1) {
@@ -234,7 +244,10 @@ fn equal_length_routing_works_wherever_there_are_cores() {
         (vl2(4, 8, 2).unwrap(), 6),
     ] {
         let by_flow = EqualLength::new(&topology, 5, None).unwrap();
-        let by_packet = EqualLength::new(&topology, 5, None).unwrap().per_packet();
+        let by_packet = EqualLength::new(&topology, 5, None)
+            .unwrap()
+            .per_packet(&topology)
+            .unwrap();
         for mut policy in [by_flow, by_packet] {
             for (s, d) in pairs(&topology, 1) {
                 for path in policy.paths(&topology, s, d, &tuple(&topology, s, d)) {
@@ -244,4 +257,48 @@ fn equal_length_routing_works_wherever_there_are_cores() {
             }
         }
     }
+}
+
+/// Two hosts at the ends of a chain of squares: at each square there are two ways.
+fn squares(count: usize) -> Topology {
+    let mut chain = Topology::default();
+    let hosts = ["first", "last"].map(|name| chain.add_host(name));
+    let join = |chain: &mut Topology, a, b| chain.connect(a, b, LinkOptions::default());
+    let mut corner = chain.add_switch("corner");
+    join(&mut chain, hosts[0], corner);
+    for _ in 0..count {
+        let next = chain.add_switch("corner");
+        for _ in 0..2 {
+            let side = chain.add_switch("side");
+            join(&mut chain, corner, side);
+            join(&mut chain, side, next);
+        }
+        corner = next;
+    }
+    join(&mut chain, hosts[1], corner);
+    chain
+}
+
+#[test]
+fn packets_do_not_draw_from_more_paths_than_fit_into_a_table() {
+    let mut spray = Spray::new(&squares(3)).unwrap();
+    let paths = spray.paths(&squares(3), 0, 1, &tuple(&squares(3), 0, 1));
+    assert_eq!(paths.len(), 8);
+    // 2^13 paths are few enough
+    assert!(Spray::new(&squares(13)).is_ok());
+    let error = Spray::new(&squares(14)).err().unwrap();
+    let expected = "there are 16384 paths between `last` and `first`, more than the limit of 10000";
+    assert!(error.problem.ends_with(expected), "{error}");
+    // and more than any number holds are not counted one by one
+    let error = Spray::new(&squares(1000)).err().unwrap();
+    assert!(error.problem.contains("at least"), "{error}");
+}
+
+#[test]
+fn a_hash_over_whole_paths_needs_no_list_of_them() {
+    let mut ripl = RiplHash::new(&squares(1000));
+    let chain = squares(1000);
+    let path = &ripl.paths(&chain, 0, 1, &tuple(&chain, 0, 1))[0];
+    assert_leads(&chain, path, [0, 1], false);
+    assert_eq!(path.len(), 2 + 2 * 1000);
 }

@@ -97,11 +97,16 @@ pub(crate) fn workload_ends(
                 .collect::<Result<Vec<_>, _>>()
         };
         let senders = ends("senders", &workload.senders)?;
-        let rates = senders.iter().map(|end| links_bps(job, topology, end.host));
+        let receivers = ends("receivers", &workload.receivers)?;
+        let rates = |ends: &[End]| {
+            let hosts = ends.iter().map(|end| end.host);
+            sum(hosts.map(|host| links_bps(job, topology, host)))
+        };
         Ok(Ends {
-            senders_bps: sum(rates),
+            senders_bps: rates(&senders),
+            receivers_bps: rates(&receivers),
             senders,
-            receivers: ends("receivers", &workload.receivers)?,
+            receivers,
             of_trace: match &workload.pattern {
                 WorkloadPattern::Trace(TraceJob { src, dst, .. }) => {
                     Some(src.iter().zip(dst).map(|(src, dst)| [*src, *dst]).collect())
@@ -117,7 +122,7 @@ pub(crate) fn workload_ends(
 fn links_bps(job: &Job, topology: &Topology, host: u32) -> u64 {
     let host = topology.hosts()[host as usize];
     let ports = topology.node(host).ports.iter();
-    let links = ports.filter(|port| topology.far_node(**port) != host);
+    let links = ports.filter(|port| topology.leads_on(**port));
     sum(links.map(|port| link_rate(job, topology, *port).as_bps()))
 }
 

@@ -2,6 +2,7 @@
 //!
 //! These counts follow from the plan alone. The driver, which stores the rows, knows how many bytes each takes.
 
+use fairport_net::routing::Protocol;
 use fairport_net::{PortId, Topology};
 use fairport_units::{Duration, Instant};
 use serde::Serialize;
@@ -45,11 +46,11 @@ impl Expected {
     ) -> Self {
         let end = Instant::ZERO + job.duration_ps;
         let mut trip = |from: End, to: End| {
-            let paths = router.forward(topology, 0, [from.host, to.host]);
+            let paths = router.forward(topology, 0, [from.host, to.host], Protocol::Tcp);
             let delays = paths.iter().map(|path| wiring.delay(from.host, path));
             delays.min().unwrap_or(Duration::ZERO)
         };
-        let generated = workloads.expected_flows(end, job.link.rate_bps, &mut trip);
+        let generated = workloads.expected_flows(end, &mut trip);
         let flows = (listed.len() as u64).saturating_add(generated);
         let watched_flows = flows.min(u64::from(job.probes.watched_flows));
         let rows = |interval: Duration| job.duration_ps.as_ps() / interval.as_ps().max(1);
@@ -61,7 +62,8 @@ impl Expected {
             series_rows: rows(job.probes.series_interval_ps).saturating_mul(watched_flows),
             queue_rows: rows(job.probes.queue_interval_ps)
                 .saturating_mul(watch.queues.len() as u64),
-            drops: tcp_drops(job).saturating_add(udp_drops(job, topology, router, listed)),
+            drops: tcp_drops(job, topology, watch)
+                .saturating_add(udp_drops(job, topology, router, listed)),
             port_pairs: ports.map(|ports| ports * ports).sum(),
         }
     }
@@ -75,16 +77,19 @@ fn route_bytes(topology: &Topology, router: &mut Router, listed: &[ListedFlow]) 
     let flows = (0..).zip(listed).step_by(step);
     let (mut bytes, mut count) = (0, 0);
     for (number, flow) in flows {
-        let [src, dst] = [flow.spec.src.host, flow.spec.dst.host];
-        bytes += router.paths(topology, number, src, dst).bytes();
+        let paths = router.paths(topology, number, flow.spec.hosts(), flow.spec.protocol());
+        bytes += paths.bytes();
         count += 1;
     }
     bytes * listed.len() as u64 / count.max(1)
 }
 
-/// One in ten packets of one saturated link: more drops than any run with TCP has shown.
-fn tcp_drops(job: &Job) -> u64 {
-    let bits = job.duration_ps.as_secs_f64() * job.link.rate_bps.as_bps() as f64;
+/// One in ten packets of one saturated link, the fastest that flows share: more drops than any run with TCP has shown.
+fn tcp_drops(job: &Job, topology: &Topology, watch: &Watch) -> u64 {
+    let ports = watch.queues.iter().chain([&watch.traced]);
+    let rates = ports.map(|port| wiring::rate(job, topology, *port));
+    let rate = rates.max().unwrap_or(job.link.rate_bps);
+    let bits = job.duration_ps.as_secs_f64() * rate.as_bps() as f64;
     let packets = bits / (8.0 * f64::from(job.link.mtu_bytes.max(1)));
     (packets / 10.0) as u64
 }
@@ -104,9 +109,8 @@ fn udp_drops(job: &Job, topology: &Topology, router: &mut Router, listed: &[List
         let packet = (u32::from(source.payload_bytes) + udp::HEADER_BYTES) as u16;
         let wire_bytes = framing.buffered_bytes(packet) + framing.gap_bytes();
         let bps = 8.0 * f64::from(wire_bytes) / source.gap().as_secs_f64().max(1e-12);
-        let pair = [flow.spec.src.host, flow.spec.dst.host];
         // if there are several paths, each carries an equal part
-        let paths = router.forward(topology, number, pair);
+        let paths = router.forward(topology, number, flow.spec.hosts(), Protocol::Udp);
         for port in paths.iter().flatten() {
             offered_bps[port.0 as usize] += bps / paths.len() as f64;
         }

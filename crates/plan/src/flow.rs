@@ -1,5 +1,6 @@
 //! A flow before it runs: its two ends, what its applications do, and where it comes from.
 
+use fairport_net::routing::Protocol;
 use fairport_units::{Duration, Instant};
 use serde::Serialize;
 
@@ -47,6 +48,21 @@ pub struct FlowSpec {
     pub traffic: u32,
     /// where it comes from
     pub origin: Origin,
+}
+
+impl FlowSpec {
+    /// The numbers of the two hosts: sender and receiver.
+    pub(crate) fn hosts(&self) -> [u32; 2] {
+        [self.src.host, self.dst.host]
+    }
+
+    /// The transport protocol of its packets.
+    pub(crate) fn protocol(&self) -> Protocol {
+        match self.application {
+            Application::Datagrams { .. } => Protocol::Udp,
+            _ => Protocol::Tcp,
+        }
+    }
 }
 
 /// What a flow's applications do.

@@ -46,7 +46,7 @@ impl FlowFactory {
     /// The paths of the flow with this number.
     pub fn paths(&mut self, topology: &Topology, number: u32, spec: &FlowSpec) -> FlowPaths {
         self.router
-            .paths(topology, number, spec.src.host, spec.dst.host)
+            .paths(topology, number, spec.hosts(), spec.protocol())
     }
 
     /// The flow with this number, which starts at `start`, and its paths.

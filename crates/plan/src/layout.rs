@@ -1,6 +1,6 @@
 //! A job's network and the paths of its flows, to be shown or exported without a run.
 
-use fairport_net::routing::Path;
+use fairport_net::routing::{Path, Protocol};
 use fairport_net::{BuildError, PortId, Topology};
 use serde::Serialize;
 
@@ -81,11 +81,14 @@ pub fn layout(job: &Job) -> Result<Layout, BuildError> {
     let mut router = Router::new(job, &topology)?;
     let listed = listed_flows(job, &hosts)?;
     let workloads = workload_ends(job, &topology, &hosts)?;
-    let listed_pairs = listed.iter().map(|flow| [flow.spec.src, flow.spec.dst]);
-    let pairs = listed_pairs.chain(workloads.iter().flat_map(Ends::distinct_pairs));
-    let flows = (0..).zip(pairs).map(|(number, ends)| {
-        let ends = ends.map(|end| end.host);
-        let paths = router.paths(&topology, number, ends[0], ends[1]);
+    let listed_pairs = listed
+        .iter()
+        .map(|flow| (flow.spec.hosts(), flow.spec.protocol()));
+    let possible_pairs = workloads.iter().flat_map(Ends::distinct_pairs);
+    let possible_pairs = possible_pairs.map(|ends| (ends.map(|end| end.host), Protocol::Tcp));
+    let pairs = listed_pairs.chain(possible_pairs);
+    let flows = (0..).zip(pairs).map(|(number, (ends, protocol))| {
+        let paths = router.paths(&topology, number, ends, protocol);
         flow(&topology, ends, &paths)
     });
     let heights = topology.heights();
@@ -125,9 +128,8 @@ fn links(job: &Job, topology: &Topology) -> Vec<LinkLayout> {
 
 fn flow(topology: &Topology, ends: [u32; 2], paths: &FlowPaths) -> FlowLayout {
     let [src, dst] = ends.map(|host| topology.node(topology.hosts()[host as usize]).name.clone());
-    let leads_on = |port: &PortId| topology.far_node(*port) != topology.port(*port).node;
     let ports = |path: &Path| -> Vec<u32> {
-        let ports = path.iter().copied().filter(leads_on);
+        let ports = path.iter().copied().filter(|port| topology.leads_on(*port));
         ports.map(|port| port.0).collect()
     };
     FlowLayout {

@@ -155,6 +155,14 @@ impl Plan {
         ports.map(|port| self.topology.port_name(port)).collect()
     }
 
+    /// By port: the rate of its link in bit/s.
+    pub fn link_rates_bps(&self) -> Vec<u64> {
+        let ports = (0..self.topology.ports().len() as u32).map(PortId);
+        ports
+            .map(|port| wiring::link_rate(&self.job, &self.topology, port).as_bps())
+            .collect()
+    }
+
     /// By port: the least time that a packet takes from this node to the next.
     pub fn lookaheads(&self) -> Vec<Duration> {
         let framing = self.framing();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fairport_net::routing::{FiveTuple, Path, Routing, ShortestPaths};
+use fairport_net::routing::{FiveTuple, Path, Protocol, Routing, ShortestPaths};
 use fairport_net::{BuildError, Topology};
 
 use crate::job::Job;
@@ -30,13 +30,13 @@ impl Router {
         &mut self,
         topology: &Topology,
         flow: u32,
-        src: u32,
-        dst: u32,
+        [src, dst]: [u32; 2],
+        protocol: Protocol,
     ) -> FlowPaths {
         // of the shortest path, whatever paths the policy chooses, so that a flow's hop class shows where the flow
         // comes from
         let links = self.distances.links(topology, src as usize, dst as usize);
-        let tuple = tuple(topology, flow, src, dst);
+        let tuple = tuple(topology, flow, [src, dst], protocol);
         FlowPaths {
             hops: links.expect("a topology is connected"),
             forward: self.one_way(topology, [src, dst], &tuple),
@@ -49,10 +49,11 @@ impl Router {
         &mut self,
         topology: &Topology,
         flow: u32,
-        [src, dst]: [u32; 2],
+        ends: [u32; 2],
+        protocol: Protocol,
     ) -> Vec<Path> {
-        let tuple = tuple(topology, flow, src, dst);
-        self.one_way(topology, [src, dst], &tuple)
+        let tuple = tuple(topology, flow, ends, protocol);
+        self.one_way(topology, ends, &tuple)
     }
 
     fn one_way(
@@ -79,7 +80,8 @@ impl fmt::Debug for Router {
     }
 }
 
-fn tuple(topology: &Topology, flow: u32, src: u32, dst: u32) -> FiveTuple {
+fn tuple(topology: &Topology, flow: u32, ends: [u32; 2], protocol: Protocol) -> FiveTuple {
     let address = |host: u32| topology.node(topology.hosts()[host as usize]).address;
-    FiveTuple::of_flow(flow, address(src), address(dst))
+    let [source, destination] = ends.map(address);
+    FiveTuple::of_flow(flow, protocol, source, destination)
 }

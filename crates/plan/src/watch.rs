@@ -7,6 +7,7 @@
 
 use std::cmp::Reverse;
 
+use fairport_net::routing::Protocol;
 use fairport_net::{PortId, Topology};
 use serde::Serialize;
 
@@ -48,7 +49,7 @@ impl Watch {
             next_number: 0,
         };
         for flow in flows {
-            counter.count([flow.spec.src.host, flow.spec.dst.host]);
+            counter.count(flow.spec.hosts(), flow.spec.protocol());
         }
         for ends in workloads {
             counter.count_workload(ends);
@@ -56,7 +57,7 @@ impl Watch {
         let flows = counter.flows;
         Self {
             queues: shared_ports(topology, &flows, job.probes.watched_ports),
-            traced: busiest_port(&flows),
+            traced: busiest_port(topology, &flows),
         }
     }
 }
@@ -73,8 +74,9 @@ struct Counter<'a> {
 
 impl Counter<'_> {
     /// Counts a flow between two hosts. Returns the number of hops on its paths.
-    fn count(&mut self, pair: [u32; 2]) -> usize {
-        let paths = self.router.forward(self.topology, self.next_number, pair);
+    fn count(&mut self, pair: [u32; 2], protocol: Protocol) -> usize {
+        let number = self.next_number;
+        let paths = self.router.forward(self.topology, number, pair, protocol);
         self.next_number += 1;
         for port in ports_of(&paths) {
             self.flows[port.0 as usize] += 1;
@@ -86,7 +88,7 @@ impl Counter<'_> {
         let pairs = ends.most_pairs();
         if pairs <= EXACT_PAIRS {
             for [src, dst] in ends.pairs() {
-                self.count([src.host, dst.host]);
+                self.count([src.host, dst.host], Protocol::Tcp);
             }
             return;
         }
@@ -96,7 +98,7 @@ impl Counter<'_> {
             if pair[0] == pair[1] {
                 continue;
             }
-            hops += self.count(pair);
+            hops += self.count(pair, Protocol::Tcp);
             sampled += 1;
             if hops >= SAMPLED_HOPS {
                 break;
@@ -129,10 +131,13 @@ fn sampled_pair(ends: &Ends, i: u64) -> [u32; 2] {
     ends.pair(pair).map(|end| end.host)
 }
 
-/// The port that the data of most flows passes. Among equals, the one with the highest number.
-fn busiest_port(flows: &[u64]) -> PortId {
-    let ports = 0..flows.len() as u32;
-    PortId(ports.max_by_key(|port| flows[*port as usize]).unwrap_or(0))
+/// The port that the data of most flows passes. Among equals, the one with the highest number. No port by which a host
+/// reaches itself: there is no link behind it, and nothing waits there.
+fn busiest_port(topology: &Topology, flows: &[u64]) -> PortId {
+    let ports = (0..flows.len() as u32).map(PortId);
+    let links = ports.filter(|port| topology.leads_on(*port));
+    let busiest = links.max_by_key(|port| flows[port.0 as usize]);
+    busiest.unwrap_or(PortId(0))
 }
 
 /// The ports of forwarding nodes that the data of two or more flows may pass, in order. If there are more than `most`,
@@ -140,8 +145,8 @@ fn busiest_port(flows: &[u64]) -> PortId {
 fn shared_ports(topology: &Topology, flows: &[u64], most: u32) -> Vec<PortId> {
     let ports = (0..topology.ports().len() as u32).map(PortId);
     let flows = |port: &PortId| flows[port.0 as usize];
-    let shared =
-        |port: &PortId| flows(port) >= 2 && topology.node(topology.port(*port).node).forwards;
+    let forwards = |port: &PortId| topology.node(topology.port(*port).node).forwards;
+    let shared = |port: &PortId| flows(port) >= 2 && forwards(port) && topology.leads_on(*port);
     let mut ports: Vec<PortId> = ports.filter(shared).collect();
     ports.sort_by_key(|port| Reverse(flows(port)));
     ports.truncate(most as usize);
@@ -162,6 +167,7 @@ mod tests {
             senders: side(senders),
             receivers: side(receivers),
             senders_bps: 0,
+            receivers_bps: 0,
             of_trace: None,
         }
     }

@@ -84,6 +84,75 @@ fn a_round_of_incast_takes_at_least_three_trips() {
     assert_eq!(flows(MS, true), 2);
 }
 
+/// Links of their own rates: one to each host of a star, in Gbit/s.
+fn star(gbps: &[u64]) -> Value {
+    let names: Vec<String> = (0..gbps.len()).map(|i| format!("h{i}")).collect();
+    let link = |(name, gbps): (&String, &u64)| json!({"ends": [name, "s"], "rate_bps": gbps * 1_000_000_000});
+    let links: Vec<Value> = names.iter().zip(gbps).map(link).collect();
+    json!({"kind": "graph", "hosts": names, "switches": ["s"], "links": links})
+}
+
+#[test]
+fn estimates_follow_the_rates_of_the_links_themselves() {
+    let drops = |gbps: &[u64]| {
+        let mut job = job(&star(gbps));
+        job["flows"] = json!([flow("h1", "h0"), flow("h2", "h0")]);
+        plan(&job).expected().drops
+    };
+    // a tenth of what the port that two flows share can send in 100 ms
+    assert_eq!(drops(&[1, 1, 1]), 833);
+    assert_eq!(drops(&[10, 1, 1]), 8333);
+    assert_eq!(drops(&[10, 100, 100]), 8333);
+    let rounds = |gbps: &[u64]| {
+        let mut job = job(&star(gbps));
+        let pattern = json!({
+            "kind": "incast", "block_bytes": 1_000_000, "rounds": null, "pause_ps": 0,
+            "jitter_ps": 0, "persistent": false,
+        });
+        job["workloads"] = json!([workload(&[1, 2], &[0], &pattern)]);
+        plan(&job).expected().flows / 2
+    };
+    // 2 MB take 16 ms at 1 Gbit/s
+    assert_eq!(rounds(&[1, 10, 10]), 7);
+    assert_eq!(rounds(&[10, 10, 10]), 61);
+}
+
+#[test]
+fn a_port_by_which_a_host_reaches_itself_is_not_watched() {
+    let mut job = job(&json!({"kind": "bcube", "n": 2, "k": 1}));
+    job["flows"] = json!([flow("h1", "h0"), flow("h1", "h0")]);
+    let plan = plan(&job);
+    let names = plan.port_names();
+    assert_eq!(names[plan.watch().traced.0 as usize], "h1:0");
+    let queues = plan.watch().queues.iter();
+    let queues: Vec<_> = queues.map(|port| &*names[port.0 as usize]).collect();
+    assert_eq!(queues, ["sw0.0:0", "h1:0"]);
+    // and its rate of 10 Tbit/s is that of no link
+    assert_eq!(plan.expected().drops, 833);
+}
+
+#[test]
+fn a_hash_of_datagrams_takes_their_own_protocol() {
+    let spine = |is_udp: bool| {
+        let mut job = job(&json!({
+            "kind": "leaf-spine", "leaves": 2, "spines": 8, "hosts_per_leaf": 1,
+        }));
+        job["routing"] = json!("ecmp");
+        let flow = if is_udp {
+            udp("h1", 1_000_000, 1000)
+        } else {
+            flow("h1", "h0")
+        };
+        job["flows"] = json!(vec![flow; 40]);
+        let layout = fairport_plan::layout(&serde_json::from_value(job).unwrap()).unwrap();
+        let of_flows = layout.flows.iter();
+        of_flows.map(|flow| flow.forward[0][1]).collect::<Vec<_>>()
+    };
+    let alike = spine(false).into_iter().zip(spine(true));
+    // one in eight would take the same by chance
+    assert!(alike.filter(|(tcp, udp)| tcp == udp).count() < 15);
+}
+
 #[test]
 fn counts_by_output_and_ingress_port_grow_with_the_square_of_a_switch() {
     let pairs = |hosts: u64| {

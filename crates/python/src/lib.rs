@@ -85,6 +85,8 @@ struct PySimulation {
     memory_bytes: u64,
     #[pyo3(get)]
     busiest_port: String,
+    #[pyo3(get)]
+    link_rates_bps: Vec<u64>,
 }
 
 #[pymethods]
@@ -107,6 +109,7 @@ impl PySimulation {
             hosts: plan.host_names(),
             ports: plan.port_names(),
             memory_bytes: fairport_sim::memory_bytes(&plan),
+            link_rates_bps: plan.link_rates_bps(),
             busiest_port: plan.topology().port_name(plan.watch().traced),
             plan: Some(plan),
             job_json: job_json.to_owned(),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
 from fairport.backends.protocol import BOTTLENECK, EVERY_PORT, Observation
 from fairport.errors import InputError, OutputError, did_you_mean
@@ -48,9 +49,11 @@ def _named(
 def capture_files(port: str) -> tuple[str, str]:
     """Names of the two captures of a port: arriving and leaving packets.
 
-    Some systems allow no colon in a file's name.
+    Some systems allow few signs in a file's name. Those of a node's name become numbers, as in
+    addresses of pages, so that no two ports have the same file.
     """
-    stem = re.sub(r"[^\w.-]", "-", port)
+    node, _, number = port.rpartition(":")
+    stem = re.sub(r"[^\w.-]", lambda sign: quote(sign[0], safe=""), node) + f"-{number}"
     return f"{stem}.ingress.pcapng", f"{stem}.egress.pcapng"
 
 

@@ -57,8 +57,9 @@ class PreparedSimulation:
             return 0
         from_s, to_s = wanted.window_s
         span_s = max(min(to_s, self.scenario.duration.seconds) - from_s, 0.0)
-        packet_s = 8 * int(self.scenario.link.mtu) / int(self.scenario.link.rate)
-        return int(len(wanted.packets) * span_s / packet_s * (1 + _DROPPED))
+        rates = dict(zip(self.simulation.ports, self.simulation.link_rates_bps, strict=True))
+        bits = sum(rates[port] for port in wanted.packets) * span_s
+        return int(bits / (8 * int(self.scenario.link.mtu)) * (1 + _DROPPED))
 
     def run(self, progress: Progress | None = None, *, threads: int = 1) -> Recorded:
         """Runs the simulation on up to `threads` cores. A second call raises."""

@@ -99,7 +99,9 @@ def _by_ingress(panel: Axes, result: Result, drops: pl.DataFrame) -> None:
     for place, (x, width) in enumerate(zip(*_places(ports.height), strict=True)):
         port, flows, _ = ports.row(place)
         heights.append(_histogram(runs.filter(pl.col("ingress_port") == port)))
-        label = f"{port} ({style.count(flows, 'flow')})"
+        of = f" ({style.count(flows, 'flow')})"
+        room_in = style.PANEL_IN / _columns(ports.height) - style.HANDLE_IN - style.width_in(of, 8)
+        label = style.fitting(port, room_in, 8) + of
         panel.bar(x, heights[-1], width, **looks[port].bar, label=label)
     _scale(panel, heights)
 
@@ -125,12 +127,18 @@ def _histogram(runs: pl.DataFrame) -> NDArray[np.intp]:
     return np.bincount(lengths, minlength=LONGEST + 1)[1:]
 
 
+def _columns(groups: int) -> int:
+    """How many groups the legend has in a row."""
+    return groups if groups <= 3 else -(-groups // 2)
+
+
 def _scale(panel: Axes, heights: list[NDArray[Any]]) -> None:
     """A logarithmic axis with room for the legend above the bars."""
     seen = np.concatenate([one[one > 0] for one in heights])
     # A bar of one run must be visible, and so must an average below one.
     low, high = seen.min() / 2, max(seen.max(), panel.dataLim.y1)
-    rows = 1 if len(heights) <= 3 else 2
+    columns = _columns(len(heights))
+    rows = -(-len(heights) // columns)
     panel.set_yscale("log")
     panel.set_ylim(low, high * (high / low) ** (0.22 * rows))
     panel.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 30 else (1.0, 2.0, 5.0)))
@@ -138,7 +146,6 @@ def _scale(panel: Axes, heights: list[NDArray[Any]]) -> None:
     panel.minorticks_off()
     panel.set(xlim=(0.45, LONGEST + 0.55), xticks=_LENGTHS)
     panel.set_xticklabels([*map(str, _LENGTHS[:-1]), f"≥{LONGEST}"])
-    columns = -(-len(heights) // rows)
     panel.legend(
         loc="upper right", ncols=columns, borderaxespad=0, columnspacing=1.2, handlelength=1
     )

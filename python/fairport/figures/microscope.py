@@ -107,6 +107,7 @@ def _arrivals(panel: Axes, slide: Slide, ports: list[str], to_x: Callable[[Any],
         text = f"from {port}: {flows}, {fates['dropped'].height} of {mine.height} dropped"
         if fates["marked"].height:
             text += f", {fates['marked'].height} marked"
+        text = style.fitting(text, style.PANEL_IN, 7)
         panel.annotate(text, (0, -place), (3, 6), fontsize=7, color=colour, **above)
     panel.set(yticks=range(0, -len(ports), -1), yticklabels=[], ylim=(0.6 - len(ports), 0.9))
     panel.grid(visible=False)
@@ -143,7 +144,8 @@ def _windows(panel: Axes, slide: Slide, to_x: Callable[[Any], Any]) -> None:
             colour = (style.DROPPED, style.BLUE, "#e69f00")[chosen.index(flow)]
             row = names[flow]
             links = f"{row['hops']} hop{'s' if row['hops'] != 1 else ''}"
-            label = f"flow {flow}: {row['src']} to {row['dst']}, {links}"
+            ends = (style.fitting(row[end], 1.3, 7) for end in ("src", "dst"))
+            label = f"flow {flow}: {' to '.join(ends)}, {links}"
             look = {"color": colour, "linewidth": 1.3, "label": label, "zorder": 3}
         else:
             look["label"] = "" if others else "_"
@@ -152,5 +154,8 @@ def _windows(panel: Axes, slide: Slide, to_x: Callable[[Any], Any]) -> None:
     if others:
         look = {"color": style.MUTED, "linewidth": 0.6, "alpha": 0.6}
         panel.plot([], [], label=style.count(others, "other flow"), **look)
-    panel.set_ylim(0, top * (1.2 + 0.16 * min(len(chosen) + bool(others), 4)))
-    panel.legend(loc="upper right", borderaxespad=0, fontsize=7, ncols=2)
+    labels = panel.get_legend_handles_labels()[1]
+    wide = max((style.width_in(label, 7) for label in labels), default=0.0)
+    columns = 2 if wide < style.PANEL_IN / 2 - style.HANDLE_IN else 1
+    panel.set_ylim(0, top * (1.2 + 0.32 / columns * min(len(chosen) + bool(others), 4)))
+    panel.legend(loc="upper right", borderaxespad=0, fontsize=7, ncols=columns)

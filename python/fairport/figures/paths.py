@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _CAPTION = "circles: hosts; wider lines carry more flows"
 _PANEL_IN = 2.0
+# a panel's share of the picture's width
+_WIDE = 0.96
 _HEAD_IN = 0.62
 _FOOT_IN = 0.42
 _GAP_IN = 0.34
@@ -58,7 +60,8 @@ def draw(panels: Sequence[tuple[str, Network]]) -> style.Picture:
         )
         for index, (title, network) in enumerate(panels):
             top = height - _HEAD_IN - index * (_PANEL_IN + _GAP_IN)
-            axes = picture.add_axes((0.02, (top - _PANEL_IN) / height, 0.96, _PANEL_IN / height))
+            place = ((1 - _WIDE) / 2, (top - _PANEL_IN) / height, _WIDE, _PANEL_IN / height)
+            axes = picture.add_axes(place)
             _draw_network(axes, network)
             style.panel_title(axes, title, detail=_expected(network))
         handles = _legend(panels[0][1])
@@ -141,17 +144,20 @@ def _draw_network(axes: Axes, network: Network) -> None:
 
 
 def _draw_nodes(axes: Axes, network: Network, places: dict[str, tuple[float, float]]) -> None:
-    sizes = Counter(node.height for node in network.nodes)
+    layers: dict[int, list[str]] = defaultdict(list)
+    for node in network.nodes:
+        layers[node.height].append(node.name)
+    points = {height: 6 if len(layers[height]) <= _MOST_NAMED // 2 else 5 for height in layers}
+    shown = {height: _names(names, points[height]) for height, names in layers.items()}
     for node in network.nodes:
         x, y = places[node.name]
-        named = sizes[node.height] <= _MOST_NAMED
         axes.text(
             x,
             y,
-            node.name if named else "",
+            shown[node.height].get(node.name, ""),
             ha="center",
             va="center",
-            fontsize=6 if sizes[node.height] <= _MOST_NAMED // 2 else 5,
+            fontsize=points[node.height],
             zorder=4,
             bbox={
                 "boxstyle": "circle,pad=0.25" if node.is_host else "square,pad=0.3",
@@ -160,6 +166,16 @@ def _draw_nodes(axes: Axes, network: Network, places: dict[str, tuple[float, flo
                 "linewidth": 0.6,
             },
         )
+
+
+def _names(names: list[str], points: float) -> dict[str, str]:
+    """The names of a layer's nodes as there is room for them; none if two would look the same."""
+    if len(names) > _MOST_NAMED:
+        return {}
+    padding_in = 2 * 0.3 * points / 72
+    room_in = _WIDE * style.WIDTH_IN / len(names) - padding_in - 0.02
+    shown = {name: style.fitting(name, room_in, points) for name in names}
+    return shown if len(set(shown.values())) == len(names) else {}
 
 
 def _legend(network: Network) -> list[Any]:

@@ -181,6 +181,7 @@ def _blackout(
         waits.plot(passed["us"], passed["wait"], ".", color=colour, markersize=4)
         flows = style.count(mine["flow"].n_unique(), "flow")
         text = f"from {port}: {flows}, {dropped.height} of {mine.height} dropped"
+        text = style.fitting(text, style.PANEL_IN, 7)
         arrivals.annotate(text, (0, -place), (3, 5), fontsize=7, color=colour, **above)
     _shade_longest_run([arrivals, waits], trace.filter(pl.col("ingress_port") == of))
     arrivals.set(yticks=range(0, -len(ports), -1), yticklabels=[], ylim=(0.7 - len(ports), 0.85))
@@ -188,7 +189,7 @@ def _blackout(
     arrivals.tick_params(labelbottom=False)
     waits.set_ylim(0, waits.get_ylim()[1] * 1.05)
     waits.set_xlabel(f"time (µs) from {trace['time_s'][0]:.6f} s", labelpad=2)
-    detail = f"shaded: blackout of {of}; x: dropped"
+    detail = f"shaded: blackout of {style.fitting(of, 0.6, 8)}; x: dropped"
     style.panel_title(arrivals, f"Arrivals at {trace['port'][0]}", detail=detail)
 
 

@@ -40,6 +40,12 @@ NO_FLOWS = "no TCP flows to compare"
 
 # Margins around the axes in inches: they hold tick labels and axis names at these font sizes.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.6, 0.2, 0.5, 0.56
+PANEL_IN = WIDTH_IN - _LEFT - _RIGHT
+"""How wide a panel is, if it is alone in its row."""
+HANDLE_IN = 0.35
+"""In a legend: the mark beside a text, and the gap to the next one."""
+# smaller letters cannot be read, so a text that is longer is shortened
+_SMALLEST = 5.0
 
 _RC: Any = {
     "font.family": "sans-serif",
@@ -274,6 +280,7 @@ def panels(
         ]
         rows.append([picture.add_axes(box) for box in boxes])
         top -= tall + gap
+    title = fitting(title, wide_in - _RIGHT - 1.2, 10, "bold")
     left, head = 0.1 / wide_in, 1 - 0.09 / height
     picture.text(left, head, title, va="top", ha="left", fontsize=10, fontweight="bold")
     room_in = wide_in - _RIGHT - 0.3 - width_in(title, 10, "bold")
@@ -300,11 +307,23 @@ def width_in(text: str, points: float, weight: str = "normal") -> float:
 
 
 def fitting(text: str, room_in: float, points: float, weight: str = "normal") -> str:
-    """The text, or as much of its end as there is room for."""
+    """The text, or as much of its two ends as there is room for.
+
+    Names of a network's nodes may differ at either end only.
+    """
     if width_in(text, points, weight) <= room_in:
         return text
-    ends = ("…" + text[start:] for start in range(1, len(text)))
-    return next((end for end in ends if width_in(end, points, weight) <= room_in), "")
+    kept = range(len(text) - 1, 0, -1)
+    ends = (text[: keep - keep // 2] + "…" + text[len(text) - keep // 2 :] for keep in kept)
+    return next((two for two in ends if width_in(two, points, weight) <= room_in), "")
+
+
+def _shrunk(text: str, room_in: float, points: float) -> tuple[str, float]:
+    """The text and the size of its letters: smaller ones, or its ends if none could be read."""
+    points *= min(1.0, room_in / width_in(text, points))
+    if points >= _SMALLEST:
+        return text, points
+    return fitting(text, room_in, _SMALLEST), _SMALLEST
 
 
 def panel_title(axes: Axes, text: str, colour: str = INK, detail: str = "") -> None:
@@ -314,23 +333,23 @@ def panel_title(axes: Axes, text: str, colour: str = INK, detail: str = "") -> N
         "va": "bottom",
         "annotation_clip": False,
     }
+    # the names of a network of one's own may be long
+    wide: Any = axes.figure.bbox.width / axes.figure.dpi
+    room_in = (1 - axes.get_position().x0) * wide - 0.1
+    text = fitting(text, room_in if not detail else 0.6 * room_in, 8.5, "bold")
     name = axes.annotate(
         text, (0, 1), (0, 3), xycoords="axes fraction", color=colour, fontweight="bold", **above
     )
     if detail:
-        # behind the long name of a port it would leave the picture
-        wide: Any = axes.figure.bbox.width / axes.figure.dpi
-        to_the_right_in = (1 - axes.get_position().x0) * wide
-        room_in = to_the_right_in - width_in(text, 8.5, "bold") - 0.2
-        points = 8 * min(1.0, room_in / width_in(detail, 8))
+        room_in -= width_in(text, 8.5, "bold") + 0.1
+        detail, points = _shrunk(detail, room_in, 8)
         axes.annotate(detail, (1, 0), (5, 0), xycoords=name, color=MUTED, fontsize=points, **above)
 
 
 def note(picture: Picture, text: str) -> None:
     """Explains lines and marks, in small grey letters at the lower right."""
     wide = picture.get_figwidth()
-    # the names of a network of one's own may be long
-    points = 7 * min(1.0, (wide - _RIGHT - 0.1) / width_in(text, 7))
+    text, points = _shrunk(text, wide - _RIGHT - 0.15, 7)
     place = (1 - _RIGHT / wide, 0.06 / picture.get_figheight())
     picture.text(*place, text, ha="right", color=MUTED, fontsize=points)
 

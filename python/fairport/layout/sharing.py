@@ -114,10 +114,14 @@ def summary(network: Network) -> str:
         lines.append(
             f"{_count(len(ports), 'port')} shared by several flows; expected bottleneck"
             f" {most.port}: {most.flows:,} flows share {most.rate_bps / 1e9:g} Gbit/s,"
-            f" {most.share_bps / 1e6:.4g} Mbit/s each, from"
+            f" {_rate(most.share_bps)} each, from"
             f" {_count(len(most.by_ingress), 'ingress port')}"
         )
     return "\n".join(lines) + "\n"
+
+
+def _rate(bps: float) -> str:
+    return f"{bps / 1e9:.4g} Gbit/s" if bps >= 1e10 else f"{bps / 1e6:.4g} Mbit/s"
 
 
 def _count(number: int, what: str) -> str:
@@ -149,7 +153,7 @@ def port_rows(network: Network) -> list[dict[str, Any]]:
         {
             "port": shared.port,
             "flows": shared.flows,
-            "share of each": f"{shared.share_bps / 1e6:.4g} Mbit/s",
+            "share of each": _rate(shared.share_bps),
             "flows by ingress port": _inputs(shared.by_ingress),
             "": "<- expected bottleneck" if shared == bottleneck else "",
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from fairport.figures import style
@@ -99,6 +99,7 @@ def _nodes(
         senders = result.flows.filter(result.flows["flow"].is_in(one.flows))["src"]
         colours |= dict.fromkeys(senders.to_list(), one.look.colour)
     receivers = set(result.flows["dst"].to_list())
+    alike = Counter(_short(name) for names in layers.values() for name in names)
     shapes = []
     for height, names in layers.items():
         room = _WIDE / len(names)
@@ -126,7 +127,8 @@ def _nodes(
                     f'<rect x="{x - half:.1f}" y="{y - half:.1f}" width="{2 * half:.1f}" '
                     f'height="{2 * half:.1f}" rx="2" {look}>{title}</rect>'
                 )
-            if size >= 12:
+            # a label that two nodes would have is left to their tooltips
+            if size >= 12 and alike[_short(name)] == 1:
                 shapes.append(
                     f'<text x="{x:.0f}" y="{y + 3:.0f}" text-anchor="middle" font-size="9" '
                     f'fill="var(--ink)">{html.escape(_short(name))}</text>'

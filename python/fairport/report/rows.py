@@ -105,10 +105,11 @@ def _cells(figures_of_class: Mapping[str, Any]) -> list[str]:
 def traffic(result: Result) -> tuple[list[tuple[str, str]], list[dict[str, Any]]]:
     """Headings and rows by [[traffic]].
 
-    The line's rate decides whether totals are in Mbit/s or in Gbit/s: it is the same for all seeds.
+    The fastest link decides whether totals are in Mbit/s or in Gbit/s: it is the same for all
+    seeds.
     """
     keys, rows = traffic_table.table(result.summary)
-    line_bps = int(result.scenario.link.rate)
+    line_bps = max(map(int, result.scenario.link_rates()))
     shown = [
         QUANTITIES[key].at_size(line_bps) if key == "goodput_bps_total" else QUANTITIES[key]
         for key in keys

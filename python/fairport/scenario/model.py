@@ -26,7 +26,7 @@ from fairport.scenario.tcp import DEFAULT_STACK, HostTcp, TcpSettings
 from fairport.scenario.topology import Fabric, FatTree, Topology
 from fairport.scenario.traffic import Traffic
 from fairport.scenario.traffic.udp import Udp
-from fairport.scenario.units import Duration, Limit
+from fairport.scenario.units import Duration, Limit, Rate
 from fairport.scenario.user_code import Factory, UserCode
 
 
@@ -226,6 +226,17 @@ class Scenario(Section):
         """How long hosts take; the defaults are those of hosts with the stack of [tcp]."""
         forwards = self.topology.has_forwarding_hosts
         return self.host.times(self.tcp.stack or DEFAULT_STACK, forwards=forwards)
+
+    def fabric_rate(self) -> Rate | None:
+        """The rate of links between switches, if [fabric] or the topology sets it."""
+        by_topology = self.topology.fabric_rate_bps(int(self.link.rate))
+        return self.fabric.rate or (None if by_topology is None else Rate.of(by_topology))
+
+    def link_rates(self) -> set[Rate]:
+        """The rates that links have: their own, those between switches, that of [link]."""
+        of_fabric = self.fabric_rate()
+        rates = self.topology.link_rates(self.link.rate)
+        return rates if of_fabric is None else rates | {of_fabric}
 
     def __repr__(self) -> str:
         topology = self.topology.kind

@@ -9,7 +9,7 @@ from fairport.scenario.host_profile import resolved
 from fairport.scenario.model import Scenario
 from fairport.scenario.network import HostTimes
 from fairport.scenario.shaper import Htb
-from fairport.scenario.units import Duration
+from fairport.scenario.units import Duration, Rate
 
 
 def phase_parameters(scenario: Scenario) -> dict[str, str]:
@@ -20,14 +20,28 @@ def phase_parameters(scenario: Scenario) -> dict[str, str]:
     first = "departures" if switch.departure_first else "arrivals"
     starts = dict.fromkeys(traffic.phase for traffic in scenario.traffic)
     return {
-        "link": f"{link.rate}, {_drawn(link.delay, link.delay_spread)},"
-        f" clocks ±{link.clock_error}, {framing}",
+        "link": f"{_links(scenario)}, clocks ±{link.clock_error}, {framing}",
         "switch": f"{switch.processing_delay}; ties {switch.arbitration}, {first} first",
         "queue": f"{queue.kind} {queue.phase}",
         **_shaper(scenario),
         "host": _host(scenario.host_times()) + _jitter(scenario.host.jitter),
         "start": ", ".join(starts),
     }
+
+
+def _links(scenario: Scenario) -> str:
+    """Rates and delays of the links, also of those that have their own."""
+    link, between = scenario.link, scenario.fabric_rate()
+    extra = f" + U(0, {link.delay_spread})" if link.delay_spread else ""
+    text = f"{_range(scenario.topology.link_rates(link.rate))}"
+    text += f", {_range(scenario.topology.link_delays(link.delay))}{extra}"
+    of_fabric = ", ".join(str(one) for one in (between, scenario.fabric.delay) if one is not None)
+    return f"{text} (between switches {of_fabric})" if of_fabric else text
+
+
+def _range(values: set[Rate] | set[Duration]) -> str:
+    least, most = min(values), max(values)
+    return str(least) if least == most else f"{least} to {most}"
 
 
 def _host(host: HostTimes) -> str:

@@ -65,10 +65,10 @@ impl Config {
                 let policy = EqualLength::new(topology, seed, core)?;
                 Box::new(match per {
                     Per::Flow => policy,
-                    Per::Packet => policy.per_packet(),
+                    Per::Packet => policy.per_packet(topology)?,
                 })
             }
-            Self::Spray => Box::new(Spray::new(topology)),
+            Self::Spray => Box::new(Spray::new(topology)?),
             Self::TwoLevel => Box::new(TwoLevel::new(fat_tree_k(of)?)),
         })
     }

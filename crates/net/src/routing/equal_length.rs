@@ -9,6 +9,7 @@
 //! It needs full bisection bandwidth. If the links to the cores are fewer or slower, traffic that used to stay in the
 //! rack crowds them. A path passes no port twice; within a pod it passes the same switches upwards and downwards.
 
+use super::path_counts::PathCounts;
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};
 use crate::error::BuildError;
@@ -64,12 +65,15 @@ impl EqualLength {
 
     /// Makes each packet take one of all ways through a core, each with the same probability, instead of hashing flows.
     /// If equally many ways lead through each core, all cores are equally likely.
-    #[must_use]
-    pub fn per_packet(self) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// If there are too many paths.
+    pub fn per_packet(self, topology: &Topology) -> Result<Self, BuildError> {
+        PathCounts::new(topology).check_through(&self.cores, "equal-length")?;
+        Ok(Self {
             each_packet: true,
             ..self
-        }
+        })
     }
 
     /// The single path of a flow.
@@ -173,7 +177,7 @@ mod tests {
         assert_eq!(error.field, "routing.core");
         let mut routing = EqualLength::new(&tree, 1, Some(3)).unwrap();
         for number in 0..20 {
-            let flow = FiveTuple::of_flow(number, [10, 0, 0, 3].into(), [10, 0, 0, 2].into());
+            let flow = FiveTuple::of_tcp(number, [10, 0, 0, 3], [10, 0, 0, 2]);
             let path = routing.paths(&tree, 1, 0, &flow).remove(0);
             let names: Vec<_> = path.iter().map(|port| tree.port_name(*port)).collect();
             assert_eq!(
@@ -195,7 +199,7 @@ mod tests {
         let network = vl2(4, 4, 2).unwrap();
         let mut routing = EqualLength::new(&network, 1, Some(0)).unwrap();
         let mut second: Vec<_> = (0..50)
-            .map(|number| FiveTuple::of_flow(number, [10, 0, 0, 1].into(), [10, 0, 0, 8].into()))
+            .map(|number| FiveTuple::of_tcp(number, [10, 0, 0, 1], [10, 0, 0, 8]))
             .map(|flow| routing.paths(&network, 0, 7, &flow).remove(0)[1])
             .collect();
         second.sort();
@@ -210,7 +214,7 @@ mod tests {
         let mut routing = EqualLength::new(&network, 1, None).unwrap();
         let mut ways = std::collections::BTreeMap::new();
         for number in 0..400 {
-            let flow = FiveTuple::of_flow(number, [10, 0, 0, 1].into(), [10, 0, 0, 8].into());
+            let flow = FiveTuple::of_tcp(number, [10, 0, 0, 1], [10, 0, 0, 8]);
             let path = routing.paths(&network, 0, 7, &flow).remove(0);
             *ways.entry((path[1], path[2])).or_insert(0) += 1;
         }
@@ -221,8 +225,9 @@ mod tests {
 
     /// The nodes on every path between a pair of hosts, per packet.
     fn nodes(topology: &Topology, core: Option<u32>, pair: [usize; 2]) -> Vec<Vec<&str>> {
-        let flow = FiveTuple::of_flow(0, [10, 0, 0, 1].into(), [10, 0, 0, 2].into());
-        let mut routing = EqualLength::new(topology, 1, core).unwrap().per_packet();
+        let flow = FiveTuple::of_tcp(0, [10, 0, 0, 1], [10, 0, 0, 2]);
+        let routing = EqualLength::new(topology, 1, core).unwrap();
+        let mut routing = routing.per_packet(topology).unwrap();
         let name = |port: &PortId| &*topology.node(topology.far_node(*port)).name;
         let paths = routing.paths(topology, pair[0], pair[1], &flow);
         paths
@@ -274,7 +279,7 @@ mod tests {
         for (source, destination) in [(0, 1), (1, 0)] {
             let mut ways = std::collections::BTreeMap::new();
             for number in 0..400 {
-                let flow = FiveTuple::of_flow(number, [10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+                let flow = FiveTuple::of_tcp(number, [10, 0, 0, 1], [10, 0, 0, 2]);
                 let path = routing
                     .paths(&network, source, destination, &flow)
                     .remove(0);

@@ -5,6 +5,14 @@ use std::net::Ipv4Addr;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
+/// A flow's transport protocol. The value is the number that IANA gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is its name")]
+pub enum Protocol {
+    Tcp = 6,
+    Udp = 17,
+}
+
 /// Addresses, protocol and ports of one direction of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FiveTuple {
@@ -12,8 +20,8 @@ pub struct FiveTuple {
     pub source: Ipv4Addr,
     /// the receiver's address
     pub destination: Ipv4Addr,
-    /// IP protocol number
-    pub protocol: u8,
+    /// what the IP packets carry
+    pub protocol: Protocol,
     /// the sender's port
     pub source_port: u16,
     /// the receiver's port
@@ -21,24 +29,32 @@ pub struct FiveTuple {
 }
 
 impl FiveTuple {
-    /// IANA's protocol number of TCP.
-    const TCP: u8 = 6;
     /// The port on which iperf listens.
     const SERVER_PORT: u16 = 5001;
     /// Linux's `ip_local_port_range`: the first port, and the number of ports.
     const CLIENT_PORTS: (u16, u32) = (32_768, 28_232);
 
-    /// The 5-tuple of the data of a run's flow with this number: TCP from one of Linux's client ports, in turn, to
-    /// iperf's port.
-    pub fn of_flow(number: u32, source: Ipv4Addr, destination: Ipv4Addr) -> Self {
+    /// The 5-tuple of the data of a run's flow with this number: from one of Linux's client ports, in turn, to iperf's
+    /// port.
+    pub fn of_flow(
+        number: u32,
+        protocol: Protocol,
+        source: Ipv4Addr,
+        destination: Ipv4Addr,
+    ) -> Self {
         let (first, count) = Self::CLIENT_PORTS;
         Self {
             source,
             destination,
-            protocol: Self::TCP,
+            protocol,
             source_port: first + (number % count) as u16,
             destination_port: Self::SERVER_PORT,
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn of_tcp(number: u32, source: [u8; 4], destination: [u8; 4]) -> Self {
+        Self::of_flow(number, Protocol::Tcp, source.into(), destination.into())
     }
 
     /// The 5-tuple of the other direction.
@@ -60,7 +76,7 @@ impl FiveTuple {
         let ports = pair(self.source_port.into(), self.destination_port.into());
         let words = [
             pair(self.source.into(), self.destination.into()),
-            ports << 8 | u64::from(self.protocol),
+            ports << 8 | self.protocol as u64,
         ];
         let mix = |state: u64, word: &u64| SplitMix64::seed_from_u64(state ^ word).next_u64();
         let hash = words.iter().fold(mix(0, &salt), mix);
@@ -73,7 +89,7 @@ mod tests {
     use super::*;
 
     fn flow(number: u32) -> FiveTuple {
-        FiveTuple::of_flow(number, [10, 0, 0, 1].into(), [10, 0, 0, 2].into())
+        FiveTuple::of_tcp(number, [10, 0, 0, 1], [10, 0, 0, 2])
     }
 
     #[test]
@@ -111,6 +127,16 @@ mod tests {
     #[test]
     fn choices_with_different_salts_are_independent() {
         let alike = (0..4000).filter(|n| flow(*n).choose(1, 4) == flow(*n).choose(2, 4));
+        assert!((890..1110).contains(&alike.count()));
+    }
+
+    #[test]
+    fn the_protocol_is_part_of_the_choice() {
+        let udp = |number| FiveTuple {
+            protocol: Protocol::Udp,
+            ..flow(number)
+        };
+        let alike = (0..4000).filter(|n| flow(*n).choose(1, 4) == udp(*n).choose(1, 4));
         assert!((890..1110).contains(&alike.count()));
     }
 

@@ -1,6 +1,6 @@
 //! Equal-cost multi-path as the controller of the Mininet reproductions (RipL-POX) chooses it.
 //!
-//! All shortest paths are listed in order; the index is the CRC-32 of the 5-tuple modulo their number. The controller
+//! The shortest paths are numbered in order; the index is the CRC-32 of the 5-tuple modulo their number. The controller
 //! packs the 5-tuple like C structures on a 64-bit machine, lowest byte first: addresses take 8 bytes, protocol and
 //! ports 2. It sorts paths by the switches' names as text, which is the order of their numbers here up to k = 8.
 
@@ -30,12 +30,9 @@ impl Routing for RiplHash {
         flow: &FiveTuple,
     ) -> Vec<Path> {
         let ways = self.shortest.towards_host(topology, destination);
-        let mut paths = ways.all(topology.hosts()[source]);
-        if paths.is_empty() {
-            return paths;
-        }
-        let index = crc32(&packed(flow)) as usize % paths.len();
-        vec![paths.swap_remove(index)]
+        let hash = u64::from(crc32(&packed(flow)));
+        let path = ways.choose(topology.hosts()[source], |count| hash % count);
+        path.into_iter().collect()
     }
 }
 
@@ -46,7 +43,7 @@ fn packed(flow: &FiveTuple) -> Vec<u8> {
         bytes.extend(u64::from(u32::from(address)).to_le_bytes());
     }
     for field in [
-        u16::from(flow.protocol),
+        flow.protocol as u16,
         flow.source_port,
         flow.destination_port,
     ] {
@@ -78,7 +75,7 @@ mod tests {
     #[test]
     fn a_flow_hashes_as_python_says() {
         // zlib.crc32(struct.pack("LLHHH", 0x0a010002, 0x0a000002, 6, 32768, 5001))
-        let flow = FiveTuple::of_flow(0, [10, 1, 0, 2].into(), [10, 0, 0, 2].into());
+        let flow = FiveTuple::of_tcp(0, [10, 1, 0, 2], [10, 0, 0, 2]);
         assert_eq!(packed(&flow).len(), 22);
         assert_eq!(crc32(&packed(&flow)), 0xc459_5e3a);
     }

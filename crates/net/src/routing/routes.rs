@@ -3,6 +3,7 @@
 //! The table does not change while packets move. The counts at the hops and the random numbers for choices belong to
 //! the region that moves the packets.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::Path;
@@ -110,15 +111,10 @@ impl Routes {
     }
 
     fn count_together(&mut self, starts: &[u32], paths: &[Path]) {
-        let mut first: Vec<(PortId, u32)> = Vec::new();
+        let mut first: BTreeMap<PortId, u32> = BTreeMap::new();
         for (start, path) in starts.iter().zip(paths) {
             for (index, port) in (start + 1..).zip(path) {
-                match first.iter().find(|(known, _)| known == port) {
-                    Some((_, counted_at)) => {
-                        self.entries[index as usize].counted_at = *counted_at;
-                    }
-                    None => first.push((*port, index)),
-                }
+                self.entries[index as usize].counted_at = *first.entry(*port).or_insert(index);
             }
         }
     }

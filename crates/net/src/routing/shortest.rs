@@ -48,10 +48,7 @@ impl ShortestPaths {
 
     /// The ways to a node.
     pub(super) fn towards<'a>(&'a mut self, topology: &'a Topology, host: NodeId) -> Ways<'a> {
-        let gateway = match topology.node(host).ports[..] {
-            [port] => topology.far_node(port),
-            _ => host,
-        };
+        let gateway = gateway(topology, host);
         let distance = &mut self.distance[gateway.0 as usize];
         if distance.is_empty() {
             let narrow = |links: u32| u16::try_from(links).unwrap_or(UNREACHED);
@@ -64,6 +61,14 @@ impl ShortestPaths {
             gateway,
             distance,
         }
+    }
+}
+
+/// A node's only neighbour, or the node itself.
+pub(super) fn gateway(topology: &Topology, host: NodeId) -> NodeId {
+    match topology.node(host).ports[..] {
+        [port] => topology.far_node(port),
+        _ => host,
     }
 }
 
@@ -99,6 +104,57 @@ impl Ways<'_> {
                 return None;
             }
             let way = ways.nth(choose(node, count)).expect("one of the ways");
+            path.push(way);
+            node = self.topology.far_node(way);
+        }
+        Some(path)
+    }
+
+    /// The number of paths from every node that forwards, and 1 for the destination, indexed by [`NodeId`]. Hundreds of
+    /// switches can have more paths than a number holds: then it is `u64::MAX`.
+    fn counts(&self) -> Vec<u64> {
+        let mut counts = vec![0; self.distance.len()];
+        counts[self.host.0 as usize] = 1;
+        let ids = (0..self.distance.len() as u32).map(NodeId);
+        let forwarding = ids.filter(|id| self.topology.node(*id).forwards && *id != self.host);
+        let mut nodes: Vec<NodeId> = forwarding.collect();
+        nodes.sort_by_key(|id| self.distance[id.0 as usize]);
+        for node in nodes {
+            counts[node.0 as usize] = self.count_from(node, &counts);
+        }
+        counts
+    }
+
+    /// The number of paths from a node, which is not the destination; `counts` are known for all nodes that are nearer.
+    fn count_from(&self, node: NodeId, counts: &[u64]) -> u64 {
+        let beyond = self
+            .at(node)
+            .map(|way| counts[self.topology.far_node(way).0 as usize]);
+        beyond.fold(0, u64::saturating_add)
+    }
+
+    /// The path from `source` with the number `choose(number of paths)`, if all are counted in the order of their ports'
+    /// numbers. None if there is no path.
+    pub(super) fn choose(&self, source: NodeId, choose: impl Fn(u64) -> u64) -> Option<Path> {
+        let counts = self.counts();
+        let all = self.count_from(source, &counts);
+        if all == 0 {
+            return None;
+        }
+        let mut number = choose(all);
+        let mut node = source;
+        let mut path = Path::new();
+        while node != self.host {
+            let mut ways = self.at(node);
+            let holds = |way: &PortId| {
+                let beyond = counts[self.topology.far_node(*way).0 as usize];
+                let is_here = number < beyond;
+                if !is_here {
+                    number -= beyond;
+                }
+                is_here
+            };
+            let way = ways.find(holds).expect("a number below that of the paths");
             path.push(way);
             node = self.topology.far_node(way);
         }

@@ -1,10 +1,14 @@
 //! Per-packet spraying: each packet takes any shortest path, all with equal probability (Dixit 2013, random packet
 //! spraying).
 //!
-//! The policy gives all paths, and the sender draws one for each packet.
+//! The policy gives all paths, and the sender draws one for each packet. So the random numbers of a flow's packets do not
+//! depend on other flows, and a packet carries its route from the start, as with other policies. Choices at each switch
+//! would need no list of paths, but random numbers at every hop.
 
+use super::path_counts::PathCounts;
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};
+use crate::error::BuildError;
 use crate::topology::Topology;
 
 /// The policy.
@@ -14,9 +18,13 @@ pub struct Spray {
 
 impl Spray {
     /// The policy for this topology.
-    pub fn new(topology: &Topology) -> Self {
+    ///
+    /// # Errors
+    /// If there are too many paths between two hosts.
+    pub fn new(topology: &Topology) -> Result<Self, BuildError> {
+        PathCounts::new(topology).check_between_hosts("spray")?;
         let shortest = ShortestPaths::new(topology);
-        Self { shortest }
+        Ok(Self { shortest })
     }
 }
 

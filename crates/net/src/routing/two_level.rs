@@ -75,7 +75,7 @@ mod tests {
         // Section 3.3: from 10.0.1.2 to 10.2.0.3, through port 2 of 10.0.1.1 and port 3 of 10.0.2.1 to a core, whose
         // port 2 leads to 10.2.2.1. Ports have the same numbers here.
         let tree = fat_tree(4).unwrap();
-        let flow = FiveTuple::of_flow(0, [10, 0, 1, 2].into(), [10, 2, 0, 3].into());
+        let flow = FiveTuple::of_tcp(0, [10, 0, 1, 2], [10, 2, 0, 3]);
         let path = TwoLevel::new(4).paths(&tree, 2, 9, &flow).remove(0);
         let names: Vec<_> = path.iter().map(|port| tree.port_name(*port)).collect();
         assert_eq!(

@@ -135,7 +135,12 @@ impl Topology {
     /// The port through which a forwarding host reaches itself; none for other nodes.
     pub fn own_port(&self, host: NodeId) -> Option<PortId> {
         let ports = self.node(host).ports.iter();
-        ports.copied().find(|port| self.far_node(*port) == host)
+        ports.copied().find(|port| !self.leads_on(*port))
+    }
+
+    /// Whether a port leads to another node. A forwarding host reaches itself through a port that does not.
+    pub fn leads_on(&self, port: PortId) -> bool {
+        self.far_node(port) != self.port(port).node
     }
 
     /// Adds the next host under its usual name, `h` and its number.

@@ -2,7 +2,7 @@
 //! arrived, the next round begins.
 
 use fairport_net::stream::Stream;
-use fairport_units::{Duration, Instant, Rate};
+use fairport_units::{Duration, Instant};
 
 use super::{Ends, Key, OwnFlow, Round, Transfer, Trip, Workload, WorkloadContext};
 use crate::flow::End;
@@ -13,6 +13,7 @@ use crate::job::workload::IncastJob;
 pub(crate) struct Incast {
     senders: Vec<End>,
     receiver: End,
+    receiver_bps: u64,
     block_bytes: u64,
     rounds: u32,
     pause: Duration,
@@ -31,6 +32,7 @@ impl Incast {
         let senders = ends.senders.clone();
         Self {
             receiver: ends.receivers[0],
+            receiver_bps: ends.receivers_bps,
             block_bytes: job.block_bytes,
             rounds: job.rounds.unwrap_or(u32::MAX),
             pause: job.pause_ps,
@@ -46,13 +48,13 @@ impl Incast {
 }
 
 impl Workload for Incast {
-    fn expected_flows(&self, span: Duration, rate: Rate, trip: &mut Trip<'_>) -> u64 {
+    fn expected_flows(&self, span: Duration, trip: &mut Trip<'_>) -> u64 {
         let senders = self.senders.len() as u64;
         if self.connections.is_some() {
             return senders;
         }
         let bits = u128::from(senders * self.block_bytes) * 8;
-        let transfer_ps = bits * 1_000_000_000_000 / u128::from(rate.as_bps().max(1));
+        let transfer_ps = bits * 1_000_000_000_000 / u128::from(self.receiver_bps.max(1));
         // SYN, SYN-ACK and data, one after another
         let exchange = |src: &End| {
             let [there, back] = [trip(*src, self.receiver), trip(self.receiver, *src)];

@@ -18,7 +18,7 @@ mod web;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use fairport_units::{Duration, Instant, Rate};
+use fairport_units::{Duration, Instant};
 
 use crate::flow::{End, Origin, Side};
 use crate::job::workload::{WorkloadJob, WorkloadPattern};
@@ -28,9 +28,9 @@ pub use schedule::{Action, Schedule};
 
 /// Starts flows during a run.
 pub(crate) trait Workload: Debug + Send + Sync {
-    /// Approximate number of flows that it will start in `span`, over links with this `rate`. `trip` gives the least time
-    /// that a packet takes from one end to another.
-    fn expected_flows(&self, span: Duration, rate: Rate, trip: &mut Trip<'_>) -> u64;
+    /// Approximate number of flows that it will start in `span`. `trip` gives the least time that a packet takes from one
+    /// end to another.
+    fn expected_flows(&self, span: Duration, trip: &mut Trip<'_>) -> u64;
 
     /// Schedules its first actions, before the run begins.
     fn begin(&mut self, context: &mut WorkloadContext<'_>);
@@ -119,11 +119,11 @@ impl Workloads {
         self.running.iter().any(|it| it.workload.hears())
     }
 
-    /// Approximate number of flows that they will start in a run until `end`, over links with this `rate`.
-    pub(crate) fn expected_flows(&self, end: Instant, rate: Rate, trip: &mut Trip<'_>) -> u64 {
+    /// Approximate number of flows that they will start in a run until `end`.
+    pub(crate) fn expected_flows(&self, end: Instant, trip: &mut Trip<'_>) -> u64 {
         let flows = |it: &Running| {
             let span = it.stop_at.min(end).saturating_sub(it.start);
-            it.workload.expected_flows(span, rate, trip)
+            it.workload.expected_flows(span, trip)
         };
         self.running.iter().map(flows).fold(0, u64::saturating_add)
     }
@@ -178,6 +178,8 @@ pub(crate) struct Ends {
     pub(crate) receivers: Vec<End>,
     /// the rates of the senders' links together
     pub(crate) senders_bps: u64,
+    /// the rates of the receivers' links together
+    pub(crate) receivers_bps: u64,
     /// for a trace: the sender and the receiver of each flow, as indices. Other workloads may send from any sender to
     /// any receiver
     pub(crate) of_trace: Option<Vec<[u32; 2]>>,

@@ -6,7 +6,7 @@
 //! idle between transfers. Each transfer is a row in the table `rounds`.
 
 use fairport_net::stream::Stream;
-use fairport_units::{Duration, Instant, Rate};
+use fairport_units::{Duration, Instant};
 
 use super::{Ends, Key, OwnFlow, Round, Transfer, Trip, Workload, WorkloadContext};
 use crate::flow::End;
@@ -79,7 +79,7 @@ impl Periodic {
 }
 
 impl Workload for Periodic {
-    fn expected_flows(&self, span: Duration, _rate: Rate, _trip: &mut Trip<'_>) -> u64 {
+    fn expected_flows(&self, span: Duration, _trip: &mut Trip<'_>) -> u64 {
         let launches = span.as_ps() / self.period.as_ps().max(1) + 1;
         let each = if self.is_persistent { 1 } else { launches };
         self.sources.len() as u64 * each

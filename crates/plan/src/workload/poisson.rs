@@ -4,7 +4,7 @@
 //! payload counts. Both ends of a flow are uniformly distributed; the receiver is never the sender.
 
 use fairport_net::stream::Stream;
-use fairport_units::{Duration, Instant, Rate};
+use fairport_units::{Duration, Instant};
 
 use super::{Ends, Key, Transfer, Trip, Workload, WorkloadContext};
 use crate::flow::End;
@@ -65,7 +65,7 @@ impl Poisson {
 }
 
 impl Workload for Poisson {
-    fn expected_flows(&self, span: Duration, _rate: Rate, _trip: &mut Trip<'_>) -> u64 {
+    fn expected_flows(&self, span: Duration, _trip: &mut Trip<'_>) -> u64 {
         let arrivals = span.as_ps() / self.mean_gap.as_ps().max(1);
         self.left.min(arrivals)
     }

@@ -7,7 +7,7 @@
 
 use fairport_net::processing::Processing;
 use fairport_net::stream::Stream;
-use fairport_units::{Duration, Instant, Rate};
+use fairport_units::{Duration, Instant};
 
 use super::{Ends, Exchange, Key, OwnFlow, Trip, Workload, WorkloadContext};
 use crate::flow::End;
@@ -73,7 +73,7 @@ impl RequestResponse {
 }
 
 impl Workload for RequestResponse {
-    fn expected_flows(&self, _span: Duration, _rate: Rate, _trip: &mut Trip<'_>) -> u64 {
+    fn expected_flows(&self, _span: Duration, _trip: &mut Trip<'_>) -> u64 {
         self.dialogues.len() as u64
     }
 

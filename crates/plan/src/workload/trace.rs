@@ -1,6 +1,6 @@
 //! A trace that is played back: flows with their starts, ends and sizes as listed in a file.
 
-use fairport_units::{Duration, Instant, Rate};
+use fairport_units::{Duration, Instant};
 
 use super::{Ends, Key, Transfer, Trip, Workload, WorkloadContext};
 use crate::flow::End;
@@ -35,7 +35,7 @@ impl Trace {
 }
 
 impl Workload for Trace {
-    fn expected_flows(&self, _span: Duration, _rate: Rate, _trip: &mut Trip<'_>) -> u64 {
+    fn expected_flows(&self, _span: Duration, _trip: &mut Trip<'_>) -> u64 {
         self.rows.start_ps.len() as u64
     }
 

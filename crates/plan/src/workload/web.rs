@@ -6,7 +6,7 @@
 //! reach the server is not modelled.
 
 use fairport_net::stream::Stream;
-use fairport_units::{Duration, Instant, Rate};
+use fairport_units::{Duration, Instant};
 
 use super::{Ends, Key, OwnFlow, Transfer, Trip, Workload, WorkloadContext};
 use crate::flow::End;
@@ -67,7 +67,7 @@ impl Web {
 }
 
 impl Workload for Web {
-    fn expected_flows(&self, span: Duration, _rate: Rate, _trip: &mut Trip<'_>) -> u64 {
+    fn expected_flows(&self, span: Duration, _trip: &mut Trip<'_>) -> u64 {
         let page = u64::midpoint(self.objects[0], self.objects[1]);
         let pages = span.as_ps() / self.think.as_ps().max(1) + 1;
         self.sessions.len() as u64 * pages * page

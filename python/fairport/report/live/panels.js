@@ -14,6 +14,9 @@ function unitFor(unit, factor, most) {
 
 const largest = (lists) => lists.reduce((most, list) => list.reduce((a, b) => (b > a ? b : a), most), 0);
 
+// how wide a tick's label may be, in pixels, in a view from `from` to `to`: the seconds, the decimals of a step, point and unit
+const timeWidth = (from, to) => 6 + 7 * (3 + String(Math.floor(to)).length + Math.max(0, Math.ceil(-Math.log10((to - from) / 100))));
+
 const PANELS = [
   { id: "goodput", column: "goodput_bps", title: "goodput", unit: "Mbit/s", factor: 1e-6 },
   { id: "cwnd", column: "cwnd_bytes", title: "cwnd", unit: "kB", factor: 1e-3, marks: true },
@@ -130,7 +133,7 @@ class Panel {
         y: { range: (plot, low, high) => [0, this.top(high, limit)] },
       },
       axes: [
-        { ...axis, size: 34, space: narrow ? 60 : 50, values: (plot, splits) => splits.map((one) => Number(one.toPrecision(7)) + " s") },
+        { ...axis, size: 34, space: (plot, at, from, to) => Math.max(narrow ? 60 : 50, timeWidth(from, to)), values: (plot, splits) => splits.map((one) => Number(one.toPrecision(7)) + " s") },
         { ...axis, size: 56, values: (plot, splits) => splits.map((one) => one.toLocaleString("en")) },
       ],
       series: [{}, ...this.lines.map((line) => ({

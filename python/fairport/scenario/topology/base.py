@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from fairport.scenario.base import PositiveLimit, Section, refuse
-from fairport.scenario.units import Limit
+from fairport.scenario.units import Duration, Limit, Rate
 
 
 def _in_bytes(limit: Limit) -> Limit:
@@ -38,6 +38,14 @@ class TopologySection(Section):
         """Rate of links between switches, if the topology sets it and not the scenario."""
         return None
 
+    def link_rates(self, rate: Rate) -> set[Rate]:
+        """The rates of its links; `rate` is that of links without their own."""
+        return {rate}
+
+    def link_delays(self, delay: Duration) -> set[Duration]:
+        """The propagation delays of its links; `delay` is that of links without their own."""
+        return {delay}
+
     def limits(self) -> dict[str, Limit]:
         """Buffers of single links, by their fields below `topology`."""
         return {}
@@ -47,6 +55,9 @@ class TopologySection(Section):
 _COUNT_END = 2**32
 
 
-def count(default: int, least: int = 1) -> Any:
-    """A field that counts hosts, switches or ports; the engine checks the largest sizes."""
-    return Field(default=default, ge=least, lt=_COUNT_END)
+def count(default: int = ..., least: int = 1) -> Any:  # type: ignore[assignment]
+    """A field that counts hosts, switches or ports.
+
+    The engine alone decides which counts it builds; `least` is for readers and editors.
+    """
+    return Field(default=default, ge=0, lt=_COUNT_END, json_schema_extra={"minimum": least})

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import AfterValidator
+from pydantic import Field
 
-from fairport.scenario.base import refuse
 from fairport.scenario.topology.base import TopologySection, count
-
-
-def _even(k: int) -> int:
-    if k < 2 or k % 2:
-        raise refuse(
-            "must be an even number, 2 or more",
-            "a k-ary fat-tree has k/2 hosts at each edge switch: try 4",
-        )
-    return k
 
 
 class FatTree(TopologySection):
@@ -27,9 +17,9 @@ class FatTree(TopologySection):
 
     kind: Literal["fat-tree"]
     """A k-ary fat-tree."""
-    k: Annotated[int, AfterValidator(_even)] = 4
+    k: int = count(4, least=2)
     """Ports of every switch; even, at most 64. k = 4 has 16 hosts and 20 switches."""
-    oversubscription: int = count(1)
+    oversubscription: int = Field(default=1, ge=1, lt=2**32)
     """How many times the hosts of a rack could fill the links above it: the rate of links between
     switches is [link].rate divided by this. 1: full bisection bandwidth."""
 

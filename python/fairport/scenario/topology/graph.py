@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from typing_extensions import Self
 
-from fairport.scenario.base import PositiveRate, Section
+from fairport.scenario.base import PositiveRate, Section, refuse
 from fairport.scenario.topology.base import LinkLimit, TopologySection
-from fairport.scenario.units import Duration, Limit
+from fairport.scenario.topology.names import wrong_names
+from fairport.scenario.units import Duration, Limit, Rate
 
 
 class GraphLink(Section):
@@ -47,6 +49,14 @@ class Graph(TopologySection):
     links: list[GraphLink]
     """The links."""
 
+    @model_validator(mode="after")
+    def _names(self) -> Self:
+        for place, problem, remedy in wrong_names([*self.hosts, *self.switches]):
+            switch = place - len(self.hosts)
+            field = f"hosts.{place}" if switch < 0 else f"switches.{switch}"
+            raise refuse(problem, remedy, field=field)
+        return self
+
     def job(self) -> dict[str, Any]:
         """The section as the engine reads it."""
         return self.model_dump() | {"links": [link.job() for link in self.links]}
@@ -55,6 +65,14 @@ class Graph(TopologySection):
     def has_forwarding_hosts(self) -> bool:
         """Whether the graph says that its hosts forward."""
         return self.hosts_forward
+
+    def link_rates(self, rate: Rate) -> set[Rate]:
+        """The rates of the links, their own or `rate`."""
+        return {one.rate or rate for one in self.links}
+
+    def link_delays(self, delay: Duration) -> set[Duration]:
+        """The propagation delays of the links, their own or `delay`."""
+        return {delay if one.delay is None else one.delay for one in self.links}
 
     def limits(self) -> dict[str, Limit]:
         """The limits of links that have their own."""

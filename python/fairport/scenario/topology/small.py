@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
-
 from fairport.scenario.topology.base import TopologySection, count
 
 
@@ -17,7 +15,7 @@ class TwoSwitch(TopologySection):
 
     kind: Literal["two-switch"]
     """Two switches and one link between them."""
-    peers: int = Field(ge=1, lt=2**32)
+    peers: int = count()
     """Hosts behind the second switch, which share one ingress port of the first."""
 
 

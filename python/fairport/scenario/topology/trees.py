@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import AfterValidator
+from pydantic import Field
 
-from fairport.scenario.base import refuse
 from fairport.scenario.topology.base import TopologySection, count
 
 
@@ -40,12 +39,6 @@ class ThreeTier(TopologySection):
     """Hosts at each edge switch."""
 
 
-def _even(ports: int) -> int:
-    if ports % 2:
-        raise refuse("is odd", "half of an aggregation switch's ports lead up: use 4")
-    return ports
-
-
 class Vl2(TopologySection):
     """The Clos network of VL2 (Greenberg 2009).
 
@@ -55,15 +48,15 @@ class Vl2(TopologySection):
 
     kind: Literal["vl2"]
     """Racks, aggregation switches and intermediate switches, as in VL2."""
-    d_a: Annotated[int, AfterValidator(_even)] = count(4, least=2)
+    d_a: int = count(4, least=2)
     """Ports of an aggregation switch, half of them up; even. There are d_a/2 intermediate
     switches, `int0`.."""
-    d_i: Annotated[int, AfterValidator(_even)] = count(4, least=2)
+    d_i: int = count(4, least=2)
     """Ports of an intermediate switch; even. There are d_i aggregation switches, `agg0`.., and
     d_a d_i/4 racks, `tor0`.."""
     hosts_per_rack: int = count(20)
     """Hosts in a rack."""
-    speedup: int = count(10)
+    speedup: int = Field(default=10, ge=1, lt=2**32)
     """Rate of links between switches over [link].rate, unless [fabric].rate gives it."""
 
     def job(self) -> dict[str, Any]:
