@@ -176,7 +176,7 @@ impl PyController {
         Python::attach(|py| {
             let called = arguments(py)
                 .and_then(|arguments| self.call_bound(method, window, &arguments, py))
-                .and_then(|()| self.read_pace(py));
+                .and_then(|()| self.read_pace(method, py));
             if let Err(error) = called {
                 self.origin
                     .failed(py, Methods::NAMES[method as usize], error);
@@ -214,9 +214,11 @@ impl PyController {
         Err(PyTypeError::new_err(problem))
     }
 
-    /// Reads the pace after a call. An object must have one from the start, or never.
-    fn read_pace(&mut self, py: Python<'_>) -> PyResult<()> {
-        let Some(object) = &self.object else {
+    /// Reads the pace after a call of a method. An object must have one from the start, or never. Where it has none,
+    /// only one method looks again: looking for an attribute that is missing takes longer than a call.
+    fn read_pace(&mut self, method: Method, py: Python<'_>) -> PyResult<()> {
+        let looks = self.pace.is_some() || matches!(method, Method::Established);
+        let Some(object) = self.object.as_ref().filter(|_| looks) else {
             return Ok(());
         };
         let pace = pace(object.bind(py))?;
@@ -299,7 +301,9 @@ impl Controller for PyController {
         }
         let called = Python::attach(|py| {
             let called = self.method(Method::Undo).map(|method| method.call0(py));
-            let called = called.transpose().and_then(|_| self.read_pace(py));
+            let called = called
+                .transpose()
+                .and_then(|_| self.read_pace(Method::Undo, py));
             called.map_err(|error| self.origin.failed(py, "on_undo", error))
         });
         if called.is_err() {
