@@ -107,6 +107,18 @@ def test_the_longest_queue_gives_way_to_another_port(star: Scenario) -> None:
     assert mean_bytes("s0:1", 0.06, 0.1) == pytest.approx(MEMORY_BYTES / 2, rel=0.05)
 
 
+def test_a_packet_of_another_port_is_refused(star: Scenario) -> None:
+    class Exchanging(DynamicThreshold):
+        def dequeue(self, now_s: float) -> Packet | None:
+            for other in self.ports:
+                if other is not self and len(other.waiting) == len(self.waiting) > 2:
+                    return other.waiting[0]
+            return super().dequeue(now_s)
+
+    with pytest.raises(fp.CustomError, match="returned a packet of another port"):
+        fp.run(star, disciplines={"mine": Exchanging})
+
+
 def test_only_a_scheduler_shares_memory(star: Scenario) -> None:
     class AtArrival:
         shares_memory = True

@@ -235,7 +235,11 @@ impl PyScheduler {
             return Ok(None);
         }
         let packet = answer.cast::<Packet>().map_err(PyErr::from)?;
-        Ok(Some(packet.get().serial().unwrap_or(u64::MAX)))
+        let serial = packet.get().serial_at(&self.changes);
+        let problem = "it returned a packet of another port";
+        Ok(Some(
+            serial.ok_or_else(|| PyRuntimeError::new_err(problem))?,
+        ))
     }
 
     /// Applies the changes that the object has made to packets since the last call. A change to the packet with number

@@ -165,9 +165,10 @@ impl Packet {
         }
     }
 
-    /// The number of the packet among those that its scheduler was given, or None.
-    pub(super) fn serial(&self) -> Option<u64> {
-        self.held.as_ref().map(|(serial, _)| *serial)
+    /// The number of the packet among those that this port's scheduler was given, or None if it came to another port.
+    pub(super) fn serial_at(&self, changes: &Changes) -> Option<u64> {
+        let (serial, own) = self.held.as_ref()?;
+        Arc::ptr_eq(&own.0, &changes.0).then_some(*serial)
     }
 
     fn change(&self, change: Change) -> PyResult<()> {
