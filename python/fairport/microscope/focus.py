@@ -118,9 +118,9 @@ def _around_worst(result: Result, drops: pl.DataFrame, port: str, wide: float | 
         if not some.is_empty():
             found, only = some, [*only, words]
     if found.is_empty():
-        first_s = drops["time_s"].min()
         remedy = "give a time, such as --around 2.5s, or another --port"
-        if first_s is not None:
+        if not drops.is_empty():
+            first_s = drops["time_s"].to_list()[0]  # they are in order of time
             remedy = f"the first drop there is at --around {first_s:.9g}s; or give another --port"
         raise InputError(
             f"finds no blackout at port {port}: it never dropped two packets of one ingress port "
