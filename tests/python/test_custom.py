@@ -210,6 +210,8 @@ def test_an_exception_ends_the_run_with_the_traceback_as_cause(
     assert "Faulty.admit` failed (queue discipline `mine`): ZeroDivisionError" in message
     cause = raised.value.__cause__
     assert isinstance(cause, ZeroDivisionError)
+    line = traceback.extract_tb(cause.__traceback__)[-1].lineno
+    assert message.endswith(f"(test_custom.py, line {line})")
     assert traceback.extract_tb(cause.__traceback__)[-1].name == "admit"
     # nothing is left half-written
     from fairport import run_and_save

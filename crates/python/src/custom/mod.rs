@@ -10,6 +10,7 @@ mod queue;
 mod values;
 mod window;
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -119,10 +120,28 @@ impl Origin {
         } else {
             format!("`{class}.{method}`")
         };
-        let error = CustomError::new_err(format!("{called} failed ({kind} `{name}`): {cause}"));
+        let place = place(py, &cause).unwrap_or_default();
+        let error =
+            CustomError::new_err(format!("{called} failed ({kind} `{name}`): {cause}{place}"));
         error.set_cause(py, Some(cause));
         self.failures.keep(error);
     }
+}
+
+/// The file and the line where an exception was raised. A study keeps the message, and no traceback.
+fn place(py: Python<'_>, cause: &PyErr) -> Option<String> {
+    let mut last = cause.traceback(py)?.into_any();
+    while let Ok(Some(inner)) = last
+        .getattr("tb_next")
+        .map(|next| (!next.is_none()).then_some(next))
+    {
+        last = inner;
+    }
+    let line: usize = last.getattr("tb_lineno").ok()?.extract().ok()?;
+    let code = last.getattr("tb_frame").ok()?.getattr("f_code").ok()?;
+    let file: PathBuf = code.getattr("co_filename").ok()?.extract().ok()?;
+    let file = file.file_name()?.to_string_lossy().into_owned();
+    Some(format!(" ({file}, line {line})"))
 }
 
 /// The first exception that user code raised in a run.
