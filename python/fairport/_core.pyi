@@ -44,6 +44,9 @@ class Port:
     @property
     def seed(self) -> int:
         """Seed for random numbers, different for each port and each run."""
+    @property
+    def shared(self) -> dict[Any, Any]:
+        """A dict that the ports of this switch share in this run, for `shares_memory`."""
 
 @final
 class Queue:
@@ -116,7 +119,7 @@ class Window:
     """The congestion window and the slow-start threshold, in segments or bytes (`unit`)."""
 
     cwnd: int
-    """The congestion window; at least one segment."""
+    """The congestion window; from one segment to 2**40."""
     ssthresh: int
     """The slow-start threshold; 2**64 - 1 before the first loss."""
     @property
@@ -171,6 +174,47 @@ class Ack:
     @property
     def may_grow(self) -> bool:
         """Whether the window may grow: the sender used all of it, and recovers from no loss."""
+
+@final
+class RateSample:
+    """What an ACK shows of the delivery rate. Amounts are in the window's unit.
+
+    The latest segment is the one that was sent last among those that this ACK newly delivered.
+    """
+
+    @property
+    def newly_delivered(self) -> int:
+        """Data that this ACK acknowledged, selectively or not."""
+    @property
+    def newly_lost(self) -> int:
+        """Data found lost with this ACK."""
+    @property
+    def delivered(self) -> int:
+        """Data delivered since the latest segment was sent."""
+    @property
+    def interval_s(self) -> float | None:
+        """The time in which `delivered` was delivered; None if this ACK shows no rate."""
+    @property
+    def prior_delivered(self) -> int:
+        """Data that had been delivered when the latest segment was sent."""
+    @property
+    def delivered_total(self) -> int:
+        """Data delivered since the start."""
+    @property
+    def lost_total(self) -> int:
+        """Data found lost since the start."""
+    @property
+    def is_app_limited(self) -> bool:
+        """Whether the application had too little to send when the latest segment was sent."""
+    @property
+    def rtt_s(self) -> float | None:
+        """The round-trip time of this ACK; None if it delivered only retransmissions."""
+    @property
+    def prior_in_flight(self) -> int:
+        """Data in the network before the ACK."""
+    @property
+    def in_flight(self) -> int:
+        """Data in the network after the ACK."""
 
 class Simulation:
     """One run. Making the object plans it; `run` builds the network and runs it."""

@@ -11,6 +11,7 @@ from fairport._core import (
     Packet,
     Port,
     Queue,
+    RateSample,
     Window,
 )
 
@@ -22,5 +23,6 @@ __all__ = [
     "Packet",
     "Port",
     "Queue",
+    "RateSample",
     "Window",
 ]

@@ -210,6 +210,8 @@ def test_an_exception_ends_the_run_with_the_traceback_as_cause(
     assert "Faulty.admit` failed (queue discipline `mine`): ZeroDivisionError" in message
     cause = raised.value.__cause__
     assert isinstance(cause, ZeroDivisionError)
+    line = traceback.extract_tb(cause.__traceback__)[-1].lineno
+    assert message.endswith(f"(test_custom.py, line {line})")
     assert traceback.extract_tb(cause.__traceback__)[-1].name == "admit"
     # nothing is left half-written
     from fairport import run_and_save
@@ -310,7 +312,7 @@ def test_a_class_without_the_methods_or_with_other_parameters_is_refused(
         ("on_akc", "did you mean `on_ack`"),
         ("onLoss", "did you mean `on_loss`"),
         ("need_ecn", "did you mean `needs_ecn`"),
-        ("on_handshake", "on_established, on_ack, on_loss"),
+        ("on_handshake", "on_established, on_ack, on_rate_sample, on_loss"),
     ],
 )
 def test_a_method_that_would_never_be_called_is_refused(
@@ -373,6 +375,24 @@ def test_the_command_line_refuses_what_only_a_program_can_run(fairport: Command)
     outcome = fairport("run", "outcast", "--set", "queue={kind='custom', name='mine'}")
     assert outcome.status == 2
     assert 'queue.name: "mine" is not a registered queue discipline' in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({0: 1}, r"parameters.classes: has the key 0, which is not text"),
+        (None, "parameters.classes: null cannot be written to a scenario's file"),
+        ([1, {2}], "parameters.classes.1: .* cannot be written"),
+        ({"a": float("nan")}, "parameters.classes.a: NaN is not a finite number"),
+    ],
+)
+def test_a_parameter_that_no_file_can_have_is_refused_before_the_run(
+    custom: Scenario, value: object, said: str
+) -> None:
+    with pytest.raises(fp.ScenarioError, match=said):
+        custom.patch({"queue.parameters": {"classes": value}})
+    kept = custom.patch({"queue.parameters": {"classes": {"0": [1, 2.5, True, "x"]}}})
+    assert fp.scenario(kept.document()) == kept
 
 
 def test_the_limit_has_one_place(custom: Scenario) -> None:

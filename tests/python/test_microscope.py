@@ -100,6 +100,38 @@ def test_bad_input_is_one_clear_error(
         focus(plain, around, port, span)
 
 
+def _with_drops(result: Result, drops: pl.DataFrame) -> Result:
+    return replace(result, tables={**result.tables, "drops": drops})
+
+
+def test_a_sender_s_longest_drop_run_is_that_of_any_of_its_flows(plain: Result) -> None:
+    two = fp.run(plain.scenario.patch({"duration": "200ms", "traffic.0.flows": 2}))
+    flows = two.flows.filter(src="h4")["flow"].to_list()
+    assert len(flows) == 2
+    lengths = {}
+    for flow in flows:
+        runs = metrics.drop_runs(two.drops.filter(port=PORT, flow=flow), "flow")
+        lengths[flow] = runs["length"].max()
+    found = focus(two, "h4")
+    assert lengths[found.flow] == max(lengths.values())
+    # a flow without drops has none, whatever its sender's other flows lost
+    shown = two.drops.filter(flow=flows[1])
+    with pytest.raises(InputError, match='"h9" lost no packet'):
+        focus(_with_drops(two, shown), "h9", PORT)
+    found = focus(_with_drops(two, shown), "h4", PORT)
+    assert found.flow == flows[1]
+
+
+def test_without_a_blackout_the_first_drop_is_named(plain: Result) -> None:
+    single = plain.drops.filter(port=PORT).head(1)
+    lone = _with_drops(plain, single)
+    with pytest.raises(InputError, match="finds no blackout") as raised:
+        focus(lone, port=PORT)
+    first_s = single["time_s"][0]
+    assert f"--around {first_s:.9g}s" in raised.value.remedy
+    assert focus(lone, f"{first_s:.9g}s", PORT).from_s < first_s
+
+
 def test_a_run_again_has_the_packets_that_a_run_with_packets_has(plain: Result) -> None:
     observation = Observation(packets=(BOTTLENECK,))
     kept = fp.run(plain.scenario, observation=observation)

@@ -124,3 +124,8 @@ def test_a_trace_without_a_column_or_a_file_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ScenarioError) as error:
             lowered({"kind": "trace", "file": str(path)})
         assert problem in error.value.problem
+    with pytest.raises(ScenarioError, match=r"trace\.csv") as error:
+        lowered({"kind": "trace", "file": str(file)})
+    assert error.value.remedy == (
+        "name the columns start_s, src, dst, size_bytes; it has start_s, src, dst, bytes"
+    )

@@ -72,7 +72,7 @@ def focus(
             )
         from_s, to_s = _view(middle, wide or 2 * _SHORTEST_S, end)
         return Focus(port, from_s, to_s, f"around {around}")
-    return _around_flow(result, drops, port, _flow(result, around), wide)
+    return _around_flow(result, drops, port, around, wide)
 
 
 def _port(result: Result, port: str | None) -> str:
@@ -118,12 +118,16 @@ def _around_worst(result: Result, drops: pl.DataFrame, port: str, wide: float | 
         if not some.is_empty():
             found, only = some, [*only, words]
     if found.is_empty():
+        remedy = "give a time, such as --around 2.5s, or another --port"
+        if not drops.is_empty():
+            first_s = drops["time_s"].to_list()[0]  # they are in order of time
+            remedy = f"the first drop there is at --around {first_s:.9g}s; or give another --port"
         raise InputError(
             f"finds no blackout at port {port}: it never dropped two packets of one ingress port "
             "in a row while it accepted others",
             field="--around",
             value=WORST,
-            remedy="give a time, such as --around 2.5s, or another --port",
+            remedy=remedy,
         )
     known = found.sort("length", descending=True)["ingress_port"].unique(maintain_order=True)
     ingress, why = blackouts.of_the_starved(result.tables, result.summary, port, known.to_list())
@@ -137,19 +141,24 @@ def _around_worst(result: Result, drops: pl.DataFrame, port: str, wide: float | 
 
 
 def _around_flow(
-    result: Result, drops: pl.DataFrame, port: str, flow: int, wide: float | None
+    result: Result, drops: pl.DataFrame, port: str, name: str, wide: float | None
 ) -> Focus:
-    runs = metrics.drop_runs(drops.filter(flow=flow), "flow")
+    of_flows = pl.col("flow").is_in(_flows(result, name).implode())
+    runs = metrics.drop_runs(drops.filter(of_flows), "flow")
     if runs.is_empty():
         raise InputError(
             f"lost no packet at port {port}",
             field="--around",
-            value=flow,
+            value=name,
             remedy="give another flow, a time such as 2.5s, or another --port",
         )
-    longest = runs.sort("length", descending=True).row(0, named=True)
+    longest = runs.sort("length", descending=True, maintain_order=True).row(0, named=True)
+    flow = int(longest["flow"])
     ingress = drops.filter(flow=flow, time_s=longest["first_s"])["ingress_port"][0]
-    text = f"longest drop run of flow {flow}, {longest['length']} packets in a row"
+    length = (
+        "a single packet" if longest["length"] == 1 else f"{longest['length']} packets in a row"
+    )
+    text = f"longest drop run of flow {flow}, {length}"
     wide = wide or _as_needed(longest)
     return _around_run(longest, port, ingress, text, wide, _end_s(result), flow)
 
@@ -184,8 +193,8 @@ def _end_s(result: Result) -> float:
     return float(result.manifest["simulated_s"])
 
 
-def _flow(result: Result, name: str) -> int:
-    """A flow by its number or its sending host."""
+def _flows(result: Result, name: str) -> pl.Series:
+    """The flows with this number or of this sending host."""
     flows = result.flows
     if name.isdigit():
         found = flows.filter(flow=int(name)) if int(name) < 2**32 else flows.clear()
@@ -198,7 +207,7 @@ def _flow(result: Result, name: str) -> int:
             value=name,
             remedy=did_you_mean(name, [WORST, *flows["src"].unique().sort()]),
         )
-    return int(found["flow"][0])
+    return found["flow"]
 
 
 def _time(text: str, option: str) -> float:

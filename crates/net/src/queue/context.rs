@@ -1,6 +1,7 @@
 //! The context in which a queue is built: its port, and the port's network. Also the checks that several disciplines
 //! share.
 
+use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -22,8 +23,8 @@ pub struct NetworkContext<'a> {
     customs: &'a CustomQueues,
     /// numbers of the hosts, by name
     host_numbers: BTreeMap<&'a str, u32>,
-    /// the shared memory of each switch that has one so far
-    memories: RefCell<BTreeMap<NodeId, SwitchMemory>>,
+    /// what the ports of each switch share so far, by its type
+    shared: RefCell<BTreeMap<(NodeId, TypeId), Box<dyn Any>>>,
 }
 
 impl<'a> NetworkContext<'a> {
@@ -44,7 +45,7 @@ impl<'a> NetworkContext<'a> {
             host_numbers: names
                 .map(|(host, number)| (topology.node(*host).name.as_str(), number))
                 .collect(),
-            memories: RefCell::default(),
+            shared: RefCell::default(),
         }
     }
 
@@ -143,12 +144,17 @@ impl PortContext<'_> {
     /// The memory shared by the ports of this port's switch. It has `size_bytes`, unless another port of the switch has
     /// created it before.
     pub fn switch_memory(&self, size_bytes: u32) -> SwitchMemory {
+        self.shared(|| SwitchMemory::new(size_bytes))
+    }
+
+    /// What the ports of this port's switch share in one run: a clone of the `T` that the first of them made. Only a
+    /// scheduler with [`shares_memory`](crate::scheduler::PacketScheduler::shares_memory) may use it during the run.
+    pub fn shared<T: Clone + 'static>(&self, make: impl FnOnce() -> T) -> T {
         let switch = self.network.topology.port(self.port).node;
-        let mut memories = self.network.memories.borrow_mut();
-        let memory = memories.entry(switch);
-        memory
-            .or_insert_with(|| SwitchMemory::new(size_bytes))
-            .clone()
+        let mut shared = self.network.shared.borrow_mut();
+        let one = shared.entry((switch, TypeId::of::<T>()));
+        let one = one.or_insert_with(|| Box::new(make()));
+        one.downcast_ref::<T>().expect("found by its type").clone()
     }
 
     /// The disciplines from outside this crate.
@@ -221,6 +227,26 @@ mod tests {
             port.name()
         });
         assert_eq!(names, ["h0:0", "s0:0", "h1:0", "s0:1"]);
+    }
+
+    #[test]
+    fn ports_of_one_switch_share_what_the_first_of_them_made() {
+        use std::cell::Cell;
+        use std::rc::Rc;
+
+        let topology = star(2).expect("two hosts");
+        let customs = CustomQueues::default();
+        let network = NetworkContext::new(&topology, 1, 1518, &customs);
+        let shared = |network: &NetworkContext<'_>, port| {
+            let port = network.port(PortId(port), Rate::from_bps(1));
+            port.shared(|| Rc::new(Cell::new(0_u8)))
+        };
+        // h0:0, s0:0, h1:0, s0:1
+        shared(&network, 1).set(7);
+        assert_eq!(shared(&network, 3).get(), 7);
+        assert_eq!(shared(&network, 0).get(), 0);
+        let again = NetworkContext::new(&topology, 1, 1518, &customs);
+        assert_eq!(shared(&again, 3).get(), 0);
     }
 
     #[test]

@@ -92,7 +92,9 @@ impl WaitingPackets {
         self.records.resize(handle.index() + 1, NOBODY);
     }
 
-    /// Drops a packet that its discipline had accepted, and has already removed from its queue.
+    /// Drops a packet that the scheduler which is being called had accepted, and has already removed from its queue. A
+    /// scheduler that gives up a packet at another port of its switch leaves it to that port's scheduler, which drops
+    /// it at its next call: each call changes the counts of its own port.
     #[inline]
     pub fn drop_queued(&mut self, handle: Handle, reason: Reason) {
         self.dropped.push((handle, reason));

@@ -1,23 +1,28 @@
 //! A congestion control that is a Python class.
 //!
-//! Methods that the class does not define behave as those of `NewReno`, the defaults of [`Controller`].
+//! Methods that the class does not define behave as those of `NewReno`, the defaults of [`Controller`]. What the engine
+//! asks a controller without an event, it answers from attributes of the object, which are read when it is made and, for
+//! the pace, after each call.
 
 use std::fmt;
 use std::sync::OnceLock;
 
-use fairport_tcp::{AckSample, Controller, Setup, Start, Window as EngineWindow};
+use fairport_tcp::{
+    AckSample, Controller, RateSample as EngineRateSample, Setup, Start, Window as EngineWindow,
+};
 use fairport_units::Duration;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use super::Origin;
-use super::window::{Ack, Connection, Established, Window};
+use super::window::{Ack, Connection, Established, RateSample, Window};
+use super::{Origin, refuse_misspelt};
 
 /// A method that the class may define.
 #[derive(Clone, Copy)]
 enum Method {
     Established,
     Ack,
+    RateSample,
     Loss,
     Mark,
     Timeout,
@@ -29,9 +34,10 @@ struct Methods([Option<Py<PyAny>>; Self::NAMES.len()]);
 
 impl Methods {
     /// The names of the methods, in the order of [`Method`].
-    const NAMES: [&str; 6] = [
+    const NAMES: [&str; 7] = [
         "on_established",
         "on_ack",
+        "on_rate_sample",
         "on_loss",
         "on_mark",
         "on_timeout",
@@ -56,40 +62,10 @@ impl Methods {
     }
 }
 
-/// The attribute of a class that turns ECN on.
+/// The attributes that the engine reads: whether the class needs ECN, whether it alone sets the window, and its pace.
 const NEEDS_ECN: &str = "needs_ecn";
-
-/// Refuses an object with a method that looks as if the engine would call it, such as `on_akc`. Without this, the
-/// method's default would be used in its place, and nobody would notice.
-fn refuse_misspelt(object: &Bound<'_, PyAny>) -> PyResult<()> {
-    /// least similarity of a misspelt name, by difflib: `needs_ECN` is one, a method `timeout` is not
-    const SIMILARITY: f64 = 0.85;
-    let mut known = Methods::NAMES.to_vec();
-    known.push(NEEDS_ECN);
-    let close_matches = object
-        .py()
-        .import("difflib")?
-        .getattr("get_close_matches")?;
-    for name in object.dir()?.iter() {
-        let name: String = name.extract()?;
-        if name.starts_with('_') || known.contains(&name.as_str()) {
-            continue;
-        }
-        let is_event = name.starts_with("on_");
-        let similarity = if is_event { 0.6 } else { SIMILARITY };
-        let near = close_matches.call1((name.to_lowercase(), &known, 1, similarity))?;
-        let near = near.extract::<Vec<String>>()?.pop();
-        let is_method = object.getattr(name.as_str())?.is_callable();
-        let remedy = match near {
-            Some(near) if is_method || near == NEEDS_ECN => format!("did you mean `{near}`?"),
-            None if is_method && is_event => format!("known are {}", Methods::NAMES.join(", ")),
-            _ => continue,
-        };
-        let problem = format!("it has `{name}`, which is never used: {remedy}");
-        return Err(PyTypeError::new_err(problem));
-    }
-    Ok(())
-}
+const SETS_WINDOW: &str = "sets_window";
+const PACING_RATE: &str = "pacing_rate_bps";
 
 /// A user's object, which controls the window of one connection.
 struct PyController {
@@ -97,6 +73,10 @@ struct PyController {
     /// None after a failure of this object
     methods: Option<Methods>,
     needs_ecn: bool,
+    sets_window: bool,
+    object: Option<Py<PyAny>>,
+    /// its pace in bytes per second, if it had one when it was made
+    pace: Option<u64>,
     /// the window that the object sees; the engine's window is copied to it before a call and back after it
     window: Option<Py<Window>>,
 }
@@ -144,18 +124,22 @@ impl PyController {
         };
         let object = class.bind(py).call1((connection,))?;
         if names_checked.set(()).is_ok() {
-            refuse_misspelt(&object)?;
+            let known = [&Methods::NAMES[..], &[NEEDS_ECN, SETS_WINDOW, PACING_RATE]].concat();
+            refuse_misspelt(&object, &known)?;
         }
-        let needs_ecn = match object.getattr_opt(NEEDS_ECN)? {
-            Some(needs) => needs.is_truthy()?,
-            None => false,
+        let is_set = |attribute| match object.getattr_opt(attribute)? {
+            Some(value) => value.is_truthy(),
+            None => Ok(false),
         };
         let window = EngineWindow::new(setup.settings, setup.segment_bytes);
         Ok(Self {
             origin: origin.clone(),
             methods: Some(Methods::of(&object)?),
-            needs_ecn,
-            window: Some(Py::new(py, Window(window))?),
+            needs_ecn: is_set(NEEDS_ECN)?,
+            sets_window: is_set(SETS_WINDOW)?,
+            pace: pace(&object)?,
+            object: Some(object.unbind()),
+            window: Some(Py::new(py, Window::new(window))?),
         })
     }
 
@@ -165,6 +149,9 @@ impl PyController {
             origin: origin.clone(),
             methods: None,
             needs_ecn: false,
+            sets_window: false,
+            object: None,
+            pace: None,
             window: None,
         }
     }
@@ -175,20 +162,21 @@ impl PyController {
         methods.get(method).filter(|_| !self.origin.failures.any())
     }
 
-    /// Calls a method with the window and, if there is one, another argument. Returns false if the class does not
-    /// define the method or an object has failed; the caller then does the default.
-    fn call(
+    /// Calls a method with the window and other arguments. Returns false if the class does not define the method or an
+    /// object has failed; the caller then does the default.
+    fn call<const N: usize>(
         &mut self,
         method: Method,
         window: &mut EngineWindow,
-        argument: impl for<'py> FnOnce(Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>>,
+        arguments: impl for<'py> FnOnce(Python<'py>) -> PyResult<[Bound<'py, PyAny>; N]>,
     ) -> bool {
         if self.method(method).is_none() {
             return false;
         }
         Python::attach(|py| {
-            let called = argument(py)
-                .and_then(|argument| self.call_bound(method, window, argument.as_ref(), py));
+            let called = arguments(py)
+                .and_then(|arguments| self.call_bound(method, window, &arguments, py))
+                .and_then(|()| self.read_pace(method, py));
             if let Err(error) = called {
                 self.origin
                     .failed(py, Methods::NAMES[method as usize], error);
@@ -202,20 +190,61 @@ impl PyController {
         &self,
         method: Method,
         window: &mut EngineWindow,
-        argument: Option<&Bound<'_, PyAny>>,
+        arguments: &[Bound<'_, PyAny>],
         py: Python<'_>,
     ) -> PyResult<()> {
         let (Some(called), Some(seen)) = (self.method(method), &self.window) else {
             return Ok(());
         };
-        seen.bind(py).try_borrow_mut()?.0 = window.clone();
-        match argument {
-            Some(argument) => called.bind(py).call1((seen, argument))?,
-            None => called.bind(py).call1((seen,))?,
+        let (called, seen) = (called.bind(py), seen.bind(py));
+        seen.try_borrow_mut()?.show(window);
+        let answer = match arguments {
+            [] => called.call1((seen,))?,
+            [event] => called.call1((seen, event))?,
+            [event, more @ ..] => called.call1((seen, event, &more[0]))?,
         };
-        *window = seen.bind(py).try_borrow()?.0.clone();
+        *window = seen.try_borrow_mut()?.take_back();
+        if answer.is_none() {
+            return Ok(());
+        }
+        let answer = answer.repr()?;
+        let problem = format!(
+            "it returned {answer}, which nobody reads: set `window.cwnd` or `window.ssthresh`"
+        );
+        Err(PyTypeError::new_err(problem))
+    }
+
+    /// Reads the pace after a call of a method. An object must have one from the start, or never. Where it has none,
+    /// only one method looks again: looking for an attribute that is missing takes longer than a call.
+    fn read_pace(&mut self, method: Method, py: Python<'_>) -> PyResult<()> {
+        let looks = self.pace.is_some() || matches!(method, Method::Established);
+        let Some(object) = self.object.as_ref().filter(|_| looks) else {
+            return Ok(());
+        };
+        let pace = pace(object.bind(py))?;
+        if pace.is_some() != self.pace.is_some() {
+            let problem = format!(
+                "a connection paces from its start or never: set `{PACING_RATE}` in `__init__`"
+            );
+            return Err(PyValueError::new_err(problem));
+        }
+        self.pace = pace;
         Ok(())
     }
+}
+
+/// The pace of an object in bytes per second, if it has one.
+fn pace(object: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    let Some(rate_bps) = object.getattr_opt(PACING_RATE)? else {
+        return Ok(None);
+    };
+    let rate: f64 = rate_bps.extract().unwrap_or(f64::NAN);
+    if rate > 0.0 {
+        return Ok(Some(((rate / 8.0) as u64).max(1)));
+    }
+    let rate = rate_bps.repr()?;
+    let problem = format!("{PACING_RATE} = {rate} sends nothing: give bit/s above 0");
+    Err(PyValueError::new_err(problem))
 }
 
 impl Controller for PyController {
@@ -225,41 +254,56 @@ impl Controller for PyController {
                 rtt_s: start.rtt.map(Duration::as_secs_f64),
                 seed: start.seed,
             };
-            Ok(Some(Bound::new(py, start)?.into_any()))
+            Ok([Bound::new(py, start)?.into_any()])
         });
     }
 
     fn on_ack(&mut self, window: &mut EngineWindow, ack: &AckSample) {
         let called = self.call(Method::Ack, window, |py| {
-            Ok(Some(Bound::new(py, Ack(*ack))?.into_any()))
+            Ok([Bound::new(py, Ack(*ack))?.into_any()])
         });
-        if !called {
+        if !called && !self.sets_window {
             window.grow_as_newreno(ack);
         }
     }
 
+    fn on_rate_sample(
+        &mut self,
+        window: &mut EngineWindow,
+        ack: &AckSample,
+        rate: &EngineRateSample,
+    ) {
+        self.call(Method::RateSample, window, |py| {
+            let ack = Bound::new(py, Ack(*ack))?.into_any();
+            Ok([ack, Bound::new(py, RateSample(*rate))?.into_any()])
+        });
+    }
+
     fn on_loss(&mut self, window: &mut EngineWindow) {
-        if !self.call(Method::Loss, window, |_| Ok(None)) {
+        if !self.call(Method::Loss, window, |_| Ok([])) {
             window.lower_threshold(window.cwnd / 2);
         }
     }
 
     fn on_mark(&mut self, window: &mut EngineWindow) {
-        if !self.call(Method::Mark, window, |_| Ok(None)) {
+        if !self.call(Method::Mark, window, |_| Ok([])) {
             self.on_loss(window);
         }
     }
 
     fn on_timeout(&mut self, window: &mut EngineWindow) {
-        self.call(Method::Timeout, window, |_| Ok(None));
+        self.call(Method::Timeout, window, |_| Ok([]));
     }
 
     fn on_undo(&mut self) {
-        let Some(method) = self.method(Method::Undo) else {
+        if self.method(Method::Undo).is_none() {
             return;
-        };
+        }
         let called = Python::attach(|py| {
-            let called = method.call0(py);
+            let called = self.method(Method::Undo).map(|method| method.call0(py));
+            let called = called
+                .transpose()
+                .and_then(|_| self.read_pace(Method::Undo, py));
             called.map_err(|error| self.origin.failed(py, "on_undo", error))
         });
         if called.is_err() {
@@ -269,5 +313,18 @@ impl Controller for PyController {
 
     fn needs_ecn(&self) -> bool {
         self.needs_ecn
+    }
+
+    fn sets_window(&self) -> bool {
+        self.sets_window
+    }
+
+    fn wants_rate_samples(&self) -> bool {
+        let methods = self.methods.as_ref();
+        methods.is_some_and(|methods| methods.get(Method::RateSample).is_some())
+    }
+
+    fn pacing_rate(&self) -> Option<u64> {
+        self.pace
     }
 }

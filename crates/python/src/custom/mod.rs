@@ -10,6 +10,7 @@ mod queue;
 mod values;
 mod window;
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -119,10 +120,28 @@ impl Origin {
         } else {
             format!("`{class}.{method}`")
         };
-        let error = CustomError::new_err(format!("{called} failed ({kind} `{name}`): {cause}"));
+        let place = place(py, &cause).unwrap_or_default();
+        let error =
+            CustomError::new_err(format!("{called} failed ({kind} `{name}`): {cause}{place}"));
         error.set_cause(py, Some(cause));
         self.failures.keep(error);
     }
+}
+
+/// The file and the line where an exception was raised. A study keeps the message, and no traceback.
+fn place(py: Python<'_>, cause: &PyErr) -> Option<String> {
+    let mut last = cause.traceback(py)?.into_any();
+    while let Ok(Some(inner)) = last
+        .getattr("tb_next")
+        .map(|next| (!next.is_none()).then_some(next))
+    {
+        last = inner;
+    }
+    let line: usize = last.getattr("tb_lineno").ok()?.extract().ok()?;
+    let code = last.getattr("tb_frame").ok()?.getattr("f_code").ok()?;
+    let file: PathBuf = code.getattr("co_filename").ok()?.extract().ok()?;
+    let file = file.file_name()?.to_string_lossy().into_owned();
+    Some(format!(" ({file}, line {line})"))
 }
 
 /// The first exception that user code raised in a run.
@@ -155,6 +174,38 @@ impl Failures {
     }
 }
 
+/// Refuses an object with a method or an attribute that looks as if the engine would use it, such as `on_akc` or
+/// `need_ecn`. Without this, a default would be used in its place, and nobody would notice.
+fn refuse_misspelt(object: &Bound<'_, PyAny>, known: &[&str]) -> PyResult<()> {
+    /// least similarity of a misspelt name, by difflib: `pacing_rate` is one, a method `timeout` is not
+    const SIMILARITY: f64 = 0.84;
+    let is_event = |name: &str| name.starts_with("on_");
+    let events: Vec<&str> = known.iter().copied().filter(|one| is_event(one)).collect();
+    let close_matches = object
+        .py()
+        .import("difflib")?
+        .getattr("get_close_matches")?;
+    for name in object.dir()?.iter() {
+        let name: String = name.extract()?;
+        if name.starts_with('_') || known.contains(&name.as_str()) {
+            continue;
+        }
+        let is_method = object.getattr(name.as_str())?.is_callable();
+        let is_event_method = is_method && !events.is_empty() && is_event(&name);
+        let similarity = if is_event(&name) { 0.6 } else { SIMILARITY };
+        let near = close_matches.call1((name.to_lowercase(), known, 1, similarity))?;
+        let near = near.extract::<Vec<String>>()?.pop();
+        let remedy = match near {
+            Some(near) if is_method || !is_event(&near) => format!("did you mean `{near}`?"),
+            None if is_event_method => format!("known are {}", events.join(", ")),
+            _ => continue,
+        };
+        let problem = format!("it has `{name}`, which is never used: {remedy}");
+        return Err(PyTypeError::new_err(problem));
+    }
+    Ok(())
+}
+
 /// Adds the classes that user code sees to the module.
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CustomError", module.py().get_type::<CustomError>())?;
@@ -165,5 +216,6 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<window::Established>()?;
     module.add_class::<window::Window>()?;
     module.add_class::<window::Ack>()?;
+    module.add_class::<window::RateSample>()?;
     Ok(())
 }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::OnceLock;
 
 use fairport_net::BuildError;
 use fairport_net::discipline::{
@@ -21,14 +22,16 @@ use pyo3::types::PyDict;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Origin;
 use super::values::{Change, Changes, Packet, Port, Queue, admission};
+use super::{Origin, refuse_misspelt};
 
 /// Returns a function that makes the queue of each port from the user's class.
 pub(super) fn factory(
     class: Py<PyAny>,
     origin: Origin,
 ) -> impl Fn(&Value, &PortContext<'_>) -> Result<CustomQueue, BuildError> + Send + Sync {
+    // once per run: it takes longer than an object
+    let names_checked = OnceLock::new();
     move |parameters, context| {
         let limit = limit(parameters)?;
         // the same checks as for every other discipline
@@ -37,9 +40,15 @@ pub(super) fn factory(
         if origin.failures.any() {
             return Ok(failed());
         }
-        let port = Port::new(context, limit);
         Ok(Python::attach(|py| {
-            make(py, &class, &origin, parameters, port).unwrap_or_else(|error| {
+            let port = Port::new(py, context, limit);
+            let made = object(py, &class, parameters, port).and_then(|object| {
+                if names_checked.set(()).is_ok() {
+                    refuse_misspelt(&object, &[SHARES_MEMORY])?;
+                }
+                make(&object, &origin)
+            });
+            made.unwrap_or_else(|error| {
                 origin.failed(py, "", error);
                 failed()
             })
@@ -61,13 +70,16 @@ fn limit(parameters: &Value) -> Result<Limit, BuildError> {
     })
 }
 
-fn make(
-    py: Python<'_>,
+/// The attribute of a scheduler that decides by what waits at other ports of its switch, too.
+const SHARES_MEMORY: &str = "shares_memory";
+
+/// The user's object for a port.
+fn object<'py>(
+    py: Python<'py>,
     class: &Py<PyAny>,
-    origin: &Origin,
     parameters: &Value,
     port: Port,
-) -> PyResult<CustomQueue> {
+) -> PyResult<Bound<'py, PyAny>> {
     let mut own = parameters.clone();
     if let Value::Object(own) = &mut own {
         own.remove("limit");
@@ -76,7 +88,10 @@ fn make(
         .import("json")?
         .call_method1("loads", (own.to_string(),))?
         .cast_into::<PyDict>()?;
-    let object = class.bind(py).call((port,), Some(&own))?;
+    class.bind(py).call((port,), Some(&own))
+}
+
+fn make(object: &Bound<'_, PyAny>, origin: &Origin) -> PyResult<CustomQueue> {
     let admit = object.getattr_opt("admit")?;
     let enqueue = object.getattr_opt("enqueue")?;
     let dequeue = object.getattr_opt("dequeue")?;
@@ -85,7 +100,16 @@ fn make(
                        scheduler: leave out one or the other";
         return Err(PyTypeError::new_err(problem));
     }
+    let shares_memory = match object.getattr_opt(SHARES_MEMORY)? {
+        Some(shares) => shares.is_truthy()?,
+        None => false,
+    };
     if let Some(admit) = admit {
+        if shares_memory {
+            let problem = "it has `shares_memory`, which only a scheduler may have: a discipline with `admit` does not \
+                           see when packets leave";
+            return Err(PyTypeError::new_err(problem));
+        }
         return Ok(CustomQueue::Discipline(Box::new(PyDiscipline {
             origin: origin.clone(),
             admit: Some(admit.unbind()),
@@ -101,6 +125,7 @@ fn make(
         held: BTreeMap::new(),
         given: 0,
         changes: Changes::default(),
+        shares_memory,
     })))
 }
 
@@ -158,6 +183,7 @@ struct PyScheduler {
     /// number of packets that the object was given so far
     given: u64,
     changes: Changes,
+    shares_memory: bool,
 }
 
 impl fmt::Debug for PyScheduler {
@@ -209,7 +235,11 @@ impl PyScheduler {
             return Ok(None);
         }
         let packet = answer.cast::<Packet>().map_err(PyErr::from)?;
-        Ok(Some(packet.get().serial().unwrap_or(u64::MAX)))
+        let serial = packet.get().serial_at(&self.changes);
+        let problem = "it returned a packet of another port";
+        Ok(Some(
+            serial.ok_or_else(|| PyRuntimeError::new_err(problem))?,
+        ))
     }
 
     /// Applies the changes that the object has made to packets since the last call. A change to the packet with number
@@ -259,6 +289,10 @@ fn not_held(change: Change) -> PyErr {
 }
 
 impl PacketScheduler for PyScheduler {
+    fn shares_memory(&self) -> bool {
+        self.shares_memory
+    }
+
     fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
         if self.is_over() {
             return Admission::Dropped(Reason::Full);

@@ -8,6 +8,7 @@ use fairport_net::queue::PortContext;
 use fairport_units::{Duration, Instant};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 /// The port that a discipline is made for.
 #[pyclass(frozen, module = "fairport._core", name = "Port")]
@@ -31,10 +32,11 @@ pub(crate) struct Port {
     /// Seed for random numbers, different for each port and each run.
     #[pyo3(get)]
     seed: u64,
+    shared: Arc<Py<PyDict>>,
 }
 
 impl Port {
-    pub(super) fn new(port: &PortContext<'_>, limit: Limit) -> Self {
+    pub(super) fn new(py: Python<'_>, port: &PortContext<'_>, limit: Limit) -> Self {
         let (limit_bytes, limit_packets) = match limit {
             Limit::Bytes(bytes) => (Some(bytes), None),
             Limit::Packets(packets) => (None, Some(packets)),
@@ -46,7 +48,17 @@ impl Port {
             limit_packets,
             full_frame_bytes: port.full_frame_bytes(),
             seed: port.stream().up_to(u64::MAX),
+            shared: port.shared(|| Arc::new(PyDict::new(py).unbind())),
         }
+    }
+}
+
+#[pymethods]
+impl Port {
+    /// A dict that the ports of this switch share in this run, for `shares_memory`.
+    #[getter]
+    fn shared(&self, py: Python<'_>) -> Py<PyDict> {
+        self.shared.clone_ref(py)
     }
 }
 
@@ -153,9 +165,10 @@ impl Packet {
         }
     }
 
-    /// The number of the packet among those that its scheduler was given, or None.
-    pub(super) fn serial(&self) -> Option<u64> {
-        self.held.as_ref().map(|(serial, _)| *serial)
+    /// The number of the packet among those that this port's scheduler was given, or None if it came to another port.
+    pub(super) fn serial_at(&self, changes: &Changes) -> Option<u64> {
+        let (serial, own) = self.held.as_ref()?;
+        Arc::ptr_eq(&own.0, &changes.0).then_some(*serial)
     }
 
     fn change(&self, change: Change) -> PyResult<()> {

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from fairport.errors import did_you_mean
 from fairport.scenario.named_files import absolute
 from fairport.scenario.traffic.base import Ends, TrafficError, TrafficSection
 
@@ -72,7 +71,7 @@ class Trace(TrafficSection):
         rows = self._read()
         for column in _COLUMNS:
             if column not in rows.columns:
-                remedy = did_you_mean(column, rows.columns)
+                remedy = f"name the columns {', '.join(_COLUMNS)}; it has {', '.join(rows.columns)}"
                 raise self._refused(f"has no column {column}", remedy)
         rows = rows.select(_COLUMNS)
         self._none(rows, pl.any_horizontal(pl.all().is_null()), "has an empty field")

@@ -1,0 +1,175 @@
+"""Congestion controls of a user's own that pace, and that set their window themselves."""
+
+from __future__ import annotations
+
+import math
+
+import fairport as fp
+import pytest
+from fairport.custom import Ack, Connection, Established, RateSample, Window
+from fairport.scenario import Scenario
+
+PACE_BPS = 200e6
+
+
+class Paced:
+    """Sends at a constant rate, whatever is lost."""
+
+    sets_window = True
+
+    def __init__(self, connection: Connection) -> None:
+        self.pacing_rate_bps: float | None = PACE_BPS
+
+    def on_established(self, window: Window, start: Established) -> None:
+        window.cwnd = 1000 * window.unit
+
+
+@pytest.fixture
+def alone() -> Scenario:
+    """One flow on a path that could carry five times its pace."""
+    return fp.scenario("two-switch").patch(
+        {
+            "duration": "200ms",
+            "tcp": {"stack": "linux-6", "congestion_control": "custom:mine"},
+            "traffic": [{"kind": "bulk", "from": "h1", "to": "h0"}],
+        }
+    )
+
+
+def test_a_flow_gets_the_rate_at_which_it_paces(alone: Scenario) -> None:
+    result = fp.run(alone, congestion_controls={"mine": Paced})
+    assert result.flows["goodput_bps"][0] == pytest.approx(PACE_BPS, rel=0.01)
+    # its packets do not queue
+    assert result.summary["bottleneck"]["queue_max_bytes"] < 20_000
+
+
+def test_a_window_that_the_class_sets_is_not_changed_by_losses(alone: Scenario) -> None:
+    class Loses(Paced):
+        sets_window = False
+
+    lossy = alone.patch({"loss": [{"kind": "random", "probability": 0.01}]})
+    own = fp.run(lossy, congestion_controls={"mine": Paced})
+    recovers = fp.run(lossy, congestion_controls={"mine": Loses})
+    assert own.flows["retransmits"][0] > 10
+    assert own.flows["goodput_bps"][0] > 0.95 * PACE_BPS
+    assert recovers.series["cwnd_bytes"].min() < own.series["cwnd_bytes"].min()
+
+
+def test_a_rate_sample_shows_the_rate_of_the_path(alone: Scenario) -> None:
+    rates: list[float] = []
+
+    class Measures(Paced):
+        def __init__(self, connection: Connection) -> None:
+            super().__init__(connection)
+            self.bits = 8 * connection.segment_bytes / connection.unit
+
+        def on_rate_sample(self, window: Window, ack: Ack, rate: RateSample) -> None:
+            assert rate.newly_delivered <= rate.delivered <= rate.delivered_total
+            assert rate.prior_delivered + rate.delivered == rate.delivered_total
+            assert 0 <= rate.in_flight <= rate.prior_in_flight
+            assert rate.newly_lost == rate.lost_total == 0
+            if rate.interval_s is not None and not rate.is_app_limited and rate.rtt_s is not None:
+                rates.append(rate.delivered * self.bits / rate.interval_s)
+
+    fp.run(alone, congestion_controls={"mine": Measures})
+    assert sorted(rates)[len(rates) // 2] == pytest.approx(PACE_BPS, rel=0.01)
+
+
+@pytest.mark.parametrize("pace", [0, -1, math.nan, None, "fast"])
+def test_a_pace_at_which_nothing_is_sent_is_refused(alone: Scenario, pace: float | None) -> None:
+    class Stops(Paced):
+        def on_ack(self, window: Window, ack: Ack) -> None:
+            self.pacing_rate_bps = pace
+
+    with pytest.raises(fp.CustomError, match=r"pacing_rate_bps = .* sends nothing: give bit/s"):
+        fp.run(alone, congestion_controls={"mine": Stops})
+
+
+def test_a_pace_that_comes_too_late_is_refused(alone: Scenario) -> None:
+    class Late:
+        def __init__(self, connection: Connection) -> None:
+            pass
+
+        def on_established(self, window: Window, start: Established) -> None:
+            self.pacing_rate_bps = PACE_BPS
+
+    with pytest.raises(fp.CustomError, match="set `pacing_rate_bps` in `__init__`"):
+        fp.run(alone, congestion_controls={"mine": Late})
+
+
+@pytest.mark.parametrize(
+    ("attribute", "meant"),
+    [("pacing_rate", "pacing_rate_bps"), ("set_window", "sets_window")],
+)
+def test_a_misspelt_attribute_is_refused(alone: Scenario, attribute: str, meant: str) -> None:
+    misspelt = type("Misspelt", (Paced,), {attribute: 1e6})
+    with pytest.raises(fp.CustomError, match=f"`{attribute}`, .* did you mean `{meant}`"):
+        fp.run(alone, congestion_controls={"mine": misspelt})
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (math.nan, "cwnd = nan is not a whole number: round it"),
+        (7.5, "cwnd = 7.5 is not a whole number: round it"),
+        (None, "cwnd = None is not a whole number"),
+        (-5, "cwnd = -5 is less than one segment, which is 1 here"),
+        (-(10**30), "is less than one segment"),
+    ],
+)
+def test_a_window_that_is_none_names_itself(alone: Scenario, value: object, said: str) -> None:
+    class Wrong:
+        def __init__(self, connection: Connection) -> None:
+            pass
+
+        def on_ack(self, window: Window, ack: Ack) -> None:
+            window.cwnd = value
+
+    with pytest.raises(fp.CustomError, match=said):
+        fp.run(alone, congestion_controls={"mine": Wrong})
+
+
+def test_an_enormous_window_is_a_window_without_effect(alone: Scenario) -> None:
+    class Enormous(Paced):
+        def on_established(self, window: Window, start: Established) -> None:
+            window.cwnd = 10**30
+            assert window.cwnd == 2**40
+
+    result = fp.run(alone, congestion_controls={"mine": Enormous})
+    assert result.flows["goodput_bps"][0] == pytest.approx(PACE_BPS, rel=0.01)
+
+
+def test_an_answer_that_nobody_reads_is_refused(alone: Scenario) -> None:
+    class AsInLinux:
+        def __init__(self, connection: Connection) -> None:
+            pass
+
+        def on_loss(self, window: Window) -> int:
+            return window.cwnd // 2
+
+    with pytest.raises(fp.CustomError, match=r"returned \d+, which nobody reads: set `window"):
+        fp.run(
+            alone.patch({"loss": [{"kind": "random", "probability": 0.01}]}),
+            congestion_controls={"mine": AsInLinux},
+        )
+
+
+def test_a_window_is_changed_only_while_its_connection_is_asked(alone: Scenario) -> None:
+    windows: list[Window] = []
+
+    class Central:
+        """Sets the windows of all flows whenever one of them gets an ACK."""
+
+        def __init__(self, connection: Connection) -> None:
+            pass
+
+        def on_established(self, window: Window, start: Established) -> None:
+            windows.append(window)
+
+        def on_ack(self, window: Window, ack: Ack) -> None:
+            for one in windows:
+                one.cwnd = 10 * one.unit
+
+    two = alone.patch({"traffic": [{"kind": "bulk", "from": "h1..h2", "to": "h0"}]})
+    with pytest.raises(fp.CustomError, match="only in a method of its own connection"):
+        fp.run(two, congestion_controls={"mine": Central})
