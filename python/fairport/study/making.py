@@ -76,6 +76,8 @@ class Runs:
         self.in_process = backend != backends.DEFAULT or bool(base.user_code)
         self._needed_bytes = 1
         self._checked: dict[int, Run] = {}
+        self.keys: dict[int, str] = {}
+        """What decides the runs of a point (`Prepared.key`), of the points prepared so far."""
         self.ids = [one.id for one in every]
 
     def add(self, point: StudyPoint) -> int:
@@ -97,7 +99,7 @@ class Runs:
                 continue
             seen |= new
             try:
-                estimate, self._checked[number] = self._planned(point)
+                estimate, self._checked[number] = self._planned(number)
             except InputError as error:
                 raise self._placed(error, point) from None
             memory.require(estimate.memory_bytes, point.name)
@@ -120,7 +122,7 @@ class Runs:
             return 1
         return memory.that_fit(wanted or cores.cores(), self._needed_bytes)
 
-    def task(self, number: int, seed: int, known: _Last) -> Task:
+    def task(self, number: int, seed: int, known: Last) -> Task:
         """The run of a point with a seed; `known` is the point that was prepared last."""
         if known.run is None or known.number != number:
             known.number, known.run = number, self._prepared(number)
@@ -132,14 +134,15 @@ class Runs:
         if checked is not None:
             return checked
         try:
-            return self._planned(self.every[number])[1]
+            return self._planned(number)[1]
         except InputError as error:
             return error
 
-    def _planned(self, point: StudyPoint) -> tuple[RunEstimate, Run]:
+    def _planned(self, number: int) -> tuple[RunEstimate, Run]:
         """The estimate of a point's run, and the run. Raises InputError."""
-        scenario = point.applied(self.base)
+        scenario = self.every[number].applied(self.base)
         prepared = self._backend.prepare(scenario, scenario.seed)
+        self.keys[number] = prepared.key
         run = LeanRun.of(prepared) or (self._backend.name, scenario)
         return prepared.estimate, run
 
@@ -151,7 +154,9 @@ class Runs:
 
 
 @dataclass
-class _Last:
+class Last:
+    """The point that was prepared last: its seeds follow each other."""
+
     number: int = -1
     run: Run | None = None
 
@@ -250,7 +255,7 @@ class Making:
 
     def _tasks(self, wanted: Sequence[tuple[int, int]]) -> Iterator[Task]:
         """The runs that the store does not have; those that it has are added at once."""
-        last = _Last()
+        last = Last()
         for number, seed in wanted:
             task = self._runs.task(number, seed, last)
             found = None
@@ -285,6 +290,7 @@ class Making:
             "fingerprint": row.get("fingerprint"),
             **{name: row.get(name) for name in self._keep},
             **{name: row.get(name) for name in BESIDES},
+            "key": self._runs.keys.get(task.point),
             "error": error or None,
         }
 

@@ -15,11 +15,12 @@ from typing import Any
 import polars as pl
 
 from fairport import backends
-from fairport.errors import InputError, OutputError, did_you_mean
+from fairport.errors import InputError, did_you_mean
 from fairport.files.place import place
 from fairport.run_numbers import NUMBERS
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
+from fairport.study import continued
 from fairport.study.execution import Executor, Local
 from fairport.study.making import Listeners, Making, Runs, Status
 from fairport.study.model_version import model_version
@@ -56,8 +57,9 @@ def sweep(
     An axis is a dotted path with its values: `{"queue.limit": ["8KiB", "16KiB"]}`, or a table as in
     a sweep file. `where` is a condition in SQL on the axes. `keep` names the numbers to keep (None:
     all, `fairport.run_numbers.NUMBERS`). The study goes to `folder`, a path or a URL (None:
-    `results/NAME`); the same study there is continued. A study of user code is not, because
-    nothing shows whether the code has changed.
+    `results/NAME`); the same study there is continued, if nothing that decides its runs has
+    changed: files that the scenario names, and the source of your own classes. Of user code, up to
+    three finished runs are made again, and must send the same packets.
 
     Raises InputError for bad input, before the first run. If a run fails, the others continue, its
     error is in the column `error`, and a warning says so at the end.
@@ -131,16 +133,12 @@ def run(
     runs = Runs(base, every, backend, file.file, "axes")
     runs.check()
     study = define(place(place_of_study), _definition(file, base, keep, backend), force=force)
-    if base.user_code and study.to_polars().filter(pl.col("error").is_null()).height:
-        raise OutputError(
-            "has runs of your own code, which may have changed since",
-            file=study.place.name,
-            remedy="give another `folder` with what is missing, such as other `seeds`,"
-            " or `force=True` to make all runs again",
-        )
+    continued.require_same_content(study, runs)
     executor = executor or Local(runs.jobs(jobs), in_process=runs.in_process)
     making = Making(study, runs, store or Store(), keep, listeners or Listeners())
     with making:
+        if base.user_code:
+            continued.require_same_code(study, runs, executor)
         wanted = [(number, seed) for number in range(len(every)) for seed in file.seed_numbers]
         making.run(wanted, executor)
         while until_precise is not None:
