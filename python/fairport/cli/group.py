@@ -20,6 +20,7 @@ _FIELDS = {
     "backend": "--backend",
     "captures": "--pcap",
     "fixes": "--fix",
+    "jobs": "--jobs",
     "metric": "--metric",
     "packets": "--packets",
     "until_precise": "--until-precise",

@@ -122,13 +122,8 @@ def run(
 ) -> Study:
     """Runs a sweep file whose scenario is `base`."""
     every = points(file.axes, file.zip, file.where, file.file)
-    if executor is not None and backends.get(backend).is_real_time:
-        raise InputError(
-            "runs in real time, one run at a time on this machine, so no cluster can help",
-            field="backend",
-            value=backend,
-            remedy='leave the cluster out, or use `backend="simulation"`',
-        )
+    if executor is not None:
+        check_for_cluster(backend, jobs)
     keep = _kept(file, until_precise)
     runs = Runs(base, every, backend, file.file, "axes")
     runs.check()
@@ -175,6 +170,24 @@ def _more_seeds(
             remedy="put another one first in `keep`; the runs are kept",
         )
     return more_seeds(so_far, list(file.axes), until_precise)
+
+
+def check_for_cluster(backend: str, jobs: int | None) -> None:
+    """Raises InputError for what no cluster can do. No cluster is needed to know it."""
+    if backends.get(backend).is_real_time:
+        raise InputError(
+            "runs in real time, one run at a time on this machine, so no cluster can help",
+            field="backend",
+            value=backend,
+            remedy='leave the cluster out, or use `backend="simulation"`',
+        )
+    if jobs is not None:
+        raise InputError(
+            "has no effect on a cluster, whose workers run as many at a time as they have threads",
+            field="jobs",
+            value=jobs,
+            remedy="leave it out, and start more or fewer workers",
+        )
 
 
 def check_size(file: SweepFile, *, allowed: bool) -> None:
