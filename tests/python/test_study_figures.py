@@ -207,6 +207,14 @@ def test_what_cannot_be_drawn_is_refused(
     assert remedy in refused.value.remedy
 
 
+def test_a_map_says_what_a_cell_without_a_run_is(study: Study) -> None:
+    def note(where: str) -> str:
+        return studies.draw(study, x="peers", y="queue.limit", where=where).texts[2].get_text()
+
+    assert "no run" not in note("")
+    assert note("""peers = 2 or "queue.limit" = '4 packets'""").endswith("; grey: no run")
+
+
 def test_few_seeds_have_a_range_and_no_interval(study: Study) -> None:
     def said(where: str) -> list[str]:
         lines = studies.draw(study, x="peers", y="throughput_ratio", color="stack", where=where)

@@ -24,6 +24,8 @@ from fairport.study.results import BESIDES, Study
 from fairport.study.store import Store
 
 _PROBES = 3
+# points that are tried with a value before it is refused
+_TRIED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +93,34 @@ class Runs:
         return f"{self.ids[number]}-{seed}"
 
     def check(self) -> None:
-        """Prepares some points that together have every value. Raises InputError."""
-        seen: set[tuple[str, str]] = set()
+        """Prepares some points that together have every value.
+
+        Two values may be impossible together: those runs fail. Raises InputError for a value with
+        which no point is possible.
+        """
+        points: dict[tuple[str, str], list[int]] = {}
         for number, point in enumerate(self.every):
-            new = {(axis, at.name) for axis, at in point.at.at.items()} - seen
-            if not new:
+            for value in _values(point):
+                points.setdefault(value, []).append(number)
+        seen: set[tuple[str, str]] = set()
+        for value, having in points.items():
+            if value in seen:
                 continue
-            seen |= new
-            try:
-                estimate, self._checked[number] = self._planned(number)
-            except InputError as error:
-                raise self._placed(error, point) from None
-            memory.require(estimate.memory_bytes, point.name)
-            self._needed_bytes = max(self._needed_bytes, estimate.memory_bytes)
+            refused: InputError | None = None
+            for number in having[:: -(-len(having) // _TRIED)]:
+                point = self.every[number]
+                try:
+                    estimate, self._checked[number] = self._planned(number)
+                except InputError as error:
+                    refused = refused or self._placed(error, point)
+                    continue
+                memory.require(estimate.memory_bytes, point.name)
+                self._needed_bytes = max(self._needed_bytes, estimate.memory_bytes)
+                seen |= {*_values(point)}
+                break
+            else:
+                assert refused is not None, "every value has a point"
+                raise refused from None
 
     def _placed(self, error: InputError, point: StudyPoint) -> InputError:
         """The error of a scenario, attributed to the axis from which it comes."""
@@ -293,6 +310,10 @@ class Making:
             "key": self._runs.keys.get(task.point),
             "error": error or None,
         }
+
+
+def _values(point: StudyPoint) -> list[tuple[str, str]]:
+    return [(axis, at.name) for axis, at in point.at.at.items()]
 
 
 def _by_key(rows: pl.DataFrame) -> dict[tuple[str, int], dict[str, Any]]:

@@ -133,10 +133,14 @@ class Study:
         return rows.select(name for name in self.columns if name in rows.columns)
 
     def first_number(self) -> str:
-        """The first number that some run has; where no run has one, the first that is kept."""
+        """The first number that some run has; where no run has one, the first that is kept.
+
+        Yes or no, such as `outcast`, is no number if there are others.
+        """
         runs, kept = self.to_polars(), self.definition.keep
-        there = (name for name in kept if name in runs.columns and runs[name].count())
-        return next(there, kept[0])
+        there = [name for name in kept if name in runs.columns and runs[name].count()]
+        numbers = (name for name in there if runs[name].dtype != pl.Boolean)
+        return next(numbers, (there or kept)[0])
 
     @property
     def columns(self) -> list[str]:
