@@ -154,8 +154,8 @@ def read_json(folder: Path, name: str, keys: Mapping[str, type]) -> dict[str, An
         document = None
     if not isinstance(document, dict):
         raise _no_run(folder, f"{name} cannot be read")
-    if name == MANIFEST and "seeds" in document:
-        raise _no_run(folder, f"{name} is of a comparison or a validation")
+    if name == MANIFEST and not document.keys().isdisjoint(("seeds", "experiments")):
+        raise _no_run(folder, f"{name} is of a comparison, a validation or a reproduction")
     for key, kind in keys.items():
         if key not in document or not isinstance(document[key], kind):
             raise RunFolderError(

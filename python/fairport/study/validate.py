@@ -28,6 +28,7 @@ from fairport.scenario.host_profile import HostProfile
 from fairport.scenario.traffic.bulk import Bulk
 from fairport.study.measures import Groups, Measured
 from fairport.study.pool import Progress, Tally
+from fairport.study.spread import Spread
 
 REPEAT = 5
 LINUX, SIMULATION = "linux", "simulation"
@@ -72,23 +73,20 @@ class Validation:
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """One row per side, with each measure's median and quartiles over the runs."""
-        return (
-            self.runs.group_by("side")
-            .agg(
-                pl.len().alias("valid_runs"),
-                *(
-                    expression
-                    for key in MEASURES
-                    for expression in (
-                        pl.col(key).median().alias(f"{key}_median"),
-                        pl.col(key).quantile(0.25, "linear").alias(f"{key}_q1"),
-                        pl.col(key).quantile(0.75, "linear").alias(f"{key}_q3"),
-                    )
-                ),
-            )
-            .sort(pl.col("side") == LINUX)
-        )
+        """One row per side, with each measure's median and quartiles over the runs.
+
+        With fewer than four runs, the least and the greatest values replace the quartiles.
+        """
+        rows = []
+        for side in SIDES:
+            runs = self.runs.filter(side=side)
+            row: dict[str, Any] = {"side": side, "valid_runs": runs.height}
+            for key in MEASURES:
+                spread = Spread.of(runs[key].to_list())
+                row |= {f"{key}_{part}": getattr(spread, part) for part in ("median", "q1", "q3")}
+            rows.append(row)
+        schema: dict[str, Any] = {"side": pl.String, "valid_runs": pl.UInt32}
+        return pl.DataFrame(rows, schema=schema | dict.fromkeys(list(rows[0])[2:], pl.Float64))
 
     def side(self, name: str) -> dict[str, Any]:
         """The row of a side."""
