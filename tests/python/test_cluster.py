@@ -18,6 +18,7 @@ from threading import Thread
 from typing import Any
 
 import fairport as fp
+import polars as pl
 import pytest
 from conftest import Command, slowness
 from fairport.errors import InputError
@@ -114,6 +115,17 @@ def test_the_command_runs_on_the_cluster(
     # of the cluster, not of this machine
     assert re.search(f", {len(cluster.workers)} at a time", done.err)
     assert json.loads(done.out)["made"] == 6
+
+
+def test_an_impossible_point_fails_alone(cluster: Cluster, base: Scenario, tmp_path: Path) -> None:
+    axes = {"duration": ["5ms", "20ms"], "measure.from": ["1ms", "10ms"]}
+    with connected(cluster.address) as executor, pytest.warns(UserWarning, match="2 of 8 runs"):
+        runs = sweep(base, axes, seeds=2, folder=tmp_path / "s", executor=executor).to_polars()
+    failed = runs.filter(pl.col("error").is_not_null())
+    assert set(failed["error"]) == {
+        'patch: measure.from: "10ms" is not before the end of the run at 5ms'
+    }
+    assert (failed.height, runs.height) == (2, 8)
 
 
 @pytest.mark.parametrize(

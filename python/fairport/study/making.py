@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 
 import polars as pl
@@ -197,6 +198,7 @@ class Making:
         self._known = set(made["run_id"]) if made.height else set[str]()
         self._in_store = _by_key(store.numbers()) if not runs.in_process else {}
         self._status = Status(done=0, failed=0, reused=0, of=0, running=0)
+        self._lock = Lock()
 
     def __enter__(self) -> Making:
         return self
@@ -260,7 +262,8 @@ class Making:
         self._listeners.status(self._status)
         with closing(executor.ended(self._tasks(wanted))) as ended:
             for one in ended:
-                self._status = replace(self._status, running=executor.jobs)
+                with self._lock:
+                    self._status = replace(self._status, running=executor.jobs)
                 if one is None:
                     self._listeners.status(self._status)
                     continue
@@ -281,19 +284,21 @@ class Making:
             if found is None:
                 yield task
             else:
-                self._status = replace(self._status, reused=self._status.reused + 1)
+                self._count(reused=1)
                 self._study.runs.add(self._row(task, found, ""))
 
     def _add(self, one: Ended) -> None:
         self._study.runs.add(self._row(one.task, one.row or {}, one.error))
         if one.row is not None and isinstance(one.task.run, LeanRun):
             self._store.add_numbers(one.row)
-        self._status = replace(
-            self._status,
-            done=self._status.done + 1,
-            failed=self._status.failed + (one.row is None),
-        )
+        self._count(done=1, failed=one.row is None)
         self._listeners.status(self._status)
+
+    def _count(self, **more: int) -> None:
+        """Adds to the progress; threads that take tasks count those that the store has."""
+        with self._lock:
+            sums = {name: getattr(self._status, name) + number for name, number in more.items()}
+            self._status = replace(self._status, **sums)
 
     def _row(self, task: Task, row: Mapping[str, Any], error: str) -> dict[str, Any]:
         """A row of the study."""
