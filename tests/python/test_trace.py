@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from asking import asked, lowered
-from fairport import load_run, run, save, scenario
+from fairport import load_run, plot, run, save, scenario
 from fairport.errors import ScenarioError
 
 TRACE = "start_s,src,dst,size_bytes,note\n0.001,h1,h0,1000,a\n0.0,h5,h2,5000,b\n"
@@ -166,3 +166,15 @@ def test_a_worker_needs_no_trace(tmp_path: Path) -> None:
     before = run(read, seed=5).fingerprint
     file.unlink()
     assert run(pickle.loads(pickle.dumps(read)), seed=5).fingerprint == before
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_class_that_ends_before_the_first_sample_has_a_panel(tmp_path: Path) -> None:
+    file = tmp_path / "trace.csv"
+    file.write_text("start_s,src,dst,size_bytes\n0,h1,h0,9000\n0,h5,h0,9000000\n", encoding="utf-8")
+    tree = {"topology": {"kind": "fat-tree", "k": 4}}
+    result = run(asked({"kind": "trace", "file": str(file)}).patch(tree))
+    assert {"2-hop", "6-hop"} == set(result.summary["classes"])
+    short, long = plot(result, "cwnd").axes[:2]
+    assert [text.get_text() for text in short.texts] == ["no samples", "2-hop (1 flow)"]
+    assert long.lines
