@@ -25,7 +25,7 @@ from fairport.study.execution import Executor, Local
 from fairport.study.making import Listeners, Making, Runs, Status
 from fairport.study.model_version import model_version
 from fairport.study.points import count, points, value_of
-from fairport.study.precision import Precision, more_seeds
+from fairport.study.precision import Precision, more_seeds, too_wide
 from fairport.study.results import Definition, Study, define
 from fairport.study.store import Store
 from fairport.study.study_file import read
@@ -141,7 +141,22 @@ def run(
             if not wanted:
                 break
             making.run_at_once(wanted, executor)
+        if until_precise is not None:
+            _warn_of_width(making.so_far(), list(file.axes), until_precise)
     return study
+
+
+def _warn_of_width(runs: pl.DataFrame, axes: list[str], until_precise: Precision) -> None:
+    """Says which points have their most seeds, and still no precise median."""
+    wide = too_wide(runs, axes, until_precise)
+    if wide:
+        at = ", ".join(f"{axis} = {wide[0][axis]}" for axis in axes)
+        warnings.warn(
+            f"{len(wide):,} of {runs.select(axes).n_unique():,} points have the most seeds,"
+            f" {until_precise.most_seeds}, and half the interval of `{until_precise.metric}` is"
+            f" still wider than {100 * until_precise.share:g} % of its median; the first is {at}",
+            stacklevel=4,
+        )
 
 
 def _definition(file: SweepFile, base: Scenario, keep: list[str], backend: str) -> Definition:
