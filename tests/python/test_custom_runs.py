@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -46,6 +47,9 @@ def test_a_run_of_user_code_is_saved_and_can_be_compared(
         fp.run(loaded.scenario)
     comparison = fp.compare(coded, ["sfq"], repeat=1)
     as_it_is = fp.compare(outcast.patch({"queue.limit": "16KiB"}), ["sfq"], repeat=1)
+    fp.save(comparison, tmp_path / "compared", figures=False)
+    manifest = json.loads((tmp_path / "compared" / "manifest.json").read_text())
+    assert manifest["user_code"] == result.manifest["user_code"]
     ratio = "throughput_ratio"
     assert comparison.runs[ratio].to_list() == as_it_is.runs[ratio].to_list()
 

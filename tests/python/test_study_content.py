@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import linecache
 import shutil
 import sys
@@ -115,6 +116,9 @@ def test_a_study_of_user_code_is_continued_with_the_same_code(own: Path) -> None
     after = sweep(_coded(own, 0.7), axes, seeds=2, folder="study").to_polars()
     assert after.height == 4
     assert after.filter(seed=1)["fingerprint"].equals(before["fingerprint"])
+    described = json.loads(Path("study/study.json").read_text())["user_code"]
+    assert described == _coded(own, 0.7).user_code.described()
+    assert len(described["congestion_controls"]["gentle"]["source_sha256"]) == 64
     # another class
     with pytest.raises(OutputError, match=r"other content at topology\.peers = 2: .* own code"):
         sweep(_coded(own, 0.7, " + 1"), axes, seeds=2, folder="study")

@@ -69,6 +69,8 @@ class Definition:
     model: str
     """The `model_version` of all its runs."""
     seeds: list[int] = field(default_factory=list)
+    user_code: dict[str, Any] = field(default_factory=dict)
+    """The user's own classes, as `UserCode.described`."""
     format: int = FORMAT
     program: str = "fairport"
 

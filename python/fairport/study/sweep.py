@@ -170,6 +170,7 @@ def _definition(file: SweepFile, base: Scenario, keep: list[str], backend: str) 
         backend=backend,
         model=model_version(),
         seeds=list(file.seed_numbers),
+        user_code=base.user_code.described() if base.user_code else {},
     )
 
 
