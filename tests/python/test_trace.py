@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import pickle
 from pathlib import Path
 
@@ -140,6 +141,14 @@ def test_a_run_refuses_a_trace_that_has_changed_since_its_scenario_was_read(tmp_
         run(read)
     assert error.value.value == str(file)
     assert run(read.patch({"traffic.0.file": str(file)})).flows["size_bytes"][0] == 6000
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes with names")
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    """As from `<(zcat trace.csv.gz)`: a digest would take its content away, or wait for ever."""
+    os.mkfifo(tmp_path / "pipe")
+    read = asked({"kind": "trace", "file": str(tmp_path / "pipe")})
+    assert "sha256" not in read.to_toml()
 
 
 def test_a_stored_run_needs_no_file_from_outside(tmp_path: Path) -> None:

@@ -43,9 +43,10 @@ class FileWithDigest(Section):
 
     @property
     def digest(self) -> str | None:
-        """The digest of the content that is there now; None if it cannot be read."""
+        """The digest of the content that is there now; None if it cannot be read, or only once."""
+        path = Path(self.path)
         try:
-            return hashlib.sha256(Path(self.path).read_bytes()).hexdigest()
+            return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
         except OSError:
             return None
 
