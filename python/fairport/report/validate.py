@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairport.figures import validate as figure
 from fairport.quantities import of_number
+from fairport.repeats import FEWEST_FOR_QUARTILES
 from fairport.report.inline import embed
 from fairport.report.template import fill_page
 from fairport.scenario.phase import phase_parameters
@@ -34,6 +35,9 @@ def page(found: Validation, svg: Path) -> str:
         conclusion=found.conclusion,
         rule=_RULE,
         sides=[_NAMES[side] for side in SIDES],
+        spread="quartiles"
+        if min(runs.values()) >= FEWEST_FOR_QUARTILES
+        else "least and greatest value",
         rows=[_row(found, key) for key in MEASURES],
         picture=embed(svg, "validate", f"{figure.TITLE}. {found.conclusion}"),
         caption=figure.CAPTION,
