@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
 from fairport.figures import compared as figure
+from fairport.repeats import first_to_last
 from fairport.report.inline import embed
 from fairport.report.template import fill_page
 from fairport.scenario.phase import phase_parameters
@@ -48,16 +48,12 @@ def page(comparison: Comparison, svg: Path) -> str:
         measures=[(one.quantity.title, one.text) for one in comparison.columns],
         conditions=list(phase_parameters(comparison.scenario).items()),
         facts=[
-            ("Seeds", f"{_seeds(seeds)}, the same for every fix"),
+            ("Seeds", f"{first_to_last(seeds)}, the same for every fix"),
             ("Simulated", f"{comparison.scenario.duration} per run"),
             ("Runs", str(comparison.runs.height)),
             ("Version", f"fairport {model_version()}"),
         ],
     )
-
-
-def _seeds(seeds: Sequence[int]) -> str:
-    return f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
 
 
 def _table(comparison: Comparison) -> dict[str, Any]:
