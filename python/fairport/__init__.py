@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from fairport.backends.protocol import Observation as Observation
     from fairport.backends.run import run as run
     from fairport.backends.run import run_many as run_many
+    from fairport.errors import BackendError as BackendError
     from fairport.errors import InputError as InputError
+    from fairport.errors import OutputError as OutputError
+    from fairport.errors import ResourceError as ResourceError
+    from fairport.errors import RunFolderError as RunFolderError
     from fairport.errors import ScenarioError as ScenarioError
     from fairport.figures import plot as plot
     from fairport.result import Result as Result
@@ -32,37 +36,78 @@ if TYPE_CHECKING:
     from fairport.storage import save as save
     from fairport.study.compare import compare as compare
     from fairport.study.comparison import Comparison as Comparison
+    from fairport.study.execution import Executor as Executor
+    from fairport.study.fixes import Fix as Fix
+    from fairport.study.fixes import FixError as FixError
+    from fairport.study.making import Estimate as Estimate
+    from fairport.study.making import Listeners as Listeners
+    from fairport.study.making import Status as Status
+    from fairport.study.pool import Done as Done
+    from fairport.study.precision import Precision as Precision
     from fairport.study.results import Study as Study
+    from fairport.study.store import Store as Store
+    from fairport.study.store import StoreWarning as StoreWarning
     from fairport.study.sweep import sweep as sweep
+    from fairport.study.validate import Validation as Validation
 
 _HOME = {
-    "__version__": "fairport._core",
-    "run": "fairport.backends.run",
-    "run_many": "fairport.backends.run",
+    "BackendError": "fairport.errors",
     "Comparison": "fairport.study.comparison",
     "CustomError": "fairport._core",
+    "Done": "fairport.study.pool",
+    "Estimate": "fairport.study.making",
+    "Executor": "fairport.study.execution",
+    "Fix": "fairport.study.fixes",
+    "FixError": "fairport.study.fixes",
     "InputError": "fairport.errors",
+    "Listeners": "fairport.study.making",
     "Observation": "fairport.backends.protocol",
-    "ScenarioError": "fairport.errors",
+    "OutputError": "fairport.errors",
+    "Precision": "fairport.study.precision",
+    "ResourceError": "fairport.errors",
     "Result": "fairport.result",
+    "RunFolderError": "fairport.errors",
     "Scenario": "fairport.scenario.model",
+    "ScenarioError": "fairport.errors",
+    "Status": "fairport.study.making",
+    "Store": "fairport.study.store",
+    "StoreWarning": "fairport.study.store",
+    "Study": "fairport.study.results",
+    "Validation": "fairport.study.validate",
+    "__version__": "fairport._core",
     "compare": "fairport.study.compare",
     "load_run": "fairport.storage",
     "plot": "fairport.figures",
+    "run": "fairport.backends.run",
+    "run_many": "fairport.backends.run",
     "save": "fairport.storage",
-    "Study": "fairport.study.results",
     "sweep": "fairport.study.sweep",
 }
 
 __all__ = [
+    "BackendError",
     "Comparison",
     "CustomError",
+    "Done",
+    "Estimate",
+    "Executor",
+    "Fix",
+    "FixError",
     "InputError",
+    "Listeners",
     "Observation",
+    "OutputError",
+    "Precision",
+    "ResourceError",
     "Result",
+    "RunFolderError",
     "Scenario",
     "ScenarioError",
+    "Status",
+    "Store",
+    "StoreWarning",
     "Study",
+    "Validation",
     "__version__",
     "compare",
     "load_run",

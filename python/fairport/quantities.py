@@ -128,6 +128,7 @@ QUANTITIES: dict[str, Quantity] = {
 }
 
 
+_SMALLEST_IN_MILLIONS = 100_000
 _UNITS: dict[str, dict[str, Any]] = {"_bps": _MBPS, "_bytes": _KB, "_s": _MS}
 
 
@@ -138,3 +139,8 @@ def of_number(name: str) -> Quantity:
     ending = next((ending for ending in _UNITS if name.endswith(ending)), "")
     words = name.removesuffix(ending).replace("_", " ").replace("rtt", "RTT").replace("fct", "FCT")
     return Quantity(words, **_UNITS[ending]) if ending else Quantity(words)
+
+
+def in_millions(count: float) -> str:
+    """A large count in millions; a small one, which would be 0.0 M, in full."""
+    return f"{count / 1e6:.1f} M" if count >= _SMALLEST_IN_MILLIONS else f"{count:,.0f}"

@@ -15,6 +15,16 @@ FEWEST_FOR_QUARTILES = 4
 _SUMMED = ("wall_s", "packet_hops")
 
 
+def seeds_in_words(seeds: Sequence[int]) -> str:
+    """Consecutive seeds for people: "seed 1", "seeds 1 to 5"."""
+    return f"seed{'s' if len(seeds) > 1 else ''} {first_to_last(seeds)}"
+
+
+def first_to_last(seeds: Sequence[int]) -> str:
+    """Consecutive seeds without the word: "1", "1 to 5"."""
+    return f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
+
+
 def summarise(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The summary over several runs of one scenario.
 

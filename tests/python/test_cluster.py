@@ -18,6 +18,7 @@ from threading import Thread
 from typing import Any
 
 import fairport as fp
+import polars as pl
 import pytest
 from conftest import Command, slowness
 from fairport.errors import InputError
@@ -109,11 +110,40 @@ def test_the_command_runs_on_the_cluster(
         'scenario = "two-switch"\nseeds = 3\n[set]\nduration = "10ms"\n'
         '[axes]\n"queue.limit" = ["4KiB", "8KiB"]\n'
     )
-    done = fairport("sweep", "mine.toml", "--cluster", cluster.address, "--json", "--jobs", "7")
+    done = fairport("sweep", "mine.toml", "--cluster", cluster.address, "--json")
     assert done.status == 0, done.err
     # of the cluster, not of this machine
     assert re.search(f", {len(cluster.workers)} at a time", done.err)
     assert json.loads(done.out)["made"] == 6
+
+
+def test_an_impossible_point_fails_alone(cluster: Cluster, base: Scenario, tmp_path: Path) -> None:
+    axes = {"duration": ["5ms", "20ms"], "measure.from": ["1ms", "10ms"]}
+    with connected(cluster.address) as executor, pytest.warns(UserWarning, match="2 of 8 runs"):
+        runs = sweep(base, axes, seeds=2, folder=tmp_path / "s", executor=executor).to_polars()
+    failed = runs.filter(pl.col("error").is_not_null())
+    assert set(failed["error"]) == {
+        'patch: measure.from: "10ms" is not before the end of the run at 5ms'
+    }
+    assert (failed.height, runs.height) == (2, 8)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "problem"),
+    [
+        ("--backend", "linux", '--backend: "linux" runs in real time, one run at a time'),
+        ("--jobs", "7", "--jobs: 7 has no effect on a cluster"),
+    ],
+)
+def test_what_no_cluster_can_do_is_refused_before_it_is_asked(
+    fairport: Command, tmp_path: Path, option: str, value: str, problem: str
+) -> None:
+    (tmp_path / "mine.toml").write_text(
+        'scenario = "two-switch"\n[axes]\n"queue.limit" = ["4KiB", "8KiB"]\n'
+    )
+    # nothing answers there
+    done = fairport("sweep", "mine.toml", "--cluster", "dask://127.0.0.1:9", option, value)
+    assert (done.status, problem in done.err) == (2, True), done.err
 
 
 @pytest.mark.parametrize(("batch_s", "most"), [(1e-9, 1), (1e9, 8)])

@@ -215,6 +215,16 @@ def test_the_folder_holds_tables_figure_and_report(fairport: Command, tmp_path: 
     assert page.count("<html") == 1
 
 
+def test_the_page_of_one_seed_has_no_ranges(fairport: Command, tmp_path: Path) -> None:
+    one = [*SHORT[:2], "--repeat", "1", "--duration", "50ms", "--fix", "pacing"]
+    assert fairport(*one).status == 0
+    page = (tmp_path / "results/outcast-1-to-12-compare/report.html").read_text(encoding="utf-8")
+    assert "Seed 1 only, so the spread is not known" in page
+    assert "outcast-1-to-12, seed 1<" in page
+    assert "(<code>--repeat 10</code>)" in page
+    assert not re.search(r"<small>\S+ to \S+</small>", page)
+
+
 def test_an_existing_folder_is_kept_unless_forced(fairport: Command, tmp_path: Path) -> None:
     assert fairport(*SHORT, "--fix", "pacing", "--no-figures").status == 0
     again = fairport(*SHORT, "--fix", "pacing", "--no-figures")

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import subprocess
 import sys
+import typing
+from collections.abc import Callable, Iterator
+from typing import Any
 
+import fairport as fp
 import pytest
+from fairport.scenario import load
+
+CALLS = [fp.run, fp.run_many, fp.plot, fp.save, fp.compare, fp.sweep, fp.load_run, load]
 
 HEAVY = {"polars", "numpy", "matplotlib", "fairport._core", "fairport.scenario"}
 
@@ -35,3 +44,34 @@ def test_a_run_without_figures_needs_no_matplotlib(tmp_path: object) -> None:
         [sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=True
     )
     assert "matplotlib" not in done.stderr.split()
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
+def test_the_types_of_every_call_can_be_imported(call: Callable[..., Any]) -> None:
+    """Whoever writes annotations needs the types of arguments and of results."""
+    needed = set(_named(_hints(call)))
+    # the fields of arguments that are made by hand, and what is raised
+    for one in [one for one in needed if one.__name__ in ("Listeners", "Observation")]:
+        needed |= set(_named(_hints(one)))
+    named = inspect.getdoc(call) or ""
+    raised = [word.strip(".,") for word in named.split() if word.strip(".,").endswith("Error")]
+    assert [one.__name__ for one in needed if getattr(fp, one.__name__, None) is not one] == []
+    assert [name for name in raised if not hasattr(fp, name)] == []
+
+
+def _hints(of: Any) -> list[Any]:
+    """The types of the arguments and of the result, or of the fields."""
+    module = importlib.import_module(of.__module__)
+    # types that are imported for type checkers alone
+    known = {name: getattr(fp, name) for name in fp.__all__} | {"Factory": Callable[..., Any]}
+    known |= {"Figure": object} | vars(module)
+    return list(typing.get_type_hints(of, known).values())
+
+
+def _named(hints: typing.Iterable[Any]) -> Iterator[type]:
+    """The classes of Fairport within types."""
+    for hint in hints:
+        if isinstance(hint, type) and hint.__module__.startswith("fairport"):
+            yield hint
+        for part in typing.get_args(hint):
+            yield from _named(part if isinstance(part, list) else [part])

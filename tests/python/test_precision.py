@@ -12,7 +12,7 @@ from conftest import Command
 from fairport.errors import InputError
 from fairport.scenario import load
 from fairport.study.making import Listeners, Status
-from fairport.study.precision import Precision, more_seeds, states, summary
+from fairport.study.precision import Precision, more_seeds, states, summary, too_wide
 from fairport.study.sweep import sweep
 
 GENERATOR = np.random.default_rng(5)
@@ -161,6 +161,16 @@ def test_a_sweep_goes_on_until_it_is_precise(tmp_path: object) -> None:
         half = (row["high"] - row["low"]) / 2
         assert half <= 0.1 * row["median"] or row["runs"] == 16
     assert found["runs"].sum() == seen[-1].done > 8
+
+
+def test_a_sweep_says_that_the_most_seeds_were_too_few(tmp_path: Path) -> None:
+    base = load("two-switch").patch({"duration": "20ms"})
+    axes = {"queue.limit": ["8KiB", "64KiB"]}
+    precise = Precision("throughput_ratio", 0.001, most_seeds=7)
+    with pytest.warns(UserWarning, match="2 of 2 points have the most seeds, 7, .* 0.1 %"):
+        sweep(base, axes, seeds=6, folder=tmp_path / "study", until_precise=precise)
+    few = runs(two=[1.0, 1.0], six=[1.0] * 6)
+    assert [row["point"] for row in too_wide(few, ["point"], Precision("ratio", 0.1))] == ["two"]
 
 
 def test_a_number_that_no_run_has_is_never_precise(tmp_path: Path) -> None:

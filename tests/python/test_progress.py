@@ -5,6 +5,7 @@ from __future__ import annotations
 import fairport as fp
 import pytest
 from fairport.cli import progress
+from fairport.quantities import in_millions
 from fairport.study.making import Status
 from fairport.study.pool import Done
 
@@ -103,3 +104,10 @@ def test_what_is_done_within_ten_seconds_says_nothing(
 def test_a_quiet_command_has_no_progress() -> None:
     with progress.progress_bar(fp.scenario("outcast"), 1, shown=False) as move:
         assert move is None
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"), [(0, "0"), (48_251.7, "48,252"), (99_999, "99,999"), (2_000_000, "2.0 M")]
+)
+def test_a_small_count_of_packet_hops_is_not_0_million(count: float, shown: str) -> None:
+    assert in_millions(count) == shown

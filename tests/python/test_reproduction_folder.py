@@ -7,9 +7,12 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import fairport as fp
 import pytest
 from fairport.papers import catalogue
+from fairport.scenario import parse
 from fairport.storage import reproduction
+from fairport.study.model_version import model_version
 from fairport.study.reproduce import Reproduced, reproduce
 from fairport.study.store import Store
 
@@ -47,3 +50,22 @@ def test_as_many_processes_draw_as_runs_were_made_at_a_time(
     folder = reproduction.save(done * 8, tmp_path / "results", force=False, jobs=jobs)
     assert drawers.most_at_once == jobs
     assert len(json.loads((folder / "summary.json").read_text())["claims"]) % 8 == 0
+
+
+def test_the_manifest_says_what_was_run(tmp_path: Path) -> None:
+    """Every run can be made again from the folder alone, and compared."""
+    done = reproduce(
+        catalogue.chosen(["prakash2012/one-to-n", MODEL]), quick=True, store=Store(tmp_path / "s")
+    )
+    folder = reproduction.save(done, tmp_path / "results", force=False)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["version"] == model_version()
+    simulated, model = manifest["experiments"]
+    assert (simulated["id"], model["variants"]) == ("prakash2012/one-to-n", [])
+    assert [one["name"] for one in simulated["variants"]] == ["n2", "n6", "n12"]
+    first = simulated["variants"][0]
+    seed = simulated["seeds"][0]
+    again = fp.run(parse(first["scenario"], "manifest"), seed=seed)
+    assert again.fingerprint == first["fingerprints"][0]
+    with pytest.raises(fp.InputError, match="a reproduction"):
+        fp.load_run(folder)

@@ -49,14 +49,23 @@ def test_runs_of_another_version_name_both(
         sweep(base, axes, seeds=1, folder=tmp_path / "study")
 
 
-def test_a_command_with_a_failed_run_has_status_1(fairport: Command, tmp_path: Path) -> None:
-    # each value is possible alone, but not the second ones together
+@pytest.mark.parametrize("durations", ['"20ms", "5ms"', '"5ms", "20ms"'])
+def test_a_command_with_a_failed_run_has_status_1(
+    fairport: Command, tmp_path: Path, durations: str
+) -> None:
+    # each value is possible alone, but not the two that the other has no room for
     (tmp_path / "mine.toml").write_text(
         'scenario = "two-switch"\nseeds = 1\n[axes]\n'
-        'duration = ["20ms", "5ms"]\n"measure.from" = ["1ms", "10ms"]\n'
+        f'duration = [{durations}]\n"measure.from" = ["1ms", "10ms"]\n'
     )
     done = fairport("sweep", "mine.toml", "--json")
     assert (done.status, json.loads(done.out)["failed"]) == (1, 1)
+
+
+def test_a_verdict_is_not_the_first_number(base: Scenario, tmp_path: Path) -> None:
+    study = sweep(base, {"queue.limit": ["16KiB"]}, seeds=1, folder=tmp_path / "study")
+    assert study.definition.keep[0] == "outcast"
+    assert study.first_number() == "throughput_ratio"
 
 
 def test_runs_of_the_store_count_as_made_before(base: Scenario, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import fairport as fp
 import polars as pl
 import pytest
 from conftest import Command
@@ -96,6 +97,15 @@ def test_an_equal_share_is_the_middle_of_the_colours(study: Study) -> None:
     assert min(colours(norm(1.0))[:3]) > 0.9
     red, _, blue = colours(norm(0.1))[:3]
     assert red > blue
+
+
+def test_a_study_is_drawn_from_python(study: Study, fairport: Command) -> None:
+    lines = fp.plot(fp.Study(study.place.name), x="peers", y="jain_index")
+    assert lines.texts[0].get_text() == "Jain index by peers of the lone flow"
+    with pytest.raises(InputError, match=r'^x: "pears" cannot be drawn there'):
+        fp.plot(study, x="pears")
+    refused = fairport("plot", study.place.name, "--x", "pears")
+    assert refused.err.startswith('error: --x: "pears" cannot be drawn there')
 
 
 def test_lines_go_through_the_medians_and_leave_bistable_points_out(study: Study) -> None:
@@ -191,10 +201,10 @@ def test_the_command_writes_what_was_asked_for(
 @pytest.mark.parametrize(
     ("options", "problem", "remedy"),
     [
-        ({"x": "pears"}, '--x: "pears" cannot be drawn there', "did you mean `peers`"),
-        ({"x": "peers", "y": "peers"}, '--y: "peers" is given twice', "another axis"),
-        ({"y": "jain"}, '--y: "jain" cannot be drawn', "jain_index"),
-        ({"y": "stack", "color": "drops"}, '--color: "drops" cannot be drawn', "throughput_ratio"),
+        ({"x": "pears"}, 'x: "pears" cannot be drawn there', "did you mean `peers`"),
+        ({"x": "peers", "y": "peers"}, 'y: "peers" is given twice', "another axis"),
+        ({"y": "jain"}, 'y: "jain" cannot be drawn', "jain_index"),
+        ({"y": "stack", "color": "drops"}, 'color: "drops" cannot be drawn', "throughput_ratio"),
         ({"where": "peers > 100"}, "has no run with", "wider"),
         ({"where": "pears > 1"}, "cannot be answered", "peers"),
     ],
@@ -205,6 +215,14 @@ def test_what_cannot_be_drawn_is_refused(
     with pytest.raises(InputError, match=problem) as refused:
         studies.draw(study, **options)
     assert remedy in refused.value.remedy
+
+
+def test_a_map_says_what_a_cell_without_a_run_is(study: Study) -> None:
+    def note(where: str) -> str:
+        return studies.draw(study, x="peers", y="queue.limit", where=where).texts[2].get_text()
+
+    assert "no run" not in note("")
+    assert note("""peers = 2 or "queue.limit" = '4 packets'""").endswith("; grey: no run")
 
 
 def test_few_seeds_have_a_range_and_no_interval(study: Study) -> None:

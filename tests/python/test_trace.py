@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import os
+import pickle
 from pathlib import Path
 
 import polars as pl
 import pytest
 from asking import asked, lowered
-from fairport import run, scenario
+from fairport import load_run, plot, run, save, scenario
 from fairport.errors import ScenarioError
 
 TRACE = "start_s,src,dst,size_bytes,note\n0.001,h1,h0,1000,a\n0.0,h5,h2,5000,b\n"
@@ -83,8 +86,9 @@ def test_files_that_a_scenario_names_lie_beside_its_own(
     )
     monkeypatch.chdir(tmp_path)
     trace, poisson = scenario("study/mine.toml").document()["traffic"]
-    assert trace["file"] == str(folder / "trace.csv")
-    assert poisson["sizes"] == str(folder / "sizes.cdf")
+    assert trace["file"]["path"] == str(folder / "trace.csv")
+    # a small file is taken in
+    assert poisson["sizes"] == {"points": [[1000.0, 0.0], [2000.0, 1.0]], "unit": 1}
 
 
 def test_a_trace_of_which_a_bit_has_changed_is_read_or_refused(
@@ -129,3 +133,62 @@ def test_a_trace_without_a_column_or_a_file_is_refused(tmp_path: Path) -> None:
     assert error.value.remedy == (
         "name the columns start_s, src, dst, size_bytes; it has start_s, src, dst, bytes"
     )
+
+
+def test_a_run_refuses_a_trace_that_has_changed_since_its_scenario_was_read(tmp_path: Path) -> None:
+    file = tmp_path / "trace.csv"
+    file.write_text(TRACE, encoding="utf-8")
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    read = asked({"kind": "trace", "file": str(file)})
+    assert f'sha256 = "{digest}"' in read.to_toml()
+    file.write_text(TRACE.replace("5000", "6000"), encoding="utf-8")
+    with pytest.raises(ScenarioError, match=rf"has changed: .* {digest}") as error:
+        run(read)
+    assert error.value.value == str(file)
+    assert run(read.patch({"traffic.0.file": str(file)})).flows["size_bytes"][0] == 6000
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes with names")
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    """As from `<(zcat trace.csv.gz)`: a digest would take its content away, or wait for ever."""
+    os.mkfifo(tmp_path / "pipe")
+    read = asked({"kind": "trace", "file": str(tmp_path / "pipe")})
+    assert "sha256" not in read.to_toml()
+
+
+def test_a_stored_run_needs_no_file_from_outside(tmp_path: Path) -> None:
+    """A run is proven years later, on another machine: by its folder alone."""
+    (tmp_path / "trace.csv").write_text(TRACE, encoding="utf-8")
+    (tmp_path / "sizes.cdf").write_text("unit 1460\n1 0\n2.6 0.123456789\n3 1\n", encoding="utf-8")
+    traced = asked({"kind": "trace", "file": str(tmp_path / "trace.csv")})
+    drawn = {"kind": "poisson", "load": 0.01, "sizes": str(tmp_path / "sizes.cdf")}
+    result = run(traced.patch({"traffic": [*traced.document()["traffic"], drawn]}))
+    save(result, tmp_path / "run", figures=False)
+    (tmp_path / "trace.csv").unlink()
+    (tmp_path / "sizes.cdf").unlink()
+    (tmp_path / "run").rename(tmp_path / "archived")
+    again = load_run(tmp_path / "archived")
+    assert run(again.scenario).fingerprint == result.fingerprint
+    assert "inputs/traffic-0.csv" in again.summary["files"]
+
+
+def test_a_worker_needs_no_trace(tmp_path: Path) -> None:
+    """A cluster's workers have no shared disk: what a scenario has read goes with it."""
+    file = tmp_path / "trace.csv"
+    file.write_text(TRACE, encoding="utf-8")
+    read = asked({"kind": "trace", "file": str(file)})
+    before = run(read, seed=5).fingerprint
+    file.unlink()
+    assert run(pickle.loads(pickle.dumps(read)), seed=5).fingerprint == before
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_class_that_ends_before_the_first_sample_has_a_panel(tmp_path: Path) -> None:
+    file = tmp_path / "trace.csv"
+    file.write_text("start_s,src,dst,size_bytes\n0,h1,h0,9000\n0,h5,h0,9000000\n", encoding="utf-8")
+    tree = {"topology": {"kind": "fat-tree", "k": 4}}
+    result = run(asked({"kind": "trace", "file": str(file)}).patch(tree))
+    assert {"2-hop", "6-hop"} == set(result.summary["classes"])
+    short, long = plot(result, "cwnd").axes[:2]
+    assert [text.get_text() for text in short.texts] == ["no samples", "2-hop (1 flow)"]
+    assert long.lines

@@ -79,6 +79,13 @@ def test_two_sides_that_do_the_same_agree(played: list[bool]) -> None:
     assert set(found.drop_runs["side"]) == {"simulation", "linux"}
 
 
+def test_one_run_cannot_say_whether_the_sides_agree(played: list[bool]) -> None:
+    found = study.validate(SCENARIO, repeat=1)
+    assert found.document()["agree"] is None
+    assert found.conclusion.startswith("Simulation and Linux: ")
+    assert found.conclusion.endswith("One run cannot say whether they agree (`--repeat 5`).")
+
+
 def test_invalid_runs_are_listed_and_never_counted(played: list[bool]) -> None:
     played[:] = [False]
     found = study.validate(SCENARIO, repeat=2)
@@ -187,10 +194,10 @@ def test_real_linux_is_one_of_the_sides(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_without_a_lone_class_the_conclusion_is_about_all_flows(played: list[bool]) -> None:
     traffic = [{"from": ["h2", "h3"], "to": "h0"}]
-    found = study.validate(SCENARIO | {"traffic": traffic}, repeat=1)
+    found = study.validate(SCENARIO | {"traffic": traffic}, repeat=2)
     assert found.groups.lone == ""
     said = (
-        r"Simulation and Linux agree: the flows get \S+ and \S+ Mbit/s \(medians of 1 and 1 runs\)."
+        r"Simulation and Linux agree: the flows get \S+ and \S+ Mbit/s \(medians of 2 and 2 runs\)."
     )
     assert re.fullmatch(said, found.conclusion)
 

@@ -54,7 +54,12 @@ ANY: Any = fp
         (lambda: ANY.save(SCENARIO, "out"), "found", "no result that has a folder", "`fp.run`"),
         (lambda: ANY.sweep(SCENARIO, {"seed": 1}), "axes.seed", "is not a list", "in brackets"),
         (lambda: fp.sweep(SCENARIO, {}, keep="drops"), "keep", "is not a list", "in brackets"),
-        (lambda: ANY.plot(SCENARIO), "", "is neither a result nor a comparison", "`fp.run`"),
+        (
+            lambda: ANY.plot(SCENARIO),
+            "",
+            "is neither a result nor a comparison nor a study",
+            "`fp.run`",
+        ),
     ],
 )
 def test_a_wrong_argument_is_named(

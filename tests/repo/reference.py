@@ -87,7 +87,8 @@ def _default(field: dict[str, Any]) -> str:
 
 
 def _values(field: dict[str, Any]) -> str:
-    one = next((part for part in field.get("anyOf", []) if part.get("type") != "null"), field)
+    forms = field.get("anyOf") or field.get("oneOf") or []
+    one = next((part for part in forms if part.get("type") != "null"), field)
     if "enum" in one:
         return ", ".join(f"`{value}`" for value in one["enum"])
     if "const" in one:

@@ -73,11 +73,12 @@ def _distribution(content: bytes, folder: Path) -> None:
 
 def _trace(content: bytes, folder: Path) -> None:
     from fairport.errors import InputError
+    from fairport.scenario.named_files import FileWithDigest
     from fairport.scenario.traffic.trace import Trace
 
     path = folder / ("flows.parquet" if content.startswith(b"PAR1") else "flows.csv")
     path.write_bytes(content)
-    trace = Trace(kind="trace", file=str(path))
+    trace = Trace(kind="trace", file=FileWithDigest(path=str(path)))
     try:
         assert len(trace.selectors) == 2
     except InputError as error:

@@ -35,8 +35,8 @@ class PreparedSimulation:
 
     @property
     def key(self) -> str:
-        """Hash of the job without its seed, and of the names of the user's own classes."""
-        user_code = "" if self.is_kept else repr(self.scenario.user_code)
+        """Hash of the job without its seed, and of the user's own classes."""
+        user_code = "" if self.is_kept else json.dumps(self.scenario.user_code.described())
         return key(NAME, self.job, user_code)
 
     @property
@@ -123,8 +123,7 @@ class Simulation:
 
     def prepare(self, scenario: Scenario, seed: int) -> PreparedSimulation:
         """Checks a scenario with this seed and plans its run. Raises ScenarioError."""
-        if seed != scenario.seed:
-            scenario = scenario.patch({"seed": seed})
+        scenario = scenario.with_seed(seed)
         job = job_of(scenario)
         try:
             simulation = _core.Simulation(

@@ -18,11 +18,16 @@ from fairport.errors import InputError, Interrupted, did_you_mean, nearest
 # what messages call an argument of a function, and the option that gives it here
 _FIELDS = {
     "backend": "--backend",
+    "by": "--by",
     "captures": "--pcap",
+    "color": "--color",
     "fixes": "--fix",
+    "jobs": "--jobs",
     "metric": "--metric",
     "packets": "--packets",
     "until_precise": "--until-precise",
+    "x": "--x",
+    "y": "--y",
 }
 _IN_TEXTS = {
     '`backend="simulation"`': "--backend simulation",

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 from fairport.cli.console import err, err_is_terminal
+from fairport.quantities import in_millions
 
 if TYPE_CHECKING:
     from fairport.backends.protocol import Progress
@@ -151,7 +152,7 @@ def _rate(runs: int, elapsed_s: float) -> str:
 def _speed(packet_hops: int, elapsed_s: float) -> str:
     if not packet_hops or not elapsed_s:
         return ""
-    return f", {packet_hops / elapsed_s / 1e6:.1f} M packet-hops/s"
+    return f", {in_millions(packet_hops / elapsed_s)} packet-hops/s"
 
 
 @contextmanager

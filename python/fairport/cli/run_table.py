@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fairport import traffic_table
 from fairport.cli.console import out
 from fairport.cli.output import new_table
-from fairport.quantities import QUANTITIES
+from fairport.quantities import QUANTITIES, in_millions
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -235,10 +235,10 @@ def _circumstances(summary: Mapping[str, Any]) -> str:
         f"seed {seeds[0]}" if len(seeds) == 1 else f"medians of seeds {seeds[0]} to {seeds[-1]}",
         f"measured from {measure['from_s']:.3f} s to {measure['to_s']:.3f} s of {simulated_s:g} s",
         *(["drops, timeouts, queue and utilisation are of the whole run"] if is_part else []),
-        f"{summary['packet_hops'] / 1e6:.1f} M packet-hops in {summary['wall_s']:.2f} s",
+        f"{in_millions(summary['packet_hops'])} packet-hops in {summary['wall_s']:.2f} s",
     ]
     if summary["packet_hops_per_s"] is not None:
-        parts.append(f"{summary['packet_hops_per_s'] / 1e6:.1f} M/s")
+        parts.append(f"{in_millions(summary['packet_hops_per_s'])}/s")
     if summary["fingerprint"] is not None:
         parts.append(f"fingerprint {summary['fingerprint']}")
     return "; ".join(parts)

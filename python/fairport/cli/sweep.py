@@ -95,6 +95,8 @@ def sweep(
     study.check_size(loaded, allowed=yes)
     precise = sweep_lines.precision(until_precise, loaded, most_seeds)
     base = loaded.base()
+    if cluster:
+        study.check_for_cluster(backend, jobs)
     place = out or f"results/{loaded.name}"
     if estimate:
         output.print_text(sweep_lines.size_of(loaded) + "\n")

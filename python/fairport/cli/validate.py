@@ -81,6 +81,7 @@ def _show(found: Validation, folder: Path | None) -> None:
     from fairport.cli import output
     from fairport.quantities import of_number
     from fairport.scenario.phase import phase_parameters
+    from fairport.study.ranking import with_range
     from fairport.study.validate import MEASURES, SIDES
 
     rows = []
@@ -90,7 +91,7 @@ def _show(found: Validation, folder: Path | None) -> None:
         for side in SIDES:
             values = [found.side(side)[f"{key}_{part}"] for part in ("median", "q1", "q3")]
             median, q1, q3 = (quantity.shown(value, "over_seeds") for value in values)
-            row[side] = f"{median} ({q1} to {q3})" if median else "-"
+            row[side] = with_range(median, q1, q3) if median else "-"
         rows.append(row)
     output.print_rows(rows)
     for one in found.invalid:

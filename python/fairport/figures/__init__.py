@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fairport.figures.saving import Saver
     from fairport.result import Result
     from fairport.study.comparison import Comparison
+    from fairport.study.results import Study
 
 # In the order of the report; each is a module of this package.
 KINDS = ("goodput", "bars", "drop_runs", "queue", "cwnd", "rtt")
@@ -63,23 +64,27 @@ def kinds(result: Result) -> tuple[str, ...]:
     )
 
 
-def plot(found: Result | Comparison, kind: str | None = None, **options: Any) -> Figure:
-    """A figure of a run or of a comparison, as a matplotlib Figure.
+def plot(found: Result | Comparison | Study, kind: str | None = None, **options: Any) -> Figure:
+    """A figure of a run, of a comparison or of a study, as a matplotlib Figure.
 
     `kind` is one of `KINDS`, by default goodput over time; a comparison has one figure only.
-    `options` are those of the kind's `draw`: `plot(result, "queue", blackout_of="edge0.0:1")`.
+    `options` are those of the kind's `draw`: `plot(result, "queue", blackout_of="edge0.0:1")`. For
+    a study they are those of `fairport plot`: `plot(study, x="topology.peers", y="jain_index")`.
     """
-    from fairport.figures import compare, compared
+    from fairport.figures import compare, compared, studies
     from fairport.result import Result
     from fairport.study.comparison import Comparison
+    from fairport.study.results import Study
 
     if isinstance(found, Comparison):
         return compare.draw(compared.chart(found))
+    if isinstance(found, Study):
+        return studies.draw(found, **options)
     if not isinstance(found, Result):
         raise InputError(
-            "is neither a result nor a comparison",
+            "is neither a result nor a comparison nor a study",
             value=found,
-            remedy="give one result of `fp.run`, or what `fp.compare` returns",
+            remedy="give one result of `fp.run`, or what `fp.compare` or `fp.sweep` returns",
         )
     return draw(found, kind, **options)
 

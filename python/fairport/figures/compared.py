@@ -59,12 +59,12 @@ class Chart:
 
 def chart(comparison: Comparison) -> Chart:
     """The figure of this comparison."""
+    from fairport.repeats import seeds_in_words
     from fairport.study.fixes import BASELINE
 
-    seeds = comparison.seeds
     names = [BASELINE, *(one.fix for one in comparison.ranking)]
     return Chart(
-        of=f"{comparison.scenario.name}, seeds {seeds[0]} to {seeds[-1]}",
+        of=f"{comparison.scenario.name}, {seeds_in_words(comparison.seeds)}",
         names=names,
         panels=[_panel(comparison, column, names) for column in comparison.columns],
         spread="middle half" if comparison.has_quartiles else "range",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
@@ -58,8 +58,12 @@ def draw(result: Result) -> Figure:
     top = 0.0
     for panel, one in zip(panels, classes, strict=False):
         top = max(top, over_time.lines(panel, one, result, "cwnd_bytes", quantity))
-        average = _mean(result, one) * quantity.factor
-        text = f"mean {style.three_digits(average)} {quantity.unit}"
+        average = _mean(result, one)
+        text = (
+            ""
+            if average is None
+            else f"mean {style.three_digits(average * quantity.factor)} {quantity.unit}"
+        )
         style.panel_title(panel, one.label, one.look.colour, text)
     rates = [
         _rows(strip, one, decisions, kinds, result)
@@ -74,10 +78,10 @@ def draw(result: Result) -> Figure:
     return picture
 
 
-def _mean(result: Result, one: style.HopClass) -> float:
-    """Mean window of a class over its samples, in bytes."""
+def _mean(result: Result, one: style.HopClass) -> float | None:
+    """Mean window of a class over its samples, in bytes; None without any."""
     windows = result.series.filter(pl.col("flow").is_in(one.flows))["cwnd_bytes"]
-    return float(windows.cast(pl.Float64).mean() or 0.0)  # type: ignore[arg-type]
+    return cast("float | None", windows.cast(pl.Float64).mean())
 
 
 def _rows(

@@ -133,15 +133,24 @@ def grid(
     return times, matrix
 
 
+def no_samples(panel: Axes, text: str) -> None:
+    """Says that a class has none; its panel keeps its axes, which others share."""
+    panel.text(0.5, 0.5, text, transform=panel.transAxes, ha="center", color=style.MUTED)
+
+
 def lines(
     panel: Axes, one: style.HopClass, result: Result, column: str, quantity: Quantity
 ) -> float:
     """Draws a column of a class in the unit of `quantity`: flows thin, their mean thick.
 
     Many flows become the band of their middle 90 %; a single flow is drawn thin, in finer steps.
-    Returns the highest value that was drawn, in that unit.
+    Returns the highest value that was drawn, in that unit. Flows that end before the first sample
+    have none.
     """
     times, values = grid(result, one.flows, column)
+    if np.isnan(values).all():
+        no_samples(panel, "no samples")
+        return 0.0
     values *= quantity.factor
     marker: dict[str, Any] = {"marker": one.look.marker, "markersize": 3} if len(times) == 1 else {}
     thin: dict[str, Any] = {"color": one.look.colour, "alpha": 0.38, "linewidth": 0.45}

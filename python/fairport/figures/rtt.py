@@ -33,14 +33,7 @@ def draw(result: Result) -> Figure:
         _, high = over_time.grid(result, one.flows, "rtt_max_s", "max")
         _, middle = over_time.grid(result, one.flows, "rtt_mean_s")
         if np.isnan(middle).all():
-            panel.text(
-                0.5,
-                0.5,
-                "no RTT samples",
-                transform=panel.transAxes,
-                ha="center",
-                color=style.MUTED,
-            )
+            over_time.no_samples(panel, "no RTT samples")
             style.panel_title(panel, one.label, one.look.colour)
             continue
         least = np.fmin.reduce(low, axis=1) * _RTT.factor

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from fairport.figures import lanes, style
 from fairport.figures.lanes import Lane
-from fairport.repeats import FEWEST_FOR_QUARTILES
+from fairport.repeats import FEWEST_FOR_QUARTILES, seeds_in_words
 from fairport.study.validate import MEASURES, SIDES
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def draw(found: Validation) -> Figure:
     """Panels in rows of three, and one of drop runs below them."""
     rows = -(-len(_KEYS) // _COLUMNS)
     heights, gaps = [*[0.7] * rows, 1.3], [0.62] * rows
-    of = f"{found.scenario.name}, seeds {found.seeds[0]} to {found.seeds[-1]}"
+    of = f"{found.scenario.name}, {seeds_in_words(found.seeds)}"
     with style.applied():
         picture, axes = style.panels(of, TITLE, heights, gaps, _COLUMNS, lanes.WIDTH_IN)
         places = [place for row in axes[:-1] for place in row]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from fairport.figures import compared as figure
+from fairport.repeats import first_to_last
 from fairport.report.inline import embed
 from fairport.report.template import fill_page
 from fairport.scenario.phase import phase_parameters
@@ -22,6 +23,8 @@ TEMPLATE = "compare.html"
 def page(comparison: Comparison, svg: Path) -> str:
     """The whole page as text; `svg` is the figure, with a PNG of the same name beside it."""
     seeds = comparison.seeds
+    several = len(seeds) > 1
+    spread = "quartiles" if comparison.has_quartiles else "least and greatest"
     return fill_page(
         TEMPLATE,
         **_table(comparison),
@@ -38,11 +41,14 @@ def page(comparison: Comparison, svg: Path) -> str:
         ],
         ranking_note=comparison.ranking_note,
         caveats=[*comparison.caveats, *filter(None, [comparison.host_queue_drops])],
-        spread="quartiles" if comparison.has_quartiles else "least and greatest",
+        several=several,
+        table_title=f"Median and {spread} over the seeds"
+        if several
+        else f"Seed {seeds[0]} only, so the spread is not known",
         measures=[(one.quantity.title, one.text) for one in comparison.columns],
         conditions=list(phase_parameters(comparison.scenario).items()),
         facts=[
-            ("Seeds", f"{seeds[0]} to {seeds[-1]}, the same for every fix"),
+            ("Seeds", f"{first_to_last(seeds)}, the same for every fix"),
             ("Simulated", f"{comparison.scenario.duration} per run"),
             ("Runs", str(comparison.runs.height)),
             ("Version", f"fairport {model_version()}"),

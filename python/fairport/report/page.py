@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fairport import blackouts, figures, modes
 from fairport.backends import DEFAULT
 from fairport.published import published_beside
-from fairport.quantities import QUANTITIES
+from fairport.quantities import QUANTITIES, in_millions
 from fairport.report import about_run, drawing, live, rows
 from fairport.report.inline import embed, picture
 from fairport.report.live.data import document
@@ -158,8 +158,8 @@ def _made(result: Result) -> list[tuple[str, str]]:
         ("Measured", f"from {measure['from_s']:.3f} s to {measure['to_s']:.3f} s"),
         (
             "Packet-hops",
-            f"{summary['packet_hops'] / 1e6:.2f} million in {summary['wall_s']:.2f} s"
-            + (f", {speed / 1e6:.1f} million per second" if speed else ""),
+            f"{in_millions(summary['packet_hops'])} in {summary['wall_s']:.2f} s"
+            + (f", {in_millions(speed)} per second" if speed else ""),
         ),
         *((("Made", result.manifest["started"]),) if "started" in result.manifest else ()),
     ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairport.figures import validate as figure
 from fairport.quantities import of_number
+from fairport.repeats import FEWEST_FOR_QUARTILES, first_to_last
 from fairport.report.inline import embed
 from fairport.report.template import fill_page
 from fairport.scenario.phase import phase_parameters
@@ -34,13 +35,16 @@ def page(found: Validation, svg: Path) -> str:
         conclusion=found.conclusion,
         rule=_RULE,
         sides=[_NAMES[side] for side in SIDES],
+        spread="quartiles"
+        if min(runs.values()) >= FEWEST_FOR_QUARTILES
+        else "least and greatest value",
         rows=[_row(found, key) for key in MEASURES],
         picture=embed(svg, "validate", f"{figure.TITLE}. {found.conclusion}"),
         caption=figure.CAPTION,
         invalid=[(one["seed"], "; ".join(one["faults"])) for one in found.invalid],
         conditions=list(phase_parameters(found.simulated).items()),
         facts=[
-            ("Seeds", f"{seeds[0]} to {seeds[-1]}, the same on both sides"),
+            ("Seeds", f"{first_to_last(seeds)}, the same on both sides"),
             ("Length", f"{found.scenario.duration} per run"),
             ("Valid runs", f"{runs[SIMULATION]} in simulation, {runs[LINUX]} on Linux"),
             ("Machine", f"{machine.cpu}, {machine.processors} processors"),

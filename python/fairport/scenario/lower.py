@@ -196,6 +196,7 @@ def _naming(scenario: Scenario, path: str) -> Iterator[None]:
     except SelectorError as error:
         # a trace's hosts are in its file, so the value is what the scenario says, not the selector
         value = look_up(scenario.resolved(), parts(path))
+        value = value["path"] if isinstance(value, dict) else value
         raise error.placed(
             ScenarioError, file=scenario.where(path), field=path, value=value
         ) from None

@@ -29,6 +29,8 @@ from fairport.scenario.traffic.udp import Udp
 from fairport.scenario.units import Duration, Limit, Rate
 from fairport.scenario.user_code import Factory, UserCode
 
+_SEEDS = 2**63
+
 
 def _published(paper: str) -> str:
     names = experiment_names()
@@ -46,7 +48,7 @@ class Scenario(Section):
     """What the scenario is about, for people."""
     paper: Annotated[str, AfterValidator(_published)] | None = None
     """Published figures to print beside the results, such as "prakash2012/fifteen-to-one"."""
-    seed: int = Field(default=1, ge=0, lt=2**63)
+    seed: int = Field(default=1, ge=0, lt=_SEEDS)
     """Seed of every random number of the run."""
     duration: PositiveDuration = Duration("10s")
     """Simulated time."""
@@ -311,6 +313,15 @@ class Scenario(Section):
         import tomli_w
 
         return tomli_w.dumps(self.document(), multiline_strings=True)
+
+    def with_seed(self, seed: int) -> Scenario:
+        """The scenario with this seed, without reading again the files that it names.
+
+        Raises ScenarioError.
+        """
+        if type(seed) is int and 0 <= seed < _SEEDS:
+            return self if seed == self.seed else self.model_copy(update={"seed": seed})
+        return self.patch({"seed": seed})
 
     def patch(self, overrides: Mapping[str, Any], *, by: str = "patch") -> Scenario:
         """A copy with values set by dotted paths, such as `{"traffic.0.start": "1ms"}`.

@@ -6,6 +6,8 @@ A scenario names them (`queue = { kind = "custom", name = "mine" }`, `congestion
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -56,16 +58,29 @@ class UserCode:
             {**self.congestion_controls, **other.congestion_controls},
         )
 
-    def described(self) -> dict[str, dict[str, str]]:
-        """The classes by name, as text."""
+    def described(self) -> dict[str, dict[str, dict[str, str | None]]]:
+        """The classes by name: where each is, and the digest of its source."""
         return {
-            "disciplines": {name: _named(one) for name, one in self.disciplines.items()},
+            "disciplines": {name: _described(one) for name, one in self.disciplines.items()},
             "congestion_controls": {
-                name: _named(one) for name, one in self.congestion_controls.items()
+                name: _described(one) for name, one in self.congestion_controls.items()
             },
         }
 
+    @property
+    def has_sources(self) -> bool:
+        """Whether the sources of all classes can be read. Those of a notebook's cells cannot."""
+        every = (one for group in self.described().values() for one in group.values())
+        return all(one["source_sha256"] for one in every)
 
-def _named(factory: Factory) -> str:
-    module = getattr(factory, "__module__", "")
-    return f"{module}.{getattr(factory, '__qualname__', repr(factory))}"
+
+def _described(factory: Factory) -> dict[str, str | None]:
+    """The name of a class with its module, and the digest of its lines, without what they use."""
+    name = getattr(factory, "__qualname__", type(factory).__name__)
+    try:
+        source = inspect.getsource(factory)
+    except (OSError, TypeError):
+        digest = None
+    else:
+        digest = hashlib.sha256(source.encode()).hexdigest()
+    return {"class": f"{getattr(factory, '__module__', '')}.{name}", "source_sha256": digest}

@@ -52,10 +52,12 @@ def _draw(comparison: Comparison, folder: Path) -> None:
 
 def _manifest(comparison: Comparison) -> dict[str, Any]:
     """The facts needed to repeat the comparison, and to check that it is the same."""
+    user_code = comparison.scenario.user_code
     return {
         "program": "fairport",
         "version": model_version(),
         "scenario": comparison.scenario.to_toml(),
+        **({"user_code": user_code.described()} if user_code else {}),
         "seeds": list(comparison.seeds),
         "fixes": [
             {

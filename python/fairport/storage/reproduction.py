@@ -1,15 +1,18 @@
-"""What `reproduce` writes: summary, figures, the page."""
+"""What `reproduce` writes: manifest, summary, figures, the page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 from fairport.backends.cores import cores
 from fairport.files import atomic_folder
 from fairport.ordered_threads import Stop, Submit, in_order
-from fairport.storage.parts import FIGURES, REPORT, SUMMARY, write_json
+from fairport.record import Record
+from fairport.storage.parts import FIGURES, MANIFEST, REPORT, SUMMARY, write_json
+from fairport.study.model_version import model_version
 from fairport.study.reproduce import Reproduced, document
 from fairport.study.worker import Report
 from fairport.study.workers import shared
@@ -34,7 +37,43 @@ def save(done: Sequence[Reproduced], folder: Path, *, force: bool, jobs: int | N
         pictures = dict(zip(names, _drawn(done, partial / FIGURES, jobs), strict=True))
         (partial / REPORT).write_text(reproduce.page(done, pictures), encoding="utf-8")
         write_json(partial / SUMMARY, document(done))
+        write_json(partial / MANIFEST, _manifest(done))
     return folder
+
+
+def _manifest(done: Sequence[Reproduced]) -> dict[str, Any]:
+    """The facts needed to repeat the experiments, and to check that they are the same."""
+    return {
+        "program": "fairport",
+        "version": model_version(),
+        "experiments": [
+            {
+                "id": one.entry.name,
+                "quick": one.quick,
+                "seeds": list(one.seeds),
+                "variants": _variants(one, one.records, on_linux=False),
+            }
+            | ({"on_linux": _variants(one, one.linux.records, on_linux=True)} if one.linux else {})
+            for one in done
+        ],
+    }
+
+
+def _variants(
+    one: Reproduced, records: Mapping[str, Sequence[Record | None]], *, on_linux: bool
+) -> list[dict[str, Any]]:
+    """Each variant's scenario with the fingerprints of its runs; a model has no scenario."""
+    if one.entry.experiment.model:
+        return []
+    return [
+        {
+            "name": variant.name,
+            "scenario": one.entry.scenario(variant, quick=one.quick, on_linux=on_linux).to_toml(),
+            "fingerprints": [run and run.summary["fingerprint"] for run in records[variant.name]],
+        }
+        for variant in one.entry.variants
+        if variant.name in records
+    ]
 
 
 def _drawn(done: Sequence[Reproduced], folder: Path, jobs: int | None) -> Iterator[Pictures]:

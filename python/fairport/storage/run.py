@@ -14,7 +14,7 @@ from fairport.errors import RunFolderError
 from fairport.files import atomic_folder, put_back
 from fairport.result import Result
 from fairport.scenario import parse
-from fairport.storage import digests
+from fairport.storage import digests, inputs
 from fairport.storage.parts import (
     FIGURES,
     MANIFEST,
@@ -57,6 +57,7 @@ def write(result: Result, folder: Path, *, figures: bool, csv: bool) -> dict[str
         if figures:
             draw(result, folder)
         written.result()
+    inputs.write(result.scenario, folder)
     summary: dict[str, Any] = {
         **result.summary,
         "files": sorted([*files_below(folder), MANIFEST, SUMMARY]),
@@ -89,7 +90,7 @@ def load_run(folder: str | Path) -> Result:
     summary = read_json(folder, SUMMARY, _SUMMARY_KEYS)
     _require_unchanged(folder, manifest, summary)
     return Result(
-        scenario=parse(manifest["scenario"], file=str(folder / MANIFEST)),
+        scenario=inputs.in_place(parse(manifest["scenario"], file=str(folder / MANIFEST)), folder),
         seed=manifest["seed"],
         tables=_read_tables(folder),
         summary=cast("Summary", summary),
@@ -153,8 +154,8 @@ def read_json(folder: Path, name: str, keys: Mapping[str, type]) -> dict[str, An
         document = None
     if not isinstance(document, dict):
         raise _no_run(folder, f"{name} cannot be read")
-    if name == MANIFEST and "seeds" in document:
-        raise _no_run(folder, f"{name} is of a comparison or a validation")
+    if name == MANIFEST and not document.keys().isdisjoint(("seeds", "experiments")):
+        raise _no_run(folder, f"{name} is of a comparison, a validation or a reproduction")
     for key, kind in keys.items():
         if key not in document or not isinstance(document[key], kind):
             raise RunFolderError(

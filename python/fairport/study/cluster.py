@@ -88,10 +88,14 @@ class Dask:
         """Runs all tasks, as `Executor` describes."""
         waiting: deque[list[Task]] = deque()
         handed_out: dict[Future, list[Task]] = {}
+        refused: list[Ended] = []
+        possible = _possible(tasks, refused)
         try:
             while True:
                 try:
-                    self._hand_out(tasks, waiting, handed_out)
+                    self._hand_out(possible, waiting, handed_out)
+                    while refused:
+                        yield refused.pop(0)
                     if not handed_out:
                         return
                     yield from self._come_back(waiting, handed_out)
@@ -193,6 +197,18 @@ class Dask:
             value=self._address.replace("tcp:", "dask:"),
             remedy="start one with `dask scheduler`, and check host, port and firewall",
         )
+
+
+def _possible(tasks: Iterator[Task], refused: list[Ended]) -> Iterator[Task]:
+    """The tasks that need a worker; the outcomes of the others are added to `refused`.
+
+    An InputError cannot be sent: Dask would set the notes of an exception, which are its own.
+    """
+    for task in tasks:
+        if isinstance(task.run, InputError):
+            refused.append(outcome(task, lambda _at_s, _hops: None))
+        else:
+            yield task
 
 
 def _outcomes(batch: list[Task]) -> tuple[str, list[Ended]]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 
 import polars as pl
@@ -24,6 +25,8 @@ from fairport.study.results import BESIDES, Study
 from fairport.study.store import Store
 
 _PROBES = 3
+# points that are tried with a value before it is refused
+_TRIED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,8 @@ class Runs:
         self.in_process = backend != backends.DEFAULT or bool(base.user_code)
         self._needed_bytes = 1
         self._checked: dict[int, Run] = {}
+        self.keys: dict[int, str] = {}
+        """What decides the runs of a point (`Prepared.key`), of the points prepared so far."""
         self.ids = [one.id for one in every]
 
     def add(self, point: StudyPoint) -> int:
@@ -89,19 +94,34 @@ class Runs:
         return f"{self.ids[number]}-{seed}"
 
     def check(self) -> None:
-        """Prepares some points that together have every value. Raises InputError."""
-        seen: set[tuple[str, str]] = set()
+        """Prepares some points that together have every value.
+
+        Two values may be impossible together: those runs fail. Raises InputError for a value with
+        which no point is possible.
+        """
+        points: dict[tuple[str, str], list[int]] = {}
         for number, point in enumerate(self.every):
-            new = {(axis, at.name) for axis, at in point.at.at.items()} - seen
-            if not new:
+            for value in _values(point):
+                points.setdefault(value, []).append(number)
+        seen: set[tuple[str, str]] = set()
+        for value, having in points.items():
+            if value in seen:
                 continue
-            seen |= new
-            try:
-                estimate, self._checked[number] = self._planned(point)
-            except InputError as error:
-                raise self._placed(error, point) from None
-            memory.require(estimate.memory_bytes, point.name)
-            self._needed_bytes = max(self._needed_bytes, estimate.memory_bytes)
+            refused: InputError | None = None
+            for number in having[:: -(-len(having) // _TRIED)]:
+                point = self.every[number]
+                try:
+                    estimate, self._checked[number] = self._planned(number)
+                except InputError as error:
+                    refused = refused or self._placed(error, point)
+                    continue
+                memory.require(estimate.memory_bytes, point.name)
+                self._needed_bytes = max(self._needed_bytes, estimate.memory_bytes)
+                seen |= {*_values(point)}
+                break
+            else:
+                assert refused is not None, "every value has a point"
+                raise refused from None
 
     def _placed(self, error: InputError, point: StudyPoint) -> InputError:
         """The error of a scenario, attributed to the axis from which it comes."""
@@ -120,7 +140,7 @@ class Runs:
             return 1
         return memory.that_fit(wanted or cores.cores(), self._needed_bytes)
 
-    def task(self, number: int, seed: int, known: _Last) -> Task:
+    def task(self, number: int, seed: int, known: Last) -> Task:
         """The run of a point with a seed; `known` is the point that was prepared last."""
         if known.run is None or known.number != number:
             known.number, known.run = number, self._prepared(number)
@@ -132,14 +152,15 @@ class Runs:
         if checked is not None:
             return checked
         try:
-            return self._planned(self.every[number])[1]
+            return self._planned(number)[1]
         except InputError as error:
             return error
 
-    def _planned(self, point: StudyPoint) -> tuple[RunEstimate, Run]:
+    def _planned(self, number: int) -> tuple[RunEstimate, Run]:
         """The estimate of a point's run, and the run. Raises InputError."""
-        scenario = point.applied(self.base)
+        scenario = self.every[number].applied(self.base)
         prepared = self._backend.prepare(scenario, scenario.seed)
+        self.keys[number] = prepared.key
         run = LeanRun.of(prepared) or (self._backend.name, scenario)
         return prepared.estimate, run
 
@@ -151,7 +172,9 @@ class Runs:
 
 
 @dataclass
-class _Last:
+class Last:
+    """The point that was prepared last: its seeds follow each other."""
+
     number: int = -1
     run: Run | None = None
 
@@ -175,6 +198,7 @@ class Making:
         self._known = set(made["run_id"]) if made.height else set[str]()
         self._in_store = _by_key(store.numbers()) if not runs.in_process else {}
         self._status = Status(done=0, failed=0, reused=0, of=0, running=0)
+        self._lock = Lock()
 
     def __enter__(self) -> Making:
         return self
@@ -238,7 +262,8 @@ class Making:
         self._listeners.status(self._status)
         with closing(executor.ended(self._tasks(wanted))) as ended:
             for one in ended:
-                self._status = replace(self._status, running=executor.jobs)
+                with self._lock:
+                    self._status = replace(self._status, running=executor.jobs)
                 if one is None:
                     self._listeners.status(self._status)
                     continue
@@ -250,7 +275,7 @@ class Making:
 
     def _tasks(self, wanted: Sequence[tuple[int, int]]) -> Iterator[Task]:
         """The runs that the store does not have; those that it has are added at once."""
-        last = _Last()
+        last = Last()
         for number, seed in wanted:
             task = self._runs.task(number, seed, last)
             found = None
@@ -259,19 +284,21 @@ class Making:
             if found is None:
                 yield task
             else:
-                self._status = replace(self._status, reused=self._status.reused + 1)
+                self._count(reused=1)
                 self._study.runs.add(self._row(task, found, ""))
 
     def _add(self, one: Ended) -> None:
         self._study.runs.add(self._row(one.task, one.row or {}, one.error))
         if one.row is not None and isinstance(one.task.run, LeanRun):
             self._store.add_numbers(one.row)
-        self._status = replace(
-            self._status,
-            done=self._status.done + 1,
-            failed=self._status.failed + (one.row is None),
-        )
+        self._count(done=1, failed=one.row is None)
         self._listeners.status(self._status)
+
+    def _count(self, **more: int) -> None:
+        """Adds to the progress; threads that take tasks count those that the store has."""
+        with self._lock:
+            sums = {name: getattr(self._status, name) + number for name, number in more.items()}
+            self._status = replace(self._status, **sums)
 
     def _row(self, task: Task, row: Mapping[str, Any], error: str) -> dict[str, Any]:
         """A row of the study."""
@@ -285,8 +312,13 @@ class Making:
             "fingerprint": row.get("fingerprint"),
             **{name: row.get(name) for name in self._keep},
             **{name: row.get(name) for name in BESIDES},
+            "key": self._runs.keys.get(task.point),
             "error": error or None,
         }
+
+
+def _values(point: StudyPoint) -> list[tuple[str, str]]:
+    return [(axis, at.name) for axis, at in point.at.at.items()]
 
 
 def _by_key(rows: pl.DataFrame) -> dict[tuple[str, int], dict[str, Any]]:

@@ -102,7 +102,7 @@ def more_seeds(
     more: list[tuple[Mapping[str, Any], int]] = []
     for row in found.join(had, on=list(axes), maintain_order="left").iter_rows(named=True):
         missing = FEWEST_OF_AN_INTERVAL - row["runs"]
-        is_narrow = (row["high"] - row["low"]) / 2 <= precision.share * abs(row["median"])
+        is_narrow = _is_narrow(row, precision)
         if is_narrow and missing <= 0:
             continue
         wider = 0 if is_narrow else ceil(row["had"] / 2)
@@ -110,6 +110,20 @@ def more_seeds(
         values = {axis: row[axis] for axis in axes}
         more += [(values, row["last"] + number) for number in range(1, new + 1)]
     return more
+
+
+def too_wide(runs: pl.DataFrame, axes: Sequence[str], precision: Precision) -> list[dict[str, Any]]:
+    """The points whose interval is too wide, or that have too few runs, as rows of `summary`."""
+    return [
+        row
+        for row in summary(runs, axes, precision.metric).iter_rows(named=True)
+        if row["runs"] < FEWEST_OF_AN_INTERVAL or not _is_narrow(row, precision)
+    ]
+
+
+def _is_narrow(point: Mapping[str, Any], precision: Precision) -> bool:
+    half = (point["high"] - point["low"]) / 2
+    return bool(half <= precision.share * abs(point["median"]))
 
 
 _SHARES = {"median": 0.5, "q1": 0.25, "q3": 0.75, "p10": 0.1, "p90": 0.9}

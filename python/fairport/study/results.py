@@ -17,9 +17,11 @@ from typing import Any
 
 import polars as pl
 
+from fairport._toml import loads
 from fairport.errors import InputError, OutputError
 from fairport.files.place import Folder, place
 from fairport.run_numbers import TYPES
+from fairport.scenario.named_files import content_alone
 from fairport.scenario.rows import in_base_units
 from fairport.study import sql as duck
 from fairport.study.dataset import Dataset, parquet
@@ -37,12 +39,13 @@ _TYPES = TYPES | {
     "packet_hops": pl.UInt64,
     "simulated_s": pl.Float64,
     "wall_s": pl.Float64,
+    "key": pl.String,
     "error": pl.String,
 }
 _PUT_BACK = (
     "put a copy of it back, or give another `folder`; what is in `fairport store` is not made again"
 )
-BESIDES = ("valid", "packet_hops", "simulated_s", "wall_s", "error")
+BESIDES = ("valid", "packet_hops", "simulated_s", "wall_s", "key", "error")
 WHY_FAILED = "select error, count(*) from runs where error is not null group by error"
 """SQL that shows why runs of a study failed."""
 
@@ -66,14 +69,18 @@ class Definition:
     model: str
     """The `model_version` of all its runs."""
     seeds: list[int] = field(default_factory=list)
+    user_code: dict[str, Any] = field(default_factory=dict)
+    """The user's own classes, as `UserCode.described`."""
     format: int = FORMAT
     program: str = "fairport"
 
     def is_continued_by(self, other: Definition) -> str:
         """Why the runs of another definition cannot be added; empty if they can."""
-        for what in ("scenario", "backend"):
-            if getattr(self, what) != getattr(other, what):
-                return f"its runs have another {what}"
+        # a file is the same wherever it is now
+        if content_alone(loads(self.scenario)) != content_alone(loads(other.scenario)):
+            return "its runs have another scenario, or a file that it names has changed"
+        if self.backend != other.backend:
+            return "its runs have another backend"
         if self.model != other.model:
             return f"its runs are of version {self.model} of the model, and this is {other.model}"
         if list(self.axes) != list(other.axes):
@@ -128,10 +135,14 @@ class Study:
         return rows.select(name for name in self.columns if name in rows.columns)
 
     def first_number(self) -> str:
-        """The first number that some run has; where no run has one, the first that is kept."""
+        """The first number that some run has; where no run has one, the first that is kept.
+
+        Yes or no, such as `outcast`, is no number if there are others.
+        """
         runs, kept = self.to_polars(), self.definition.keep
-        there = (name for name in kept if name in runs.columns and runs[name].count())
-        return next(there, kept[0])
+        there = [name for name in kept if name in runs.columns and runs[name].count()]
+        numbers = (name for name in there if runs[name].dtype != pl.Boolean)
+        return next(numbers, (there or kept)[0])
 
     @property
     def columns(self) -> list[str]:

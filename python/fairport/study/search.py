@@ -21,6 +21,7 @@ from fairport.files.place import place
 from fairport.run_numbers import NUMBERS
 from fairport.scenario.axes import Combination
 from fairport.scenario.rows import in_base_units
+from fairport.study import continued
 from fairport.study.execution import Executor, Local
 from fairport.study.making import Listeners, Making, Runs
 from fairport.study.model_version import model_version
@@ -104,6 +105,7 @@ def search(
     jobs = runs.jobs(jobs)
     with _alone(Path(folder)):
         study = define(place(folder), _definition(file, {}), force=force)
+        continued.require_same_content(study, runs)
         database = Path(folder) / DATABASE
         if force:
             database.unlink(missing_ok=True)

@@ -15,16 +15,17 @@ from typing import Any
 import polars as pl
 
 from fairport import backends
-from fairport.errors import InputError, OutputError, did_you_mean
+from fairport.errors import InputError, did_you_mean
 from fairport.files.place import place
 from fairport.run_numbers import NUMBERS
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
+from fairport.study import continued
 from fairport.study.execution import Executor, Local
 from fairport.study.making import Listeners, Making, Runs, Status
 from fairport.study.model_version import model_version
 from fairport.study.points import count, points, value_of
-from fairport.study.precision import Precision, more_seeds
+from fairport.study.precision import Precision, more_seeds, too_wide
 from fairport.study.results import Definition, Study, define
 from fairport.study.store import Store
 from fairport.study.study_file import read
@@ -56,8 +57,9 @@ def sweep(
     An axis is a dotted path with its values: `{"queue.limit": ["8KiB", "16KiB"]}`, or a table as in
     a sweep file. `where` is a condition in SQL on the axes. `keep` names the numbers to keep (None:
     all, `fairport.run_numbers.NUMBERS`). The study goes to `folder`, a path or a URL (None:
-    `results/NAME`); the same study there is continued. A study of user code is not, because
-    nothing shows whether the code has changed.
+    `results/NAME`); the same study there is continued, if nothing that decides its runs has
+    changed: files that the scenario names, and the source of your own classes. Of user code, up to
+    three finished runs are made again, and must send the same packets.
 
     Raises InputError for bad input, before the first run. If a run fails, the others continue, its
     error is in the column `error`, and a warning says so at the end.
@@ -120,27 +122,18 @@ def run(
 ) -> Study:
     """Runs a sweep file whose scenario is `base`."""
     every = points(file.axes, file.zip, file.where, file.file)
-    if executor is not None and backends.get(backend).is_real_time:
-        raise InputError(
-            "runs in real time, one run at a time on this machine, so no cluster can help",
-            field="backend",
-            value=backend,
-            remedy='leave the cluster out, or use `backend="simulation"`',
-        )
+    if executor is not None:
+        check_for_cluster(backend, jobs)
     keep = _kept(file, until_precise)
     runs = Runs(base, every, backend, file.file, "axes")
     runs.check()
     study = define(place(place_of_study), _definition(file, base, keep, backend), force=force)
-    if base.user_code and study.to_polars().filter(pl.col("error").is_null()).height:
-        raise OutputError(
-            "has runs of your own code, which may have changed since",
-            file=study.place.name,
-            remedy="give another `folder` with what is missing, such as other `seeds`,"
-            " or `force=True` to make all runs again",
-        )
+    continued.require_same_content(study, runs)
     executor = executor or Local(runs.jobs(jobs), in_process=runs.in_process)
     making = Making(study, runs, store or Store(), keep, listeners or Listeners())
     with making:
+        if base.user_code:
+            continued.require_same_code(study, runs, executor)
         wanted = [(number, seed) for number in range(len(every)) for seed in file.seed_numbers]
         making.run(wanted, executor)
         while until_precise is not None:
@@ -148,7 +141,22 @@ def run(
             if not wanted:
                 break
             making.run_at_once(wanted, executor)
+        if until_precise is not None:
+            _warn_of_width(making.so_far(), list(file.axes), until_precise)
     return study
+
+
+def _warn_of_width(runs: pl.DataFrame, axes: list[str], until_precise: Precision) -> None:
+    """Says which points have their most seeds, and still no precise median."""
+    wide = too_wide(runs, axes, until_precise)
+    if wide:
+        at = ", ".join(f"{axis} = {wide[0][axis]}" for axis in axes)
+        warnings.warn(
+            f"{len(wide):,} of {runs.select(axes).n_unique():,} points have the most seeds,"
+            f" {until_precise.most_seeds}, and half the interval of `{until_precise.metric}` is"
+            f" still wider than {100 * until_precise.share:g} % of its median; the first is {at}",
+            stacklevel=4,
+        )
 
 
 def _definition(file: SweepFile, base: Scenario, keep: list[str], backend: str) -> Definition:
@@ -162,6 +170,7 @@ def _definition(file: SweepFile, base: Scenario, keep: list[str], backend: str) 
         backend=backend,
         model=model_version(),
         seeds=list(file.seed_numbers),
+        user_code=base.user_code.described() if base.user_code else {},
     )
 
 
@@ -177,6 +186,24 @@ def _more_seeds(
             remedy="put another one first in `keep`; the runs are kept",
         )
     return more_seeds(so_far, list(file.axes), until_precise)
+
+
+def check_for_cluster(backend: str, jobs: int | None) -> None:
+    """Raises InputError for what no cluster can do. No cluster is needed to know it."""
+    if backends.get(backend).is_real_time:
+        raise InputError(
+            "runs in real time, one run at a time on this machine, so no cluster can help",
+            field="backend",
+            value=backend,
+            remedy='leave the cluster out, or use `backend="simulation"`',
+        )
+    if jobs is not None:
+        raise InputError(
+            "has no effect on a cluster, whose workers run as many at a time as they have threads",
+            field="jobs",
+            value=jobs,
+            remedy="leave it out, and start more or fewer workers",
+        )
 
 
 def check_size(file: SweepFile, *, allowed: bool) -> None:

@@ -28,6 +28,7 @@ from fairport.scenario.host_profile import HostProfile
 from fairport.scenario.traffic.bulk import Bulk
 from fairport.study.measures import Groups, Measured
 from fairport.study.pool import Progress, Tally
+from fairport.study.spread import Spread
 
 REPEAT = 5
 LINUX, SIMULATION = "linux", "simulation"
@@ -46,6 +47,7 @@ MEASURES = (
 # last
 _RATIO_FACTOR, _RATIO_APART, _PEERS_SHARE = 2.0, 0.05, 0.15
 
+_ONE_RUN = f" One run cannot say whether they agree (`--repeat {REPEAT}`)."
 
 # ticks of a minimum RTO, whatever the route has (measured at HZ = 250: 8 ms)
 _FEWEST_TICKS = 2
@@ -71,45 +73,44 @@ class Validation:
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """One row per side, with each measure's median and quartiles over the runs."""
-        return (
-            self.runs.group_by("side")
-            .agg(
-                pl.len().alias("valid_runs"),
-                *(
-                    expression
-                    for key in MEASURES
-                    for expression in (
-                        pl.col(key).median().alias(f"{key}_median"),
-                        pl.col(key).quantile(0.25, "linear").alias(f"{key}_q1"),
-                        pl.col(key).quantile(0.75, "linear").alias(f"{key}_q3"),
-                    )
-                ),
-            )
-            .sort(pl.col("side") == LINUX)
-        )
+        """One row per side, with each measure's median and quartiles over the runs.
+
+        With fewer than four runs, the least and the greatest values replace the quartiles.
+        """
+        rows = []
+        for side in SIDES:
+            runs = self.runs.filter(side=side)
+            row: dict[str, Any] = {"side": side, "valid_runs": runs.height}
+            for key in MEASURES:
+                spread = Spread.of(runs[key].to_list())
+                row |= {f"{key}_{part}": getattr(spread, part) for part in ("median", "q1", "q3")}
+            rows.append(row)
+        schema: dict[str, Any] = {"side": pl.String, "valid_runs": pl.UInt32}
+        return pl.DataFrame(rows, schema=schema | dict.fromkeys(list(rows[0])[2:], pl.Float64))
 
     def side(self, name: str) -> dict[str, Any]:
         """The row of a side."""
         return self.table.row(by_predicate=pl.col("side") == name, named=True)
 
     @property
-    def agree(self) -> bool:
-        """Whether the medians are near each other.
+    def agree(self) -> bool | None:
+        """Whether the medians are near each other; None with a single run on one of the sides.
 
         The lone flow's ratio must be within a factor of 2 or 0.05, and the peers' mean within 15 %.
         """
         ours, theirs = self.side(SIMULATION), self.side(LINUX)
+        if min(ours["valid_runs"], theirs["valid_runs"]) == 1:
+            return None
         ratio, peers = "throughput_ratio_median", "peers_goodput_bps_mean_median"
         return agrees((ours[ratio], theirs[ratio]), (ours[peers], theirs[peers]))
 
     @property
     def conclusion(self) -> str:
-        """The result in one sentence."""
+        """The result in one sentence; of one run, with a second that says so."""
         ours, theirs = self.side(SIMULATION), self.side(LINUX)
         peers = [1e-6 * one["peers_goodput_bps_mean_median"] for one in (ours, theirs)]
         ratios = [one["throughput_ratio_median"] for one in (ours, theirs)]
-        agreement = "agree" if self.agree else "differ"
+        agreement = {True: " agree", False: " differ", None: ""}[self.agree]
         who, lone = "the flows", ""
         if None not in ratios:
             who = "the peers"
@@ -117,10 +118,11 @@ class Validation:
                 f" the lone flow gets {ratios[0]:.2f} of its peers' goodput in the simulation,"
                 f" {ratios[1]:.2f} on Linux, and"
             )
+        runs = [one["valid_runs"] for one in (ours, theirs)]
         return (
-            f"Simulation and Linux {agreement}:{lone} {who} get {peers[0]:.3g} and {peers[1]:.3g}"
-            f" Mbit/s (medians of {ours['valid_runs']} and {theirs['valid_runs']} runs)."
-        )
+            f"Simulation and Linux{agreement}:{lone} {who} get {peers[0]:.3g} and {peers[1]:.3g}"
+            f" Mbit/s (medians of {runs[0]} and {runs[1]} runs)."
+        ) + (_ONE_RUN if self.agree is None else "")
 
     def document(self) -> dict[str, Any]:
         """The validation for programs, as `--json` prints it."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.lines import Line2D
 
 from fairport.figures import style
-from fairport.repeats import FEWEST_FOR_QUARTILES
+from fairport.repeats import FEWEST_FOR_QUARTILES, seeds_in_words
 
 if TYPE_CHECKING:
     from fairport.study.reproduce import Reproduced
@@ -37,6 +37,4 @@ def spread(done: Reproduced) -> str:
 
 def of(done: Reproduced) -> str:
     """The picture's subtitle: the experiment and its seeds."""
-    seeds = done.seeds
-    of = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
-    return f"{done.entry.name}, {of}"
+    return f"{done.entry.name}, {seeds_in_words(done.seeds)}"

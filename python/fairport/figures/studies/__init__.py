@@ -41,27 +41,27 @@ def choose(study: Study, x: str = "", y: str = "", color: str = "", by: str = ""
     by = by or study.first_number()
     asks_for_lines = y != "" and y not in axes
     x = x or next((axis for axis in axes if axis not in (y, color)), axes[0])
-    _known(x, axes, "--x")
+    _known(x, axes, "x")
     if x in (y, color):
         raise InputError(
             "is given twice",
-            file="--y" if x == y else "--color",
+            field="y" if x == y else "color",
             value=x,
             remedy="give another axis",
         )
     rest = [axis for axis in axes if axis not in (x, color)]
     y = y or next((axis for axis in rest if axis != FIX), rest[0] if rest else by)
     if asks_for_lines or y not in axes:
-        _known(y, [*axes, *kept], "--y")
+        _known(y, [*axes, *kept], "y")
         others = [axis for axis in axes if axis != x]
         color = color or (others[0] if others else "")
         if color:
-            _known(color, others, "--color")
+            _known(color, others, "color")
         return Choice(x, y, color, y)
     color = color or (FIX if FIX in rest and y != FIX else by)
-    _known(color, [*kept, *(axis for axis in axes if axis not in (x, y))], "--color")
+    _known(color, [*kept, *(axis for axis in axes if axis not in (x, y))], "color")
     number = by if color in axes else color
-    _known(number, kept, "--by")
+    _known(number, kept, "by")
     return Choice(x, y, color, number)
 
 
@@ -93,10 +93,10 @@ def draw(
         return heat.draw(view, chosen.x, chosen.y)
 
 
-def _known(name: str, known: Sequence[str], option: str) -> None:
+def _known(name: str, known: Sequence[str], argument: str) -> None:
     if name not in known:
         raise InputError(
-            "cannot be drawn there", file=option, value=name, remedy=did_you_mean(name, known)
+            "cannot be drawn there", field=argument, value=name, remedy=did_you_mean(name, known)
         )
 
 

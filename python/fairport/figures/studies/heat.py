@@ -52,6 +52,8 @@ def draw(view: View, x: str, y: str) -> Figure:
     note = _NOTE
     if view.number == "throughput_ratio":
         title, note = _RATIO_TITLE, f"{_RATIO_NOTE}; {_NOTE}"
+    if view.points.height < len(columns) * len(rows) * len(view.panels()):
+        note += "; grey: no run"
     picture, axes = panels(view, title, note, tall_in=tall, right_in=_RIGHT_IN)
     norm, colours = scale(view)
     shows_numbers = len(columns) * len(rows) * len(axes) <= _MOST_NUMBERS

@@ -5,11 +5,9 @@ from __future__ import annotations
 import glob
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import AfterValidator, Field
-
-from fairport.scenario.named_files import absolute
+from fairport.scenario.named_files import NamedFile
 from fairport.scenario.traffic.base import Ends, TrafficError, TrafficSection
 
 if TYPE_CHECKING:
@@ -27,10 +25,11 @@ class Trace(TrafficSection):
 
     kind: Literal["trace"]
     """The workload."""
-    path: Annotated[str, AfterValidator(absolute)] = Field(alias="file")
+    file: NamedFile
     """CSV or Parquet with the columns start_s (after `start`), src, dst, size_bytes; the table
     `flows` of a run is such a file. Other columns are ignored. A relative path starts from the
-    folder of the scenario's own file."""
+    folder of the scenario's own file. When the scenario is read, the path becomes a table of the
+    path and the file's digest."""
 
     @property
     def selectors(self) -> tuple[Any, Any]:
@@ -102,9 +101,15 @@ class Trace(TrafficSection):
     def _read(self) -> pl.DataFrame:
         import polars as pl
 
-        path = Path(self.path)
+        path = Path(self.file.path)
         if not path.exists():
             raise self._refused("does not exist", "give the path of a CSV or Parquet file")
+        if not self.file.is_as_read:
+            raise self._refused(
+                f"has changed: the scenario was read with a file whose SHA-256 is"
+                f" {self.file.sha256}",
+                "put that file back, or set the path again to use this one",
+            )
         try:
             if path.suffix == ".parquet":
                 return _parquet(path)
@@ -121,12 +126,12 @@ class Trace(TrafficSection):
         if not found.is_empty():
             row = found.row(0, named=True)
             # the first line of a CSV file has the columns' names
-            is_parquet = Path(self.path).suffix == ".parquet"
+            is_parquet = Path(self.file.path).suffix == ".parquet"
             where = f"row {row['row'] + 1}" if is_parquet else f"line {row['row'] + 2}"
             raise self._refused(f"{problem.format(**row)} in {where}", remedy)
 
     def _refused(self, problem: str, remedy: str) -> TrafficError:
-        return TrafficError(problem, field="file", value=self.path, remedy=remedy)
+        return TrafficError(problem, field="file", value=self.file.path, remedy=remedy)
 
 
 def _parquet(path: Path) -> pl.DataFrame:
