@@ -12,7 +12,7 @@ from fairport import figures
 from fairport.errors import InputError
 from fairport.figures import over_time, style
 from fairport.figures.saving import Saver
-from fairport.quantities import QUANTITIES
+from fairport.quantities import QUANTITIES, three_digits
 from fairport.report import inline
 from fairport.result import Result
 
@@ -214,7 +214,7 @@ def test_a_flow_that_is_over_has_no_window(tmp_path):
 def test_texts_stay_in_the_picture_with_the_long_name_of_a_port():
     name = "rack12-top-of-rack-switch:48"
     with style.applied():
-        picture, [[panel]] = style.panels("run", "Queue", [1.0])
+        picture, [[panel]] = style.panels("What it shows", "Queue", "run", [1.0])
         picture.set_dpi(style.PNG_DPI)
         what = "band: min to max, dotted: fullest (15.3 kB), dashed: limit"
         style.panel_title(panel, name, detail=what)
@@ -244,12 +244,14 @@ def test_a_band_is_the_middle_90_percent_of_those_that_are_known():
     assert np.isnan([low[1], high[1]]).all()
 
 
-def test_large_values_are_shown_in_a_larger_unit():
+def test_values_are_shown_in_a_unit_of_their_size():
     rate = QUANTITIES["goodput_bps"]
     assert rate.at_size(1.9e9) == rate
     large = rate.at_size(7.5e9)
     assert (large.unit, large.shown(7.5e9)) == ("Gbit/s", "7.5")
-    assert style.three_digits(999.99) == "1,000"
+    assert three_digits(999.99) == "1,000"
+    small = rate.at_size(2.4e3)
+    assert (small.unit, small.shown(2.4e3)) == ("kbit/s", "2.4")
 
 
 def test_a_note_with_long_names_is_not_cut_off():
@@ -259,16 +261,3 @@ def test_a_note_with_long_names_is_not_cut_off():
         (shown,) = picture.texts
         assert shown.get_window_extent().x0 >= 0
         assert (shown.get_fontsize() == 7) == (length == 20)
-
-
-def test_a_long_name_leaves_room_for_the_title():
-    name = "a-name-by-which-its-user-knows-a-scenario-among-all-of-his-other-ones, seed 1"
-    picture, _ = style.panels(name, "Drop runs", [1.0])
-    title, of = picture.texts
-    assert of.get_text().startswith("…")
-    assert of.get_text().endswith("other-ones, seed 1")
-    wide = style.width_in(title.get_text(), 10, "bold") + style.width_in(of.get_text(), 8)
-    assert 0.8 * style.WIDTH_IN < wide < style.WIDTH_IN - 0.3
-    assert style.panels("short, seed 1", "Drop runs", [1.0])[0].texts[1].get_text() == (
-        "short, seed 1"
-    )

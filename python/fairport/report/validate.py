@@ -35,7 +35,7 @@ def page(found: Validation, svg: Path) -> str:
         rule=_RULE,
         sides=[_NAMES[side] for side in SIDES],
         rows=[_row(found, key) for key in MEASURES],
-        picture=embed(svg, "validate", f"{figure.TITLE}. {found.conclusion}"),
+        picture=embed(svg, "validate", found.conclusion),
         caption=figure.CAPTION,
         invalid=[(one["seed"], "; ".join(one["faults"])) for one in found.invalid],
         conditions=list(phase_parameters(found.simulated).items()),
