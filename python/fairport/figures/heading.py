@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from fairport.figures.colours import MUTED
 
 if TYPE_CHECKING:
+    from matplotlib.font_manager import FontProperties
+
     from fairport.figures.style import Picture
 
 _TITLE_PT, _SUBJECT_PT = 10.0, 8.0
@@ -91,12 +94,25 @@ def _broken(text: str, room_in: float, points: float) -> list[str]:
 
 def width_in(text: str, points: float, weight: str = "normal") -> float:
     """How wide a line of text is, by the font's own measures: outlines would take far longer."""
-    from matplotlib.font_manager import FontProperties
+    return points * _width(text, weight)
+
+
+@lru_cache(maxsize=4096)
+def _width(text: str, weight: str) -> float:
+    """The same for letters of one point."""
     from matplotlib.textpath import text_to_path
 
-    font = FontProperties(family="sans-serif", weight=weight, size=points)
-    width_points, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
-    return float(width_points) / 72
+    font = _font(weight)
+    width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
+    return float(width) / font.get_size_in_points() / 72
+
+
+@cache
+def _font(weight: str) -> FontProperties:
+    """To make one takes longer than to measure a line."""
+    from matplotlib.font_manager import FontProperties
+
+    return FontProperties(family="sans-serif", weight=weight, size=10)
 
 
 def fitting(text: str, room_in: float, points: float, weight: str = "normal") -> str:

@@ -42,7 +42,7 @@ GREEN = "#009e73"
 NO_FLOWS = "no TCP flows to compare"
 
 # Margins around the axes in inches: they hold tick labels and axis names at these font sizes.
-_LEFT, _RIGHT, _TOP, _BOTTOM = 0.6, 0.2, 0.26, 0.56
+_LEFT, _RIGHT, _TOP, _BOTTOM = 0.6, 0.2, 0.23, 0.53
 
 _RC: Any = {
     "font.family": "sans-serif",
@@ -365,7 +365,8 @@ def label_line(axes: Axes, text: str, height: float) -> None:
 def ink_on(colour: Any) -> str:
     """The colour of letters that are readable on this colour."""
     red, green, blue = to_rgb(colour)
-    return INK if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.4 else PAPER
+    # not INK and PAPER: a dark page changes those, but not the colour below the letters
+    return "#1b2631" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.4 else "#fefefe"
 
 
 def say(axes: Axes, text: str) -> None:
