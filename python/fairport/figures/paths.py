@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fairport.layout import Network
 
-_CAPTION = "Paths of the flows; circles: hosts, squares: switches, wider lines: more flows"
+_CAPTION = "circles: hosts, squares: switches, wider lines: more flows"
 _PANEL_IN = 2.0
 _HEAD_IN = 0.3
 _FOOT_IN = 0.42
@@ -42,7 +42,7 @@ def _routing(network: Network) -> str:
 def draw(panels: Sequence[tuple[str, Network]]) -> style.Picture:
     """One panel per network, one below the other; a line's width grows with its flows."""
     with style.applied():
-        head = heading(_title(panels), _CAPTION, "", style.WIDTH_IN)
+        head = heading(_title(panels), "Paths of the flows", _CAPTION, style.WIDTH_IN)
         top_in = head.tall_in + _HEAD_IN
         height = top_in + len(panels) * (_PANEL_IN + _GAP_IN) - _GAP_IN + _FOOT_IN
         picture = style.Picture(figsize=(style.WIDTH_IN, height))
