@@ -118,29 +118,43 @@ def _outcome(entry: Mapping[str, Any]) -> str:
     if "requests" in entry:
         asked, done = entry["requests"]["asked"], entry["requests"]["done"]
         times = entry["requests"].get("time_s")
-        answered = f"{done:,} of {asked:,} requests were answered"
-        if not done:
-            return f"{answered}."
-        median, p99 = _ms(times["median"]), _ms(times["p99"])
-        return f"{answered}, in {median} at the median and {p99} at the 99th percentile."
+        return f"{answered(done, asked, times)}."
     if "fct_s" in entry:
         done = entry["transfers"] - entry["unfinished"]
-        found = f"{done:,} of {entry['transfers']:,} transfers were completed"
+        found = completed(done, entry["transfers"])
         if not done:
             return f"{found}."
         if "slowdown" in entry:
-            median, p99 = (
-                QUANTITIES[f"slowdown_{part}"].shown(entry["slowdown"][part])
-                for part in ("median", "p99")
-            )
-            found += (
-                f"; their slowdown against the empty network is {median} at the median and {p99}"
-                " at the 99th percentile"
-            )
+            found += f"; {slowdown('their', entry['slowdown'])}"
         if "small_fct_s" in entry:
             found += f"; of small ones, 99 in 100 took at most {_ms(entry['small_fct_s']['p99'])}"
         return f"{found}."
     return ""
+
+
+def completed(done: float, of: float) -> str:
+    """How many transfers were completed, as a clause."""
+    return f"{_count(done)} of {_count(of)} transfers were completed"
+
+
+def slowdown(whose: str, quantiles: Mapping[str, float], *, p99_is_bound: bool = False) -> str:
+    """The slowdown of transfers, as a clause. A bound: that transfer was still under way."""
+    median, p99 = (
+        QUANTITIES[f"slowdown_{part}"].shown(quantiles[part]) for part in ("median", "p99")
+    )
+    return (
+        f"{whose} slowdown against the empty network is {median} at the median and"
+        f" {'at least ' * p99_is_bound}{p99} at the 99th percentile"
+    )
+
+
+def answered(done: int, asked: int, times: Mapping[str, float] | None) -> str:
+    """How many requests were answered, and how soon, as a clause."""
+    found = f"{done:,} of {asked:,} requests were answered"
+    if not done or times is None:
+        return found
+    median, p99 = _ms(times["median"]), _ms(times["p99"])
+    return f"{found}, in {median} at the median and {p99} at the 99th percentile"
 
 
 def _entry(tables: Tables, index: int, load: Load, span: Span) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def _image(figures: Any, result: Result, kind: str) -> str:
     picture = figures.draw(result, kind)
     text = base64.b64encode(picture._repr_png_()).decode("ascii")
     return (
-        f'<img src="data:image/png;base64,{text}" alt="{html.escape(figures.kind(kind).TITLE)}"'
+        f'<img src="data:image/png;base64,{text}" alt="{html.escape(picture.title)}"'
         ' style="width: 480px; max-width: 100%">'
     )
 

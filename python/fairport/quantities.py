@@ -33,11 +33,13 @@ class Quantity:
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
     def at_size(self, most: float | None) -> Quantity:
-        """The quantity in a larger unit (Gbit/s) if values up to `most` (base units) need it."""
-        larger = _LARGER.get(self.unit)
-        if larger is None or most is None or abs(most * self.factor) < larger[0]:
-            return self
-        return replace(self, unit=larger[1], factor=self.factor * 1e-3)
+        """The quantity in a unit (Gbit/s, kbit/s) in which `most` (base units) is easy to read."""
+        for units, times in ((_LARGER, 1e-3), (_SMALLER, 1e3)):
+            limit, unit = units.get(self.unit, (0.0, ""))
+            shown = abs((most or 0.0) * self.factor)
+            if unit and (shown >= limit if times < 1 else 0 < shown < limit):
+                return replace(self, unit=unit, factor=self.factor * times)
+        return self
 
     def shown(self, value: float | None, where: Where = "form") -> str:
         """The value in `unit`, without the unit; empty for None."""
@@ -48,18 +50,23 @@ class Quantity:
         return f"{float(text):,.0f}" if "e+" in text else text
 
     def with_unit(self, value: float | None) -> str:
-        """The value with its unit, a large rate in Gbit/s; "none" for None."""
+        """The value with its unit, rates in Gbit/s and kbit/s too; "none" for None."""
         if value is None:
             return "none"
         if self.unit == "Mbit/s" and abs(value) >= _LARGE_BPS:
             return f"{value * 1e-9:,.1f} Gbit/s"
+        if self.unit == "Mbit/s" and 0 < abs(value) < _SMALL_BPS:
+            return f"{value * 1e-3:.3g} kbit/s"
         return f"{self.shown(value)} {self.unit}".rstrip()
 
 
 _LARGE_BPS = 10e9
+# With one digit after the point, Mbit/s would show nothing of a smaller rate.
+_SMALL_BPS = 0.1e6
 
-# From this value on an axis has a unit a thousand times as large.
+# From this value on an axis has a unit a thousand times as large; below it, one as much smaller.
 _LARGER = {"Mbit/s": (2_000, "Gbit/s"), "kB": (10_000, "MB"), "ms": (10_000, "s")}
+_SMALLER = {"Mbit/s": (0.1, "kbit/s"), "kB": (0.1, "B"), "ms": (0.01, "µs")}
 
 _MBPS: dict[str, Any] = {"unit": "Mbit/s", "factor": 1e-6, "form": ".1f"}
 _MS: dict[str, Any] = {"unit": "ms", "factor": 1e3}
@@ -126,6 +133,20 @@ QUANTITIES: dict[str, Quantity] = {
     "delay_p99_s": Quantity("delay p99", **_MS, form=".3f"),
     "host_queue_drop_share": Quantity("drops in hosts' own queues", "%", 100, ".3g"),
 }
+
+
+def three_digits(value: float) -> str:
+    """The value with three significant digits, never with a power of ten: "0.233", "1,360"."""
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:g}" if rounded < 1000 else f"{rounded:,.0f}"
+
+
+def time_at_size(most_s: float) -> Quantity:
+    """A time in the unit in which times up to `most_s` seconds are easy to read."""
+    if most_s >= 0.1 or most_s <= 0:
+        return Quantity("time", "s", form=",.4g")
+    unit, factor = ("ms", 1e3) if most_s >= 1e-3 else ("µs", 1e6)
+    return Quantity("time", unit, factor, ".4g")
 
 
 _SMALLEST_IN_MILLIONS = 100_000

@@ -91,23 +91,34 @@ def _over(values: list[Any]) -> Any:
 
 def sentence(summaries: Sequence[dict[str, Any]]) -> str:
     """The verdict over several runs."""
-    verdicts = [summary["verdict"] for summary in summaries]
-    known = [verdict for verdict in verdicts if verdict["outcast"] is not None]
-    if not known:
+    found, ratios = headline(summaries), _ratios(summaries)
+    if not found:
         runs = len(summaries)
         return (
             f"{runs} runs; whether there is an outcast has no answer here: the numbers are medians."
         )
-    outcasts = sum(verdict["outcast"] for verdict in known)
-    ratios = [verdict["ratio"] for verdict in known if verdict["ratio"] is not None]
-    found = f"{outcasts} of {len(verdicts)} runs show an outcast"
     if not ratios:
         return f"{found}."
     middle = ""
     if len(ratios) >= FEWEST_FOR_QUARTILES:
         q1, _, q3 = statistics.quantiles(ratios, n=4, method="inclusive")
         middle = f", the middle half {q1:.2f} to {q3:.2f}"
-    return (
-        f"{found}. The median throughput ratio is {statistics.median(ratios):.2f}{middle}; it"
-        f" ranges from {min(ratios):.2f} to {max(ratios):.2f}."
-    )
+    return f"{found}{middle}; it ranges from {min(ratios):.2f} to {max(ratios):.2f}."
+
+
+def headline(summaries: Sequence[dict[str, Any]]) -> str:
+    """The beginning of that verdict, without a full stop; "" if no run has an answer."""
+    verdicts = [summary["verdict"] for summary in summaries]
+    known = [verdict["outcast"] for verdict in verdicts if verdict["outcast"] is not None]
+    if not known:
+        return ""
+    found = f"{sum(known)} of {len(verdicts)} runs show an outcast"
+    ratios = _ratios(summaries)
+    if not ratios:
+        return found
+    return f"{found}. The median throughput ratio is {statistics.median(ratios):.2f}"
+
+
+def _ratios(summaries: Sequence[dict[str, Any]]) -> list[float]:
+    ratios = [summary["verdict"]["ratio"] for summary in summaries]
+    return [ratio for ratio in ratios if ratio is not None]

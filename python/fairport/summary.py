@@ -6,9 +6,13 @@ these places, and `runs`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from typing_extensions import NotRequired, TypedDict
+
+# A measurement of a smaller share of the run is a part of it that a reader must know of.
+_NEARLY_ALL = 0.9
 
 
 class MeasuredSpan(TypedDict):
@@ -255,3 +259,10 @@ class Summary(TypedDict):
     runs: NotRequired[list[Summary]]
     """Over several seeds: the summary of each valid run."""
     invalid_runs: NotRequired[list[InvalidRun]]
+
+
+def is_measured_in_part(summary: Mapping[str, Any]) -> bool:
+    """Whether rates are of a part of the run only, so that a reader must know of which."""
+    measure = summary["measure"]
+    length: float = measure["to_s"] - measure["from_s"]
+    return length < _NEARLY_ALL * float(summary["simulated_s"])

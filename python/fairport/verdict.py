@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fairport.quantities import QUANTITIES
+
 OUTCAST_BELOW = 0.5
 # A class is at parity with its peers within this factor of their goodput.
 PARITY = 0.8
@@ -62,6 +64,42 @@ def is_outcast(lone_bps: float, peers_bps: float) -> bool | None:
     return lone_bps / peers_bps < OUTCAST_BELOW
 
 
+def headline(classes: Mapping[str, Mapping[str, Any]], established: Mapping[str, int]) -> str:
+    """Who gets how much, without a full stop: the beginning of the verdict, and a figure's title.
+
+    `established` is as for `verdict`.
+    """
+    nothing = _nothing(classes, established)
+    if nothing:
+        return nothing
+    lone, peers = lone_and_peers(classes)
+    if not lone:
+        flows = sum(one["flows"] for one in classes.values())
+        if flows == 1:
+            rate = QUANTITIES["goodput_bps"].with_unit(classes[peers]["goodput_bps_mean"])
+            return f"The {peers} flow is alone: it gets {rate}"
+        return f"The slowest of the {flows} flows gets {_slowest(classes)} the fastest"
+    whose, verb = subject(lone, classes[lone]["flows"])
+    if not established.get(lone):
+        return f"{whose} {verb('was', 'were')} not established before the end of the run"
+    ratio = classes[lone]["throughput_ratio"]
+    if ratio is None:
+        return _beside_silent_peers(classes, lone, peers)
+    share = f"{ratio_in_words(ratio)} {verb('its', 'their')} {peers} peers' goodput"
+    return f"{whose} {verb('gets', 'get')} {share}"
+
+
+def _nothing(classes: Mapping[str, Mapping[str, Any]], established: Mapping[str, int]) -> str:
+    """Why there is nothing to compare, or ""."""
+    if not classes:
+        return "There are no TCP flows to compare"
+    if not any(established.values()):
+        return "No flow was established before the end of the run"
+    if all(one["goodput_bps_max"] <= 0 for one in classes.values()):
+        return "No flow delivered anything within the measurement"
+    return ""
+
+
 def lone_and_peers(classes: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
     """The lone class and the class with which it is compared; "" if there is none."""
     if not classes:
@@ -83,23 +121,18 @@ def _sentence(
     established: Mapping[str, int],
     outcast: bool | None,
 ) -> str:
-    if not classes:
-        return "There are no TCP flows to compare."
-    if not any(established.values()):
-        return "No flow was established before the end of the run."
-    if all(one["goodput_bps_max"] <= 0 for one in classes.values()):
-        return "No flow delivered anything within the measurement."
-    if not lone:
+    if not lone and not _nothing(classes, established):
         return _without_lone_class(classes)
-    subject, verb = _subject(lone, classes[lone]["flows"])
+    gets = headline(classes, established)
+    if _nothing(classes, established):
+        return f"{gets}."
     if not established.get(lone):
-        not_yet = f"{verb('was', 'were')} not established before the end of the run"
-        return f"{subject} {not_yet}{' (outcast)' if outcast else ''}."
+        return f"{gets}{' (outcast)' if outcast else ''}."
     ratio = classes[lone]["throughput_ratio"]
     if ratio is None:
-        return _beside_silent_peers(classes, lone, peers)
+        return f"{gets}."
+    _, verb = subject(lone, classes[lone]["flows"])
     its = verb("its", "their")
-    gets = f"{subject} {verb('gets', 'get')} {ratio_in_words(ratio)} {its} {peers} peers' goodput"
     if ratio >= 1 / PARITY:
         found = f"no outcast: {verb('it is', 'they are')} favoured"
     elif ratio >= PARITY:
@@ -113,17 +146,17 @@ def _sentence(
 
 
 def _beside_silent_peers(classes: Mapping[str, Mapping[str, Any]], lone: str, peers: str) -> str:
-    """The sentence for a lone class whose peers deliver nothing, so that it has no ratio."""
+    """The headline for a lone class whose peers deliver nothing, so that it has no ratio."""
     deliver = [name for name, one in classes.items() if one["goodput_bps_max"] > 0]
-    subject, verb = _subject(lone, classes[lone]["flows"])
+    whose, verb = subject(lone, classes[lone]["flows"])
     nothing = f"the {peers} flows deliver nothing"
     if deliver == [lone]:
-        return f"{subject} {verb('has', 'have')} the line alone: {nothing}."
+        return f"{whose} {verb('has', 'have')} the line alone: {nothing}"
     rest = " and ".join(deliver)
     if lone in deliver:
-        return f"{nothing.capitalize()}, so there is no ratio; the {rest} flows share the line."
+        return f"{nothing.capitalize()}, so there is no ratio; the {rest} flows share the line"
     also = f"{verb('does', 'do')} not deliver anything either"
-    return f"{nothing.capitalize()}, and {subject[0].lower()}{subject[1:]} {also}."
+    return f"{nothing.capitalize()}, and {whose[0].lower()}{whose[1:]} {also}"
 
 
 def _waited(waiting: Waiting, it: str, its: str) -> str:
@@ -164,15 +197,19 @@ def _without_lone_class(classes: Mapping[str, Mapping[str, Any]]) -> str:
     flows = sum(one["flows"] for one in classes.values())
     if flows == 1:
         return f"The {names} flow is alone: there is no other flow to compare it with."
-    worst = min(one["goodput_bps_min"] for one in classes.values())
-    best = max(one["goodput_bps_max"] for one in classes.values())
-    spread = f"the slowest of the {flows} gets {ratio_in_words(worst / best)} the fastest"
+    spread = f"the slowest of the {flows} gets {_slowest(classes)} the fastest"
     if len(classes) == 1:
         return f"All flows are {names}, so there is no lone class; {spread}."
     return f"There are equally many {names} flows, so there is no lone class; {spread}."
 
 
-def _subject(name: str, flows: int) -> tuple[str, Callable[[str, str], str]]:
+def _slowest(classes: Mapping[str, Mapping[str, Any]]) -> str:
+    worst = min(one["goodput_bps_min"] for one in classes.values())
+    best = max(one["goodput_bps_max"] for one in classes.values())
+    return ratio_in_words(worst / best)
+
+
+def subject(name: str, flows: int) -> tuple[str, Callable[[str, str], str]]:
     """The sentence's subject, and a function that chooses singular or plural for it."""
     if flows == 1:
         return f"The {name} flow", lambda one, _: one

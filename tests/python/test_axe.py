@@ -19,10 +19,10 @@ pytestmark = pytest.mark.skipif(
 
 
 def check(page: Path) -> None:
-    """Light and dark."""
+    """Light and dark, and on a telephone, where more can be scrolled."""
     with browser() as tab:
-        for dark in (False, True):
-            tab.open(page, dark=dark)
+        for dark, width in ((False, 1280), (True, 1280), (False, 400)):
+            tab.open(page, width=width, dark=dark)
             tab.value(AXE.read_text(encoding="utf-8") + ";0")
             assert tab.value(VIOLATIONS) == []
             assert tab.messages == []

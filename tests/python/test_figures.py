@@ -13,7 +13,7 @@ from fairport import figures
 from fairport.errors import InputError
 from fairport.figures import over_time, style
 from fairport.figures.saving import Saver
-from fairport.quantities import QUANTITIES
+from fairport.quantities import QUANTITIES, three_digits
 from fairport.report import inline
 from fairport.result import Result
 
@@ -215,7 +215,7 @@ def test_a_flow_that_is_over_has_no_window(tmp_path):
 def test_texts_stay_in_the_picture_with_the_long_name_of_a_port():
     name = "rack12-top-of-rack-switch:48"
     with style.applied():
-        picture, [[panel]] = style.panels("run", "Queue", [1.0])
+        picture, [[panel]] = style.panels("What it shows", "Queue", "run", [1.0])
         picture.set_dpi(style.PNG_DPI)
         what = "band: min to max, dotted: fullest (15.3 kB), dashed: limit"
         style.panel_title(panel, name, detail=what)
@@ -271,12 +271,14 @@ def test_a_band_is_the_middle_90_percent_of_those_that_are_known():
     assert np.isnan([low[1], high[1]]).all()
 
 
-def test_large_values_are_shown_in_a_larger_unit():
+def test_values_are_shown_in_a_unit_of_their_size():
     rate = QUANTITIES["goodput_bps"]
     assert rate.at_size(1.9e9) == rate
     large = rate.at_size(7.5e9)
     assert (large.unit, large.shown(7.5e9)) == ("Gbit/s", "7.5")
-    assert style.three_digits(999.99) == "1,000"
+    assert three_digits(999.99) == "1,000"
+    small = rate.at_size(2.4e3)
+    assert (small.unit, small.shown(2.4e3)) == ("kbit/s", "2.4")
 
 
 def test_a_note_with_long_names_is_not_cut_off():

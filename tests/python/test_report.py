@@ -101,14 +101,16 @@ def test_the_verdict_comes_before_everything_else(written):
 
 
 def test_it_holds_every_figure_with_words_for_those_who_do_not_see_it(written):
-    _, text = written
+    result, text = written
     page = Page(text)
     pictures = [a["aria-label"] for a in page.all("svg") if "aria-label" in a]
     pictures = [one for one in pictures if not one.startswith("Network of")]
     pictures += [a["alt"] for a in page.all("img")]
     assert len(pictures) == len(figures.KINDS)
     for kind in figures.KINDS:
-        assert any(label.startswith(figures.kind(kind).TITLE) for label in pictures)
+        title = html.unescape(figures.draw(result, kind).title)
+        subject = figures.kind(kind).SUBJECT
+        assert any(label.startswith(f"{title}. {subject}. ") for label in pictures)
         assert figures.kind(kind).CAPTION.replace("'", "&#39;") in text
 
 
@@ -177,7 +179,10 @@ def test_figures_that_are_already_drawn_are_taken(tmp_path):
     result = synthetic.run(duration_s=0.1)
     figures.draw_all(result, tmp_path, Saver(None))
     (tmp_path / "bars.svg").write_text('<svg viewBox="0 0 1 1"><title>mine</title></svg>')
-    assert "<title>mine</title>" in inline.picture(result, "bars", tmp_path)
+    # a title within the page would be shown beside the pointer
+    shown = inline.picture(result, "bars", tmp_path)
+    assert 'aria-label="mine. Goodput of each flow. ' in shown
+    assert "<title>" not in shown
 
 
 def test_the_trace_is_printed_as_the_paper_does():

@@ -60,7 +60,9 @@ def test_every_seed_is_a_dot(written: Path) -> None:
 def test_loads_have_their_own_panels(fairport: Command) -> None:
     short = ["leaf-spine-incast", "--duration", "2ms", "--repeat", "2", "--no-figures", "--json"]
     summary = json.loads(fairport("run", *short, "--no-output").out)
-    titles = [text.get_text() for panel in seeds.draw(summary).axes for text in panel.texts]
+    picture = seeds.draw(summary)
+    titles = [text.get_text() for panel in picture.axes for text in panel.texts]
+    assert picture.title == "Rounds done (0: incast): 0 over 2 seeds"
     assert any(title.startswith("rounds done") for title in titles)
     assert any(title.startswith("small FCT p99") for title in titles)
 
@@ -81,6 +83,7 @@ def test_ratios_that_span_much_are_on_a_logarithmic_axis() -> None:
         runs = [
             {"classes": {"2-hop": {"throughput_ratio": ratio, **one}}, "traffic": []}
             | {"jain_index": 0.9, "goodput_bps_total": 9e8}
+            | {"verdict": {"outcast": ratio < 0.5, "ratio": ratio}}
             for ratio in ratios
         ]
         summary = {"scenario": "s", "seeds": list(range(len(ratios))), "runs": runs, **runs[0]}
@@ -93,6 +96,7 @@ def test_ratios_that_span_much_are_on_a_logarithmic_axis() -> None:
 def test_labels_of_neighbouring_panels_do_not_run_into_each_other() -> None:
     classes = {"2-hop": {"goodput_bps_mean": 9.9e6, "timeouts": 9.9, "throughput_ratio": 1}}
     run = {"classes": classes, "jain_index": 0.99, "goodput_bps_total": 9.9e6, "traffic": []}
+    run |= {"verdict": {"outcast": None, "ratio": None}}
     for number in (3, 4):
         whole = {"scenario": "s", "seeds": list(range(number)), "runs": [run] * number, **run}
         picture = seeds.draw(whole)

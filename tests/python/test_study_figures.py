@@ -140,8 +140,9 @@ def test_the_best_is_nearest_to_an_equal_share(study: Study) -> None:
     won = best.winner(even.filter(peers=2, **{"queue.limit": "4 packets"}), "jain_index")
     assert [one["stack"] for one in won.as_good] == ["new"]
     picture = studies.draw(study, x="peers", y="queue.limit", color="stack", by="throughput_ratio")
-    title, *_ = (text.get_text() for text in picture.texts)
-    assert title == "Which stack is best? The throughput ratio nearest to 1"
+    title, subject, *_ = (text.get_text() for text in picture.texts)
+    assert title == "stack new is best, or as good as the best, at 3 of 4 points"
+    assert subject.startswith("The throughput ratio nearest to 1 is best: ")
     # the new stack is nearer to 1 at all points except that with two states, 0.1 and 2
     assert [text.get_text() for text in picture.legends[0].get_texts()] == ["new: 3", "old: 1"]
 

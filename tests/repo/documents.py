@@ -30,6 +30,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import first_picture
 import generated
 import notebooks
 import reference
@@ -165,7 +166,7 @@ def _draw_pictures() -> None:
 
     result = fp.run(fp.scenario("outcast"), seed=1)
     images = ROOT / "docs" / "images"
-    style.save(fp.plot(result, "bars"), images / "outcast.png")
+    first_picture.draw(images / "outcast.png")
     style.save(microscope.draw(look(result, focus(result))), images / "microscope.png")
     routings = ("destination-suffix", "equal-length")
     panels = [(name, layout.network(result.scenario.patch({"routing": name}))) for name in routings]

@@ -29,7 +29,6 @@ PYTHON = (
         "quantities",
         "summary",
         "traffic_table",
-        "verdict",
     },
     {
         "completion",
@@ -41,6 +40,7 @@ PYTHON = (
         "tables",
         "toml_files",
         "toml_lines",
+        "verdict",
         "workloads",
     },
     # The scenario, and the meaning of the tables.

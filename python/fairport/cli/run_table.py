@@ -11,6 +11,7 @@ from fairport import traffic_table
 from fairport.cli.console import out
 from fairport.cli.output import new_table
 from fairport.quantities import QUANTITIES, in_millions
+from fairport.summary import is_measured_in_part
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,8 +35,7 @@ _COLUMNS = {
 }
 
 _MEAN_MAX = ("mean", "max")
-# A measurement of a smaller share of the run is a part of it that a reader must know of.
-_NEARLY_ALL = 0.9
+_OF_THE_WHOLE_RUN = "drops, timeouts, queue and utilisation are of the whole run"
 
 # If the terminal is too narrow for all columns, these are left out, the first one first.
 _PLENTY = 10_000
@@ -230,11 +230,14 @@ def _shown(key: str, value: float) -> str:
 def _circumstances(summary: Mapping[str, Any]) -> str:
     measure, seeds = summary["measure"], summary["seeds"]
     simulated_s = summary["simulated_s"]
-    is_part = measure["to_s"] - measure["from_s"] < _NEARLY_ALL * simulated_s
     parts = [
         f"seed {seeds[0]}" if len(seeds) == 1 else f"medians of seeds {seeds[0]} to {seeds[-1]}",
         f"measured from {measure['from_s']:.3f} s to {measure['to_s']:.3f} s of {simulated_s:g} s",
-        *(["drops, timeouts, queue and utilisation are of the whole run"] if is_part else []),
+        *(
+            ["drops, timeouts, queue and utilisation are of the whole run"]
+            if is_measured_in_part(summary)
+            else []
+        ),
         f"{in_millions(summary['packet_hops'])} packet-hops in {summary['wall_s']:.2f} s",
     ]
     if summary["packet_hops_per_s"] is not None:

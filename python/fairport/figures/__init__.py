@@ -1,4 +1,6 @@
-"""The figures of a run, one file per kind: `TITLE`, `CAPTION` and `draw(result) -> Figure`.
+"""The figures of a run, one file per kind: `SUBJECT`, `CAPTION` and `draw(result) -> Figure`.
+
+`findings` makes their titles.
 
 Heavy modules are imported only when a figure is drawn, and pyplot never is: figures are objects, so
 that drawing needs no display and leaves no state behind.
@@ -33,7 +35,8 @@ ENDINGS = (".png", ".svg")
 class Kind(Protocol):
     """The contents of a module of this package."""
 
-    TITLE: str
+    SUBJECT: str
+    """What is drawn; what it shows is the title of the drawn figure."""
     CAPTION: str
 
     def draw(self, result: Result, **options: Any) -> Figure:

@@ -16,13 +16,14 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from fairport.figures import distribution, over_time, style
-from fairport.quantities import QUANTITIES
+from fairport.figures import distribution, findings, over_time, style
+from fairport.quantities import QUANTITIES, time_at_size
+from fairport.summary import is_measured_in_part
 
 if TYPE_CHECKING:
     from fairport.result import Result
 
-TITLE = "Goodput of each flow"
+SUBJECT = "Goodput of each flow"
 CAPTION = (
     "The goodput of each flow over three spans of the same run: one bar per flow, as in the paper, "
     "or, with more than 40 flows, the share of a class's flows with at most that goodput. "
@@ -43,33 +44,43 @@ def draw(result: Result) -> Figure:
     """Three panels: bars in order of hop class and flow, or distributions by hop class."""
     classes = style.compared_classes(result)
     if not classes:
-        picture, rows = style.frame(result, TITLE, [0.6])
-        style.say(rows[0][0], style.NO_FLOWS)
+        picture, [[panel]] = style.frame(result, findings.goodput(result), SUBJECT, [0.6])
+        style.say(panel, style.NO_FLOWS)
         return picture
-    picture, rows = style.frame(result, TITLE, [1.75], columns=len(SPANS))
-    panels = rows[0]
+    of_spans = [_rates(result, span * over_time.end_s(result)) for span in SPANS]
+    first_s = SPANS[0] * over_time.end_s(result)
+    rates, span = of_spans[0], f"in the first {time_at_size(first_s).with_unit(first_s)}"
+    if is_measured_in_part(result.summary):
+        rates, span = of_spans[-1], "in the whole run"
+    title = findings.goodput_by_span(result, rates, span)
+    picture, [panels] = style.frame(result, title, SUBJECT, [1.75], columns=len(SPANS))
     for panel in panels[1:]:
         panel.sharey(panels[0])
         panel.tick_params(labelleft=False)
     if sum(len(one.flows) for one in classes) > MANY:
-        _distributions(picture, panels, result, classes)
+        _distributions(picture, panels, result, classes, of_spans)
     else:
-        _bars(picture, panels, result, classes)
+        _bars(picture, panels, result, classes, of_spans)
     return picture
 
 
 def _bars(
-    picture: style.Picture, panels: list[Axes], result: Result, classes: list[style.HopClass]
+    picture: style.Picture,
+    panels: list[Axes],
+    result: Result,
+    classes: list[style.HopClass],
+    of_spans: list[dict[int, float]],
 ) -> None:
-    quantity = _GOODPUT.at_size(max(_rates(result, over_time.end_s(result)).values(), default=0.0))
+    every = [rate for rates in of_spans for rate in rates.values()]
+    quantity = _GOODPUT.at_size(max(every, default=0.0))
     count = sum(len(one.flows) for one in classes)
     gap = max(0.6, 0.03 * count)
     style.y_label(picture, panels, quantity.label)
-    for panel, span in zip(panels, SPANS, strict=True):
-        until = span * over_time.end_s(result)
-        rates = _rates(result, until)
+    for panel, span, rates in zip(panels, SPANS, of_spans, strict=True):
+        if not rates:
+            _say_no_samples(panel)
         left, total = 0.0, 0.0
-        for one in classes:
+        for one in classes if rates else []:
             heights = np.array([rates.get(flow, 0.0) for flow in one.flows])
             heights *= quantity.factor
             total += heights.sum()
@@ -84,24 +95,29 @@ def _bars(
             )
             one.mark([*bars, mean], f"{100 * span:.0f}")
             left += len(heights) + gap
-        if count > 1:
+        if count > 1 and rates:
             style.fair_share(panel, total / count)
-        panel.set(xticks=[], xlim=(-0.5 - gap, left - 0.5))
-        panel.set_xlabel(_of_span(span, until), labelpad=4)
-    panels[0].set_ylim(bottom=0)
+        panel.set(xticks=[], xlim=(-0.5 - gap, left - 0.5 if rates else 1))
+        panel.set_xlabel(_of_span(span, result), labelpad=4)
+    if max(every, default=0.0) > 0:
+        panels[0].set_ylim(bottom=0)
+    else:
+        panels[0].set(ylim=(0, 1), yticks=[0])
+    panels[0].yaxis.set_major_formatter("{x:,g}")
     shared = ", dotted: fair share" if count > 1 else ""
     style.note(picture, f"bar: one flow, line: mean of the class{shared}")
     handles = [Patch(**one.look.bar, label=one.label) for one in classes]
-    picture.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(0.1, 0.9), ncols=4, columnspacing=1.4
-    )
+    style.legend_above(picture, panels[0], handles)
 
 
 def _distributions(
-    picture: style.Picture, panels: list[Axes], result: Result, classes: list[style.HopClass]
+    picture: style.Picture,
+    panels: list[Axes],
+    result: Result,
+    classes: list[style.HopClass],
+    of_spans: list[dict[int, float]],
 ) -> None:
     """The share of flows with at most a goodput; the axes of all spans are the same."""
-    of_spans = [_rates(result, span * over_time.end_s(result)) for span in SPANS]
     every = np.array([rate for rates in of_spans for rate in rates.values()])
     quantity = _GOODPUT.at_size(every.max(initial=0.0))
     moving = every[every > 0] * quantity.factor
@@ -116,7 +132,7 @@ def _distributions(
             drawn = panel.step(*distribution.steps(ordered, reached), where="post", **look)
             one.mark(drawn, f"{100 * span:.0f}")
         if not rates:
-            panel.text(0.5, 0.5, "no samples", transform=panel.transAxes, ha="center")
+            _say_no_samples(panel)
         else:
             fair = sum(rates.values()) / len(rates) * quantity.factor
             panel.axvline(fair, **_FAIR)
@@ -130,9 +146,7 @@ def _distributions(
             panel.set_xlim(0, moving.max() * 1.05)
             panel.xaxis.set_major_locator(MaxNLocator(4))
         panel.set_ylim(0, 1.02)
-        panel.set_title(
-            _of_span(span, span * over_time.end_s(result)), loc="left", fontsize=8, pad=3
-        )
+        panel.set_title(_of_span(span, result), loc="left", fontsize=8, pad=3)
         panel.set_xlabel(quantity.label, labelpad=2)
     names = [
         Line2D([], [], color=one.look.colour, linestyle=dashes, label=one.label)
@@ -151,9 +165,15 @@ def _distributions(
     )
 
 
-def _of_span(span: float, until_s: float) -> str:
+def _say_no_samples(panel: Axes) -> None:
+    look: dict[str, Any] = {"ha": "center", "va": "center", "color": style.MUTED}
+    panel.text(0.5, 0.5, "no samples", transform=panel.transAxes, **look)
+
+
+def _of_span(span: float, result: Result) -> str:
     share = f"first {100 * span:.0f} %" if span < 1 else "whole run"
-    return f"{share} ({until_s:.3g} s)"
+    end_s = over_time.end_s(result)
+    return f"{share} ({time_at_size(end_s).with_unit(span * end_s)})"
 
 
 def _rates(result: Result, until_s: float) -> dict[int, float]:

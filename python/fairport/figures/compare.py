@@ -12,11 +12,12 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from fairport.figures import style
-from fairport.figures.compared import TITLE, Chart, Line, Panel
+from fairport.figures.compared import SUBJECT, Chart, Line, Panel
+from fairport.figures.heading import heading
 from fairport.verdict import PARITY
 
 _WIDTH_IN, _LEFT_IN, _RIGHT_IN = 7.2, 1.05, 0.12
-_TOP_IN, _GAP_IN, _BOTTOM_IN = 0.62, 0.72, 0.62
+_TOP_IN, _GAP_IN, _BOTTOM_IN = 0.36, 0.72, 0.62
 _LINE_IN = 0.17
 _TITLE_PT = 8
 _MOST_COLUMNS = 4
@@ -29,13 +30,15 @@ def draw(chart: Chart) -> Figure:
     rows = -(-len(chart.panels) // _MOST_COLUMNS)
     in_a_row = -(-len(chart.panels) // rows)
     tall = _LINE_IN * (len(chart.names) + 0.4)
-    height = _TOP_IN + rows * tall + (rows - 1) * _GAP_IN + _BOTTOM_IN
+    head = heading(chart.title, SUBJECT, chart.of, _WIDTH_IN)
+    top_in = head.tall_in + _TOP_IN
+    height = top_in + rows * tall + (rows - 1) * _GAP_IN + _BOTTOM_IN
     wide = (_WIDTH_IN - _LEFT_IN - _RIGHT_IN) / in_a_row
     with style.applied():
         picture = style.Picture(figsize=(_WIDTH_IN, height))
         for index, panel in enumerate(chart.panels):
             row, column = divmod(index, in_a_row)
-            bottom = height - _TOP_IN - (row + 1) * tall - row * _GAP_IN
+            bottom = height - top_in - (row + 1) * tall - row * _GAP_IN
             axes = picture.add_axes(
                 (
                     (_LEFT_IN + column * wide) / _WIDTH_IN,
@@ -45,7 +48,8 @@ def draw(chart: Chart) -> Figure:
                 )
             )
             _draw_panel(axes, panel, chart.names if column == 0 else [""] * len(chart.names))
-        _heading(picture, chart, height)
+        head.write(picture)
+        _key(picture, chart, height)
     return picture
 
 
@@ -109,15 +113,7 @@ def _lines(axes: Axes, lines: Mapping[int, Line], count: int) -> None:
         axes.plot(medians, known, marker, color=colour, markersize=4.5, clip_on=False, zorder=3)
 
 
-def _heading(picture: style.Picture, chart: Chart, height: float) -> None:
-    left = 0.1 / _WIDTH_IN
-    picture.text(
-        left, 1 - 0.09 / height, TITLE, va="top", ha="left", fontsize=10, fontweight="bold"
-    )
-    picture.text(
-        1 - _RIGHT_IN / _WIDTH_IN, 1 - 0.1 / height, chart.of, va="top", ha="right",
-        color=style.MUTED, fontsize=8,
-    )  # fmt: skip
+def _key(picture: style.Picture, chart: Chart, height: float) -> None:
     marks = [
         Line2D([], [], marker="D", color=style.DROPPED, linewidth=2.4, label="without a fix"),
         Line2D([], [], marker="o", color=style.BLUE, linewidth=2.4, label="with the fix"),
@@ -127,4 +123,4 @@ def _heading(picture: style.Picture, chart: Chart, height: float) -> None:
     note = f"median and {chart.spread} over the seeds"
     if any(panel.axis == "ratio" for panel in chart.panels):
         note += "; band: an equal share"
-    picture.text(left, 0.1 / height, note, color=style.MUTED, fontsize=7.5)
+    picture.text(0.1 / _WIDTH_IN, 0.1 / height, note, color=style.MUTED, fontsize=7.5)

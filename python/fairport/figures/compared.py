@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fairport.study.comparison import Column, Comparison
     from fairport.study.measures import Axis
 
-TITLE = "Which fix works"
+SUBJECT = "Which fix works"
 CAPTION = (
     "Each grey dot is a run, the large dot is the median over the seeds, and the bar spans the "
     "middle half, or with fewer than four seeds all of them. The band is the range that counts as "
@@ -48,6 +48,8 @@ class Panel:
 class Chart:
     """The figure of a comparison."""
 
+    title: str
+    """What the comparison found, as a sentence."""
     of: str
     """The scenario and the seeds."""
     names: Sequence[str]
@@ -64,6 +66,7 @@ def chart(comparison: Comparison) -> Chart:
 
     names = [BASELINE, *(one.fix for one in comparison.ranking)]
     return Chart(
+        title=comparison.finding + "; this is one seed" * (len(comparison.seeds) == 1),
         of=f"{comparison.scenario.name}, {seeds_in_words(comparison.seeds)}",
         names=names,
         panels=[_panel(comparison, column, names) for column in comparison.columns],

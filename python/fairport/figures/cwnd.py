@@ -9,13 +9,13 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fairport.figures import over_time, style
+from fairport.figures import findings, over_time, style
 from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:
     from fairport.result import Result
 
-TITLE = "Congestion window over time"
+SUBJECT = "Congestion window over time"
 CAPTION = (
     "The sender's window, and below it when senders decided something: a timeout (RTO), the "
     "beginning of a fast recovery, the undo of a needless reduction, a reduction for an ECN mark, "
@@ -45,25 +45,23 @@ _STEPS = 100
 def draw(result: Result) -> Figure:
     """One panel per hop class: flows thin, their mean thick, decisions as marks below."""
     quantity = _CWND.at_size(over_time.largest(result, "cwnd_bytes"))
+    means = {one.name: _mean(result, one) for one in style.compared_classes(result)}
+    title = findings.window(result, means)
     decisions = result.tables["decisions"]
     shown = set(decisions["what"].unique())
     kinds = [kind for kind in _MARKS if kind in shown]
     if not kinds:
-        picture, panels, classes = over_time.frame(result, TITLE, quantity.label)
+        picture, panels, classes = over_time.frame(result, title, SUBJECT, quantity.label)
         strips: list[Axes] = []
     else:
         picture, panels, strips, classes = over_time.frame_with_strips(
-            result, TITLE, quantity.label, _ROW_IN * len(kinds)
+            result, title, SUBJECT, quantity.label, _ROW_IN * len(kinds)
         )
     top = 0.0
     for panel, one in zip(panels, classes, strict=False):
         top = max(top, over_time.lines(panel, one, result, "cwnd_bytes", quantity))
-        average = _mean(result, one)
-        text = (
-            ""
-            if average is None
-            else f"mean {style.three_digits(average * quantity.factor)} {quantity.unit}"
-        )
+        average = means[one.name]
+        text = "" if average is None else f"mean {findings.short(quantity, average)}"
         style.panel_title(panel, one.label, one.look.colour, text)
     rates = [
         _rows(strip, one, decisions, kinds, result)

@@ -13,13 +13,13 @@ from matplotlib.ticker import LogLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
 from fairport import metrics
-from fairport.figures import style
+from fairport.figures import findings, style
 from fairport.figures.bars import MANY
 
 if TYPE_CHECKING:
     from fairport.result import Result
 
-TITLE = "Drop runs"
+SUBJECT = "Drop runs"
 CAPTION = (
     "How many consecutive packets are dropped. By flow: consecutive packets of one flow, averaged "
     "over the flows of a hop class; a dot is one flow (of more than 40 flows there are no dots, "
@@ -39,12 +39,13 @@ def draw(result: Result) -> Figure:
     worst = result.summary["bottleneck"]
     drops = result.drops.filter(pl.col("port") == (worst["port"] if worst else ""))
     if worst is None or drops.is_empty():
-        picture, rows = style.frame(result, TITLE, [0.6])
-        style.say(rows[0][0], "no packet was dropped")
+        picture, [[panel]] = style.frame(result, findings.drop_runs(result, drops), SUBJECT, [0.6])
+        style.say(panel, "no packet was dropped")
         return picture
-    picture, rows = style.frame(result, TITLE, [1.55, 1.55], [0.45])
-    by_flow, by_ingress = rows[0][0], rows[1][0]
-    _by_flow(by_flow, result, drops)
+    runs = metrics.drop_runs(drops, "flow")
+    title = findings.drop_runs(result, runs)
+    picture, [[by_flow], [by_ingress]] = style.frame(result, title, SUBJECT, [1.55, 1.55], [0.45])
+    _by_flow(by_flow, result, runs)
     _by_ingress(by_ingress, result, drops)
     where = f"of port {worst['port']}"
     style.panel_title(by_flow, "Packets in a row of one flow", detail=where)
@@ -59,8 +60,7 @@ def draw(result: Result) -> Figure:
     return picture
 
 
-def _by_flow(panel: Axes, result: Result, drops: pl.DataFrame) -> None:
-    runs = metrics.drop_runs(drops, "flow")
+def _by_flow(panel: Axes, result: Result, runs: pl.DataFrame) -> None:
     every = _histograms(runs, int(np.max(result.flows["flow"].to_numpy())) + 1)
     classes = style.hop_classes(result.flows)
     heights = []

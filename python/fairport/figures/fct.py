@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 
 from fairport import completion
-from fairport.figures import distribution, style
+from fairport.figures import distribution, findings, style
 
 if TYPE_CHECKING:
     from fairport.result import Result
 
-TITLE = "Slowdown by size"
+SUBJECT = "Slowdown by size"
 CAPTION = (
     "How many times longer transfers took than in the empty network: the share of transfers with "
     "at most that slowdown, one line per group of sizes. A transfer alone is above 1 because of "
@@ -23,9 +23,8 @@ CAPTION = (
 
 def draw(result: Result) -> Figure:
     """One panel: one cumulative distribution per group."""
-    picture, rows = style.frame(result, TITLE, [2.4], [])
-    axes = rows[0][0]
     ours = completion.transfers(result.flows, distribution.span_of(result))
+    picture, [[axes]] = style.frame(result, findings.transfers(result, ours), SUBJECT, [2.4])
     drawn = [
         distribution.line(axes, name, ours.filter(completion.in_group(name)), "lasted_ideals", look)
         for name, look in zip(completion.GROUPS, distribution.LOOKS, strict=False)

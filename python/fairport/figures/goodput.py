@@ -8,13 +8,13 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fairport import metrics
-from fairport.figures import over_time, style
-from fairport.quantities import QUANTITIES
+from fairport.figures import findings, over_time, style
+from fairport.quantities import QUANTITIES, time_at_size
 
 if TYPE_CHECKING:
     from fairport.result import Result
 
-TITLE = "Goodput over time"
+SUBJECT = "Goodput over time"
 CAPTION = (
     "Goodput of each flow, by hop class, all on one scale. The dotted line is the fair share of "
     "flows without an end: their total goodput divided by their number. A starved flow delivers "
@@ -28,7 +28,9 @@ _GOODPUT = QUANTITIES["goodput_bps"]
 def draw(result: Result) -> Figure:
     """One panel per hop class: flows thin, their mean thick."""
     quantity = _GOODPUT.at_size(over_time.largest(result, "goodput_bps"))
-    picture, panels, classes = over_time.frame(result, TITLE, quantity.label)
+    picture, panels, classes = over_time.frame(
+        result, findings.goodput(result), SUBJECT, quantity.label
+    )
     flows = metrics.compared(result.flows)
     rates = flows["goodput_bps"].to_numpy() * quantity.factor
     # transfers have no share of a line: most of the time a transfer is not there
@@ -39,12 +41,13 @@ def draw(result: Result) -> Figure:
         top = max(top, over_time.lines(panel, one, result, "goodput_bps", quantity))
         if has_share:
             style.fair_share(panel, fair)
-        average = result.summary["classes"][one.name]["goodput_bps_mean"] * quantity.factor
+        average = result.summary["classes"][one.name]["goodput_bps_mean"]
+        mean = findings.short(_GOODPUT.at_size(average), average)
         style.panel_title(
             panel,
             one.label,
             one.look.colour,
-            f"mean {style.three_digits(average)} {quantity.unit}; {_idle(result, one)}",
+            f"mean {mean}; {_idle(result, one)}",
         )
     if classes:
         panels[0].set_ylim(0, max(top * 1.08, 1e-3))
@@ -57,7 +60,8 @@ def draw(result: Result) -> Figure:
 def _idle(result: Result, one: style.HopClass) -> str:
     """The share of the probe's intervals in which a flow of the class delivers nothing."""
     mine = result.series.filter(pl.col("flow").is_in(one.flows))
-    interval_ms = result.scenario.probes.series_interval.seconds * 1e3
+    interval_s = result.scenario.probes.series_interval.seconds
+    steps = time_at_size(interval_s).with_unit(interval_s)
     idle = 100 * (mine["goodput_bps"].to_numpy() == 0).mean()
     share = "over 99" if 99 < idle < 100 else f"{idle:.0f}"
-    return f"nothing in {share} % of {interval_ms:.3g} ms steps"
+    return f"nothing in {share} % of {steps} steps"

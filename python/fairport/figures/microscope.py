@@ -9,10 +9,10 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fairport.figures import style
+from fairport.figures import findings, style, times
 from fairport.microscope import Slide
 
-TITLE = "Microscope"
+SUBJECT = "Every packet"
 CAPTION = (
     "Above: every packet that arrived for the port, by the port through which it came in; a bar "
     "is a packet that was accepted, a cross one that was dropped, a ring one that was marked. "
@@ -34,7 +34,10 @@ def draw(slide: Slide) -> Figure:
     heights = [0.1 + 0.36 * len(ports), 0.85] + ([0.95] if slide.windows.height else [])
     gaps = [0.12, 0.12][: len(heights) - 1]
     with style.applied():
-        picture, rows = style.panels(slide.title, f"{TITLE}: port {focus.port}", heights, gaps)
+        dropped = slide.packets.filter(fate="dropped").height
+        title = findings.packets(focus, dropped, slide.packets.height)
+        subject = f"{SUBJECT} at port {focus.port}"
+        picture, rows = style.panels(title, subject, slide.title, heights, gaps)
         panels = [row[0] for row in rows]
         _arrivals(panels[0], slide, ports, to_x)
         style.panel_title(
@@ -52,11 +55,11 @@ def draw(slide: Slide) -> Figure:
                 panel.axvspan(first, last, color=style.BAND, alpha=0.25, linewidth=0, zorder=0)
         for panel in panels[:-1]:
             panel.tick_params(labelbottom=False)
-        unit = _unit(slide)[1]
-        panels[-1].set_xlabel(f"time ({unit} from {_origin(slide):.6f} s on)", labelpad=2)
+        shown_s = focus.to_s - focus.from_s
+        times.name_axis(panels[-1], shown_s, f" from {_origin(slide):.6f} s")
         hidden = slide.packets["ingress_port"].n_unique() - len(ports)
-        others = f"; not shown: {style.count(hidden, 'ingress port')}" if hidden else ""
-        style.note(picture, f"{focus.why}{others}")
+        if hidden:
+            style.note(picture, f"not shown: {style.count(hidden, 'ingress port')}")
     return picture
 
 
@@ -66,13 +69,8 @@ def _origin(slide: Slide) -> float:
 
 
 def _clock(slide: Slide) -> Callable[[Any], Any]:
-    origin, factor = _origin(slide), _unit(slide)[0]
-    return lambda time_s: (time_s - origin) * factor
-
-
-def _unit(slide: Slide) -> tuple[float, str]:
-    """Unit of the time axis: how many of it a second has, and its name."""
-    return (1e3, "ms") if slide.focus.to_s - slide.focus.from_s > 20e-3 else (1e6, "µs")
+    origin = _origin(slide)
+    return lambda time_s: time_s - origin
 
 
 def _ports(slide: Slide) -> list[str]:

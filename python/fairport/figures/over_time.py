@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from fairport import metrics
-from fairport.figures import style
+from fairport.figures import style, times
 from fairport.quantities import Quantity
 
 if TYPE_CHECKING:
@@ -26,30 +26,36 @@ Floats = NDArray[np.float64]
 
 
 def frame(
-    result: Result, title: str, unit: str
+    result: Result, title: str, subject: str, unit: str
 ) -> tuple[style.Picture, list[Axes], list[style.HopClass]]:
     """A picture with one panel per hop class, all with the same axes."""
     classes = style.compared_classes(result)
-    tall = _tall(classes)
-    count = max(len(classes), 1)
-    picture, rows = style.frame(result, title, [tall] * count, [0.27] * (count - 1))
+    if result.series.is_empty() or not classes:
+        picture, [[panel]] = style.frame(result, title, subject, [0.6])
+        style.say(panel, "no samples" if classes else style.NO_FLOWS)
+        return picture, [panel], []
+    count = len(classes)
+    picture, rows = style.frame(
+        result, title, subject, [_tall(count)] * count, [0.27] * (count - 1)
+    )
     panels = [row[0] for row in rows]
-    return picture, panels, _prepare(result, picture, panels, classes, unit)
+    _prepare(result, picture, panels, unit)
+    return picture, panels, classes
 
 
 def frame_with_strips(
-    result: Result, title: str, unit: str, strip_in: float
+    result: Result, title: str, subject: str, unit: str, strip_in: float
 ) -> tuple[style.Picture, list[Axes], list[Axes], list[style.HopClass]]:
     """The same picture with a strip of that height below each panel, on the panel's time axis."""
     classes = style.compared_classes(result)
     if not classes or result.series.is_empty():
-        picture, panels, classes = frame(result, title, unit)
+        picture, panels, classes = frame(result, title, subject, unit)
         return picture, panels, [], classes
-    heights = [_tall(classes), strip_in] * len(classes)
+    heights = [_tall(len(classes)), strip_in] * len(classes)
     gaps = ([0.05, 0.27] * len(classes))[:-1]
-    picture, rows = style.frame(result, title, heights, gaps)
+    picture, rows = style.frame(result, title, subject, heights, gaps)
     panels, strips = [row[0] for row in rows[::2]], [row[0] for row in rows[1::2]]
-    classes = _prepare(result, picture, panels, classes, "")
+    _prepare(result, picture, panels, "")
     style.y_label(picture, panels[:1], unit)  # between two panels it would cross a strip's labels
     for panel, strip in zip(panels, strips, strict=True):
         strip.sharex(panel)
@@ -62,33 +68,23 @@ def frame_with_strips(
     return picture, panels, strips, classes
 
 
-def _tall(classes: list[style.HopClass]) -> float:
+def _tall(panels: int) -> float:
     """Height of a panel, in inches."""
-    return 0.95 if len(classes) > 1 else 1.9 if classes else 0.6
+    return 0.95 if panels > 1 else 1.9
 
 
-def _prepare(
-    result: Result,
-    picture: style.Picture,
-    panels: list[Axes],
-    classes: list[style.HopClass],
-    unit: str,
-) -> list[style.HopClass]:
-    """Joins and names the panels' axes; returns the classes that have something to draw."""
+def _prepare(result: Result, picture: style.Picture, panels: list[Axes], unit: str) -> None:
+    """Joins and names the panels' axes."""
     for panel in panels[1:]:
         panel.sharex(panels[0])
         panel.sharey(panels[0])
     for panel in panels[:-1]:
         panel.tick_params(labelbottom=False)
-    if result.series.is_empty() or not classes:
-        for panel in panels:
-            style.say(panel, "no samples" if classes else style.NO_FLOWS)
-        return []
-    panels[-1].set_xlabel("time (s)", labelpad=2)
+    panels[0].yaxis.set_major_formatter("{x:,g}")
+    panels[0].set_xlim(0, end_s(result))
+    times.name_axis(panels[-1], end_s(result))
     if unit:
         style.y_label(picture, panels, unit)
-    panels[0].set_xlim(0, end_s(result))
-    return classes
 
 
 def end_s(result: Result) -> float:
@@ -166,7 +162,8 @@ def lines(
         drawn = fine * quantity.factor
         panel.plot(fine_times, drawn, **thin)
     panel.plot(times, middle, color=one.look.colour, linewidth=1.4, **marker)
-    return float(np.nanmax(np.append(drawn.ravel(), middle)))
+    # without any sample, such as one of a window, there is nothing to see
+    return float(np.nanmax(np.append(drawn.ravel(), middle), initial=0.0))
 
 
 def middle_90(values: Floats) -> tuple[Floats, Floats]:

@@ -10,17 +10,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairport.figures import style
+from fairport.figures.heading import heading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fairport.layout import Network
 
-_CAPTION = "circles: hosts; wider lines carry more flows"
+_CAPTION = "circles: hosts, squares: switches, wider lines: more flows"
 _PANEL_IN = 2.0
 # a panel's share of the picture's width
 _WIDE = 0.96
-_HEAD_IN = 0.62
+_HEAD_IN = 0.3
 _FOOT_IN = 0.42
 _GAP_IN = 0.34
 # In a layer with at most this many nodes, names are written into the nodes.
@@ -43,23 +44,13 @@ def _routing(network: Network) -> str:
 def draw(panels: Sequence[tuple[str, Network]]) -> style.Picture:
     """One panel per network, one below the other; a line's width grows with its flows."""
     with style.applied():
-        height = _HEAD_IN + len(panels) * (_PANEL_IN + _GAP_IN) - _GAP_IN + _FOOT_IN
+        head = heading(_title(panels), "Paths of the flows", _CAPTION, style.WIDTH_IN)
+        top_in = head.tall_in + _HEAD_IN
+        height = top_in + len(panels) * (_PANEL_IN + _GAP_IN) - _GAP_IN + _FOOT_IN
         picture = style.Picture(figsize=(style.WIDTH_IN, height))
-        title = style.fitting(
-            f"Paths of the flows of {panels[0][1].scenario.name}", style.WIDTH_IN - 0.3, 10, "bold"
-        )
-        room_in = style.WIDTH_IN - 0.3 - style.width_in(title, 10, "bold")
-        is_beside = style.width_in(_CAPTION, 7) <= room_in
-        picture.text(
-            0.1 / style.WIDTH_IN,
-            1 - 0.09 / height,
-            title,
-            va="top",
-            fontsize=10,
-            fontweight="bold",
-        )
+        head.write(picture)
         for index, (title, network) in enumerate(panels):
-            top = height - _HEAD_IN - index * (_PANEL_IN + _GAP_IN)
+            top = height - top_in - index * (_PANEL_IN + _GAP_IN)
             place = ((1 - _WIDE) / 2, (top - _PANEL_IN) / height, _WIDE, _PANEL_IN / height)
             axes = picture.add_axes(place)
             _draw_network(axes, network)
@@ -68,16 +59,20 @@ def draw(panels: Sequence[tuple[str, Network]]) -> style.Picture:
         picture.legend(
             handles=handles, loc="lower left", ncols=len(handles), bbox_to_anchor=(0.01, 0.0)
         )
-        picture.text(
-            1 - 0.1 / style.WIDTH_IN,
-            1 - (0.12 if is_beside else 0.27) / height,
-            _CAPTION,
-            va="top",
-            ha="right",
-            color=style.MUTED,
-            fontsize=7,
-        )
     return picture
+
+
+def _title(panels: Sequence[tuple[str, Network]]) -> str:
+    """Who shares the port that limits them; under several routings that differs, so the subject."""
+    from fairport.layout.sharing import expected_bottleneck
+
+    name, port = panels[0][1].scenario.name, expected_bottleneck(panels[0][1])
+    if len(panels) > 1:
+        return f"Paths of the flows of {name} under {len(panels)} routings"
+    if port is None:
+        return f"In {name}, no two flows share a port"
+    inputs = style.count(len(port.by_ingress), "ingress port")
+    return f"In {name}, {style.count(port.flows, 'flow')} share {port.port}, from {inputs}"
 
 
 def _expected(network: Network) -> str:

@@ -11,13 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fairport import blackouts
-from fairport.figures import over_time, style
-from fairport.quantities import QUANTITIES
+from fairport.figures import findings, over_time, style, times
+from fairport.quantities import QUANTITIES, three_digits
 
 if TYPE_CHECKING:
     from fairport.result import Result
 
-TITLE = "Queue of the bottleneck port"
+SUBJECT = "Queue of the bottleneck port"
 CAPTION = (
     "Above: bytes in the buffer over the whole run; the line is the mean, the band reaches from "
     "the least to the greatest sample of each step. Below: every packet around one blackout, by "
@@ -47,7 +47,7 @@ def draw(result: Result, blackout_of: str | None = None) -> Figure:
     """
     shown = blackouts.shown(result.tables, result.summary, blackout_of)
     if shown is None:
-        picture, [[panel]] = style.frame(result, TITLE, [1.1])
+        picture, [[panel]] = style.frame(result, findings.queue(result), SUBJECT, [1.1])
         _whole_run(picture, panel, result)
         style.note(picture, _without(result))
         return picture
@@ -55,12 +55,24 @@ def draw(result: Result, blackout_of: str | None = None) -> Figure:
     ports = trace["ingress_port"].n_unique()
     hidden = shown.packets["ingress_port"].n_unique() - ports
     heights = [1.1, 0.1 + 0.34 * ports, 0.75]
-    picture, rows = style.frame(result, TITLE, heights, [0.7, 0.12])
+    run = _longest_run(trace.filter(ingress_port=shown.ingress_port))
+    accepted = shown.packets.filter(
+        pl.col("fate") != "dropped", pl.col("time_s").is_between(run.first_s, run.last_s)
+    )
+    title = findings.blackout(shown.ingress_port, run.length, accepted.height)
+    picture, rows = style.frame(result, title, SUBJECT, heights, [0.7, 0.12])
     panels = [row[0] for row in rows]
     _whole_run(picture, panels[0], result)
-    style.y_label(picture, panels[2:], "wait (µs)")
     looks = style.ingress_looks(result, sorted(trace["ingress_port"].unique()))
-    _blackout(panels[1], panels[2], trace, shown.ingress_port, looks)
+    _blackout(panels[1], panels[2], trace, looks)
+    origin_s: Any = trace["time_s"][0]
+    for panel in panels[1:]:
+        first_s, last_s = run.first_s - origin_s, run.last_s - origin_s
+        panel.axvspan(first_s, last_s, color=style.MUTED, alpha=0.18, linewidth=0)
+    detail = f"shaded: blackout of {shown.ingress_port}; x: dropped"
+    style.panel_title(panels[1], f"Arrivals at {shown.port}", detail=detail)
+    unit = times.label_axis(panels[2], trace["wait_s"].max() or 0.0)  # type: ignore[arg-type]
+    style.y_label(picture, panels[2:], f"wait ({unit})")
     others = f"; not shown: packets from {style.count(hidden, 'other port')}" if hidden else ""
     style.note(picture, f"longest recorded blackout of {shown.ingress_port}: {shown.why}{others}")
     return picture
@@ -76,10 +88,10 @@ def _without(result: Result) -> str:
 
 
 def _prepared(packets: pl.DataFrame) -> pl.DataFrame:
-    """The trace with microseconds from the first packet, waiting times, and runs of equal fate."""
+    """The trace with times from the first packet, waiting times, and runs of equal fate."""
     return packets.with_columns(
-        us=(pl.col("time_s") - pl.col("time_s").first()) * 1e6,
-        wait=(pl.col("depart_s") - pl.col("time_s")) * 1e6,
+        since_s=pl.col("time_s") - pl.col("time_s").first(),
+        wait_s=pl.col("depart_s") - pl.col("time_s"),
         run=pl.col("fate").rle_id().over("ingress_port"),
     )
 
@@ -148,12 +160,12 @@ def _whole_run(picture: style.Picture, panel: Axes, result: Result) -> None:
     limit = buffer_limit(result)
     quantity = _QUEUE.at_size(worst["queue_max_bytes"])
     style.y_label(picture, [panel], quantity.label)
-    times, low, mean, high = steps.with_columns(pl.exclude("time_s") * quantity.factor)
-    panel.fill_between(times, low, high, color=style.MUTED, alpha=0.3, linewidth=0)
-    panel.plot(times, mean, color=style.INK, linewidth=1)
+    moments, low, mean, high = steps.with_columns(pl.exclude("time_s") * quantity.factor)
+    panel.fill_between(moments, low, high, color=style.MUTED, alpha=0.3, linewidth=0)
+    panel.plot(moments, mean, color=style.INK, linewidth=1)
     top = worst["queue_max_bytes"] * quantity.factor
     panel.axhline(top, color=style.MUTED, linewidth=0.9, linestyle=(0, (1, 2)))
-    detail = f"band: min to max, dotted: fullest ({style.three_digits(top)} {quantity.unit})"
+    detail = f"band: min to max, dotted: fullest ({three_digits(top)} {quantity.unit})"
     held = limit.bytes * quantity.factor if limit else 0.0
     if limit and held > _FAR * top:
         detail += f"; limit {limit.text}, far above"
@@ -162,12 +174,13 @@ def _whole_run(picture: style.Picture, panel: Axes, result: Result) -> None:
         detail += f", dashed: limit ({limit.text})"
         top = max(top, held)
     panel.set(xlim=(0, over_time.end_s(result)), ylim=(0, max(top, high.to_numpy().max()) * 1.12))
-    panel.set_xlabel("time (s)", labelpad=1)
+    panel.yaxis.set_major_formatter("{x:,g}")
+    times.name_axis(panel, over_time.end_s(result))
     style.panel_title(panel, worst["port"], detail=detail)
 
 
 def _blackout(
-    arrivals: Axes, waits: Axes, trace: pl.DataFrame, of: str, looks: Mapping[str, style.Look]
+    arrivals: Axes, waits: Axes, trace: pl.DataFrame, looks: Mapping[str, style.Look]
 ) -> None:
     ports = sorted(trace["ingress_port"].unique())
     above: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
@@ -176,31 +189,36 @@ def _blackout(
         mine = trace.filter(pl.col("ingress_port") == port)
         dropped = mine.filter(pl.col("fate") == "dropped")
         passed = mine.filter(pl.col("fate") != "dropped")
-        arrivals.plot(passed["us"], [-place] * passed.height, "|", color=colour, markersize=7)
-        arrivals.plot(dropped["us"], [-place] * dropped.height, "x", color=style.INK, ms=5)
-        waits.plot(passed["us"], passed["wait"], ".", color=colour, markersize=4)
+        arrivals.plot(passed["since_s"], [-place] * passed.height, "|", color=colour, markersize=7)
+        arrivals.plot(dropped["since_s"], [-place] * dropped.height, "x", color=style.INK, ms=5)
+        waits.plot(passed["since_s"], passed["wait_s"], ".", color=colour, markersize=4)
         flows = style.count(mine["flow"].n_unique(), "flow")
         text = f"from {port}: {flows}, {dropped.height} of {mine.height} dropped"
         text = style.fitting(text, style.PANEL_IN, 7)
         arrivals.annotate(text, (0, -place), (3, 5), fontsize=7, color=colour, **above)
-    _shade_longest_run([arrivals, waits], trace.filter(pl.col("ingress_port") == of))
     arrivals.set(yticks=range(0, -len(ports), -1), yticklabels=[], ylim=(0.7 - len(ports), 0.85))
     arrivals.sharex(waits)
     arrivals.tick_params(labelbottom=False)
     waits.set_ylim(0, waits.get_ylim()[1] * 1.05)
-    waits.set_xlabel(f"time (µs) from {trace['time_s'][0]:.6f} s", labelpad=2)
-    detail = f"shaded: blackout of {style.fitting(of, 0.6, 8)}; x: dropped"
-    style.panel_title(arrivals, f"Arrivals at {trace['port'][0]}", detail=detail)
+    length_s: Any = trace["since_s"].max()
+    times.name_axis(waits, length_s, f" from {trace['time_s'][0]:.6f} s")
 
 
-def _shade_longest_run(panels: list[Axes], packets: pl.DataFrame) -> None:
-    """Shades the time from the first to the last drop of the longest run of one ingress port."""
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Drops in a row."""
+
+    length: int
+    first_s: float
+    last_s: float
+
+
+def _longest_run(packets: pl.DataFrame) -> _Run:
+    """The longest run of drops of one ingress port."""
     runs = (
         packets.filter(pl.col("fate") == "dropped")
         .group_by("run")
-        .agg(pl.len(), first=pl.col("us").min(), last=pl.col("us").max())
+        .agg(pl.len(), first=pl.col("time_s").min(), last=pl.col("time_s").max())
         .sort("len", "first", descending=[True, False])
     )
-    for first, last in runs.head(1).select("first", "last").iter_rows():
-        for panel in panels:
-            panel.axvspan(first, last, color=style.MUTED, alpha=0.18, linewidth=0)
+    return _Run(*runs.select("len", "first", "last").row(0))

@@ -8,13 +8,13 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fairport import completion
-from fairport.figures import distribution, style
+from fairport.figures import distribution, findings, style
 from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:
     from fairport.result import Result
 
-TITLE = "Response times"
+SUBJECT = "Response times"
 CAPTION = (
     "How long clients waited from their request to the last byte of the answer: the share of "
     "requests answered within that time, one line per [[traffic]] of requests. The dots are the "
@@ -27,8 +27,7 @@ _RESPONSE = QUANTITIES["response_s"]
 
 def draw(result: Result) -> Figure:
     """One panel: one cumulative distribution per traffic."""
-    picture, rows = style.frame(result, TITLE, [2.4], [])
-    axes = rows[0][0]
+    picture, [[axes]] = style.frame(result, findings.requests(result), SUBJECT, [2.4])
     ours = completion.asked(result.requests, distribution.span_of(result)).with_columns(
         pl.col("lasted_s") * _RESPONSE.factor
     )

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from fairport.figures import over_time, style
+from fairport.figures import findings, over_time, style
 from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:
     from fairport.result import Result
 
-TITLE = "Round-trip time over time"
+SUBJECT = "Round-trip time over time"
 CAPTION = (
     "RTT samples of each hop class: the line is the mean, the band reaches from the least to the "
     "greatest. The classes differ by the length of their paths; the height of the band is "
@@ -26,7 +26,10 @@ _RTT = QUANTITIES["rtt_s"]
 
 def draw(result: Result) -> Figure:
     """One panel per hop class: the mean, and the band from min to max over its flows."""
-    picture, panels, classes = over_time.frame(result, TITLE, _RTT.label)
+    quantity = _RTT.at_size(over_time.largest(result, "rtt_max_s"))
+    picture, panels, classes = over_time.frame(
+        result, findings.round_trips(result), SUBJECT, quantity.label
+    )
     top = 0.0
     for panel, one in zip(panels, classes, strict=False):
         times, low = over_time.grid(result, one.flows, "rtt_min_s", "min")
@@ -36,8 +39,8 @@ def draw(result: Result) -> Figure:
             over_time.no_samples(panel, "no RTT samples")
             style.panel_title(panel, one.label, one.look.colour)
             continue
-        least = np.fmin.reduce(low, axis=1) * _RTT.factor
-        most = np.fmax.reduce(high, axis=1) * _RTT.factor
+        least = np.fmin.reduce(low, axis=1) * quantity.factor
+        most = np.fmax.reduce(high, axis=1) * quantity.factor
         edges = over_time.edges(times)
         panel.fill_between(
             edges,
@@ -47,11 +50,12 @@ def draw(result: Result) -> Figure:
             alpha=0.25,
             linewidth=0,
         )
-        mean = np.repeat(over_time.mean(middle), 2) * _RTT.factor
-        panel.plot(edges, mean, color=one.look.colour, linewidth=1.2)
+        line = np.repeat(over_time.mean(middle), 2) * quantity.factor
+        panel.plot(edges, line, color=one.look.colour, linewidth=1.2)
         top = max(top, float(np.nanmax(most)))
         average = result.summary["classes"][one.name]["rtt_mean_s"]
-        text = "" if average is None else f"mean {_RTT.with_unit(average)}"
+        mean = "" if average is None else findings.short(_RTT.at_size(average), average)
+        text = f"mean {mean}" if mean else ""
         style.panel_title(panel, one.label, one.look.colour, text)
     if top > 0:
         panels[0].set_ylim(0, top * 1.05)

@@ -8,11 +8,11 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from fairport import traffic_table
-from fairport.figures import lanes, style
+from fairport.figures import findings, lanes, style
 from fairport.figures.lanes import Lane
 from fairport.repeats import FEWEST_FOR_QUARTILES
 
-TITLE = "Over the seeds"
+SUBJECT = "Over the seeds"
 CAPTION = (
     "Each dot is a seed, the bar is the middle half, the diamond the median. With fewer than four "
     "seeds there is no middle half. Dots in two groups mean that the network has two modes: then "
@@ -43,7 +43,9 @@ def draw(summary: Mapping[str, Any]) -> Figure:
     of = f"{summary['scenario']}, seeds {seeds[0]} to {seeds[-1]}"
     with style.applied():
         gaps = [0.62] * (len(rows) - 1)
-        picture, axes = style.panels(of, TITLE, heights, gaps, columns, lanes.WIDTH_IN)
+        picture, axes = style.panels(
+            findings.seeds(summary, panels), SUBJECT, of, heights, gaps, columns, lanes.WIDTH_IN
+        )
         for row, places in zip(rows, axes, strict=True):
             for place in places[len(row) :]:
                 place.remove()

@@ -25,6 +25,11 @@ from fairport.figures.colours import GRID as GRID
 from fairport.figures.colours import INK as INK
 from fairport.figures.colours import MUTED as MUTED
 from fairport.figures.colours import PAPER as PAPER
+from fairport.figures.heading import fitting as fitting
+from fairport.figures.heading import heading
+from fairport.figures.heading import width_in as width_in
+from fairport.quantities import time_at_size
+from fairport.summary import is_measured_in_part
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,7 +44,7 @@ GREEN = "#009e73"
 NO_FLOWS = "no TCP flows to compare"
 
 # Margins around the axes in inches: they hold tick labels and axis names at these font sizes.
-_LEFT, _RIGHT, _TOP, _BOTTOM = 0.6, 0.2, 0.5, 0.56
+_LEFT, _RIGHT, _TOP, _BOTTOM = 0.6, 0.2, 0.23, 0.53
 PANEL_IN = WIDTH_IN - _LEFT - _RIGHT
 """How wide a panel is, if it is alone in its row."""
 HANDLE_IN = 0.35
@@ -150,12 +155,6 @@ def count(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' if number != 1 else ''}"
 
 
-def three_digits(value: float) -> str:
-    """The value with three significant digits, never with a power of ten: "0.233", "1,360"."""
-    rounded = float(f"{value:.3g}")
-    return f"{rounded:g}" if rounded < 1000 else f"{rounded:,.0f}"
-
-
 def hop_classes(flows: pl.DataFrame) -> list[HopClass]:
     """The hop classes of a table of flows, the shortest path first."""
     found = flows.group_by("hops", maintain_order=True).agg("flow").sort("hops")
@@ -216,6 +215,9 @@ def ingress_looks(
 class Picture(Figure):
     """A figure that a notebook shows without pyplot."""
 
+    title = ""
+    """What it shows, as a sentence."""
+
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
         with applied():
@@ -232,7 +234,8 @@ def save(picture: Figure, path: Path) -> None:
     """Writes PNG or SVG by the path's ending, the same bytes for the same picture."""
     with applied():
         if path.suffix == ".svg":
-            picture.savefig(path, metadata={"Date": None})
+            title = getattr(picture, "title", "")
+            picture.savefig(path, metadata={"Date": None} | ({"Title": title} if title else {}))
         else:
             # More compression would take longer, and save at most a tenth of the size.
             pack = {"compress_level": 1}
@@ -242,32 +245,42 @@ def save(picture: Figure, path: Path) -> None:
 def frame(
     result: Result,
     title: str,
+    subject: str,
     heights_in: Sequence[float],
     gaps_in: Sequence[float] = (),
     columns: int = 1,
 ) -> tuple[Picture, list[list[Axes]]]:
-    """A picture of a run: `panels` with the run's name."""
-    return panels(result.title, title, heights_in, gaps_in, columns)
+    """A picture of a run: `panels` with the run's name, and the measured part if it is a part."""
+    of = result.title
+    if is_measured_in_part(result.summary):
+        measure = result.summary["measure"]
+        unit = time_at_size(result.summary["simulated_s"])
+        of += (
+            f"; measured from {unit.shown(measure['from_s'])} to {unit.with_unit(measure['to_s'])}"
+        )
+    return panels(title, subject, of, heights_in, gaps_in, columns)
 
 
 def panels(
-    of: str,
     title: str,
+    subject: str,
+    of: str,
     heights_in: Sequence[float],
     gaps_in: Sequence[float] = (),
     columns: int = 1,
     wide_in: float = WIDTH_IN,
 ) -> tuple[Picture, list[list[Axes]]]:
-    """A picture with rows of axes of the given heights and gaps, a title and a subtitle.
+    """A picture with rows of axes of the given heights and gaps, below a heading.
 
     All positions are computed here, because a layout engine would draw each figure twice to find
     them.
     """
-    height = _TOP + sum(heights_in) + sum(gaps_in) + _BOTTOM
+    head = heading(title, subject, of, wide_in)
+    height = head.tall_in + _TOP + sum(heights_in) + sum(gaps_in) + _BOTTOM
     picture = Picture(figsize=(wide_in, height))
     between = 0.16
     width = (wide_in - _LEFT - _RIGHT - between * (columns - 1)) / columns
-    rows, top = [], height - _TOP
+    rows, top = [], height - head.tall_in - _TOP
     for tall, gap in zip(heights_in, [*gaps_in, 0.0], strict=True):
         boxes = [
             (
@@ -280,42 +293,21 @@ def panels(
         ]
         rows.append([picture.add_axes(box) for box in boxes])
         top -= tall + gap
-    title = fitting(title, wide_in - _RIGHT - 1.2, 10, "bold")
-    left, head = 0.1 / wide_in, 1 - 0.09 / height
-    picture.text(left, head, title, va="top", ha="left", fontsize=10, fontweight="bold")
-    room_in = wide_in - _RIGHT - 0.3 - width_in(title, 10, "bold")
-    picture.text(
-        1 - _RIGHT / wide_in,
-        head - 0.015 / height,
-        fitting(of, room_in, 8),
-        va="top",
-        ha="right",
-        color=MUTED,
-        fontsize=8,
-    )
+    head.write(picture)
     return picture, rows
 
 
-def width_in(text: str, points: float, weight: str = "normal") -> float:
-    """How wide a line of text is, by the font's own measures: outlines would take far longer."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
-
-    font = FontProperties(family="sans-serif", weight=weight, size=points)
-    width_points, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
-    return float(width_points) / 72
-
-
-def fitting(text: str, room_in: float, points: float, weight: str = "normal") -> str:
-    """The text, or as much of its two ends as there is room for.
-
-    Names of a network's nodes may differ at either end only.
-    """
-    if width_in(text, points, weight) <= room_in:
-        return text
-    kept = range(len(text) - 1, 0, -1)
-    ends = (text[: keep - keep // 2] + "…" + text[len(text) - keep // 2 :] for keep in kept)
-    return next((two for two in ends if width_in(two, points, weight) <= room_in), "")
+def legend_above(picture: Picture, panel: Axes, handles: Sequence[Any], **how: Any) -> None:
+    """A legend in one row above a panel, from its left edge on."""
+    place = panel.get_position()
+    picture.legend(
+        handles=handles,
+        ncols=len(handles),
+        loc="lower left",
+        bbox_to_anchor=(place.x0, place.y1),
+        borderaxespad=0.1,
+        **{"columnspacing": 1.2, **how},
+    )
 
 
 def _shrunk(text: str, room_in: float, points: float) -> tuple[str, float]:
@@ -389,7 +381,8 @@ def label_line(axes: Axes, text: str, height: float) -> None:
 def ink_on(colour: Any) -> str:
     """The colour of letters that are readable on this colour."""
     red, green, blue = to_rgb(colour)
-    return INK if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.4 else PAPER
+    # not INK and PAPER: a dark page changes those, but not the colour below the letters
+    return "#1b2631" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.4 else "#fefefe"
 
 
 def say(axes: Axes, text: str) -> None:

@@ -17,7 +17,7 @@ from fairport.study.validate import MEASURES, SIDES
 if TYPE_CHECKING:
     from fairport.study.validate import Validation
 
-TITLE = "Simulation and Linux"
+SUBJECT = "Simulation and Linux"
 CAPTION = (
     "Each dot is a valid run, the diamond the median, the bar the middle half. Below: drop runs by"
     " flow, per run."
@@ -36,7 +36,9 @@ def draw(found: Validation) -> Figure:
     heights, gaps = [*[0.7] * rows, 1.3], [0.62] * rows
     of = f"{found.scenario.name}, {seeds_in_words(found.seeds)}"
     with style.applied():
-        picture, axes = style.panels(of, TITLE, heights, gaps, _COLUMNS, lanes.WIDTH_IN)
+        picture, axes = style.panels(
+            found.conclusion.removesuffix("."), SUBJECT, of, heights, gaps, _COLUMNS, lanes.WIDTH_IN
+        )
         places = [place for row in axes[:-1] for place in row]
         for key, place in zip(_KEYS, places, strict=True):
             of_sides = [_lane(found, side, key) for side in SIDES]

@@ -32,7 +32,7 @@ def page(comparison: Comparison, svg: Path) -> str:
         conclusion=comparison.conclusion,
         name=comparison.scenario.name,
         description=comparison.scenario.description,
-        picture=embed(svg, "compare", f"{figure.TITLE}. {comparison.conclusion}"),
+        picture=embed(svg, "compare", comparison.conclusion),
         caption=figure.CAPTION,
         fixes=[
             (one.fix, tomli_w.dumps({"patch": one.fix.patch}))

@@ -23,6 +23,8 @@ _PAGE_COLOURS = {
     colours.BLUE: "blue",
 }
 
+_TITLE = re.compile(r"<title>(.*?)</title>\s*", re.DOTALL)
+
 # Above this size a PNG is smaller, and easier for a browser.
 SVG_LIMIT_BYTES = 300_000
 
@@ -32,7 +34,7 @@ def picture(result: Result, kind: str, folder: Path) -> str:
     svg = folder / f"{kind}.svg"
     # figures.saving may still be writing the PNG
     if svg.exists() and (svg.stat().st_size <= SVG_LIMIT_BYTES or svg.with_suffix(".png").exists()):
-        return embed(svg, kind, _alternative(result, kind))
+        return embed(svg, kind, _alternative(result, kind, svg))
     from fairport.figures import style
 
     with TemporaryDirectory() as drawn:
@@ -41,16 +43,18 @@ def picture(result: Result, kind: str, folder: Path) -> str:
         style.save(figure, svg)
         if svg.stat().st_size > SVG_LIMIT_BYTES:
             style.save(figure, svg.with_suffix(".png"))
-        return embed(svg, kind, _alternative(result, kind))
+        return embed(svg, kind, _alternative(result, kind, svg))
 
 
-def _alternative(result: Result, kind: str) -> str:
-    """The text for a reader who does not see the figure."""
+def _alternative(result: Result, kind: str, svg: Path) -> str:
+    """The text for a reader who does not see the figure: what it shows, and of what it is."""
+    title = _TITLE.search(svg.read_text(encoding="utf-8"))
+    shown = f"{html.unescape(title.group(1))}. " if title else ""
     rates = ", ".join(
         f"{name} {one['goodput_bps_mean'] / 1e6:.3g}"
         for name, one in result.summary["classes"].items()
     )
-    return f"{figures.kind(kind).TITLE}. Mean goodput by hop class in Mbit/s: {rates}."
+    return f"{shown}{figures.kind(kind).SUBJECT}. Mean goodput by hop class in Mbit/s: {rates}."
 
 
 def embed(svg: Path, kind: str, alternative: str) -> str:
@@ -66,6 +70,8 @@ def _as_element(document: str, kind: str, label: str) -> str:
     """An SVG document as an element: no prolog, ids of its own, the page's colours."""
     text = document[document.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
+    # browsers would show it beside the pointer, wherever in the figure that is
+    text = _TITLE.sub("", text, count=1)
     # Coordinates are rounded to a hundredth of a point: half the size, and no visible difference.
     text = re.sub(r'\bd="[^"]*"', lambda path: re.sub(r"(?<=\.\d\d)\d+", "", path.group()), text)
     text = _without_styles(text)

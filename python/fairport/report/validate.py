@@ -39,7 +39,7 @@ def page(found: Validation, svg: Path) -> str:
         if min(runs.values()) >= FEWEST_FOR_QUARTILES
         else "least and greatest value",
         rows=[_row(found, key) for key in MEASURES],
-        picture=embed(svg, "validate", f"{figure.TITLE}. {found.conclusion}"),
+        picture=embed(svg, "validate", found.conclusion),
         caption=figure.CAPTION,
         invalid=[(one["seed"], "; ".join(one["faults"])) for one in found.invalid],
         conditions=list(phase_parameters(found.simulated).items()),

@@ -179,12 +179,22 @@ class Comparison:
             return ranking.note(self.groups)
         return f"{self.ranked_by} {gains.NOTE}"
 
+    @property
+    def finding(self) -> str:
+        """The comparison in one sentence, without a full stop and without what decided."""
+        if self._by_share:
+            return self._by_shares.removesuffix(".")
+        return gains.finding(self.ranking)
+
+    @property
+    def _by_shares(self) -> str:
+        return ranking.conclusion(self.ranking, self.table.row(0, named=True), self.groups)
+
     @cached_property
     def conclusion(self) -> str:
         """The comparison in one sentence; of one seed, with a second that says so."""
-        none = self.table.row(0, named=True)
         if self._by_share:
-            found = ranking.conclusion(self.ranking, none, self.groups)
+            found = self._by_shares
         else:
             found = gains.conclusion(self.ranking, self.ranked_loads)
         return f"{found} {_ONE_SEED}" if len(self.seeds) == 1 else found

@@ -104,7 +104,12 @@ def ranked_by(ranked: Sequence[ComparedLoad]) -> str:
 
 
 def conclusion(ordered: Sequence[Ranked], ranked: Sequence[ComparedLoad]) -> str:
-    """The comparison in one sentence."""
+    """The finding, and what decided, as sentences."""
+    return f"{finding(ordered)}. {ranked_by(ranked)}"
+
+
+def finding(ordered: Sequence[Ranked]) -> str:
+    """The comparison in one sentence, without a full stop."""
     better = [f"{one.fix} ({one.effect})" for one in ordered if one.effect.startswith("better")]
     worse = [one.fix for one in ordered if one.effect.startswith("worse")]
     found = (
@@ -114,7 +119,7 @@ def conclusion(ordered: Sequence[Ranked], ranked: Sequence[ComparedLoad]) -> str
     )
     if worse:
         found += f"; worse than no fix: {', '.join(worse)}"
-    return f"{found}. {ranked_by(ranked)}"
+    return found
 
 
 def _word(gain: Gain) -> str:

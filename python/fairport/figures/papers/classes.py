@@ -21,8 +21,9 @@ _KEYS = ("goodput_bps_min", "goodput_bps_mean", "goodput_bps_max")
 def draw(done: Reproduced, drawing: Drawing) -> Figure:
     """One group of bars per variant; published means as markers, their spread as thin lines."""
     variants = done.entry.variants
-    picture, [[panel]] = style.panels(marks.of(done), drawing.title, [1.9])
     classes = style.hop_classes(done.records[variants[0].name][0].flows)
+    title = marks.title(drawing, _pairs(done, [one.name for one in classes]))
+    picture, [[panel]] = style.panels(title, "", marks.of(done), [1.9])
     width = 0.8 / len(classes)
     for place, variant in enumerate(variants):
         records = done.records[variant.name]
@@ -39,12 +40,10 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     panel.tick_params(axis="x", length=0)
     panel.set(ylabel="goodput (Mbit/s)")
     panel.set_ylim(bottom=0)
-    handles = [Patch(**one.look.bar, label=one.name) for one in classes]
+    handles: list[Any] = [Patch(**one.look.bar, label=one.name) for one in classes]
     published = any(one.published and one.published.classes for one in variants)
-    picture.legend(
-        handles=[*handles, *([marks.published_handle()] if published else [])],
-        loc="upper left", bbox_to_anchor=(0.1, 0.91), ncols=4, columnspacing=1.2,
-    )  # fmt: skip
+    handles += [marks.published_handle()] if published else []
+    style.legend_above(picture, panel, handles)
     style.note(picture, "bar: mean, line: least to most flow of a class; medians over the seeds")
     return picture
 
@@ -54,10 +53,28 @@ def _medians(classes: list[dict[str, Any]]) -> tuple[float, float, float]:
     return least, mean, most
 
 
+def _pairs(done: Reproduced, classes: list[str]) -> list[tuple[float, float]]:
+    """Our means and the published ones, in Mbit/s."""
+    pairs = []
+    for variant in done.entry.variants:
+        known = variant.published.classes if variant.published else {}
+        for name in known.keys() & set(classes):
+            mean = _published_mean(known[name])
+            if mean is not None:
+                records = done.records[variant.name]
+                ours = _medians([record.summary["classes"][name] for record in records])[1]
+                pairs.append((ours, mean / 1e6))
+    return pairs
+
+
+def _published_mean(known: PublishedClass) -> float | None:
+    if known.goodput_bps_mean is None and known.goodput_bps:
+        return float(np.mean(known.goodput_bps))
+    return known.goodput_bps_mean
+
+
 def _published(panel: Any, x: float, known: PublishedClass) -> None:
-    mean = known.goodput_bps_mean
-    if mean is None and known.goodput_bps:
-        mean = float(np.mean(known.goodput_bps))
+    mean = _published_mean(known)
     if mean is None:
         return
     least, most = known.goodput_bps_min, known.goodput_bps_max

@@ -25,7 +25,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     """Bars by length on a logarithmic axis, as in the papers, for an average flow of each class."""
     variants = done.entry.variants
     heights, gaps = [1.5] * len(variants), [0.45] * (len(variants) - 1)
-    picture, rows = style.panels(marks.of(done), drawing.title, heights, gaps)
+    picture, rows = style.panels(drawing.title, "", marks.of(done), heights, gaps)
     classes = style.hop_classes(done.records[variants[0].name][0].flows)
     width = 0.8 / len(classes)
     any_published = False
@@ -51,8 +51,11 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     handles = [Patch(**one.look.bar, label=one.name) for one in classes]
     picture.legend(
         handles=[*handles, *([marks.published_handle()] if any_published else [])],
-        loc="upper right", bbox_to_anchor=(0.97, 0.93), ncols=3, columnspacing=1.2,
-    )  # fmt: skip
+        loc="upper right",
+        bbox_to_anchor=(0.97, rows[0][0].get_position().y1),
+        ncols=3,
+        columnspacing=1.2,
+    )
     return picture
 
 

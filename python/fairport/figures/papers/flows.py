@@ -21,7 +21,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     """Bars by hop class; the line on a bar spans the middle half of the seeds."""
     variant = done.entry.variants[0]
     records = done.records[variant.name]
-    picture, [[panel]] = style.panels(marks.of(done), drawing.title, [1.9])
+    picture, [[panel]] = style.panels(drawing.title, "", marks.of(done), [1.9])
     classes = style.hop_classes(records[0].flows)
     rates = np.array([record.flows.sort("flow")["goodput_bps"] for record in records]) / 1e6
     shares = [0.25, 0.5, 0.75] if len(done.seeds) >= FEWEST_FOR_QUARTILES else [0, 0.5, 1]
@@ -40,9 +40,6 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     panel.set_ylabel("goodput (Mbit/s)")
     panel.set_ylim(bottom=0)
     handles = [Patch(**one.look.bar, label=one.name) for one in classes]
-    picture.legend(
-        handles=[*handles, marks.published_handle()],
-        loc="upper left", bbox_to_anchor=(0.1, 0.91), ncols=4, columnspacing=1.2,
-    )  # fmt: skip
+    style.legend_above(picture, panel, [*handles, marks.published_handle()])
     style.note(picture, f"bar: median, line: {marks.spread(done)}")
     return picture

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.lines import Line2D
 
 from fairport.figures import style
 from fairport.repeats import FEWEST_FOR_QUARTILES, seeds_in_words
+from fairport.verdict import ratio_in_words
 
 if TYPE_CHECKING:
+    from fairport.papers.model import Drawing
     from fairport.study.reproduce import Reproduced
 
 PUBLISHED: dict[str, Any] = {
@@ -26,6 +29,24 @@ PUBLISHED: dict[str, Any] = {
 def published_handle() -> Line2D:
     """The legend's entry for published numbers."""
     return Line2D([], [], **PUBLISHED, label="published")
+
+
+def title(drawing: Drawing, pairs: Sequence[tuple[float, float]]) -> str:
+    """The subject, and how near our numbers are to the published ones; pairs: ours, theirs.
+
+    Drawings without published numbers keep the subject alone: what they show is a claim of the
+    paper, on which the report decides by all of the experiment's runs. So do those of drop runs and
+    of single flows, where one number out of many bars would say little.
+    """
+    ratios = sorted(ours / theirs for ours, theirs in pairs if theirs > 0)
+    if not ratios:
+        return drawing.title
+    if len(ratios) == 1:
+        return f"{drawing.title}: ours is {ratio_in_words(ratios[0])} the published number"
+    least, most = (
+        f"{ratio:.2f}" if ratio < 10 else f"{ratio:,.0f}" for ratio in (ratios[0], ratios[-1])
+    )
+    return f"{drawing.title}: ours are {least} to {most} times the {len(ratios)} published numbers"
 
 
 def spread(done: Reproduced) -> str:

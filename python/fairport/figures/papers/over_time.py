@@ -27,7 +27,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     """The mean over the seeds, step by step."""
     known = done.entry.variants
     variants = [one for one in known if not drawing.variants or one.name in drawing.variants]
-    picture, [[panel]] = style.panels(marks.of(done), drawing.title, [1.9])
+    picture, [[panel]] = style.panels(drawing.title, "", marks.of(done), [1.9])
     quantity = QUANTITIES[drawing.measure]
     for variant, look in zip(variants, _LOOKS, strict=False):
         means = _means(done, drawing, variant)
@@ -42,7 +42,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     panel.set_xlim(0, drawing.until_s)
     panel.set_xlabel("time (s)")
     panel.set_ylabel(quantity.label)
-    picture.legend(loc="upper left", bbox_to_anchor=(0.1, 0.91), ncols=len(variants))
+    style.legend_above(picture, panel, panel.get_legend_handles_labels()[0])
     style.note(picture, "mean over the seeds, in two hundred steps of the run")
     return picture
 

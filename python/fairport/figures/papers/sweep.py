@@ -68,11 +68,13 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     """The median over the seeds and their spread."""
     places = _Positions(done.entry.variants)
     quantity = METRICS[drawing.measure].quantity
-    picture, [[panel]] = style.panels(marks.of(done), drawing.title, [1.9])
+    numbers = published(done.entry, drawing)
+    picture, [[panel]] = style.panels(
+        marks.title(drawing, _pairs(done, drawing, numbers)), "", marks.of(done), [1.9]
+    )
     handles = [
         _series(panel, done, drawing, places, number) for number in range(len(places.series))
     ]
-    numbers = published(done.entry, drawing)
     for one in places.variants:
         if one.name in numbers:
             # where several lines share a place, the colour shows the series; side by side, the
@@ -86,10 +88,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     panel.set_xlim(-0.4, len(places.steps) - 0.6)
     panel.set_xlabel(drawing.x_label)
     panel.set_ylabel(quantity.label)
-    picture.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(0.1, 0.91), ncols=len(handles),
-        columnspacing=1.2 if len(handles) < 5 else 0.8,
-    )  # fmt: skip
+    style.legend_above(picture, panel, handles, columnspacing=1.2 if len(handles) < 5 else 0.8)
     dotted = _scale(panel, is_ratio=drawing.measure == "throughput_ratio")
     marked = "line: median, band" if places.joined else "mark: median, line"
     style.note(picture, f"{marked}: {marks.spread(done)}{dotted}")
@@ -108,6 +107,18 @@ def published(entry: Entry, drawing: Drawing) -> dict[str, float]:
         if one.number is not None and (one.metric, one.hop_class, one.traffic, one.sizes) == drawn:
             numbers[entry.variant(one.variant).name] = one.number
     return numbers
+
+
+def _pairs(
+    done: Reproduced, drawing: Drawing, numbers: dict[str, float]
+) -> list[tuple[float, float]]:
+    """Our medians and the published numbers."""
+    ours = {name: done.over_seeds(drawing.measure, name, _of(drawing)).median for name in numbers}
+    return [(float(mine), numbers[name]) for name, mine in ours.items() if mine is not None]
+
+
+def _of(drawing: Drawing) -> Of:
+    return Of(drawing.hop_class, traffic=drawing.traffic, sizes=drawing.sizes)
 
 
 def _scale(panel: Axes, *, is_ratio: bool) -> str:
@@ -131,8 +142,7 @@ def _series(
     """Draws one series, and returns its entry for the legend."""
     series = places.series[number]
     members = [one for one in places.variants if one.series == series]
-    of = Of(drawing.hop_class, traffic=drawing.traffic, sizes=drawing.sizes)
-    spreads = [done.over_seeds(drawing.measure, one.name, of) for one in members]
+    spreads = [done.over_seeds(drawing.measure, one.name, _of(drawing)) for one in members]
     q1, median, q3 = (
         np.array([getattr(one, part) for one in spreads], dtype=float)
         * METRICS[drawing.measure].quantity.factor

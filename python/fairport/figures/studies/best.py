@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from fairport.figures import style
+from fairport.figures.studies import findings
 from fairport.figures.studies.view import View, axis_title, in_cells, label_axes, panels, ticks
 from fairport.run_numbers import better
 
@@ -56,10 +57,12 @@ def draw(view: View, x: str, y: str, color: str) -> Figure:
         for panel, (_, points) in enumerate(view.panels())
         for at, of_cell in points.group_by([x, y], maintain_order=True)
     ]
+    of_cells = [(won.best[color], [other[color] for other in won.as_good]) for _, _, won in cells]
     is_cut = any(won.best["is_bimodal"] for _, _, won in cells)
     picture, axes = panels(
         view,
-        f"Which {view.title_of(color)} is best? {goal}",
+        findings.best(view, color, of_cells),
+        f"{goal} is best",
         _NOTE.format(interval=view.interval) + _CUT * is_cut,
         tall_in=tall,
         right_in=_RIGHT_IN,
@@ -133,7 +136,7 @@ def _key(
         for value in shown
     ]
     handles += [Patch(facecolor=MANY, label=f"over {MOST_AS_GOOD} others")] * bool(many)
-    top = 1 - 0.62 / picture.get_figheight()
+    top = max(panel.get_position().y1 for panel in picture.axes)
     picture.legend(
         handles=handles,
         title=f"{view.title_of(color)}: cells of {len(cells)}",

@@ -18,6 +18,7 @@ from matplotlib.patches import Polygon, Rectangle
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator, StrMethodFormatter
 
 from fairport.figures import style
+from fairport.figures.studies import findings
 from fairport.figures.studies.view import (
     WIDTH_IN,
     View,
@@ -37,8 +38,6 @@ _CELL_IN = (0.13, 0.34)
 _RIGHT_IN = 0.95
 _NOTE = "median over the seeds; a cell cut in two is bistable: both states of its seeds are shown"
 
-# the most common map has a title that says what it is about
-_RATIO_TITLE = "Is the lone flow starved? Its goodput over the mean of its peers"
 _RATIO_NOTE = "brown: starved, blue: favoured"
 
 
@@ -48,13 +47,12 @@ def draw(view: View, x: str, y: str) -> Figure:
     tall = min(max(_CELL_IN[0] * len(rows), 1.5), 3.2)
     if len(view.panels()) == 1:
         tall = min(max(_CELL_IN[1] * len(rows), 1.8), 4.2)
-    title = f"{_first_upper(view.quantity.title)} by {view.title_of(x)} and {view.title_of(y)}"
-    note = _NOTE
-    if view.number == "throughput_ratio":
-        title, note = _RATIO_TITLE, f"{_RATIO_NOTE}; {_NOTE}"
+    subject = f"{_first_upper(view.quantity.title)} by {view.title_of(x)} and {view.title_of(y)}"
+    note = f"{_RATIO_NOTE}; {_NOTE}" if view.number == "throughput_ratio" else _NOTE
     if view.points.height < len(columns) * len(rows) * len(view.panels()):
         note += "; grey: no run"
-    picture, axes = panels(view, title, note, tall_in=tall, right_in=_RIGHT_IN)
+    title = findings.number(view)
+    picture, axes = panels(view, title, subject, note, tall_in=tall, right_in=_RIGHT_IN)
     norm, colours = scale(view)
     shows_numbers = len(columns) * len(rows) * len(axes) <= _MOST_NUMBERS
     shown = in_cells(view, axes, len(columns)) if shows_numbers else lambda _: ""
@@ -123,8 +121,9 @@ def _cell(
 
 def _key(picture: style.Picture, view: View, norm: Normalize, colours: Colormap) -> None:
     height = picture.get_figheight()
-    tall = min(2.0, height - 1.7)
-    box = ((WIDTH_IN - 0.72) / WIDTH_IN, (height - 0.72 - tall) / height)
+    top_in = height * max(panel.get_position().y1 for panel in picture.axes)
+    tall = min(2.0, top_in - 1.0)
+    box = ((WIDTH_IN - 0.72) / WIDTH_IN, (top_in - tall) / height)
     bar = picture.add_axes((*box, 0.12 / WIDTH_IN, tall / height))
     key = picture.colorbar(ScalarMappable(norm, colours), cax=bar)
     key.outline.set_visible(False)
@@ -141,7 +140,7 @@ def _key(picture: style.Picture, view: View, norm: Normalize, colours: Colormap)
     label = view.quantity.label
     picture.text(
         (WIDTH_IN - 0.08) / WIDTH_IN,
-        (height - 0.5) / height,
+        (top_in + 0.16) / height,
         label,
         ha="right",
         va="center",

@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from fairport.figures import style
+from fairport.figures.studies import findings
 from fairport.figures.studies.view import View, axis_title, label_axes, panels, ticks
 from fairport.scenario.rows import in_base_units
 
@@ -35,14 +36,16 @@ _APART, _MOST_APART = 0.14, 0.7
 
 def draw(view: View, x: str, color: str) -> Figure:
     """One panel per combination of the remaining axes."""
-    title = f"{view.quantity.title[:1].upper()}{view.quantity.title[1:]} by {view.title_of(x)}"
+    subject = f"{view.quantity.title[:1].upper()}{view.quantity.title[1:]} by {view.title_of(x)}"
     columns = min(3, len(view.panels()))
     has_names = _has_names(view, x)
     line, band = ("mark", "line") if has_names else ("line", "band")
     note = _NOTE.format(line=line, band=band, interval=view.interval)
     if view.points["is_bimodal"].any():
         note += _BISTABLE
-    picture, axes = panels(view, title, note, tall_in=_TALL_IN[columns], right_in=_RIGHT_IN)
+    picture, axes = panels(
+        view, findings.number(view), subject, note, tall_in=_TALL_IN[columns], right_in=_RIGHT_IN
+    )
     lines = view.values(color) if color else [None]
     apart = min(_APART, _MOST_APART / len(lines)) if has_names else 0.0
     is_log = _is_log(view)
@@ -130,7 +133,7 @@ def _key(
         )
         for number, value in enumerate(lines)
     ]
-    top = 1 - 0.62 / picture.get_figheight()
+    top = max(panel.get_position().y1 for panel in picture.axes)
     picture.legend(
         handles=handles,
         title=view.title_of(color),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 
 from fairport.errors import InputError
 from fairport.figures import style
+from fairport.figures.heading import heading
 from fairport.quantities import Quantity, of_number
 from fairport.study import precision
 from fairport.study.results import WHY_FAILED
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from fairport.study.results import Study
 
 WIDTH_IN = 7.2
-_LEFT_IN, _TOP_IN, _BOTTOM_IN, _GAP_IN = 0.74, 0.72, 0.78, 0.36
+_LEFT_IN, _TOP_IN, _BOTTOM_IN, _GAP_IN = 0.74, 0.3, 0.78, 0.36
 _MOST_PANELS = 12
 _MOST_COLUMNS = 3
 _MOST_TICKS = 14
@@ -129,37 +130,36 @@ def view_of(study: Study, runs: pl.DataFrame, number: str, shown: Sequence[str])
 
 
 def panels(
-    view: View, title: str, note: str, *, tall_in: float, right_in: float
+    view: View, title: str, subject: str, note: str, *, tall_in: float, right_in: float
 ) -> tuple[style.Picture, list[Axes]]:
     """A picture with one set of axes per panel, in rows; `right_in` inches stay free."""
     shown = view.panels()
     columns = min(_MOST_COLUMNS, len(shown))
     rows = -(-len(shown) // columns)
-    height = _TOP_IN + rows * tall_in + (rows - 1) * _GAP_IN + _BOTTOM_IN
+    runs = f"{view.runs:,}"
+    of = f"{view.study.definition.name}, {runs} runs, {view.seeds}"
+    # a number's panel says what it is of, a text's does not
+    unnamed = [axis for axis in view.facets if isinstance(view.values(axis)[0], str)]
+    if unnamed:
+        of += f"; panels by {' and '.join(map(view.title_of, unnamed))}"
+    head = heading(title, subject, of, WIDTH_IN)
+    top_in = head.tall_in + _TOP_IN
+    height = top_in + rows * tall_in + (rows - 1) * _GAP_IN + _BOTTOM_IN
     wide = (WIDTH_IN - _LEFT_IN - right_in) / columns
     gap = 0.16 if columns > 1 else 0.0
     picture = style.Picture(figsize=(WIDTH_IN, height))
     axes = []
     for index, (name, _) in enumerate(shown):
         row, column = divmod(index, columns)
-        bottom = height - _TOP_IN - (row + 1) * tall_in - row * _GAP_IN
+        bottom = height - top_in - (row + 1) * tall_in - row * _GAP_IN
         box = (_LEFT_IN + column * wide, bottom, wide - gap, tall_in)
         panel = picture.add_axes(
             (box[0] / WIDTH_IN, box[1] / height, box[2] / WIDTH_IN, box[3] / height)
         )
         panel.set_title(name, loc="left", fontweight="bold", fontsize=8.5, pad=4)
         axes.append(panel)
-    left = 0.1 / WIDTH_IN
-    head: Mapping[str, Any] = {"va": "top", "ha": "left"}
-    picture.text(left, 1 - 0.09 / height, title, fontsize=10.5, fontweight="bold", **head)
-    runs = f"{view.runs:,}"
-    of = f"{view.study.definition.name}: {runs} runs, {view.seeds}"
-    # a number's panel says what it is of, a text's does not
-    unnamed = [axis for axis in view.facets if isinstance(view.values(axis)[0], str)]
-    if unnamed:
-        of += f"; panels by {' and '.join(map(view.title_of, unnamed))}"
-    picture.text(left, 1 - 0.3 / height, of, color=style.MUTED, fontsize=8, **head)
-    picture.text(left, 0.08 / height, note, color=style.MUTED, fontsize=7.5)
+    head.write(picture)
+    picture.text(0.1 / WIDTH_IN, 0.08 / height, note, color=style.MUTED, fontsize=7.5)
     return picture, axes
 
 

@@ -281,7 +281,7 @@ class Painter {
     if (!marked) return;
     c.textAlign = "left";
     const text = `thick: flow ${marked.flow}, ${marked.src} to ${marked.dst}`;
-    c.fillText(text, place.left + 4, place.windows.top + 14);
+    c.fillText(text, place.left + 4, place.windows.top - 3);
   }
 }
 

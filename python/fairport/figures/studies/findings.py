@@ -1,0 +1,57 @@
+"""What a figure of a study shows, in one sentence each: their titles."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from fairport.figures.studies.view import View
+from fairport.study.points import FIX
+from fairport.verdict import OUTCAST_BELOW
+
+
+def number(view: View) -> str:
+    """At how many points the lone class is starved; of other numbers, their range."""
+    points = view.points
+    if view.number == "throughput_ratio":
+        return _starved(points)
+    values = pl.concat([points[name].drop_nulls() for name in _values(points)])
+    values = values.filter(values.is_finite())
+    least, most = (view.quantity.shown(value) for value in (values.min(), values.max()))  # type: ignore[arg-type]
+    span = f"{least} to {most}" if least != most else least
+    title = view.quantity.title
+    return f"{title[:1].upper()}{title[1:]}: {span} {view.quantity.unit}".rstrip() + _of(points)
+
+
+def _values(points: pl.DataFrame) -> Sequence[str]:
+    return ("median", "lower", "upper") if points["is_bimodal"].any() else ("median",)
+
+
+def _starved(points: pl.DataFrame) -> str:
+    """By the median as in a run's verdict; a bistable point may be so with some seeds only."""
+    two = points["is_bimodal"]
+    always = points.filter(
+        pl.when(two).then(pl.col("upper")).otherwise(pl.col("median")) < OUTCAST_BELOW
+    )
+    partly = points.filter(two & (pl.col("lower") < OUTCAST_BELOW) & (pl.col("upper") >= 0.5))
+    also = f", and with some seeds at {partly.height} more" if partly.height else ""
+    where = f"{always.height} of {points.height} points" if always.height else "none of the points"
+    return f"The lone class gets less than half of its peers' goodput at {where}{also}"
+
+
+def _of(points: pl.DataFrame) -> str:
+    return f" at {points.height} points" if points.height > 1 else ""
+
+
+def best(view: View, color: str, cells: Sequence[tuple[Any, Sequence[Any]]]) -> str:
+    """The value that is best, or as good, in most cells; cells: the best, and others as good."""
+    first = Counter(won for won, _ in cells)
+    good = Counter(value for won, others in cells for value in (won, *others))
+    value = max(view.values(color), key=lambda one: (good[one], first[one]))
+    name = view.label(color, value)
+    if color != FIX:
+        name = f"{view.title_of(color)} {name}"
+    return f"{name} is best, or as good as the best, at {good[value]} of {len(cells)} points"
