@@ -288,11 +288,11 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
 /// The median of the ports' latency plus four full frames, because a port's next arrival is rarely later than
 /// that. With the median, a few slow links do not make the event queue slow for the others.
 fn typical_span(ports: &[PortConfig]) -> Duration {
-    let span = |port: &PortConfig| {
-        let frame_ps = 8 * 1538 * 1_000_000_000_000 / port.rate.as_bps();
-        port.latency.as_ps() + 4 * frame_ps
-    };
-    let mut spans: Vec<u64> = ports.iter().map(span).collect();
+    let span = |port: &PortConfig| port.latency + port.rate.time_of(1538) * 4;
+    let mut spans: Vec<Duration> = ports.iter().map(span).collect();
     spans.sort_unstable();
-    Duration::from_ps(spans.get(spans.len() / 2).copied().unwrap_or(0))
+    spans
+        .get(spans.len() / 2)
+        .copied()
+        .unwrap_or(Duration::ZERO)
 }

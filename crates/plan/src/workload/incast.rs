@@ -51,17 +51,16 @@ impl Workload for Incast {
         if self.connections.is_some() {
             return senders;
         }
-        let bits = u128::from(senders * self.block_bytes) * 8;
-        let transfer_ps = bits * 1_000_000_000_000 / u128::from(rate.as_bps().max(1));
+        let transfer = rate.time_of(senders.saturating_mul(self.block_bytes));
         // SYN, SYN-ACK and data, one after another
         let exchange = |src: &End| {
             let [there, back] = [trip(*src, self.receiver), trip(self.receiver, *src)];
-            2 * there.as_ps() + back.as_ps()
+            there * 2 + back
         };
-        let exchange_ps = self.senders.iter().map(exchange).min().unwrap_or(0);
-        let round_ps = transfer_ps as u64 + exchange_ps + self.pause.as_ps();
-        let fit = span.as_ps() / round_ps.max(1) + 1;
-        senders * fit.min(u64::from(self.rounds))
+        let exchange = self.senders.iter().map(exchange).min();
+        let round = transfer + exchange.unwrap_or(Duration::ZERO) + self.pause;
+        let fit = span.as_ps() / round.as_ps().max(1) + 1;
+        senders.saturating_mul(fit.min(u64::from(self.rounds)))
     }
 
     fn begin(&mut self, context: &mut WorkloadContext<'_>) {
