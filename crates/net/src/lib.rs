@@ -39,7 +39,7 @@ pub use limit::Limit;
 pub use network::{Access, Balance, Crossing, Feeders, Hosts, Network};
 pub use observer::{Arrival, Counts, Observer};
 pub use packet::{Header, Packet};
-pub use partition::Partition;
+pub use partition::{CutRules, Partition};
 pub use prefetch::prefetch;
 pub use queue::QueueConfig;
 pub use topology::{NodeId, PortId, Topology};

@@ -64,7 +64,7 @@ pub(crate) fn run_switch<'py>(
     stops: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let plan = plan(py, job_json)?;
-    let rates: Vec<u64> = plan.ports().iter().map(|port| port.rate.as_bps()).collect();
+    let rates = plan.rates_bps();
     let attachments: Vec<Attachment> = attachments.into_iter().map(attachment).collect();
     let flows: Vec<FlowKey> = flows.into_iter().map(key).collect();
     let limits = Limits {
