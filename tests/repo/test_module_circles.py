@@ -23,9 +23,6 @@ ACCEPTED = {
         " configuration; the configuration reads the port that it is built for (`queue::context`)."
         " A new discipline is one file and one line for it."
     ),
-    ("net", frozenset({"network", "port"})): (
-        "a port is given its place in the network, and the network consists of ports."
-    ),
     ("tcp", frozenset({"checks", "congestion", "presets", "recovery", "settings", "sizing"})): (
         "`settings` is one flat list, whose fields have the types of the algorithms that they"
         " choose; each algorithm is built from the list, checks its part of it, and a preset is"

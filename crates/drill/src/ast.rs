@@ -165,6 +165,6 @@ pub enum Expr {
     Group(Vec<Expr>),
     /// `name = value` within a group. The left side may also be `name(..)`.
     Named(Box<Expr>, Box<Expr>),
-    /// `a|b`.
-    Or(Box<Expr>, Box<Expr>),
+    /// `a|b|c`.
+    Or(Vec<Expr>),
 }

@@ -102,6 +102,14 @@ fn an_error_names_line_column_and_what_was_expected() {
     }
 }
 
+#[test]
+fn a_statement_may_have_a_thousand_operands() {
+    let code = |operands: usize| format!("0 %{{ assert {} }}%", vec!["1"; operands].join("+"));
+    assert!(parse(&code(1000)).is_ok());
+    let error = error(&code(1001));
+    assert!(error.expected.contains("fewer operands"), "{error}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 

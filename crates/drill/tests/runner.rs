@@ -206,6 +206,25 @@ fn a_stack_that_does_not_exist_is_named() {
     assert!(run(&script, &Options::default()).is_err());
 }
 
+#[test]
+fn a_call_without_arguments_or_with_the_largest_ones_is_run() {
+    let text = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = -1\n+0 shutdown() = 0";
+    assert_eq!(outcome(text).failure, None);
+    let largest = i64::MAX;
+    passes(&format!(
+        "+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [{largest}], 4) = 0\n\
+         +0 getsockopt(4, SOL_SOCKET, SO_SNDBUF, [{largest}], [4]) = 0"
+    ));
+}
+
+#[test]
+fn flags_joined_by_bars_are_found_however_many_they_are() {
+    let more = "X|".repeat(100_000);
+    passes(&format!(
+        "+0 send(4, ..., 10, {more}MSG_MORE) = 10\n+.1 < . 1:1(0) ack 1 win 257"
+    ));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 

@@ -1,5 +1,6 @@
-//! The buffer of a port that forwards ahead. Its packets may already be several hops further, so it does not hold
-//! packets, only what the port must know about each.
+//! A buffer that is kept apart from its port's link, because the port forwards ahead or its link is cut. Its packets may
+//! already be several hops further, or in another region. So it does not hold packets, only what the port must know
+//! about each.
 
 use fairport_units::Instant;
 

@@ -65,10 +65,9 @@ impl<'a> Losses<'a> {
         topology: &'a Topology,
         seed: u64,
     ) -> Result<Self, BuildError> {
-        let ports = 0..topology.ports().len() as u32;
-        let names: Vec<String> = match configs {
+        let names = match configs {
             [] => Vec::new(),
-            _ => ports.map(|port| topology.port_name(PortId(port))).collect(),
+            _ => topology.port_names(),
         };
         for (i, config) in configs.iter().enumerate() {
             if let Config::OnOff { drops: 0, .. } = config {
@@ -224,7 +223,7 @@ mod tests {
     fn a_port_has_the_losses_that_name_it_and_those_of_all_switches_the_last_one_first() {
         let topology = crate::topology::star(2).expect("two hosts");
         let is_of_switch = |port: &PortId| !topology.node(topology.port(*port).node).is_host;
-        let ports: Vec<PortId> = (0..topology.ports().len() as u32).map(PortId).collect();
+        let ports: Vec<PortId> = topology.port_ids().collect();
         let of_switch: Vec<PortId> = ports.iter().copied().filter(is_of_switch).collect();
         let of_host = ports
             .iter()
@@ -261,8 +260,8 @@ mod tests {
         };
         let configs = [half(), half()];
         let losses = Losses::new(&configs, &topology, 1).expect("these ports are there");
-        let ports = (0..topology.ports().len() as u32).map(PortId);
-        let fates: Vec<Vec<bool>> = ports
+        let fates: Vec<Vec<bool>> = topology
+            .port_ids()
             .flat_map(|port| losses.at(port))
             .map(|loss| lost(loss, 1000))
             .collect();

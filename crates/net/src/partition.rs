@@ -11,7 +11,29 @@
 
 use fairport_units::Duration;
 
+use crate::framing::Framing;
+use crate::port::PortConfig;
 use crate::topology::{NodeId, PortId, Topology};
+
+/// The properties of a network's ports that decide where it may be cut.
+#[derive(Clone, Debug)]
+pub struct CutRules {
+    /// by port: the least time that a packet takes from its acceptance to the next node's decision
+    pub lookaheads: Vec<Duration>,
+    /// whether what waits at one port of a switch affects its other ports
+    pub shares_memory: bool,
+}
+
+impl CutRules {
+    /// The rules for these ports, which are in the topology's order.
+    pub fn new(ports: &[PortConfig], framing: Framing) -> Self {
+        let lookaheads = ports.iter().map(|port| port.lookahead(framing));
+        Self {
+            lookaheads: lookaheads.collect(),
+            shares_memory: ports.iter().any(PortConfig::shares_memory),
+        }
+    }
+}
 
 /// The region of every host and every output port.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,14 +58,8 @@ impl Partition {
     }
 
     /// A partition into `regions` regions with about equally many hosts, or into fewer if there are fewer hosts. If it
-    /// would cut a link without lookahead, there is only one region. `lookaheads` has one entry per port of the
-    /// topology, in its order. Switches whose ports share a memory are not split.
-    pub fn new(
-        topology: &Topology,
-        lookaheads: &[Duration],
-        shares_memory: bool,
-        regions: u16,
-    ) -> Self {
+    /// would cut a link without lookahead, there is only one region. Switches whose ports share a memory are not split.
+    pub fn new(topology: &Topology, rules: &CutRules, regions: u16) -> Self {
         let most = u16::try_from(topology.hosts().len()).unwrap_or(u16::MAX);
         let regions = regions.min(most);
         if regions < 2 {
@@ -54,7 +70,7 @@ impl Partition {
         let port_region = ports.map(|port| {
             let far = topology.port(port.peer).node;
             let leads = is_split[port.node.0 as usize] && !is_split[far.0 as usize];
-            let node = if leads && !shares_memory {
+            let node = if leads && !rules.shares_memory {
                 far
             } else {
                 port.node
@@ -67,7 +83,7 @@ impl Partition {
             regions,
             lookahead: Duration::NEVER,
         };
-        let ports = (0..).map(PortId).zip(lookaheads);
+        let ports = topology.port_ids().zip(&rules.lookaheads);
         let cut = ports.filter(|(port, _)| partition.is_cut(topology, *port));
         let lookahead = cut.map(|(_, lookahead)| *lookahead).min();
         partition.lookahead = lookahead.unwrap_or(Duration::NEVER);
@@ -183,15 +199,18 @@ mod tests {
     }
 
     fn two_regions(topology: &Topology, shares_memory: bool) -> Partition {
-        let lookaheads = vec![Duration::from_us(1); topology.ports().len()];
-        Partition::new(topology, &lookaheads, shares_memory, 2)
+        let rules = CutRules {
+            lookaheads: vec![Duration::from_us(1); topology.ports().len()],
+            shares_memory,
+        };
+        Partition::new(topology, &rules, 2)
     }
 
     fn cut_ports<'a>(
         topology: &'a Topology,
         partition: &'a Partition,
     ) -> impl Iterator<Item = PortId> + 'a {
-        let ports = (0..topology.ports().len() as u32).map(PortId);
+        let ports = topology.port_ids();
         ports.filter(|port| partition.is_cut(topology, *port))
     }
 
@@ -204,7 +223,7 @@ mod tests {
         assert_eq!(counts(&topology, &region, 2, false), [10, 10]);
         let partition = two_regions(&topology, false);
         let is_core = |node: NodeId| topology.node(node).name.starts_with("core");
-        for (port, id) in topology.ports().iter().zip((0..).map(PortId)) {
+        for (port, id) in topology.ports().iter().zip(topology.port_ids()) {
             let far = topology.far_node(id);
             assert_eq!(partition.is_cut(&topology, id), is_core(far));
             if is_core(port.node) {
@@ -220,7 +239,7 @@ mod tests {
     fn switches_with_a_shared_memory_are_not_split() {
         for topology in [fat_tree(4).unwrap(), star(4).unwrap()] {
             let partition = two_regions(&topology, true);
-            for (port, id) in topology.ports().iter().zip((0..).map(PortId)) {
+            for (port, id) in topology.ports().iter().zip(topology.port_ids()) {
                 assert_eq!(partition.port_region(id), partition.region(port.node));
             }
         }
@@ -241,8 +260,11 @@ mod tests {
     fn there_are_as_many_regions_as_asked_for_unless_a_link_between_them_takes_no_time() {
         let topology = dumbbell(3, 3).unwrap();
         let regions = |lookahead: Duration| {
-            let lookaheads = vec![lookahead; topology.ports().len()];
-            Partition::new(&topology, &lookaheads, false, 2).regions()
+            let rules = CutRules {
+                lookaheads: vec![lookahead; topology.ports().len()],
+                shares_memory: false,
+            };
+            Partition::new(&topology, &rules, 2).regions()
         };
         assert_eq!(regions(Duration::from_us(1)), 2);
         assert_eq!(regions(Duration::ZERO), 1);

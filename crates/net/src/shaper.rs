@@ -222,13 +222,9 @@ impl Buckets {
     }
 }
 
-/// Cost of a byte at 1 bit/s, in ps.
-const PS_PER_BYTE_BPS: u128 = 8 * 1_000_000_000_000;
-
 /// Cost of `bytes` at `rate`, in ps.
 fn cost(rate: Rate, bytes: u32) -> i64 {
-    let ps = u128::from(bytes) * PS_PER_BYTE_BPS / u128::from(rate.as_bps());
-    i64::try_from(ps).unwrap_or(LONGEST)
+    signed(rate.time_of(bytes.into()))
 }
 
 /// A span in signed picoseconds.

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::bench::{Bench, Row, bench};
+use crate::common::bench::{Row, bench};
 use fairport_net::PortId;
 use fairport_net::arbitration::Rule;
-use fairport_net::framing::Framing;
-use fairport_net::topology::{fat_tree, star, two_switch};
+use fairport_net::topology::{fat_tree, two_switch};
 use fairport_units::{Duration, Instant};
 use proptest::prelude::*;
 
@@ -66,69 +65,12 @@ proptest! {
             bench.network.observer_mut().drops_only = drops_only;
             bench.send_all(&sends);
             bench.run();
-            let ports = 0..tree.ports().len() as u32;
-            let totals: Vec<_> = ports.map(|id| *bench.network.totals(PortId(id))).collect();
+            let ports = tree.port_ids();
+            let totals: Vec<_> = ports.map(|id| *bench.network.totals(id)).collect();
             (bench.sinks.received, totals)
         };
         prop_assert_eq!(outcome(false), outcome(true));
     }
-}
-
-proptest! {
-    /// Packets that enter at the switch, as between real hosts, have the same fate and the same counts by
-    /// ingress port as packets of simulated hosts that arrive there at the same time.
-    #[test]
-    fn a_packet_may_enter_at_a_switch(
-        sends in prop::collection::vec((1..4_usize, 40..1501_u16, 0..30_000_u64), 1..200),
-        limit_packets in 1..8_u32,
-        from_the_host: bool,
-    ) {
-        let star = star(4).unwrap();
-        // a host's packet arrives at the switch after its serialization and the link's latency
-        let line_time = |size_bytes: u16| {
-            Duration::from_ns(8 * u64::from(Framing::ETHERNET.wire_bytes(size_bytes)))
-        };
-        let latency = Duration::from_us(1);
-        let mut through_hosts = bench(&star, limit_packets, Rule::Fixed, latency);
-        let mut free_at = [Instant::ZERO; 4];
-        let mut arrivals = Vec::new();
-        let mut clock = Instant::ZERO;
-        for (number, (sender, size_bytes, gap_ns)) in sends.iter().enumerate() {
-            clock += Duration::from_ns(*gap_ns);
-            // the NIC never holds two packets, so it drops none
-            let at = clock.max(free_at[*sender]);
-            free_at[*sender] = at + line_time(*size_bytes);
-            through_hosts.send(at, *sender - 1, *size_bytes, number as u64);
-            arrivals.push((free_at[*sender] + latency, *sender, *size_bytes, number as u64));
-        }
-        through_hosts.run();
-        arrivals.sort_unstable(); // the rule `Fixed` takes the lowest ingress port first
-        let mut at_switch = bench(&star, limit_packets, Rule::Fixed, latency);
-        for (at, sender, size_bytes, number) in arrivals {
-            at_switch.network.advance(at, u64::MAX, &mut at_switch.sinks);
-            at_switch.arrive(at, &star, sender, from_the_host, size_bytes, number);
-        }
-        at_switch.run();
-        let rows = |bench: &Bench| {
-            let rows = bench.network.observer().rows.iter();
-            let rows = rows.filter(|row| star.node(star.port(row.port).node).name == "s0");
-            rows.map(|row| {
-                (row.time, row.port, row.ingress, row.number, row.accepted, row.depart,
-                 row.counts.ingress_arrival)
-            }).collect::<Vec<_>>()
-        };
-        prop_assert_eq!(rows(&through_hosts), rows(&at_switch));
-        prop_assert_eq!(through_hosts.sinks.received, at_switch.sinks.received);
-    }
-}
-
-#[test]
-#[should_panic(expected = "a packet is due before")]
-fn a_packet_must_not_enter_ahead_of_one_that_is_under_way() {
-    let star = star(4).unwrap();
-    let mut bench = bench(&star, 10, Rule::Fixed, Duration::from_us(1));
-    bench.send(Instant::ZERO, 0, 1500, 0);
-    bench.arrive(Instant::from_ms(1), &star, 2, true, 1500, 1);
 }
 
 #[test]

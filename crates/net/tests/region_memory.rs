@@ -11,10 +11,11 @@ use common::bench::{GIGABIT, bench_of_ports, drop_tail_port};
 use fairport_net::arbitration::Rule;
 use fairport_net::discipline::DropTail;
 use fairport_net::framing::Framing;
+use fairport_net::port::PortConfig;
 use fairport_net::queue::{Queueing, Scheduler};
 use fairport_net::scheduler::PortFair;
 use fairport_net::topology::dumbbell;
-use fairport_net::{Partition, PortId};
+use fairport_net::{CutRules, Partition, PortId};
 use fairport_units::{Duration, Instant};
 
 /// The system's allocator, with a count per thread of the bytes that it has allocated.
@@ -54,11 +55,9 @@ fn growth(is_scheduled: bool) -> isize {
     };
     let mut bench = bench_of_ports(&topology, Rule::Fixed, port);
     bench.network.observer_mut().drops_only = true;
-    let ports = (0..topology.ports().len() as u32).map(PortId);
-    let lookaheads: Vec<Duration> = ports
-        .map(|id| port(id).lookahead(Framing::ETHERNET))
-        .collect();
-    let partition = Partition::new(&topology, &lookaheads, false, 2);
+    let ports: Vec<PortConfig> = topology.port_ids().map(port).collect();
+    let rules = CutRules::new(&ports, Framing::ETHERNET);
+    let partition = Partition::new(&topology, &rules, 2);
     assert_eq!(partition.regions(), 2);
     let own = partition.region(topology.hosts()[1]);
     bench

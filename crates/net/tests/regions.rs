@@ -3,11 +3,12 @@
 use crate::common::bench::{Bench, GIGABIT, Row, bench_of_ports, drop_tail_port};
 use fairport_net::arbitration::Rule;
 use fairport_net::framing::Framing;
+use fairport_net::port::PortConfig;
 use fairport_net::queue::{Queueing, Scheduler};
 use fairport_net::scheduler::{LinuxSfq, linux_sfq};
 use fairport_net::stream::Stream;
 use fairport_net::topology::{dumbbell, star};
-use fairport_net::{Feeders, Partition, PortId, Topology};
+use fairport_net::{CutRules, Feeders, Partition, PortId, Topology};
 use fairport_units::{Duration, Instant};
 use proptest::prelude::*;
 
@@ -75,11 +76,9 @@ fn run(regions: &mut [Bench; 2], lookahead: Duration) -> u64 {
 
 /// Two regions of a network, without packets.
 fn two_regions(topology: &Topology, is_scheduled: bool) -> (Partition, [Bench; 2]) {
-    let ports = (0..topology.ports().len() as u32).map(PortId);
-    let lookahead =
-        |id| drop_tail_port(id, 4, GIGABIT, Duration::from_us(1)).lookahead(Framing::ETHERNET);
-    let lookaheads: Vec<Duration> = ports.map(lookahead).collect();
-    let partition = Partition::new(topology, &lookaheads, false, 2);
+    let port = |id| drop_tail_port(id, 4, GIGABIT, Duration::from_us(1));
+    let ports: Vec<PortConfig> = topology.port_ids().map(port).collect();
+    let partition = Partition::new(topology, &CutRules::new(&ports, Framing::ETHERNET), 2);
     assert_eq!(partition.regions(), 2);
     let regions = [0, 1].map(|number| {
         let mut bench = region_bench(topology, is_scheduled);
@@ -164,7 +163,7 @@ proptest! {
         };
         let end = whole.network.now();
         whole.network.settle(end);
-        for id in (0..topology.ports().len() as u32).map(PortId) {
+        for id in topology.port_ids() {
             let own = &mut regions[usize::from(partition.port_region(id))];
             own.network.settle(end);
             prop_assert_eq!(rows(own, id), rows(&whole, id));

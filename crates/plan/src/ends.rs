@@ -47,11 +47,17 @@ pub(crate) fn listed_flows(
             let (problem, remedy) = ("is also the receiver", "send to another host");
             return Err(BuildError::new(field("src"), &flow.src, problem, remedy));
         }
-        if let Some(udp) = flow.udp
-            && (udp.payload_bytes == 0 || udp.rate.as_bps() == 0)
-        {
-            let (problem, remedy) = ("sends nothing", "give a rate and a payload above 0");
-            return Err(BuildError::new(field("udp"), "0", problem, remedy));
+        if let Some(udp) = flow.udp {
+            if udp.payload_bytes == 0 || udp.rate.as_bps() == 0 {
+                let (problem, remedy) = ("sends nothing", "give a rate and a payload above 0");
+                return Err(BuildError::new(field("udp"), "0", problem, remedy));
+            }
+            if udp.gap() == Duration::ZERO {
+                let value = format!("{} bit/s", udp.rate.as_bps());
+                let problem = "sends all datagrams at one instant";
+                let remedy = "give a lower rate, or a larger payload";
+                return Err(BuildError::new(field("rate_bps"), value, problem, remedy));
+            }
         }
         let jitter = Stream::new(job.seed, "start", i as u64).up_to(flow.start_jitter_ps.as_ps());
         let start = flow.start_ps + Duration::from_ps(jitter);

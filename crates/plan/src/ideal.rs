@@ -54,19 +54,15 @@ impl EmptyNetwork {
         let full = u64::from(payload);
         let (segments, rest) = (size_bytes / full, size_bytes % full);
         let first = wire(size_bytes.min(full));
-        let total = segments * wire(full) + if rest > 0 { wire(rest) } else { 0 };
+        let last = if rest > 0 { wire(rest) } else { 0 };
+        let total = segments.saturating_mul(wire(full)).saturating_add(last);
         let slowest = path.iter().map(|port| self.links[port.0 as usize].0);
         let slowest = slowest.min().expect("a path has a link");
         let hops = path.iter().map(|port| {
             let (rate, latency) = self.links[port.0 as usize];
-            latency + time_of(first, rate)
+            latency + rate.time_of(first)
         });
         let start = self.outputs[sender as usize];
-        hops.fold(start, |sum, hop| sum + hop) + time_of(total - first, slowest)
+        hops.fold(start, |sum, hop| sum + hop) + slowest.time_of(total - first)
     }
-}
-
-fn time_of(bytes: u64, rate: Rate) -> Duration {
-    let ps = u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.as_bps());
-    Duration::from_ps(ps as u64)
 }

@@ -1,7 +1,7 @@
 //! A job's network and the paths of its flows, to be shown or exported without a run.
 
 use fairport_net::routing::{Path, Protocol};
-use fairport_net::{BuildError, PortId, Topology};
+use fairport_net::{BuildError, Topology};
 use serde::Serialize;
 
 use crate::ends::{HostNumbers, listed_flows, workload_ends};
@@ -92,10 +92,9 @@ pub fn layout(job: &Job) -> Result<Layout, BuildError> {
         flow(&topology, ends, &paths)
     });
     let heights = topology.heights();
-    let ids = (0..topology.ports().len() as u32).map(PortId);
     let nodes = topology.nodes().iter().zip(heights);
     Ok(Layout {
-        ports: ids.map(|port| topology.port_name(port)).collect(),
+        ports: topology.port_names(),
         nodes: nodes
             .map(|(node, height)| NodeLayout {
                 name: node.name.clone(),
@@ -111,13 +110,12 @@ pub fn layout(job: &Job) -> Result<Layout, BuildError> {
 }
 
 fn links(job: &Job, topology: &Topology) -> Vec<LinkLayout> {
-    let ids = (0..topology.ports().len() as u32).step_by(2);
-    let links = ids.map(|first| {
-        let port = topology.port(PortId(first));
+    let links = topology.port_ids().step_by(2).map(|first| {
+        let port = topology.port(first);
         LinkLayout {
-            ports: [first, port.peer.0],
-            ends: [port.node, topology.far_node(PortId(first))].map(|node| node.0),
-            rate_bps: link_rate(job, topology, PortId(first)).as_bps(),
+            ports: [first, port.peer].map(|port| port.0),
+            ends: [port.node, topology.far_node(first)].map(|node| node.0),
+            rate_bps: link_rate(job, topology, first).as_bps(),
             delay_ps: port.options.delay.unwrap_or(job.link.delay_ps).as_ps(),
             limit_bytes: port.options.limit_bytes,
         }

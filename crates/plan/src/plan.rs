@@ -10,9 +10,9 @@ use fairport_net::arbitration::Arbiter;
 use fairport_net::classifier::Classifier;
 use fairport_net::framing::Framing;
 use fairport_net::port::PortConfig;
-use fairport_net::{BuildError, PortId, QueueConfig, Topology};
+use fairport_net::{BuildError, CutRules, PortId, QueueConfig, Topology};
 use fairport_tcp::Settings;
-use fairport_units::{Duration, Instant};
+use fairport_units::{Duration, Instant, Rate};
 use serde::Serialize;
 
 use crate::customs::Customs;
@@ -151,30 +151,19 @@ impl Plan {
 
     /// Names of the ports, in their order.
     pub fn port_names(&self) -> Vec<String> {
-        let ports = (0..self.topology.ports().len() as u32).map(PortId);
-        ports.map(|port| self.topology.port_name(port)).collect()
+        self.topology.port_names()
     }
 
     /// By port: the rate of its link in bit/s.
-    pub fn link_rates_bps(&self) -> Vec<u64> {
-        let ports = (0..self.topology.ports().len() as u32).map(PortId);
-        ports
-            .map(|port| wiring::link_rate(&self.job, &self.topology, port).as_bps())
-            .collect()
+    pub fn rates_bps(&self) -> Vec<u64> {
+        let ports = self.topology.port_ids();
+        let rates = ports.map(|port| wiring::link_rate(&self.job, &self.topology, port));
+        rates.map(Rate::as_bps).collect()
     }
 
-    /// By port: the least time that a packet takes from this node to the next.
-    pub fn lookaheads(&self) -> Vec<Duration> {
-        let framing = self.framing();
-        self.ports()
-            .iter()
-            .map(|port| port.lookahead(framing))
-            .collect()
-    }
-
-    /// Whether what waits at one port of a switch affects its other ports.
-    pub fn shares_memory(&self) -> bool {
-        self.ports().iter().any(PortConfig::shares_memory)
+    /// Where the network may be cut into regions. Builds all ports, with their queues.
+    pub fn cut_rules(&self) -> CutRules {
+        CutRules::new(&self.ports(), self.framing())
     }
 
     /// Whether what the workloads do depends on what their flows have delivered.
@@ -217,7 +206,7 @@ impl Plan {
             &self.customs.queues,
         );
         let wiring = wiring.expect("checked");
-        let ports = (0..self.topology.ports().len() as u32).map(PortId);
+        let ports = self.topology.port_ids();
         ports
             .map(|port| wiring.port(port).expect("checked"))
             .collect()

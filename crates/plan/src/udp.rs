@@ -25,9 +25,7 @@ pub struct Udp {
 impl Udp {
     /// Time between two datagrams; for an on-off source, during a burst.
     pub fn gap(&self) -> Duration {
-        let payload_bits = u128::from(self.payload_bytes) * 8;
-        let gap_ps = payload_bits * 1_000_000_000_000 / u128::from(self.rate.as_bps());
-        Duration::from_ps(gap_ps as u64)
+        self.rate.time_of(self.payload_bytes.into())
     }
 }
 

@@ -143,7 +143,7 @@ fn busiest_port(topology: &Topology, flows: &[u64]) -> PortId {
 /// The ports of forwarding nodes that the data of two or more flows may pass, in order. If there are more than `most`,
 /// those with the most flows.
 fn shared_ports(topology: &Topology, flows: &[u64], most: u32) -> Vec<PortId> {
-    let ports = (0..topology.ports().len() as u32).map(PortId);
+    let ports = topology.port_ids();
     let flows = |port: &PortId| flows[port.0 as usize];
     let forwards = |port: &PortId| topology.node(topology.port(*port).node).forwards;
     let shared = |port: &PortId| flows(port) >= 2 && forwards(port) && topology.leads_on(*port);

@@ -154,6 +154,67 @@ fn a_hash_of_datagrams_takes_their_own_protocol() {
 }
 
 #[test]
+fn a_transfer_that_would_take_years_has_no_ideal_completion_time() {
+    let ideal = |size_bytes: u64| {
+        let mut job = job(&json!({"kind": "star", "hosts": 3}));
+        job["link"]["rate_bps"] = json!(2_100);
+        job["link"]["clock_error_ppb"] = json!(0);
+        job["flows"] = json!([flow("h1", "h0")]);
+        job["flows"][0]["size_bytes"] = json!(size_bytes);
+        let plan = plan(&job);
+        let ports = plan.ports();
+        let mut built = plan.into_parts(&ports);
+        let first = built.flows[0];
+        let (flow, _) = built
+            .factory
+            .create(&built.topology, 0, first.start, first.spec);
+        flow.ideal
+    };
+    // 4 GB and 6 % of headers, preambles and gaps
+    let days = ideal(4_000_000_000).as_secs_f64() / 86_400.0;
+    assert!((185.0..190.0).contains(&days), "{days}");
+    for size_bytes in [5_000_000_000, i64::MAX as u64, u64::MAX] {
+        assert_eq!(ideal(size_bytes), Duration::NEVER);
+    }
+}
+
+#[test]
+fn the_largest_workloads_have_an_estimate() {
+    let endless = u64::MAX / 4;
+    let sizes = json!({"points": [[endless, 1_000_000_000]], "unit_bytes": 1});
+    let patterns = [
+        json!({
+            "kind": "incast", "block_bytes": endless, "rounds": null, "pause_ps": endless,
+            "jitter_ps": 0, "persistent": false,
+        }),
+        json!({
+            "kind": "periodic", "size_bytes": endless, "period_ps": 1, "jitter_ps": 0,
+            "persistent": false,
+        }),
+        json!({
+            "kind": "poisson", "load_ppm": 1, "capacity_bps": 1, "sizes": sizes,
+        }),
+        json!({
+            "kind": "web", "sessions": 1_000_000, "session_gap_mean_ps": 0, "think_mean_ps": 1,
+            "object_gap_mean_ps": 0, "objects": [1, endless], "size_packets": [1, endless],
+            "shape_milli": 1200, "packet_bytes": 1460,
+        }),
+    ];
+    for pattern in patterns {
+        let mut job = job(&json!({"kind": "star", "hosts": 12}));
+        job["duration_ps"] = json!(endless);
+        job["workloads"] = json!([workload(
+            &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
+            &[0],
+            &pattern
+        )]);
+        let flows = plan(&job).expected().flows;
+        let is_few = matches!(pattern["kind"].as_str(), Some("incast" | "poisson"));
+        assert_eq!(flows < 100, is_few, "{pattern}: {flows}");
+    }
+}
+
+#[test]
 fn counts_by_output_and_ingress_port_grow_with_the_square_of_a_switch() {
     let pairs = |hosts: u64| {
         let plan = plan(&job(&json!({"kind": "star", "hosts": hosts})));

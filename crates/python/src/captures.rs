@@ -9,7 +9,7 @@ use fairport_trace::{
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 
 use crate::into_arrays;
 
@@ -116,12 +116,8 @@ fn reason(error: &std::io::Error) -> String {
 }
 
 fn into_dict(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
-    let names = PyDict::new(py);
-    for (name, list) in outcome.names {
-        names.set_item(name, list)?;
-    }
     let dict = PyDict::new(py);
-    dict.set_item("names", names)?;
+    dict.set_item("names", outcome.names.into_py_dict(py)?)?;
     dict.set_item("fingerprint", format!("{:016x}", outcome.fingerprint))?;
     dict.set_item("packets", outcome.packets)?;
     dict.set_item("start_s", outcome.start_ns as f64 / 1e9)?;

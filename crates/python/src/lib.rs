@@ -27,7 +27,7 @@ use numpy::IntoPyArray;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 
 create_exception!(
     fairport._core,
@@ -109,7 +109,7 @@ impl PySimulation {
             hosts: plan.host_names(),
             ports: plan.port_names(),
             memory_bytes: fairport_sim::memory_bytes(&plan),
-            link_rates_bps: plan.link_rates_bps(),
+            link_rates_bps: plan.rates_bps(),
             busiest_port: plan.topology().port_name(plan.watch().traced),
             plan: Some(plan),
             job_json: job_json.to_owned(),
@@ -198,10 +198,6 @@ impl PySimulation {
 }
 
 fn into_dict(py: Python<'_>, recorded: Recorded) -> PyResult<Bound<'_, PyDict>> {
-    let names = PyDict::new(py);
-    for (name, list) in recorded.names {
-        names.set_item(name, list)?;
-    }
     let dict = PyDict::new(py);
     dict.set_item("fingerprint", format!("{:016x}", recorded.fingerprint))?;
     dict.set_item("packet_hops", recorded.packet_hops)?;
@@ -210,7 +206,7 @@ fn into_dict(py: Python<'_>, recorded: Recorded) -> PyResult<Bound<'_, PyDict>> 
     dict.set_item("measure_to_s", recorded.measure_to.as_secs_f64())?;
     dict.set_item("simulated_s", recorded.simulated.as_secs_f64())?;
     dict.set_item("decisions_left_out", recorded.decisions_left_out)?;
-    dict.set_item("names", names)?;
+    dict.set_item("names", recorded.names.into_py_dict(py)?)?;
     dict.set_item("tables", into_arrays(py, recorded.tables)?)?;
     Ok(dict)
 }

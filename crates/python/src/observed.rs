@@ -32,7 +32,7 @@ pub(crate) type Observed = Simulation<Numbered, Tap>;
 
 /// Makes the simulation of a plan with an observation.
 pub(crate) fn simulation(plan: Plan, observation: Observation) -> Observed {
-    let rates: Vec<u64> = plan.ports().iter().map(|port| port.rate.as_bps()).collect();
+    let rates = plan.rates_bps();
     let end = plan.end();
     let files = observation.captures.into_iter();
     let files = files.map(|(port, ingress, egress)| PortFiles {

@@ -14,7 +14,7 @@ use fairport_units::{Duration, Instant};
 use fairport_wire::FlowKey;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 
 use crate::{into_arrays, job_error, parse};
 
@@ -64,7 +64,7 @@ pub(crate) fn run_switch<'py>(
     stops: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let plan = plan(py, job_json)?;
-    let rates: Vec<u64> = plan.ports().iter().map(|port| port.rate.as_bps()).collect();
+    let rates = plan.rates_bps();
     let attachments: Vec<Attachment> = attachments.into_iter().map(attachment).collect();
     let flows: Vec<FlowKey> = flows.into_iter().map(key).collect();
     let limits = Limits {
@@ -107,11 +107,7 @@ pub(crate) fn run_switch<'py>(
     let keys: Vec<Key> = outcome.flows.iter().map(parts_of).collect();
     dict.set_item("flows", keys)?;
     dict.set_item("fingerprint", format!("{:016x}", outcome.fingerprint))?;
-    let names = PyDict::new(py);
-    for (name, list) in outcome.names {
-        names.set_item(name, list)?;
-    }
-    dict.set_item("names", names)?;
+    dict.set_item("names", outcome.names.into_py_dict(py)?)?;
     dict.set_item("tables", into_arrays(py, outcome.tables)?)?;
     Ok(dict)
 }

@@ -8,7 +8,8 @@ pub struct RttSummary {
     samples: u64,
     min: Duration,
     max: Duration,
-    sum: Duration,
+    /// Sum of the samples. It needs more than 64 bits: half a minute of 1 Gbit/s with a delay of 8 s would fill them.
+    sum_ps: u128,
 }
 
 impl RttSummary {
@@ -17,7 +18,7 @@ impl RttSummary {
         samples: 0,
         min: Duration::NEVER,
         max: Duration::ZERO,
-        sum: Duration::ZERO,
+        sum_ps: 0,
     };
 
     /// Adds a sample.
@@ -26,7 +27,7 @@ impl RttSummary {
         self.samples += 1;
         self.min = self.min.min(rtt);
         self.max = self.max.max(rtt);
-        self.sum += rtt;
+        self.sum_ps += u128::from(rtt.as_ps());
     }
 
     /// The summary of both.
@@ -36,7 +37,7 @@ impl RttSummary {
             samples: self.samples + other.samples,
             min: self.min.min(other.min),
             max: self.max.max(other.max),
-            sum: self.sum + other.sum,
+            sum_ps: self.sum_ps + other.sum_ps,
         }
     }
 
@@ -52,7 +53,7 @@ impl RttSummary {
 
     /// The mean in s; NaN if there are no samples.
     pub fn mean_s(&self) -> f64 {
-        self.sum.as_secs_f64() / self.samples as f64
+        self.sum_ps as f64 / 1e12 / self.samples as f64
     }
 
     fn or_nan(&self, of: Duration) -> f64 {
@@ -197,6 +198,17 @@ mod tests {
         }
         assert_eq!((summary.min_s(), summary.max_s()), (0.001, 0.008));
         assert!((summary.mean_s() - 0.004).abs() < 1e-12);
+    }
+
+    #[test]
+    fn many_long_round_trips_have_the_right_mean() {
+        let long = Duration::from_secs(10_000_000);
+        let mut summary = RttSummary::EMPTY;
+        for _ in 0..3 {
+            summary.add(long);
+        }
+        let both = summary.and(summary);
+        assert_eq!((summary.mean_s(), both.mean_s()), (1e7, 1e7));
     }
 
     #[test]

@@ -25,17 +25,11 @@ impl Simulation {
     /// A simulation of the plan with the network cut into `regions`, or into fewer if that is not possible
     /// (see [`Partition::new`]). The number of regions does not change the results.
     pub fn in_regions(plan: Plan, regions: u16) -> Self {
-        let partition = Partition::new(
-            plan.topology(),
-            &plan.lookaheads(),
-            plan.shares_memory(),
-            regions,
-        );
         // A workload that hears of deliveries reacts without delay to one in any region: there would be no lookahead.
-        let partition = if plan.workloads_hear() {
+        let partition = if regions < 2 || plan.workloads_hear() {
             Partition::whole(plan.topology())
         } else {
-            partition
+            Partition::new(plan.topology(), &plan.cut_rules(), regions)
         };
         Self::build(plan, partition, |_, recorder| recorder)
     }

@@ -4,7 +4,7 @@
 //! packet-hops has doubled, from the work done since the last time. If cutting pays, the run is started again in
 //! several regions.
 
-use fairport_net::{Observer, Partition, PortId};
+use fairport_net::{CutRules, Observer, Partition, PortId};
 use fairport_plan::Plan;
 use fairport_record::{Simulated, Watcher};
 use fairport_units::Duration;
@@ -25,16 +25,14 @@ const MOST_IMBALANCE: f64 = 1.4;
 #[derive(Debug)]
 pub struct Pilot {
     cores: u16,
-    /// by port
-    lookaheads: Vec<Duration>,
-    /// whether the ports of a switch share its memory
-    shares_memory: bool,
+    /// none if there is no further look
+    rules: Option<CutRules>,
+    /// packet-hops at which the next look is due
+    next_look: u64,
     /// how far the run had come at the last look
     simulated: Duration,
     /// by port: packets that had arrived there by the last look
     arrivals: Vec<u64>,
-    /// packet-hops at which the next look is due; none if there is no further look
-    next_look: Option<u64>,
 }
 
 impl Pilot {
@@ -43,11 +41,10 @@ impl Pilot {
         let may_be_cut = cores > 1 && !plan.workloads_hear();
         Self {
             cores,
-            lookaheads: plan.lookaheads(),
-            shares_memory: plan.shares_memory(),
+            rules: may_be_cut.then(|| plan.cut_rules()),
+            next_look: HOPS_BEFORE_FIRST_LOOK,
             simulated: Duration::ZERO,
             arrivals: vec![0; plan.topology().ports().len()],
-            next_look: may_be_cut.then_some(HOPS_BEFORE_FIRST_LOOK),
         }
     }
 
@@ -57,14 +54,14 @@ impl Pilot {
         run: &Simulation<P, O>,
     ) -> Option<u16> {
         let hops = run.packet_hops();
-        if hops < self.next_look? {
+        if hops < self.next_look {
             return None;
         }
-        self.next_look = None;
+        let rules = self.rules.take()?;
         if run.simulated().saturating_mul(LAST_LOOK) > run.duration {
             return None;
         }
-        let ports = (0..self.arrivals.len() as u32).map(PortId);
+        let ports = run.topology.port_ids();
         let arrivals: Vec<u64> = ports
             .map(|id| run.network_of(id).totals(id).arrivals)
             .collect();
@@ -75,19 +72,15 @@ impl Pilot {
             .map(|(now, then)| now - then);
         let work: Vec<u64> = new.collect();
         let pays = |regions: &u16| {
-            let partition = Partition::new(
-                &run.topology,
-                &self.lookaheads,
-                self.shares_memory,
-                *regions,
-            );
+            let partition = Partition::new(&run.topology, &rules, *regions);
             partition.regions() > 1 && is_worth_cutting(&partition, &work, since)
         };
         let regions = (2..=self.cores).rev().find(pays);
         if regions.is_none() {
             self.simulated = run.simulated();
             self.arrivals = arrivals;
-            self.next_look = Some(2 * hops);
+            self.next_look = 2 * hops;
+            self.rules = Some(rules);
         }
         regions
     }

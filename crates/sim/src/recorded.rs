@@ -1,7 +1,7 @@
 //! The record of a finished run. The tables of flows, ports, rounds and requests are made here; the other
 //! tables have grown during the run.
 
-use fairport_net::{Observer, PortId};
+use fairport_net::Observer;
 use fairport_plan::flow::Side;
 use fairport_record::tables::{Flow, Flows, LoggedPackets};
 use fairport_record::{
@@ -25,7 +25,7 @@ impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher 
         self.handle_pending();
         self.assert_conservation_by_flow();
         let mut names = names();
-        names.push(("port", self.port_names()));
+        names.push(("port", self.topology.port_names()));
         let fingerprint = Fingerprint::new(self.port_states().into_iter());
         let packet_hops = self.packet_hops();
         let timers_fired: u64 = self.domains.iter().map(|it| it.hosts.timers_fired).sum();
@@ -84,7 +84,6 @@ impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher 
             .map(|it| it.network.port_states())
             .collect();
         let own = |port| usize::from(self.partition.port_region(port));
-        let ports = (0..self.topology.ports().len() as u32).map(PortId);
         let state = |port| {
             let states = by_domain
                 .iter_mut()
@@ -94,8 +93,8 @@ impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher 
                 .filter(|(domain, _)| *domain == own(port))
                 .last()
         };
-        ports
-            .map(state)
+        let states = self.topology.port_ids().map(state);
+        states
             .map(|it| it.expect("a port has a domain").1)
             .collect()
     }

@@ -71,14 +71,6 @@ pub struct Simulation<P: Copy = Segment, O: Observer<P> = Recorder> {
 }
 
 impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
-    /// Names of the ports, in their order.
-    pub(crate) fn port_names(&self) -> Vec<String> {
-        let ports = 0..self.topology.ports().len() as u32;
-        ports
-            .map(|port| self.topology.port_name(PortId(port)))
-            .collect()
-    }
-
     /// How far the run has come in simulated time.
     pub fn simulated(&self) -> Duration {
         if self.finished {

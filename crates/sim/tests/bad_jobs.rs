@@ -14,46 +14,47 @@ fn refused(change: impl FnOnce(&mut Value)) -> BuildError {
     }
 }
 
+fn udp(job: &mut Value, payload_bytes: u16, rate_bps: u64) {
+    job["flows"][3]["udp"] = json!({
+        "payload_bytes": payload_bytes, "rate_bps": rate_bps, "pattern": {"kind": "constant"},
+    });
+}
+
+/// What turns a possible job into an impossible one.
+type Change = fn(&mut Value);
+
 #[test]
 fn each_impossible_job_names_its_field() {
-    let field = |change: fn(&mut Value)| refused(change).field;
-    assert_eq!(field(|job| job["topology"]["k"] = json!(3)), "topology.k");
-    assert_eq!(field(|job| job["duration_ps"] = json!(0)), "duration");
-    assert_eq!(field(|job| job["link"]["rate_bps"] = json!(0)), "link.rate");
-    assert_eq!(
-        field(|job| job["queue"]["limit"]["bytes"] = json!(1517)),
-        "queue.limit"
-    );
-    assert_eq!(
-        field(|job| job["queue"]["limit"] = json!({"packets": 0})),
-        "queue.limit"
-    );
-    assert_eq!(
-        field(|job| job["flows"][3] = flow("h99", "h0")),
-        "flows.3.src"
-    );
-    assert_eq!(
-        field(|job| job["flows"][3] = flow("h1", "h99")),
-        "flows.3.dst"
-    );
-    assert_eq!(
-        field(|job| job["flows"][0] = flow("h0", "h0")),
-        "flows.0.src"
-    );
-    assert_eq!(
-        field(|job| job["stacks"][0]["preset"] = json!("x")),
-        "stacks.0.stack"
-    );
-    assert_eq!(
-        field(|job| job["stacks"][0]["overrides"]["mss_bytes"] = json!(1461)),
-        "stacks.0.mss_bytes"
-    );
-    assert_eq!(
-        field(|job| {
+    let cases: [(&str, Change); 14] = [
+        ("topology.k", |job| job["topology"]["k"] = json!(3)),
+        ("duration", |job| job["duration_ps"] = json!(0)),
+        ("link.rate", |job| job["link"]["rate_bps"] = json!(0)),
+        ("queue.limit", |job| {
+            job["queue"]["limit"]["bytes"] = json!(1517);
+        }),
+        ("queue.limit", |job| {
+            job["queue"]["limit"] = json!({"packets": 0});
+        }),
+        ("flows.3.src", |job| job["flows"][3] = flow("h99", "h0")),
+        ("flows.3.dst", |job| job["flows"][3] = flow("h1", "h99")),
+        ("flows.0.src", |job| job["flows"][0] = flow("h0", "h0")),
+        ("flows.3.udp", |job| udp(job, 0, 1)),
+        ("flows.3.udp", |job| udp(job, 1, 0)),
+        // the time from one datagram to the next would be less than a picosecond
+        ("flows.3.rate_bps", |job| udp(job, 1, 8_000_000_000_001)),
+        ("stacks.0.stack", |job| {
+            job["stacks"][0]["preset"] = json!("x");
+        }),
+        ("stacks.0.mss_bytes", |job| {
+            job["stacks"][0]["overrides"]["mss_bytes"] = json!(1461);
+        }),
+        ("host.processing.min", |job| {
             job["host"]["processing"] = json!({"kind": "uniform", "min_ps": 2, "max_ps": 1});
         }),
-        "host.processing.min"
-    );
+    ];
+    for (field, change) in cases {
+        assert_eq!(refused(change).field, field);
+    }
 }
 
 #[test]

@@ -173,7 +173,7 @@ impl Ends {
 }
 
 /// Whether a sequence number comes before another (RFC 9293 3.4).
-fn is_before(one: u32, other: u32) -> bool {
+pub(crate) fn is_before(one: u32, other: u32) -> bool {
     one.wrapping_sub(other).cast_signed() < 0
 }
 

@@ -55,17 +55,25 @@ impl FlowTable {
         Some([host(&key.source)?, host(&key.destination)?])
     }
 
-    /// Adds both directions of a flow. `key` is the key of its data.
-    pub(crate) fn add(&mut self, key: FlowKey, flow: u32, routes: [u32; 2]) {
+    /// The number of flows, which is the number that the next one will have.
+    pub(crate) fn count(&self) -> u32 {
+        self.keys.len() as u32
+    }
+
+    /// Adds both directions of a flow, and returns that of its data. `key` is the key of its data.
+    pub(crate) fn add(&mut self, key: FlowKey, routes: [u32; 2]) -> Lane {
+        let flow = self.count();
         let [forward, backward] = routes;
         let lane = |route, is_backward| Lane {
             flow,
             route,
             is_backward,
         };
-        self.lanes.insert(key, lane(forward, false));
-        self.lanes.insert(key.reversed(), lane(backward, true));
         self.keys.push(key);
+        self.lanes.insert(key.reversed(), lane(backward, true));
+        let data = lane(forward, false);
+        self.lanes.insert(key, data);
+        data
     }
 
     /// The key of each flow's data, by number of the flow.

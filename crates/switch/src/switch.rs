@@ -53,7 +53,6 @@ pub struct Switch {
     network: Network<InFlight, Watcher>,
     factory: FlowFactory,
     flows: FlowTable,
-    flow_count: u32,
     exits: Exits,
     queue: QueueSamples,
     end: Instant,
@@ -139,7 +138,6 @@ impl Switch {
             outputs,
             last_arrival: vec![Instant::ZERO; topology.hosts().len()],
             flows: FlowTable::new(attachments.iter().map(|one| (one.address, one.host))),
-            flow_count: 0,
             exits: Exits::default(),
             queue: QueueSamples::new(probes.queue_interval_ps, watch.queues),
             frames: Frames::with_capacity(FRAMES),
@@ -375,8 +373,7 @@ impl Switch {
     /// Gives a flow its number and its routes. None if one of its ends is not a host of the network.
     fn add_flow(&mut self, key: FlowKey) -> Option<Lane> {
         let [src, dst] = self.flows.hosts_of(&key)?;
-        let number = self.flow_count;
-        self.flow_count += 1;
+        let number = self.flows.count();
         let end = |host| End { host, stack: 0 };
         let spec = FlowSpec {
             src: end(src),
@@ -394,7 +391,6 @@ impl Switch {
         self.network.observer_mut().recorder.add_flow();
         self.timeouts.add_flow(self.silences[src as usize]);
         self.answers.add_flow();
-        self.flows.add(key, number, [forward, backward]);
-        self.flows.lane(&key)
+        Some(self.flows.add(key, [forward, backward]))
     }
 }

@@ -9,6 +9,8 @@ use fairport_record::Table;
 use fairport_record::tables::{TimeoutRow, Timeouts};
 use fairport_units::{Duration, Instant};
 
+use crate::answers::is_before;
+
 /// What is known about the sender of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sender {
@@ -95,11 +97,6 @@ impl TimeoutFinder {
     pub(crate) fn into_table(self) -> Table {
         self.found.into_table()
     }
-}
-
-/// Whether a sequence number comes before another (RFC 9293 3.4).
-fn is_before(one: u32, other: u32) -> bool {
-    one.wrapping_sub(other).cast_signed() < 0
 }
 
 #[cfg(test)]

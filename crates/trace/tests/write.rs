@@ -154,7 +154,7 @@ impl Queue {
 
 /// A port by its name.
 fn port(topology: &Topology, name: &str) -> PortId {
-    let mut ports = (0..topology.ports().len() as u32).map(PortId);
+    let mut ports = topology.port_ids();
     ports
         .find(|port| topology.port_name(*port) == name)
         .expect("a port")

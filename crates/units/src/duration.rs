@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// A span of time in integer picoseconds.
 ///
-/// A sum that does not fit is [`Duration::NEVER`], and a difference below zero panics, in release
-/// builds too.
+/// A sum or a product that does not fit is [`Duration::NEVER`], and a difference below zero panics,
+/// in release builds too.
 ///
 /// 64 bits hold 213 days; one bit on a 10 Gbit/s link lasts 100 ps, so no rate in use needs finer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -111,7 +111,7 @@ impl Mul<u64> for Duration {
     type Output = Self;
     #[inline]
     fn mul(self, factor: u64) -> Self {
-        Self(self.0 * factor)
+        self.saturating_mul(factor)
     }
 }
 
@@ -154,10 +154,7 @@ mod tests {
         let mut timeout = Duration::from_ps(u64::MAX - 1);
         timeout += Duration::from_ps(5);
         assert_eq!(timeout, Duration::NEVER);
-        assert_eq!(
-            Duration::from_secs(1 << 20).saturating_mul(1 << 20),
-            Duration::NEVER
-        );
+        assert_eq!(Duration::from_secs(1 << 20) * (1 << 20), Duration::NEVER);
     }
 
     #[test]

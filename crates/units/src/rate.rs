@@ -21,6 +21,15 @@ impl Rate {
     pub const fn as_bps(self) -> u64 {
         self.0
     }
+
+    /// The time that `bytes` take at this rate, rounded down; [`Duration::NEVER`] if it does not fit, as at a rate of
+    /// zero.
+    #[inline]
+    pub fn time_of(self, bytes: u64) -> Duration {
+        let ps = (u128::from(bytes) * 8_000_000_000_000).checked_div(u128::from(self.0));
+        let ps = ps.and_then(|ps| u64::try_from(ps).ok());
+        ps.map_or(Duration::NEVER, Duration::from_ps)
+    }
 }
 
 /// Converts bytes to time on a link, and carries the rounding remainder over to the next frame.
@@ -73,6 +82,17 @@ mod tests {
         // 1500 + 14 + 4 + 8 + 12 bytes, 8 ns each
         let mut link = Serializer::new(Rate::from_bps(1_000_000_000), 0);
         assert_eq!(link.take(1538), Duration::from_ns(12_304));
+    }
+
+    #[test]
+    fn a_time_that_does_not_fit_is_never() {
+        let slow = Rate::from_bps(2_000);
+        assert_eq!(slow.time_of(1), Duration::from_ms(4));
+        // 213 days at 2 kbit/s are 4.6 GB
+        assert_eq!(slow.time_of(4_000_000_000), Duration::from_secs(16_000_000));
+        assert_eq!(slow.time_of(5_000_000_000), Duration::NEVER);
+        assert_eq!(Rate::default().time_of(1), Duration::NEVER);
+        assert_eq!(Rate::from_bps(u64::MAX).time_of(1), Duration::ZERO);
     }
 
     #[test]

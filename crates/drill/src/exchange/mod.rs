@@ -52,7 +52,8 @@ pub struct Machine {
 }
 
 /// Draws an exchange from `seed` and writes a script of what the stack `linux-6` does in it on `side`, for a kernel on
-/// `machine`. With `ecn`, both ends use ECN, and the path marks segments. Also returns the number of draws that were discarded because a kernel's clock would have decided them.
+/// `machine`. With `ecn`, both ends use ECN, and the path marks segments. Also returns the number of draws that were
+/// discarded because a kernel's clock would have decided them.
 ///
 /// # Panics
 /// Never, unless the preset `linux-6` is broken.

@@ -69,18 +69,24 @@ impl Cursor<'_> {
     }
 
     fn expression(&mut self, depth: u32) -> Result<Expr, ScriptError> {
-        let mut left = self.term(depth)?;
-        loop {
-            if self.take('|') {
-                let right = self.term(depth)?;
-                left = Expr::Or(Box::new(left), Box::new(right));
-            } else if depth > 0 && self.take('=') {
-                let value = self.term(depth)?;
-                left = Expr::Named(Box::new(left), Box::new(value));
-            } else {
-                return Ok(left);
-            }
+        let left = self.alternatives(depth)?;
+        if depth > 0 && self.take('=') {
+            let value = self.alternatives(depth)?;
+            return Ok(Expr::Named(Box::new(left), Box::new(value)));
         }
+        Ok(left)
+    }
+
+    fn alternatives(&mut self, depth: u32) -> Result<Expr, ScriptError> {
+        let first = self.term(depth)?;
+        if !self.take('|') {
+            return Ok(first);
+        }
+        let mut all = vec![first, self.term(depth)?];
+        while self.take('|') {
+            all.push(self.term(depth)?);
+        }
+        Ok(Expr::Or(all))
     }
 
     fn term(&mut self, depth: u32) -> Result<Expr, ScriptError> {

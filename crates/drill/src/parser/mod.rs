@@ -135,7 +135,7 @@ impl Cursor<'_> {
         let exact = matches!(time, EventTime::Absolute(_) | EventTime::Relative(_));
         if !exact && !matches!(action, Action::Outbound(_)) {
             let expected = "an outbound segment `>` after `*` or a range of times";
-            let found = self_evident(&action);
+            let found = kind_of(&action);
             return Err(ScriptError::new(action_at, expected, found));
         }
         Ok(Event { at, time, action })
@@ -167,7 +167,7 @@ impl Cursor<'_> {
     }
 }
 
-fn self_evident(action: &Action) -> &'static str {
+fn kind_of(action: &Action) -> &'static str {
     match action {
         Action::Inbound(_) => "an inbound segment",
         Action::Outbound(_) => "an outbound segment",

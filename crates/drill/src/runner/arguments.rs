@@ -6,10 +6,7 @@ use crate::ast::{Call, Expr};
 pub(super) fn mentions(arguments: &[Expr], symbol: &str) -> bool {
     arguments.iter().any(|argument| match argument {
         Expr::Word(word) => word == symbol,
-        Expr::Or(left, right) => {
-            mentions(std::slice::from_ref(left), symbol)
-                || mentions(std::slice::from_ref(right), symbol)
-        }
+        Expr::Or(words) => mentions(words, symbol),
         _ => false,
     })
 }

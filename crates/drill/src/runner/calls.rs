@@ -72,10 +72,6 @@ impl Sockets {
         !self.no_delay
     }
 
-    pub(super) fn mss(&self) -> Option<u16> {
-        self.mss
-    }
-
     /// The settings that the socket options so far change for a new connection.
     pub(super) fn overrides(&self) -> Map<String, Value> {
         let mut all = Map::new();
@@ -345,8 +341,8 @@ impl Runner {
     }
 
     fn shutdown(&mut self, call: &Call, fd: i64) -> Returned {
-        let reads_only = mentions(&call.arguments[1..], "SHUT_RD")
-            || call.arguments.get(1) == Some(&Expr::Number(0));
+        let reads_only =
+            mentions(&call.arguments, "SHUT_RD") || call.arguments.get(1) == Some(&Expr::Number(0));
         if !reads_only && self.sockets.connected == Some(fd) {
             self.end_of_data();
         }

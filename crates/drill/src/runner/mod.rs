@@ -219,7 +219,7 @@ impl Runner {
         let fields = fields::Fields {
             endpoint: self.endpoint.as_ref(),
             now: self.now,
-            mss: self.sockets.mss().unwrap_or(self.setup.mss()),
+            mss: self.sockets.mss.unwrap_or(self.setup.mss()),
         };
         let result = self.names.run(statements, &|name| fields.value(name));
         result.map_err(|(line, fault)| match fault {

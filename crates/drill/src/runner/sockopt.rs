@@ -74,15 +74,14 @@ impl Runner {
             _ => None,
         };
         let mss = self.mss_of_socket();
-        let actual = match option_name(call) {
-            "SO_ERROR" => 0,
-            "TCP_MAXSEG" => mss,
-            "TCP_NODELAY" => i64::from(self.sockets.no_delay),
-            "TCP_CORK" => i64::from(self.sockets.cork),
-            "SO_SNDBUF" if self.socket(fd).send_buffer.is_some() => {
-                BUFFER_FACTOR * self.socket(fd).send_buffer.unwrap_or(0)
-            }
-            name => {
+        let send_buffer = self.socket(fd).send_buffer;
+        let actual = match (option_name(call), send_buffer) {
+            ("SO_ERROR", _) => 0,
+            ("TCP_MAXSEG", _) => mss,
+            ("TCP_NODELAY", _) => i64::from(self.sockets.no_delay),
+            ("TCP_CORK", _) => i64::from(self.sockets.cork),
+            ("SO_SNDBUF", Some(size)) => size.saturating_mul(BUFFER_FACTOR),
+            (name, _) => {
                 self.note(line, format!("socket option that is not compared: {name}"));
                 return Ok(ok(0));
             }

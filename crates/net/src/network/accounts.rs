@@ -4,7 +4,7 @@ use std::ops::Add;
 
 use fairport_units::{Duration, Instant};
 
-use super::{Fabric, Region};
+use super::{Fabric, Network, Region};
 use crate::buffer::{Buffer, Place};
 use crate::discipline::Backlog;
 use crate::observer::Observer;
@@ -12,55 +12,108 @@ use crate::packet::Header;
 use crate::port::{Kind, PortTotals};
 use crate::topology::PortId;
 
-impl<P: Copy, O: Observer<P>> Region<P, O> {
-    /// Brings every port up to date at `now`, before totals or packets in flight are read.
-    pub(super) fn settle(&mut self, fabric: &Fabric, now: Instant) {
-        for id in 0..self.ports.len() as u32 {
-            self.catch_up(fabric, PortId(id), now);
+impl<P: Copy, O: Observer<P>> Network<P, O> {
+    /// Brings every port up to date at `now`. Call this before totals or packets in flight are read.
+    pub fn settle(&mut self, now: Instant) {
+        for id in 0..self.region.ports.len() as u32 {
+            self.region.catch_up(&self.fabric, PortId(id), now);
         }
     }
 
-    /// The totals of a port, as of the last [`Region::settle`].
-    pub(super) fn totals(&self, port: PortId) -> &PortTotals {
-        &self.ports[port.0 as usize].totals
+    /// The totals of a port, as of the last [`Network::settle`].
+    pub fn totals(&self, port: PortId) -> &PortTotals {
+        &self.region.ports[port.0 as usize].totals
     }
 
-    /// Packets that a port dropped on arrival or later, as of the last
-    /// [`Region::settle`].
-    pub(super) fn drops(&self, port: PortId) -> u64 {
-        let port = &self.ports[port.0 as usize];
-        let revoked = self.scheduled.revoked(port.kind()).packets;
+    /// Packets that a port dropped on arrival or later, as of the last [`Network::settle`].
+    pub fn drops(&self, port: PortId) -> u64 {
+        let port = &self.region.ports[port.0 as usize];
+        let revoked = self.region.scheduled.revoked(port.kind()).packets;
         port.totals.arrivals - port.totals.accepted + revoked
     }
 
-    /// How long a port was busy until `now`, as of the last [`Region::settle`]: how long it sent,
-    /// gaps included, or a packet waited for its shaper's tokens. `now` is not before the network's
-    /// own time.
-    pub(super) fn busy(&self, fabric: &Fabric, id: PortId, now: Instant) -> Duration {
-        let port = &self.ports[id.0 as usize];
-        let revoked = self.scheduled.revoked(port.kind());
-        let waiting = self.scheduled.backlog(port.kind());
+    /// How long a port was busy until `now`, as of the last [`Network::settle`]: how long it sent, gaps included, or a
+    /// packet waited for its shaper's tokens. `now` is not before the network's own time.
+    pub fn busy(&self, id: PortId, now: Instant) -> Duration {
+        let region = &self.region;
+        let port = &region.ports[id.0 as usize];
+        let revoked = region.scheduled.revoked(port.kind());
+        let waiting = region.scheduled.backlog(port.kind());
         let packets = port.totals.accepted - revoked.packets - u64::from(waiting.packets);
         let bytes = port.totals.accepted_bytes - revoked.bytes - u64::from(waiting.bytes);
-        let gap_bytes = fabric.framing.gap_bytes();
-        port.busy(now, [packets, bytes], gap_bytes, self.on_the_way(id))
+        let gap_bytes = self.fabric.framing.gap_bytes();
+        port.busy(now, [packets, bytes], gap_bytes, region.on_the_way(id))
     }
 
-    /// The backlog of a port, integrated over time until `now`, in bytes · ps, as of the last
-    /// [`Region::settle`]. `now` is not before the network's own time.
-    pub(super) fn backlog_integral(&self, id: PortId, now: Instant) -> u128 {
-        let port = &self.ports[id.0 as usize];
+    /// The backlog of a port, integrated over time until `now`, in bytes · ps, as of the last [`Network::settle`].
+    /// `now` is not before the network's own time.
+    pub fn backlog_integral(&self, id: PortId, now: Instant) -> u128 {
+        let region = &self.region;
+        let port = &region.ports[id.0 as usize];
         match port.kind() {
             Kind::Plain | Kind::Ahead(_) | Kind::Cut(_) | Kind::Fifo => {
-                port.backlog_integral_until(now, self.on_the_way(id))
+                port.backlog_integral_until(now, region.on_the_way(id))
             }
             kind @ Kind::Scheduled(_) => {
-                port.backlog_integral + self.scheduled.backlog_integral_since(kind, now)
+                port.backlog_integral + region.scheduled.backlog_integral_since(kind, now)
             }
         }
     }
 
     /// The backlog of a port at `now`, which is not before the network's own time.
+    pub fn backlog(&mut self, port: PortId, now: Instant) -> Backlog {
+        self.region.backlog(&self.fabric, port, now)
+    }
+
+    /// The headers of the packets that are in a buffer or on a link.
+    pub fn in_flight(&self) -> impl Iterator<Item = &Header> {
+        let Region {
+            ports,
+            packets,
+            scheduled,
+            ..
+        } = &self.region;
+        let on_links = ports
+            .iter()
+            .flat_map(|port| port.link.iter(&packets.transits));
+        let handles = on_links.chain(scheduled.waiting());
+        handles.map(|handle| packets.header(handle))
+    }
+
+    /// The packet counts of this region. The sum over all regions must be
+    /// [conserved](Balance::assert_conservation).
+    pub fn balance(&self) -> Balance {
+        let region = &self.region;
+        let mut balance = Balance {
+            injected: region.injected,
+            delivered: region.delivered,
+            dropped: region.dropped,
+            arrived: region.packet_hops,
+            accepted: 0,
+            in_flight: 0,
+            crossing: region.crossings.gone.cast_signed() - region.crossings.come.cast_signed(),
+        };
+        for port in &region.ports {
+            let waiting = region.scheduled.backlog(port.kind()).packets;
+            let revoked = region.scheduled.revoked(port.kind()).packets;
+            balance.accepted += port.totals.accepted - revoked;
+            balance.in_flight += u64::from(port.link.len() + waiting);
+        }
+        balance
+    }
+
+    /// Asserts that every packet is accounted for, both those injected and those that ports accepted. The network must
+    /// not be confined to a region.
+    ///
+    /// # Panics
+    /// If a packet was lost without being dropped or appeared from nowhere.
+    pub fn assert_conservation(&self) {
+        self.balance().assert_conservation();
+    }
+}
+
+impl<P: Copy, O: Observer<P>> Region<P, O> {
+    /// See [`Network::backlog`].
     pub(super) fn backlog(&mut self, fabric: &Fabric, id: PortId, now: Instant) -> Backlog {
         self.catch_up(fabric, id, now);
         if let kind @ Kind::Scheduled(_) = self.ports[id.0 as usize].kind() {
@@ -94,34 +147,6 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             .flatten()
             .chain(in_buffer.into_iter().flatten())
     }
-
-    /// The headers of the packets that are in a buffer or on a link of this region.
-    pub(super) fn in_flight(&self) -> impl Iterator<Item = &Header> {
-        let links = self.ports.iter().map(|port| &port.link);
-        let on_links = links.flat_map(|link| link.iter(&self.packets.transits));
-        let handles = on_links.chain(self.scheduled.waiting());
-        handles.map(|handle| self.packets.header(handle))
-    }
-
-    /// The packet counts of this region.
-    pub(super) fn balance(&self) -> Balance {
-        let mut balance = Balance {
-            injected: self.injected,
-            delivered: self.delivered,
-            dropped: self.dropped,
-            arrived: self.packet_hops,
-            accepted: 0,
-            in_flight: 0,
-            crossing: self.crossings.gone.wrapping_sub(self.crossings.come),
-        };
-        for port in &self.ports {
-            let waiting = self.scheduled.backlog(port.kind()).packets;
-            let revoked = self.scheduled.revoked(port.kind()).packets;
-            balance.accepted += port.totals.accepted - revoked;
-            balance.in_flight += u64::from(port.link.len() + waiting);
-        }
-        balance
-    }
 }
 
 /// The packet counts of one region, or their sum over several.
@@ -138,7 +163,7 @@ pub struct Balance {
     in_flight: u64,
     /// packets that left for other regions, minus those that came from them; summed over all regions, those
     /// that have left one and not reached the other yet
-    crossing: u64,
+    crossing: i64,
 }
 
 impl Add for Balance {
@@ -152,7 +177,7 @@ impl Add for Balance {
             arrived: self.arrived + other.arrived,
             accepted: self.accepted + other.accepted,
             in_flight: self.in_flight + other.in_flight,
-            crossing: self.crossing.wrapping_add(other.crossing),
+            crossing: self.crossing + other.crossing,
         }
     }
 }
@@ -163,7 +188,9 @@ impl Balance {
     /// # Panics
     /// If a packet was lost without being dropped or appeared from nowhere.
     pub fn assert_conservation(&self) {
-        let under_way = self.in_flight + self.crossing;
+        let crossing = u64::try_from(self.crossing);
+        let crossing = crossing.expect("conservation: what comes from a region has left another");
+        let under_way = self.in_flight + crossing;
         assert_eq!(
             self.accepted,
             self.arrived + under_way,
@@ -200,7 +227,7 @@ mod tests {
             arrived: 5,
             accepted: 7,
             in_flight: 2,
-            crossing: 0_u64.wrapping_sub(3),
+            crossing: -3,
         };
         (one + other).assert_conservation();
     }

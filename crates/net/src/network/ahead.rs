@@ -13,7 +13,7 @@
 use fairport_units::Instant;
 
 use super::region::Lookahead;
-use super::{Fabric, Region};
+use super::{Fabric, Network, Region};
 use crate::buffer::Buffer;
 use crate::discipline::Admission;
 use crate::observer::Observer;
@@ -61,34 +61,37 @@ impl Feeders {
     }
 }
 
-impl<P: Copy, O: Observer<P>> Region<P, O> {
-    /// From now on, forwards packets ahead wherever possible. All packets take paths that `feeders` knows.
-    /// Returns for each port the port from which packets are forwarded ahead to it.
-    pub(super) fn forward_ahead(
-        &mut self,
-        feeders: &Feeders,
-        sampled: &[PortId],
-        until: Instant,
-    ) -> Vec<Option<PortId>> {
-        self.ahead_until = until;
-        let mut fed_ahead_by = vec![None; self.ports.len()];
+impl<P: Copy, O: Observer<P>> Network<P, O> {
+    /// From now on, forwards packets ahead where no other packet can come between them: they pass several ports without
+    /// an event at each. This does not change the results. The caller guarantees that `feeders` knows every route that
+    /// will be added, that the backlog is read at `sampled` ports only, and that no port's totals are read before
+    /// `until`.
+    ///
+    /// # Panics
+    /// If a packet has arrived.
+    pub fn forward_ahead(&mut self, feeders: &Feeders, sampled: &[PortId], until: Instant) {
+        let region = &mut self.region;
+        region.ahead_until = until;
+        let mut fed_ahead_by = vec![None; region.ports.len()];
         for (id, feeder) in (0..).map(PortId).zip(&feeders.of) {
             if let Feeder::Link(from) = *feeder
                 && !sampled.contains(&id)
-                && !self.observer.watches(id)
-                && self.crossings.are_together([from, id])
+                && !region.observer.watches(id)
+                && region.crossings.are_together([from, id])
                 && [from, id]
                     .iter()
-                    .all(|port| self.ports[port.0 as usize].can_be_ahead())
+                    .all(|port| region.ports[port.0 as usize].can_be_ahead())
             {
-                self.keep_buffer_apart(from);
-                self.keep_buffer_apart(id);
+                region.keep_buffer_apart(from);
+                region.keep_buffer_apart(id);
                 fed_ahead_by[id.0 as usize] = Some(from);
             }
         }
-        fed_ahead_by
+        self.fabric.fed_ahead_by = fed_ahead_by;
     }
+}
 
+impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// Makes a port that can be ahead keep its buffer apart from its link.
     fn keep_buffer_apart(&mut self, id: PortId) {
         let number = self.buffer_number(id).unwrap_or_else(|| {

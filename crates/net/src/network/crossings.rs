@@ -7,7 +7,7 @@
 
 use fairport_units::Instant;
 
-use super::{Fabric, Region};
+use super::{Network, Region};
 use crate::buffer::Buffer;
 use crate::observer::Observer;
 use crate::packet::Packet;
@@ -92,46 +92,103 @@ impl Crossings {
     }
 }
 
-impl<P: Copy, O: Observer<P>> Region<P, O> {
-    /// Confines this region to the ports of region `own` of the partition, in a run until `end`. No packet has been
-    /// injected yet.
-    pub(super) fn confine(
-        &mut self,
-        topology: &Topology,
-        partition: &Partition,
-        own: u16,
-        end: Instant,
-    ) {
+impl<P: Copy, O: Observer<P>> Network<P, O> {
+    /// Confines this network to the region `own` of the partition, in a run until `end`: packets move through that
+    /// region's ports only. Every region has a network of its own, with the same ports and routes. The owner of the
+    /// networks moves the packets that cross from one into another. This comes before [`Network::forward_ahead`].
+    ///
+    /// # Panics
+    /// If a packet has been injected, or packets are forwarded ahead.
+    pub fn confine(&mut self, topology: &Topology, partition: &Partition, own: u16, end: Instant) {
+        assert!(
+            self.fabric.fed_ahead_by.is_empty(),
+            "a network is confined before it forwards packets ahead"
+        );
+        let region = &mut self.region;
         assert_eq!(
-            self.injected, 0,
+            region.injected, 0,
             "a region is confined before its first packet"
         );
-        let ports = (0..self.ports.len() as u32).map(PortId);
-        self.ahead_until = end;
-        self.crossings.own = own;
-        self.crossings.port_region = partition.port_regions().to_vec();
-        let end_region = ports
-            .clone()
-            .map(|port| partition.region(topology.far_node(port)));
-        self.crossings.end_region = end_region.collect();
+        region.ahead_until = end;
+        region.crossings.own = own;
+        region.crossings.port_region = partition.port_regions().to_vec();
+        let ends = topology.port_ids().map(|port| topology.far_node(port));
+        region.crossings.end_region = ends.map(|node| partition.region(node)).collect();
         let regions = usize::from(partition.regions());
-        self.crossings.outbox.resize_with(regions, Vec::new);
-        for port in ports {
+        region.crossings.outbox.resize_with(regions, Vec::new);
+        for port in topology.port_ids() {
             let is_cut = partition.port_region(port) == own && partition.is_cut(topology, port);
-            let number = is_cut.then_some(self.buffers.len() as u32);
-            self.crossings.buffer.push(number);
+            let number = is_cut.then_some(region.buffers.len() as u32);
+            region.crossings.buffer.push(number);
             if let Some(number) = number {
-                self.buffers.push(Buffer::new(end));
-                let port_state = &mut self.ports[port.0 as usize];
+                region.buffers.push(Buffer::new(end));
+                let port_state = &mut region.ports[port.0 as usize];
                 match port_state.kind() {
                     Kind::Plain => port_state.keep_buffer_apart(Kind::Cut(number)),
-                    Kind::Scheduled(_) => self.crossings.scheduled.push(port),
+                    Kind::Scheduled(_) => region.crossings.scheduled.push(port),
                     Kind::Ahead(_) | Kind::Cut(_) | Kind::Fifo => {}
                 }
             }
         }
     }
 
+    /// Appends copies of the packets that have crossed into `region` to `batch`, before any of them is due. This resets
+    /// [`Network::first_due`], so the caller must do it for all regions.
+    pub fn drain_outbox(&mut self, region: u16, batch: &mut Vec<Crossing<P>>) {
+        let Region {
+            crossings, packets, ..
+        } = &mut self.region;
+        crossings.first_due = Instant::NEVER;
+        let outbox = crossings.outbox[usize::from(region)].drain(..);
+        batch.extend(outbox.map(|Sent { from, handle, due }| {
+            let packet = packets.get(handle);
+            packets.release(handle);
+            Crossing { from, due, packet }
+        }));
+    }
+
+    /// Takes packets that have crossed from another region, in order of arrival on each link. This network has not
+    /// advanced to the arrival of any of them.
+    pub fn receive_crossings(&mut self, crossings: &mut Vec<Crossing<P>>) {
+        let region = &mut self.region;
+        region.crossings.come += crossings.len() as u64;
+        // prefetched, because another core has written them
+        crossings.iter().for_each(prefetch);
+        for Crossing { from, due, packet } in crossings.drain(..) {
+            let handle = region.packets.put(&packet);
+            region.put_on_link(from, handle, due);
+        }
+    }
+
+    /// Lets the schedulers of cut ports choose the packets that they send until `now`, inclusive. Everything else that
+    /// happens in this region until then has happened.
+    pub fn catch_up_crossings(&mut self, now: Instant) {
+        let region = &mut self.region;
+        for i in 0..region.crossings.scheduled.len() {
+            let port = region.crossings.scheduled[i];
+            if region.ports[port.0 as usize].is_behind(now) {
+                region.catch_up(&self.fabric, port, now);
+            }
+        }
+    }
+
+    /// The earliest arrival of a packet that has crossed and was not moved yet; [`Instant::NEVER`] if there is none.
+    pub fn first_due(&self) -> Instant {
+        self.region.crossings.first_due
+    }
+
+    /// When the scheduler of a cut port next chooses a packet; [`Instant::NEVER`] if no packet waits at one.
+    pub fn next_choice(&self) -> Instant {
+        let scheduled = self.region.crossings.scheduled.iter();
+        let waiting = scheduled.map(|port| &self.region.ports[port.0 as usize]);
+        let departures = waiting
+            .filter(|port| port.waits)
+            .map(OutputPort::next_departure);
+        departures.fold(Instant::NEVER, Instant::min)
+    }
+}
+
+impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// Puts a packet on the link of a cut port. At `due` it arrives in this region, or in the one into which it
     /// crosses. The caller updates the port's buffer.
     #[inline]
@@ -148,17 +205,6 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         crossings.outbox[usize::from(to)].push(Sent { from, handle, due });
     }
 
-    /// Takes packets from another region, in order of arrival on each link. None of them is due yet.
-    pub(super) fn receive_crossings(&mut self, crossings: &mut Vec<Crossing<P>>) {
-        self.crossings.come += crossings.len() as u64;
-        // prefetched, because another core has written them
-        crossings.iter().for_each(prefetch);
-        for Crossing { from, due, packet } in crossings.drain(..) {
-            let handle = self.packets.put(&packet);
-            self.put_on_link(from, handle, due);
-        }
-    }
-
     /// Puts a packet on a link, where it arrives at `due`. The link does not count it as buffered.
     #[inline]
     fn put_on_link(&mut self, from: PortId, handle: Handle, due: Instant) {
@@ -167,44 +213,5 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             self.events.insert(due, from.0, handle.index() as u32);
         }
         link.append(due, handle, &mut self.packets.transits);
-    }
-
-    /// Appends copies of the packets that have crossed into `region` to `batch`, before any of them is due. This resets
-    /// `first_due`, so the caller must do it for all regions.
-    pub(super) fn drain_outbox(&mut self, region: u16, batch: &mut Vec<Crossing<P>>) {
-        self.crossings.first_due = Instant::NEVER;
-        let packets = &mut self.packets;
-        let outbox = self.crossings.outbox[usize::from(region)].drain(..);
-        batch.extend(outbox.map(|Sent { from, handle, due }| {
-            let packet = packets.get(handle);
-            packets.release(handle);
-            Crossing { from, due, packet }
-        }));
-    }
-
-    /// Lets the schedulers of cut ports make all choices that are due by `now`. Everything else until then has
-    /// happened.
-    pub(super) fn catch_up_crossings(&mut self, fabric: &Fabric, now: Instant) {
-        for i in 0..self.crossings.scheduled.len() {
-            let port = self.crossings.scheduled[i];
-            if self.ports[port.0 as usize].is_behind(now) {
-                self.catch_up(fabric, port, now);
-            }
-        }
-    }
-
-    /// When the first of the packets that are still in an outbox is due.
-    pub(super) fn first_due(&self) -> Instant {
-        self.crossings.first_due
-    }
-
-    /// When the scheduler of a cut port next chooses a packet; [`Instant::NEVER`] if no packet waits at one.
-    pub(super) fn next_choice(&self) -> Instant {
-        let scheduled = self.crossings.scheduled.iter();
-        let waiting = scheduled.map(|port| &self.ports[port.0 as usize]);
-        let departures = waiting
-            .filter(|port| port.waits)
-            .map(OutputPort::next_departure);
-        departures.fold(Instant::NEVER, Instant::min)
     }
 }

@@ -1,4 +1,4 @@
-//! How packets enter the network: at a host's NIC, or at a port of a switch.
+//! How packets enter the network: at a host's NIC.
 
 use fairport_units::Instant;
 
@@ -54,25 +54,5 @@ impl<'a, P: Copy, O: Observer<P>> Access<'a, P, O> {
     /// The backlog at `at` of the adapter with this port. `at` must be as for [`Access::backlog_of_adapter`].
     pub fn backlog(&mut self, adapter: PortId, at: Instant) -> Backlog {
         self.region.backlog(self.fabric, adapter, at)
-    }
-
-    /// See [`Network::arrive`](super::Network::arrive).
-    pub(super) fn arrive(
-        &mut self,
-        at: Instant,
-        ingress: PortId,
-        mut packet: Packet<P>,
-    ) -> Instant {
-        let Self { fabric, region } = self;
-        assert!(at >= region.now, "time went back");
-        assert!(at <= region.events.next_time(), "a packet is due before");
-        region.now = at;
-        let (route, port) = region.passages.enter(&fabric.routes, packet.header.route);
-        let (route, output) = fabric.first_output_behind(ingress, route, port);
-        packet.header.route = route;
-        region.injected += 1;
-        let number = fabric.place(ingress).number;
-        let handle = region.packets.put(&packet);
-        region.enqueue(fabric, at, output, number, handle)
     }
 }

@@ -141,7 +141,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             .admission(id, observed, now, &header, admission);
         let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
         let depart = if let Some(number) = buffer {
-            let (leaves, due) = port.accept_apart::<PLAIN>(now, backlog, frame_bytes, wire_bytes);
+            let (leaves, due) = port.transmit::<PLAIN>(now, frame_bytes, wire_bytes);
+            port.count_accepted(frame_bytes, backlog.bytes + frame_bytes);
             let depart = port.free_at();
             self.buffers[number as usize].push(leaves, frame_bytes);
             self.put_on_cut_link(id, handle, due);

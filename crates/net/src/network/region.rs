@@ -16,7 +16,7 @@ use crate::pool::{Handle, Pool, Transit, prefetch_transit};
 use crate::port::{Location, OutputPort, PortConfig};
 use crate::prefetch::prefetch;
 use crate::routing::Routes;
-use crate::topology::{NodeId, PortId};
+use crate::topology::{NodeId, PortId, Topology};
 
 /// Packet-hops between two checks of how many links are busy.
 const FIT_HOPS: u64 = 1 << 14;
@@ -95,7 +95,7 @@ pub(super) struct Tied {
 ///
 /// Asserted in release builds: time never goes back; every packet that was injected is delivered, dropped
 /// or in flight.
-pub struct Region<P: Copy, O: Observer<P>> {
+pub(super) struct Region<P: Copy, O: Observer<P>> {
     pub(super) ports: Vec<OutputPort<O::PortState>>,
     /// the queues of the ports with a scheduler
     pub(super) scheduled: ScheduledPorts,
@@ -124,9 +124,10 @@ pub struct Region<P: Copy, O: Observer<P>> {
 }
 
 impl<P: Copy, O: Observer<P>> Region<P, O> {
-    /// A region without packets, with all ports of the fabric in their order.
+    /// A region without packets, with all ports of the topology in their order.
     pub(super) fn new(
-        fabric: &Fabric,
+        topology: &Topology,
+        routes: &Routes,
         ports: Vec<PortConfig>,
         arbiter: Arbiter,
         observer: O,
@@ -134,15 +135,15 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let typical_span = typical_span(&ports);
         let mut scheduled = ScheduledPorts::default();
         let mut ingress_base = 0;
-        let ports: Vec<OutputPort<O::PortState>> = fabric
-            .places()
+        let ports: Vec<OutputPort<O::PortState>> = topology
+            .ports()
             .iter()
             .zip(ports)
-            .map(|(place, config)| {
-                let location = Location::new(place, ingress_base);
-                ingress_base += fabric.ports_of(place.node).len() as u32;
+            .map(|(port, config)| {
+                let location = Location::new(port, topology.port(port.peer), ingress_base);
+                ingress_base += topology.node(port.node).ports.len() as u32;
                 OutputPort::new(location, config, |scheduler| {
-                    scheduled.add(place.node, scheduler)
+                    scheduled.add(port.node, scheduler)
                 })
             })
             .collect();
@@ -158,7 +159,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             packets: Pool::new(),
             crossings: Crossings::none(),
             ingress_arrivals: vec![0; ingress_base as usize],
-            passages: Passages::new(&fabric.routes),
+            passages: Passages::new(routes),
             now: Instant::ZERO,
             arbiter,
             tied: Vec::new(),
@@ -288,11 +289,11 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
 /// The median of the ports' latency plus four full frames, because a port's next arrival is rarely later than
 /// that. With the median, a few slow links do not make the event queue slow for the others.
 fn typical_span(ports: &[PortConfig]) -> Duration {
-    let span = |port: &PortConfig| {
-        let frame_ps = 8 * 1538 * 1_000_000_000_000 / port.rate.as_bps();
-        port.latency.as_ps() + 4 * frame_ps
-    };
-    let mut spans: Vec<u64> = ports.iter().map(span).collect();
+    let span = |port: &PortConfig| port.latency + port.rate.time_of(1538) * 4;
+    let mut spans: Vec<Duration> = ports.iter().map(span).collect();
     spans.sort_unstable();
-    Duration::from_ps(spans.get(spans.len() / 2).copied().unwrap_or(0))
+    spans
+        .get(spans.len() / 2)
+        .copied()
+        .unwrap_or(Duration::ZERO)
 }

@@ -54,19 +54,4 @@ impl<S: Default> OutputPort<S> {
             buffer.backlog(now)
         }
     }
-
-    /// Takes an accepted packet; `backlog` is what was in the buffer before it. Returns when the packet stops
-    /// counting against the buffer's limit, and when the next node decides about it.
-    #[inline]
-    pub(crate) fn accept_apart<const PLAIN: bool>(
-        &mut self,
-        now: Instant,
-        backlog: Backlog,
-        frame_bytes: u32,
-        wire_bytes: u32,
-    ) -> (Instant, Instant) {
-        let (leaves, due) = self.transmit::<PLAIN>(now, frame_bytes, wire_bytes);
-        self.count_accepted(frame_bytes, backlog.bytes + frame_bytes);
-        (leaves, due)
-    }
 }

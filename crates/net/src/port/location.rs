@@ -1,10 +1,9 @@
 //! Where a port is, as far as the forwarding of a packet must know it.
 
-use crate::network::PortLocation;
-use crate::topology::NodeId;
+use crate::topology::{NodeId, Port};
 
-/// The part of a port's [`PortLocation`] that each hop needs. It is kept in the port, so that a hop does not
-/// read another cache line from the fabric.
+/// The part of a port's location that each hop needs. It is kept in the port, so that a hop does not read another cache
+/// line.
 pub(crate) struct Location {
     /// the node at the far end of its link
     pub(crate) far_node: NodeId,
@@ -17,11 +16,12 @@ pub(crate) struct Location {
 }
 
 impl Location {
-    pub(crate) fn new(place: &PortLocation, ingress_base: u32) -> Self {
+    /// The location of a port with this `far` end.
+    pub(crate) fn new(port: &Port, far: &Port, ingress_base: u32) -> Self {
         Self {
-            far_node: place.far_node,
-            far_number: place.far_number,
-            number: place.number,
+            far_node: far.node,
+            far_number: far.number,
+            number: port.number,
             ingress_base,
         }
     }

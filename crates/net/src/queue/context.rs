@@ -95,8 +95,8 @@ impl PortContext<'_> {
 
     /// The time that a packet of this size takes on the link.
     pub fn packet_time(&self, bytes: u32) -> Duration {
-        let ps = 8 * 1_000_000_000_000 * u128::from(bytes.max(1)) / u128::from(self.rate.as_bps());
-        Duration::from_ps(ps.max(1) as u64)
+        let time = self.rate.time_of(bytes.max(1).into());
+        time.max(Duration::from_ps(1))
     }
 
     /// A buffer with this limit, or with the limit that the port's link overrides it with.

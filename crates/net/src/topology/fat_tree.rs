@@ -118,8 +118,8 @@ mod tests {
     fn ports_are_numbered_downwards_first() {
         let tree = fat_tree(4).unwrap();
         let far = |name: &str| {
-            let port = (0..tree.ports().len() as u32)
-                .map(crate::PortId)
+            let port = tree
+                .port_ids()
                 .find(|port| tree.port_name(*port) == name)
                 .unwrap();
             tree.node(tree.far_node(port)).name.clone()

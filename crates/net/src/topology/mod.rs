@@ -215,6 +215,16 @@ impl Topology {
         &self.ports
     }
 
+    /// The ids of all ports, in their order.
+    pub fn port_ids(&self) -> impl ExactSizeIterator<Item = PortId> + Clone + use<> {
+        (0..self.ports.len() as u32).map(PortId)
+    }
+
+    /// The names of all ports, in their order.
+    pub fn port_names(&self) -> Vec<String> {
+        self.port_ids().map(|id| self.port_name(id)).collect()
+    }
+
     /// The hosts, in their order.
     pub fn hosts(&self) -> &[NodeId] {
         &self.hosts

@@ -139,13 +139,13 @@ pub(crate) fn bench_of_ports(
     let starts: Vec<u32> = (1..topology.hosts().len())
         .map(|source| routes.add(&routing.path(topology, source, 0).unwrap()))
         .collect();
-    let ports = topology.ports().len() as u32;
+    let ports = topology.ports().len();
     let network = Network::new(
         topology,
-        (0..ports).map(PortId).map(port).collect(),
+        topology.port_ids().map(port).collect(),
         routes,
         Framing::ETHERNET,
-        Arbiter::new(rule, ports as usize, 1),
+        Arbiter::new(rule, ports, 1),
         Log::default(),
     );
     Bench {
@@ -186,40 +186,6 @@ impl Bench {
         for number in 1..=8 {
             self.send(Instant::from_us(13 * number), 0, 1500, number);
         }
-    }
-
-    /// A packet of a host of a star enters at the switch. Its route begins at the host, or with the switch's
-    /// output port.
-    pub(crate) fn arrive(
-        &mut self,
-        at: Instant,
-        star: &Topology,
-        sender: usize,
-        from_the_host: bool,
-        size_bytes: u16,
-        number: Number,
-    ) {
-        let nic = star.node(star.hosts()[sender]).ports[0];
-        let to_receiver = star.port(star.node(star.hosts()[0]).ports[0]).peer;
-        let route = if from_the_host {
-            self.routes[sender - 1]
-        } else {
-            self.network
-                .add_route(&[vec![to_receiver]], Stream::new(1, "spray", 0))
-        };
-        let header = Header {
-            flow: sender as u32 - 1,
-            route,
-            output: PortId(0),
-            size_bytes,
-            ecn: 0,
-            class: 0,
-        };
-        let packet = Packet {
-            header,
-            content: number,
-        };
-        self.network.arrive(at, star.port(nic).peer, packet);
     }
 
     /// Sends numbered packets, each given by its sender, its size in bytes, and the ns since the sender's last one.

@@ -260,8 +260,7 @@ impl Setup {
                 departure_first: self.departure_first,
             }
         };
-        let ports = 0..topology.ports().len() as u32;
-        ports.map(|id| port(PortId(id))).collect()
+        topology.port_ids().map(port).collect()
     }
 
     /// Sends all packets. Returns what became of them, and the numbers of those received, in order.

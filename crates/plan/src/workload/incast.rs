@@ -2,7 +2,7 @@
 //! arrived, the next round begins.
 
 use fairport_net::stream::Stream;
-use fairport_units::{Duration, Instant};
+use fairport_units::{Duration, Instant, Rate};
 
 use super::{Ends, Key, OwnFlow, Round, Transfer, Trip, Workload, WorkloadContext};
 use crate::flow::End;
@@ -13,7 +13,7 @@ use crate::job::workload::IncastJob;
 pub(crate) struct Incast {
     senders: Vec<End>,
     receiver: End,
-    receiver_bps: u64,
+    receiver_rate: Rate,
     block_bytes: u64,
     rounds: u32,
     pause: Duration,
@@ -32,7 +32,7 @@ impl Incast {
         let senders = ends.senders.clone();
         Self {
             receiver: ends.receivers[0],
-            receiver_bps: ends.receivers_bps,
+            receiver_rate: Rate::from_bps(ends.receivers_bps),
             block_bytes: job.block_bytes,
             rounds: job.rounds.unwrap_or(u32::MAX),
             pause: job.pause_ps,
@@ -53,17 +53,18 @@ impl Workload for Incast {
         if self.connections.is_some() {
             return senders;
         }
-        let bits = u128::from(senders * self.block_bytes) * 8;
-        let transfer_ps = bits * 1_000_000_000_000 / u128::from(self.receiver_bps.max(1));
+        let transfer = self
+            .receiver_rate
+            .time_of(senders.saturating_mul(self.block_bytes));
         // SYN, SYN-ACK and data, one after another
         let exchange = |src: &End| {
             let [there, back] = [trip(*src, self.receiver), trip(self.receiver, *src)];
-            2 * there.as_ps() + back.as_ps()
+            there * 2 + back
         };
-        let exchange_ps = self.senders.iter().map(exchange).min().unwrap_or(0);
-        let round_ps = transfer_ps as u64 + exchange_ps + self.pause.as_ps();
-        let fit = span.as_ps() / round_ps.max(1) + 1;
-        senders * fit.min(u64::from(self.rounds))
+        let exchange = self.senders.iter().map(exchange).min();
+        let round = transfer + exchange.unwrap_or(Duration::ZERO) + self.pause;
+        let fit = span.as_ps() / round.as_ps().max(1) + 1;
+        senders.saturating_mul(fit.min(u64::from(self.rounds)))
     }
 
     fn begin(&mut self, context: &mut WorkloadContext<'_>) {

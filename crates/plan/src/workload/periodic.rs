@@ -82,7 +82,7 @@ impl Workload for Periodic {
     fn expected_flows(&self, span: Duration, _trip: &mut Trip<'_>) -> u64 {
         let launches = span.as_ps() / self.period.as_ps().max(1) + 1;
         let each = if self.is_persistent { 1 } else { launches };
-        self.sources.len() as u64 * each
+        each.saturating_mul(self.sources.len() as u64)
     }
 
     fn begin(&mut self, context: &mut WorkloadContext<'_>) {

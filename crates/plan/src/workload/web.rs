@@ -70,7 +70,9 @@ impl Workload for Web {
     fn expected_flows(&self, span: Duration, _trip: &mut Trip<'_>) -> u64 {
         let page = u64::midpoint(self.objects[0], self.objects[1]);
         let pages = span.as_ps() / self.think.as_ps().max(1) + 1;
-        self.sessions.len() as u64 * pages * page
+        pages
+            .saturating_mul(page)
+            .saturating_mul(self.sessions.len() as u64)
     }
 
     /// Users start one after another.

@@ -2,7 +2,6 @@
 
 use std::io;
 
-use fairport_net::PortId;
 use fairport_record::{Fingerprint, Table, names, ports};
 use fairport_units::Instant;
 use fairport_wire::FlowKey;
@@ -47,11 +46,7 @@ impl Switch {
             &self.clock_errors_ppb,
         );
         let mut names = names();
-        let numbers = (0..self.topology.ports().len() as u32).map(PortId);
-        names.push((
-            "port",
-            numbers.map(|port| self.topology.port_name(port)).collect(),
-        ));
+        names.push(("port", self.topology.port_names()));
         let fingerprint = Fingerprint::new(self.network.port_states()).digest;
         let Watcher { recorder, log, .. } = self.network.into_observer();
         let mut tables = vec![

@@ -14,7 +14,7 @@ pub(crate) const MOST_DIRECTIONS: u32 = 1 << 17;
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     interval: u32,
-    new_bytes: u32,
+    new_bytes: u64,
     in_flight_bytes: u32,
     srtt_us: f32,
     rtt: Rtt,
@@ -25,7 +25,8 @@ struct Cell {
 struct Rtt {
     min: f32,
     max: f32,
-    sum: f32,
+    /// of a million samples or more: `f32` would lose microseconds of each
+    sum: f64,
     samples: u32,
 }
 
@@ -81,7 +82,7 @@ impl Series {
         let Some(cell) = self.cell(direction, time_ns) else {
             return;
         };
-        cell.new_bytes = cell.new_bytes.saturating_add(new_bytes as u32);
+        cell.new_bytes += new_bytes;
         cell.in_flight_bytes = present.in_flight_bytes.min(u64::from(u32::MAX)) as u32;
         cell.srtt_us = (present.srtt_ns / 1e3) as f32;
     }
@@ -96,7 +97,7 @@ impl Series {
         cell.rtt = cell.rtt.join(Rtt {
             min: us,
             max: us,
-            sum: us,
+            sum: f64::from(us),
             samples: 1,
         });
     }
@@ -180,7 +181,7 @@ impl Series {
                     Some(last) if last.interval == interval => {
                         *last = Cell {
                             interval,
-                            new_bytes: last.new_bytes.saturating_add(cell.new_bytes),
+                            new_bytes: last.new_bytes + cell.new_bytes,
                             rtt: last.rtt.join(cell.rtt),
                             ..cell
                         };
@@ -199,7 +200,7 @@ impl Series {
             let start_ns = u64::from(cell.interval) * self.interval_ns;
             (from_ns..to_ns).contains(&start_ns)
         });
-        within.map(|cell| u64::from(cell.new_bytes)).sum()
+        within.map(|cell| cell.new_bytes).sum()
     }
 
     /// The rows of these directions, by number of the flow, from the first packet to the last. Intervals without
@@ -257,15 +258,15 @@ impl Series {
     }
 
     fn row(&self, flow: u32, interval: u32, cell: Cell, delivered_bytes: u64) -> SeriesRow {
-        let rtt_s = |us: f32| match cell.rtt.samples {
+        let rtt_s = |us: f64| match cell.rtt.samples {
             0 => f64::NAN,
-            _ => f64::from(us) / 1e6,
+            _ => us / 1e6,
         };
         let srtt_ns = (f64::from(cell.srtt_us) * 1e3) as u64;
         SeriesRow {
             time_s: Instant::from_ns((u64::from(interval) + 1) * self.interval_ns),
             flow,
-            goodput_bps: f64::from(cell.new_bytes) * 8.0 / (self.interval_ns as f64 / 1e9),
+            goodput_bps: cell.new_bytes as f64 * 8.0 / (self.interval_ns as f64 / 1e9),
             cwnd_bytes: None,
             ssthresh_bytes: None,
             srtt_s: if srtt_ns == 0 {
@@ -274,9 +275,9 @@ impl Series {
                 Duration::from_ns(srtt_ns)
             },
             in_flight_bytes: u64::from(cell.in_flight_bytes),
-            rtt_min_s: rtt_s(cell.rtt.min),
-            rtt_mean_s: rtt_s(cell.rtt.sum / cell.rtt.samples.max(1) as f32),
-            rtt_max_s: rtt_s(cell.rtt.max),
+            rtt_min_s: rtt_s(cell.rtt.min.into()),
+            rtt_mean_s: rtt_s(cell.rtt.sum / f64::from(cell.rtt.samples.max(1))),
+            rtt_max_s: rtt_s(cell.rtt.max.into()),
             delivered_bytes,
         }
     }
@@ -312,7 +313,7 @@ impl Cursor {
             .filter(|cell| cell.interval == interval);
         if let Some(cell) = next {
             self.done += 1;
-            self.delivered_bytes += u64::from(cell.new_bytes);
+            self.delivered_bytes += cell.new_bytes;
             return *cell;
         }
         Cell {
@@ -320,5 +321,46 @@ impl Cursor {
             rtt: Rtt::default(),
             ..cells[self.done - 1]
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairport_record::Column;
+
+    use super::*;
+
+    const PRESENT: Present = Present {
+        in_flight_bytes: 0,
+        srtt_ns: 0.0,
+    };
+
+    #[test]
+    fn an_interval_holds_more_than_four_gigabytes() {
+        let mut series = Series::new(1_000_000_000);
+        for time_ns in 0..10 {
+            series.add(0, time_ns, 1_000_000_000, PRESENT);
+        }
+        assert_eq!(series.bytes_between(0, 0, 1), 10_000_000_000);
+        let table = series.into_rows(&[0]).into_table();
+        let column = |name: &str| table.column(name).unwrap();
+        assert_eq!(*column("goodput_bps"), Column::F64(vec![80e9]));
+        assert_eq!(
+            *column("delivered_bytes"),
+            Column::U64(vec![10_000_000_000])
+        );
+    }
+
+    #[test]
+    fn the_mean_of_many_samples_is_that_of_each() {
+        let mut series = Series::new(1_000_000_000);
+        for time_ns in 0..5_000_000 {
+            series.add_rtt(0, time_ns, 25_300);
+        }
+        let table = series.into_rows(&[0]).into_table();
+        let Some(Column::F64(means)) = table.column("rtt_mean_s") else {
+            panic!("no column of numbers")
+        };
+        assert!((means[0] - 25.3e-6).abs() < 1e-11, "{means:?}");
     }
 }

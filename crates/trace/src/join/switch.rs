@@ -116,8 +116,7 @@ impl JoinedSwitch {
             let output = self.outputs.iter().find(|output| output.port == port);
             output.map_or(&empty, |output| &output.hash)
         };
-        let ports = (0..self.topology.ports().len() as u32).map(PortId);
-        Fingerprint::new(ports.map(of)).digest
+        Fingerprint::new(self.topology.port_ids().map(of)).digest
     }
 
     /// The summary of each output, from its name and the completeness of its captures.

@@ -18,6 +18,7 @@ pub(super) fn parse(opened: Position, text: &str) -> Result<Vec<Statement>, Scri
     let mut reader = Reader {
         pieces: &pieces,
         index: 0,
+        operands: 0,
     };
     let mut statements = Vec::new();
     loop {
@@ -55,9 +56,14 @@ const COMPARISONS: &[(&str, Comparison)] = &[
     (">=", Comparison::GreaterOrEqual),
 ];
 
+/// The most operands of a statement. An expression such as `1 + 1 + 1` becomes a tree that is as deep as it has operands.
+const OPERANDS_MAX: u32 = 1000;
+
 struct Reader<'a> {
     pieces: &'a [(Position, Piece)],
     index: usize,
+    /// operands of the present statement so far
+    operands: u32,
 }
 
 impl Reader<'_> {
@@ -99,6 +105,7 @@ impl Reader<'_> {
     fn statement(&mut self) -> Result<Statement, ScriptError> {
         const WHAT: &str = "`assert`, `print` or `name = value`";
         let line = self.at().line;
+        self.operands = 0;
         let Piece::Name(name) = self.peek().clone() else {
             return Err(self.expected(WHAT));
         };
@@ -203,6 +210,10 @@ impl Reader<'_> {
     fn unary(&mut self, depth: u32) -> Result<Operand, ScriptError> {
         if depth > DEPTH_MAX {
             return Err(self.expected("an expression nested less deeply"));
+        }
+        self.operands += 1;
+        if self.operands > OPERANDS_MAX {
+            return Err(self.expected("a statement with fewer operands"));
         }
         if self.take("-") {
             let of = self.unary(depth + 1)?;
