@@ -65,24 +65,12 @@ pub fn exchange(side: Side, theme: Theme, seed: u64, machine: Machine) -> (Strin
         let draw = Draw::new(side, theme, &mut dice);
         let record = |late| Scribe::new(&draw, machine, late).record(&draw, &mut dice.clone());
         if let (Some(events), Some(later)) = (record(None), record(Some(Dice::new(seed, attempt))))
-            && facts(&events).eq(facts(&later))
+            && text::without_times(&events).eq(text::without_times(&later))
         {
             return (script(seed, attempt, &draw, &events), attempt);
         }
         attempt += 1;
     }
-}
-
-/// The packets of an exchange without their times and timestamps.
-fn facts(events: &str) -> impl Iterator<Item = (&str, &str)> {
-    events
-        .lines()
-        .filter(|line| !line.starts_with("//"))
-        .map(|line| {
-            let event = line.split_once(' ').map_or("", |(_, event)| event);
-            let (head, rest) = event.split_once("TS val").unwrap_or((event, ""));
-            (head, rest.split_once(',').map_or("", |(_, blocks)| blocks))
-        })
 }
 
 /// Runs the stack and its peer, and writes the script line by line.
@@ -100,7 +88,7 @@ struct Scribe {
     uses_ecn: bool,
     /// draws how much later the stack handles each event; none: it does so at once
     late: Option<Dice>,
-    /// time after the handshake and window that the peer announces
+    /// window that the peer announces; none: its whole buffer
     window_bytes: Option<u64>,
     /// the peer's last ACK, which announces a new window
     last_ack: Option<Segment>,
