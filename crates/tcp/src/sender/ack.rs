@@ -9,7 +9,7 @@ use crate::recovery::{AckFacts, Change, Detected, Look, Outcome, State};
 use crate::report::Events;
 use crate::segment::{Flags, Segment};
 use crate::seq;
-use crate::timers::{Timer, Timers};
+use crate::timers::Timers;
 
 impl Sender {
     /// Processes the acknowledgement, the window and the SACK blocks of a segment, and passes decisions on. Returns
@@ -30,9 +30,6 @@ impl Sender {
         let mere_data = ack == una && self.is_mere_data(segment);
         if mere_data && self.before_ack.is_none() && self.ecn.is_none() {
             self.peer.update(segment, ack, false);
-            if timers.is_running(Timer::Persist) {
-                self.on_ack_while_probing(timers, now);
-            }
             return true;
         }
         self.on_news(timers, now, segment, ack, mere_data, events)
@@ -82,9 +79,6 @@ impl Sender {
             self.on_echo(ack, segment.flags);
         }
         let window_changed = old || self.peer.update(segment, ack, ack > una);
-        if !old && timers.is_running(Timer::Persist) {
-            self.on_ack_while_probing(timers, now);
-        }
         if mere_data {
             return true;
         }

@@ -6,9 +6,6 @@ use super::{Outgoing, Sender};
 use crate::scoreboard::Chunk;
 use crate::timers::{Timer, Timers};
 
-/// How often the least wait for a closed window doubles: from 200 ms to 102 s.
-const PROBE_DOUBLINGS: u32 = 9;
-
 /// Probes that a timer has requested.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Persist {
@@ -21,23 +18,8 @@ pub(super) struct Persist {
 impl Sender {
     /// Waits for the peer to open its window, longer after each probe.
     pub(super) fn await_window(&mut self, timers: &mut Timers, now: Instant) {
-        let probes = self.persist.probes;
-        let least = self.rto.probe_min * (1 << probes.min(PROBE_DOUBLINGS));
-        let wait = self.rtt.backed_off(probes).max(least);
+        let wait = self.rtt.backed_off(self.persist.probes);
         timers.start(Timer::Persist, now, wait);
-    }
-
-    /// An ACK arrived while the peer's window is probed. If the window holds a segment now, probing is over; otherwise
-    /// the present wait begins again (`tcp_ack_probe`).
-    #[cold]
-    pub(super) fn on_ack_while_probing(&mut self, timers: &mut Timers, now: Instant) {
-        let start = self.board.nxt();
-        let full = u64::from(self.peer.segment_limit(self.stream.payload));
-        if self.stream.unsent(start).min(full) <= self.peer.room(start) {
-            timers.stop_retransmission();
-        } else {
-            self.await_window(timers, now);
-        }
     }
 
     /// The persist timer fired: sends the little data that fits, or otherwise a segment that must be acknowledged. As

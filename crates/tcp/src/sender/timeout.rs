@@ -6,7 +6,7 @@ use super::Sender;
 use crate::decision::DecisionKind;
 use crate::report::{Events, Timeout, TimeoutCause};
 use crate::seq;
-use crate::settings::{RtoRule, Settings};
+use crate::settings::Settings;
 use crate::timers::{Expired, Timer, Timers};
 
 /// The timeouts of a connection, and their settings.
@@ -20,8 +20,6 @@ pub(super) struct RtoSeries {
     pub(super) restarts_on_head: bool,
     /// newly SACKed data gives a round-trip time
     pub(super) samples_sack: bool,
-    /// the least wait for a closed window (`tcp_probe0_base`: `TCP_RTO_MIN`)
-    pub(super) probe_min: Duration,
     /// added to the timer of late segments, as the kernel does
     pub(super) slack: Duration,
 }
@@ -33,10 +31,6 @@ impl RtoSeries {
             linear_timeouts: 0,
             restarts_on_head: settings.rto_restarts_on_retransmit,
             samples_sack: settings.sack_rtt,
-            probe_min: match settings.rto_rule {
-                RtoRule::Linux => Duration::from_ms(200),
-                RtoRule::Rfc6298 => Duration::ZERO,
-            },
             slack: settings.timer_slack_ps,
         }
     }
