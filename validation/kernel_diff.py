@@ -4,10 +4,11 @@
     make kernel-diff ARGS="--exchanges 60 --print-only"
 
 `crates/drill` draws exchanges and writes them as packetdrill scripts: a sender with reno or cubic,
-and a receiver; SACK on and off, losses, reordering, lost ACKs, and the same with ECN. packetdrill
-(at a pinned commit, fetched and built in target/peers) replays each in a network namespace of its
-own. It needs Linux, root or the right to make namespaces, and /dev/net/tun; without them the case
-says why and ends with status 0.
+and a receiver; SACK on and off, losses, reordering, lost ACKs, and the same with ECN, with little
+data and pauses, and with a path that is down for a while. packetdrill (at a pinned commit, fetched
+and built in target/peers) replays each in a network namespace of its own. It needs Linux, root or
+the right to make namespaces, and /dev/net/tun; without them the case says why and ends with
+status 0.
 `PACKETDRILL` names a program that is built already, `PACKETDRILL_SOURCE` another place to fetch
 from.
 """
@@ -38,7 +39,11 @@ COMMIT = "2c4001c4d6fc04a3bbd01d4b92be62717a37648a"
 # exchanges that agree are kept here, and a test replays them against the stack
 KEPT = "crates/drill/kernel"
 # the stack's part in an exchange: sender (windows, timers, retransmissions) or receiver (ACKs)
-SIDES = ("sender", "receiver", "sender-ecn", "receiver-ecn")
+# with a theme (`Theme` in crates/drill)
+SIDES = (
+    *("sender", "receiver", "sender-ecn", "receiver-ecn"),
+    *("sender-pauses", "sender-outages", "receiver-outages"),
+)
 # per side
 EXCHANGES = 500
 # of all exchanges
@@ -46,11 +51,13 @@ ENOUGH = 0.95
 # on a loaded machine the kernel is sometimes late, so one attempt that agrees is enough
 TRIES = 5
 SECONDS = 60
+THEMES = {"": "", "ecn": ", ECN", "pauses": ", pauses", "outages": ", outages"}
 CLASSES = [
-    f"{who}, SACK {sack}{ecn}"
-    for ecn in ("", ", ECN")
+    f"{who}, SACK {sack}{theme}"
+    for name, theme in THEMES.items()
     for who in ("reno", "cubic", "receiver")
     for sack in ("on", "off")
+    if (who, name) != ("receiver", "pauses")
 ]
 
 
@@ -133,7 +140,7 @@ def _replay(program: Path, script: Path) -> Result:
         if not said:
             break
     side, _, seed = script.stem.rpartition("-")
-    of_class = head[1] + (", ECN" if side.endswith("-ecn") else "")
+    of_class = head[1] + THEMES[side.partition("-")[2]]
     return Result(int(seed), of_class, _in_words(said, text.splitlines()))
 
 

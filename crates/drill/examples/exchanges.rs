@@ -1,27 +1,33 @@
 //! Writes random exchanges as packetdrill scripts: `exchanges SIDE HZ FIRST COUNT FOLDER`, where SIDE is what the stack
-//! is, `sender` or `receiver`, with `-ecn` if both ends use ECN, and HZ the tick of the kernel that they are for. One
-//! file per seed, `SIDE-SEED.pkt`; prints how many draws were refused.
+//! is, `sender` or `receiver`, with its theme after a hyphen (`-ecn`, `-pauses`, `-windows`, `-outages`; see
+//! [`Theme`]), and HZ the tick of the kernel that they are for. One file per seed, `SIDE-SEED.pkt`; prints how many draws were refused.
 
 use std::error::Error;
 use std::path::PathBuf;
 use std::{env, fs};
 
-use fairport_drill::{Machine, Side, exchange};
+use fairport_drill::{Machine, Side, Theme, exchange};
 use fairport_units::Duration;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let usage = "usage: exchanges sender|receiver|sender-ecn|receiver-ecn HZ FIRST COUNT FOLDER";
+    let usage =
+        "usage: exchanges sender|receiver[-ecn|-pauses|-windows|-outages] HZ FIRST COUNT FOLDER";
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [side, hz, first, count, folder] = arguments.as_slice() else {
         return Err(usage.into());
     };
-    let (who, ecn) = match side.strip_suffix("-ecn") {
-        Some(who) => (who, true),
-        None => (side.as_str(), false),
-    };
+    let (who, theme) = side.split_once('-').unwrap_or((side, ""));
     let stack = match who {
         "sender" => Side::Sender,
         "receiver" => Side::Receiver,
+        _ => return Err(usage.into()),
+    };
+    let theme = match theme {
+        "" => Theme::Bulk,
+        "ecn" => Theme::Ecn,
+        "pauses" => Theme::Pauses,
+        "windows" => Theme::Windows,
+        "outages" => Theme::Outages,
         _ => return Err(usage.into()),
     };
     let (hz, first, count): (u32, u64, u64) = (hz.parse()?, first.parse()?, count.parse()?);
@@ -32,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(folder);
     let mut refused = 0;
     for seed in first..first + count {
-        let (script, draws) = exchange(stack, ecn, seed, machine);
+        let (script, draws) = exchange(stack, theme, seed, machine);
         refused += draws;
         fs::write(folder.join(format!("{side}-{seed}.pkt")), script)?;
     }

@@ -38,7 +38,7 @@ mod sysctl;
 mod text;
 
 pub use error::ScriptError;
-pub use exchange::{Machine, Side, exchange};
+pub use exchange::{Machine, Side, Theme, exchange};
 pub use outcome::{Failure, FailureKind, Note, Outcome};
 pub use parser::parse;
 pub use runner::{DEFAULT_STACK, Options, SetupError, run};

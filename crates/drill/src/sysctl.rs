@@ -143,7 +143,8 @@ fn host_queue(words: &[&str]) -> Option<HostQueue> {
     match (*kind, rest) {
         ("fq", []) => Some(HostQueue::Paced),
         ("pfifo", ["limit", "0"]) => Some(HostQueue::Closed),
-        ("pfifo", []) => Some(HostQueue::Open),
+        // without a limit `replace` leaves the one that was there; 1000 is Linux's default
+        ("pfifo", [] | ["limit", "1000"]) => Some(HostQueue::Open),
         _ => None,
     }
 }
@@ -252,6 +253,8 @@ mod tests {
         let it = sysctls("tc qdisc replace dev tun0 root pfifo limit 0");
         assert_eq!(it.host_queue, Some(HostQueue::Closed));
         assert!(it.notes.is_empty());
+        let it = sysctls("tc qdisc replace dev tun0 root pfifo limit 1000");
+        assert_eq!(it.host_queue, Some(HostQueue::Open));
         let it = sysctls("tc qdisc replace dev tun0 root pfifo limit 3");
         assert_eq!((it.host_queue, it.notes.len()), (None, 1));
     }

@@ -54,3 +54,15 @@ fn option_text(option: &TcpOption) -> String {
         }
     }
 }
+
+/// The events of a script without their times and timestamps, and without comments.
+pub(crate) fn without_times(events: &str) -> impl Iterator<Item = (&str, &str)> {
+    events
+        .lines()
+        .filter(|line| !line.starts_with("//"))
+        .map(|line| {
+            let event = line.split_once(' ').map_or("", |(_, event)| event);
+            let (head, rest) = event.split_once("TS val").unwrap_or((event, ""));
+            (head, rest.split_once(',').map_or("", |(_, blocks)| blocks))
+        })
+}

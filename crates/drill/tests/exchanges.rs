@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fairport_drill::{Machine, Options, Side, exchange, parse, run};
+use fairport_drill::{Machine, Options, Side, Theme, exchange, parse, run};
 use fairport_units::Duration;
 
 /// As `linux-6` has it.
@@ -13,15 +13,20 @@ const MACHINE: Machine = Machine {
 
 #[test]
 fn an_exchange_holds_for_the_stack_that_it_was_written_from() {
-    for (side, ecn) in [
-        (Side::Sender, false),
-        (Side::Receiver, false),
-        (Side::Sender, true),
-        (Side::Receiver, true),
-    ] {
+    let themes = [
+        Theme::Bulk,
+        Theme::Ecn,
+        Theme::Pauses,
+        Theme::Windows,
+        Theme::Outages,
+    ];
+    for (side, theme) in [Side::Sender, Side::Receiver]
+        .into_iter()
+        .flat_map(|side| themes.map(|theme| (side, theme)))
+    {
         for seed in 0..100 {
-            let what = format!("{side:?}, ECN {ecn}, seed {seed}");
-            let (text, _) = exchange(side, ecn, seed, MACHINE);
+            let what = format!("{side:?}, {theme:?}, seed {seed}");
+            let (text, _) = exchange(side, theme, seed, MACHINE);
             let script = parse(&text).unwrap_or_else(|error| panic!("{what}: {error}"));
             let outcome = run(&script, &Options::default()).unwrap();
             assert_eq!(outcome.failure, None, "{what}\n{text}");
@@ -33,7 +38,7 @@ fn an_exchange_holds_for_the_stack_that_it_was_written_from() {
 fn with_ecn_the_path_marks_and_the_ends_say_so() {
     let texts: Vec<String> = [Side::Sender, Side::Receiver]
         .into_iter()
-        .flat_map(|side| (0..20).map(move |seed| exchange(side, true, seed, MACHINE).0))
+        .flat_map(|side| (0..20).map(move |seed| exchange(side, Theme::Ecn, seed, MACHINE).0))
         .collect();
     // offered and agreed to; capable and marked; echoed, and reported by a sender and by a peer
     for sign in [
@@ -53,19 +58,19 @@ fn with_ecn_the_path_marks_and_the_ends_say_so() {
 #[test]
 fn a_seed_is_one_exchange_and_another_seed_another() {
     assert_eq!(
-        exchange(Side::Sender, false, 7, MACHINE),
-        exchange(Side::Sender, false, 7, MACHINE)
+        exchange(Side::Sender, Theme::Bulk, 7, MACHINE),
+        exchange(Side::Sender, Theme::Bulk, 7, MACHINE)
     );
     assert_ne!(
-        exchange(Side::Sender, false, 7, MACHINE).0,
-        exchange(Side::Sender, false, 8, MACHINE).0
+        exchange(Side::Sender, Theme::Bulk, 7, MACHINE).0,
+        exchange(Side::Sender, Theme::Bulk, 8, MACHINE).0
     );
 }
 
 #[test]
 fn both_algorithms_run_with_and_without_sack_and_lose_segments() {
     let texts: Vec<String> = (0..40)
-        .map(|seed| exchange(Side::Sender, false, seed, MACHINE).0)
+        .map(|seed| exchange(Side::Sender, Theme::Bulk, seed, MACHINE).0)
         .collect();
     for algorithm in ["reno", "cubic"] {
         for sack in ["on", "off"] {
@@ -82,7 +87,7 @@ fn both_algorithms_run_with_and_without_sack_and_lose_segments() {
 #[test]
 fn a_receiver_reports_what_came_behind_gaps_and_what_came_twice() {
     let texts: Vec<String> = (0..120)
-        .map(|seed| exchange(Side::Receiver, false, seed, MACHINE).0)
+        .map(|seed| exchange(Side::Receiver, Theme::Bulk, seed, MACHINE).0)
         .collect();
     let mut numbers = BTreeSet::new();
     let mut duplicates = 0;

@@ -6,13 +6,16 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Map, Value, json};
 
-/// The MSS that the peer announces. Timestamps take their 12 bytes out of it.
+/// The MSS that the peer announces, unless the theme draws one. Timestamps take their 12 bytes out of it.
 const MSS_BYTES: u16 = 1000;
 const STAMPS_BYTES: u16 = 12;
+/// The shortest time from the last write to the FIN. The segments of a write are not all sent at once.
+const AFTER_WRITE: Duration = Duration::from_ms(10);
 /// Linux's default of `tcp_comp_sack_nr`.
 const COMPRESSED: u8 = 44;
 
 /// The random numbers from which an exchange is drawn.
+#[derive(Clone)]
 pub(super) struct Dice(Xoshiro256PlusPlus);
 
 impl Dice {
@@ -46,12 +49,34 @@ pub enum Side {
     Receiver,
 }
 
+/// What an exchange is about, besides losses and reordering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theme {
+    /// Much data in full segments.
+    Bulk,
+    /// The same, and both ends use ECN; the path marks segments.
+    Ecn,
+    /// Little data in odd sizes with pauses between, segments of any size, and a FIN.
+    Pauses,
+    /// The peer's window is small, closes, and shrinks.
+    Windows,
+    /// The path is down for a while, so that the timeout doubles.
+    Outages,
+}
+
 /// One call of `write`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Write {
     /// Time after the handshake.
     pub(super) at: Duration,
-    pub(super) segments: u64,
+    pub(super) bytes: u64,
+}
+
+/// From `at` on after the handshake, the peer announces this window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Announced {
+    pub(super) at: Duration,
+    pub(super) bytes: u64,
 }
 
 /// All properties of an exchange except which segments its path loses.
@@ -84,22 +109,27 @@ pub(super) struct Draw {
     pub(super) ecn: bool,
     /// The probability that the path marks a segment that may be marked, in per cent.
     pub(super) mark_percent: u64,
+    pub(super) theme: Theme,
+    /// The MSS that the peer announces.
+    pub(super) mss_bytes: u16,
+    /// A short segment waits while data is unacknowledged.
+    pub(super) nagle: bool,
+    /// When the writing application closes, after the handshake.
+    pub(super) closes_at: Option<Duration>,
+    /// The peer's windows; without any it announces its whole buffer.
+    pub(super) windows: Vec<Announced>,
+    /// Times after the handshake between which the path loses everything.
+    pub(super) outages: Vec<(Duration, Duration)>,
 }
 
 impl Draw {
-    pub(super) fn new(side: Side, ecn: bool, dice: &mut Dice) -> Self {
+    pub(super) fn new(side: Side, theme: Theme, dice: &mut Dice) -> Self {
         let ms = Duration::from_ms;
         let round_trip = ms(dice.one_of(&[40, 60, 100, 200]));
-        let mut writes = vec![Write {
-            at: Duration::ZERO,
-            segments: dice.between(10, 100),
-        }];
+        let mut writes = vec![(Duration::ZERO, dice.between(10, 100))];
         while writes.len() < 3 && dice.chance(25) {
             let pause = ms(10 * dice.between(1, 80));
-            writes.push(Write {
-                at: writes[writes.len() - 1].at + pause,
-                segments: dice.between(1, 30),
-            });
+            writes.push((writes[writes.len() - 1].0 + pause, dice.between(1, 30)));
         }
         let policies = [
             AckPolicy::QuickAck,
@@ -111,7 +141,7 @@ impl Draw {
             congestion_control: dice.one_of(&["reno", "cubic"]),
             sack: dice.chance(60),
             timestamps: dice.chance(50),
-            writes,
+            writes: Vec::new(),
             ack_policy: dice.one_of(&policies),
             round_trip,
             spacing: ms(dice.one_of(&[0, 1, 2, 5])),
@@ -123,17 +153,103 @@ impl Draw {
             burst_percent: dice.one_of(&[0, 30, 60]),
             reorder_percent: dice.one_of(&[0, 0, 3, 10]),
             ack_loss_percent: dice.one_of(&[0, 0, 5, 20, 40]),
-            ecn,
+            ecn: theme == Theme::Ecn,
             mark_percent: 0,
+            theme,
+            mss_bytes: MSS_BYTES,
+            nagle: true,
+            closes_at: None,
+            windows: Vec::new(),
+            outages: Vec::new(),
         };
-        if ecn {
+        if draw.ecn {
             draw.mark_percent = dice.one_of(&[2, 5, 20, 50]);
             draw.loss_percent = dice.one_of(&[0, 0, 2, 5]);
         }
         if side == Side::Receiver {
             draw.receives(dice);
         }
+        let payload = draw.payload();
+        let bytes = |(at, segments)| Write {
+            at,
+            bytes: segments * payload,
+        };
+        draw.writes = writes.into_iter().map(bytes).collect();
+        match theme {
+            Theme::Bulk | Theme::Ecn => {}
+            Theme::Pauses => draw.pauses(dice),
+            Theme::Windows => draw.announces(dice),
+            Theme::Outages => draw.breaks(dice),
+        }
         draw
+    }
+
+    /// Draws odd writes with pauses, and when the application closes.
+    fn pauses(&mut self, dice: &mut Dice) {
+        // a kernel's receive window grows with 1460 B, and each time it does one more ACK is quick (`tcp_grow_window`)
+        let largest = match self.side {
+            Side::Sender => 1460,
+            Side::Receiver => 1000,
+        };
+        self.mss_bytes = dice.one_of(&[216, 500, 536, 1000, largest]);
+        self.nagle = dice.chance(50);
+        let payload = self.payload();
+        let mut at = Duration::ZERO;
+        self.writes.clear();
+        for _ in 0..dice.between(2, 10) {
+            let most = payload * dice.one_of(&[1, 3, 12, 30]);
+            self.writes.push(Write {
+                at,
+                bytes: dice.between(1, most),
+            });
+            let longest = dice.one_of(&[2, 8, 30, 120]);
+            at += Duration::from_ms(10 * dice.between(1, longest));
+        }
+        let last = self.writes[self.writes.len() - 1].at;
+        if dice.chance(75) {
+            self.closes_at = Some(if dice.chance(50) {
+                last + AFTER_WRITE
+            } else {
+                at
+            });
+        }
+    }
+
+    /// Draws the windows that the peer announces. They are multiples of 128 bytes, which its window scale can express.
+    fn announces(&mut self, dice: &mut Dice) {
+        let mut at = Duration::ZERO;
+        while at < Duration::from_secs(3) {
+            let bytes = match dice.between(0, 3) {
+                0 => 0,
+                1 => 128 * dice.between(1, 16),
+                _ => 128 * dice.between(16, 200),
+            };
+            // the first window lets something through
+            let bytes = if at == Duration::ZERO {
+                bytes.max(1280)
+            } else {
+                bytes
+            };
+            self.windows.push(Announced { at, bytes });
+            at += Duration::from_ms(10 * dice.between(1, 80));
+        }
+        self.windows.push(Announced { at, bytes: 64_000 });
+        self.loss_percent = dice.one_of(&[0, 0, 2, 5]);
+    }
+
+    /// Draws when the path is down, and when the application closes.
+    fn breaks(&mut self, dice: &mut Dice) {
+        let mut at = Duration::ZERO;
+        for _ in 0..dice.between(1, 3) {
+            at += Duration::from_ms(10 * dice.between(1, 60));
+            let end = at + Duration::from_ms(10 * dice.between(5, 150));
+            self.outages.push((at, end));
+            at = end;
+        }
+        if dice.chance(50) {
+            self.closes_at = Some(self.writes[self.writes.len() - 1].at + AFTER_WRITE);
+        }
+        self.loss_percent = dice.one_of(&[0, 0, 2, 5]);
     }
 
     /// Draws what only a receiver's exchange has. SACK compression waits for about 1 ms. So the arrivals either come
@@ -155,7 +271,7 @@ impl Draw {
     /// The payload of a full segment, in bytes.
     pub(super) fn payload(&self) -> u64 {
         let options = if self.timestamps { STAMPS_BYTES } else { 0 };
-        u64::from(MSS_BYTES - options)
+        u64::from(self.mss_bytes - options)
     }
 
     /// The settings of the stack under comparison, on a kernel with `hz` ticks per second.
@@ -175,7 +291,7 @@ impl Draw {
     /// The settings of the peer.
     pub(super) fn peer(&self) -> Settings {
         self.settings(&[
-            ("mss_bytes", json!(MSS_BYTES)),
+            ("mss_bytes", json!(self.mss_bytes)),
             ("ack_policy", json!(self.ack_policy)),
         ])
     }
@@ -219,8 +335,22 @@ impl Draw {
             if self.ecn {
                 format!(", marks {} %", self.mark_percent)
             } else {
-                String::new()
+                self.theme_text()
             },
         )
+    }
+
+    fn theme_text(&self) -> String {
+        let mut text = String::new();
+        match self.theme {
+            Theme::Bulk | Theme::Ecn => {}
+            Theme::Pauses => text = format!(", pauses, MSS {} B", self.mss_bytes),
+            Theme::Windows => ", windows".clone_into(&mut text),
+            Theme::Outages => ", outages".clone_into(&mut text),
+        }
+        if self.closes_at.is_some() {
+            text += ", FIN";
+        }
+        text
     }
 }

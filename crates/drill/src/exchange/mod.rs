@@ -13,8 +13,8 @@ use std::fmt::Write as _;
 use fairport_tcp::{Connection, Ecn, Segment};
 use fairport_units::{Duration, Instant};
 
-pub use self::draw::Side;
 use self::draw::{Dice, Draw};
+pub use self::draw::{Side, Theme};
 use self::path::{Item, Path};
 use crate::runner::wire::{Numbering, written_codepoint};
 use crate::text;
@@ -38,6 +38,8 @@ const LONG: Duration = Duration::from_ms(190);
 /// The longest wait for a timer: an exchange ends before a longer one. From 512 ticks on, the timer wheel rounds up to
 /// a multiple of 64 ticks, which is more than any tolerance.
 const TOO_LONG: Duration = Duration::from_ms(1_900);
+/// The window scale of the peer, as the preset `linux-6` has it.
+const WINDOW_SCALE: u32 = 7;
 /// The flag `PSH`, which Linux sets at the end of a write.
 const PSH: u8 = 0x08;
 
@@ -52,17 +54,19 @@ pub struct Machine {
 }
 
 /// Draws an exchange from `seed` and writes a script of what the stack `linux-6` does in it on `side`, for a kernel on
-/// `machine`. With `ecn`, both ends use ECN, and the path marks segments. Also returns the number of draws that were
-/// discarded because a kernel's clock would have decided them.
+/// `machine`. Also returns the number of draws that were discarded because a kernel's clock would have decided them.
 ///
 /// # Panics
 /// Never, unless the preset `linux-6` is broken.
-pub fn exchange(side: Side, ecn: bool, seed: u64, machine: Machine) -> (String, u64) {
+pub fn exchange(side: Side, theme: Theme, seed: u64, machine: Machine) -> (String, u64) {
     let mut attempt = 0;
     loop {
         let mut dice = Dice::new(seed, attempt);
-        let draw = Draw::new(side, ecn, &mut dice);
-        if let Some(events) = Scribe::new(&draw, machine).record(&draw, &mut dice) {
+        let draw = Draw::new(side, theme, &mut dice);
+        let record = |late| Scribe::new(&draw, machine, late).record(&draw, &mut dice.clone());
+        if let (Some(events), Some(later)) = (record(None), record(Some(Dice::new(seed, attempt))))
+            && text::without_times(&events).eq(text::without_times(&later))
+        {
             return (script(seed, attempt, &draw, &events), attempt);
         }
         attempt += 1;
@@ -82,17 +86,31 @@ struct Scribe {
     read: u64,
     within_write: Duration,
     uses_ecn: bool,
+    /// draws how much later the stack handles each event; none: it does so at once
+    late: Option<Dice>,
+    /// window that the peer announces; none: its whole buffer
+    window_bytes: Option<u64>,
+    /// the peer's last ACK, which announces a new window
+    last_ack: Option<Segment>,
     /// time until which the last timer of the stack may still fire late in a kernel
     late_until: Instant,
     last_event: Instant,
 }
 
 impl Scribe {
-    fn new(draw: &Draw, machine: Machine) -> Self {
+    fn new(draw: &Draw, machine: Machine, late: Option<Dice>) -> Self {
+        let mut stack = Connection::passive(&draw.stack(machine.hz));
+        stack.set_closes_with_peer(false);
+        stack.set_nagle(draw.nagle);
+        let mut peer = Connection::active(&draw.peer());
+        peer.set_nagle(draw.nagle);
         Self {
+            late,
+            window_bytes: None,
+            last_ack: None,
             side: draw.side,
-            stack: Connection::passive(&draw.stack(machine.hz)),
-            peer: Connection::active(&draw.peer()),
+            stack,
+            peer,
             numbering: Numbering::new(0),
             lines: String::new(),
             pushed: Vec::new(),
@@ -108,12 +126,15 @@ impl Scribe {
     /// events.
     fn record(mut self, draw: &Draw, dice: &mut Dice) -> Option<String> {
         let established = self.handshake(draw);
-        let mut path = Path::new(draw);
+        let mut path = Path::new(draw, established);
         for write in &draw.writes {
-            path.schedule(
-                established + write.at,
-                Item::Write(write.segments * draw.payload()),
-            );
+            path.schedule(established + write.at, Item::Write(write.bytes));
+        }
+        if let Some(at) = draw.closes_at {
+            path.schedule(established + at, Item::Close);
+        }
+        for window in &draw.windows {
+            path.schedule(established + window.at, Item::Window(window.bytes));
         }
         loop {
             let next = path.next_time();
@@ -134,10 +155,31 @@ impl Scribe {
                             return None;
                         }
                         self.line(now, &format!("< {}", self.written(&segment, ecn)));
-                        self.stack.on_packet(now, &segment, ecn, &mut ());
+                        let handled = self.handled(now);
+                        self.stack.on_packet(handled, &segment, ecn, &mut ());
                         self.reads(now);
-                        self.sends(now, Duration::ZERO, &mut path, dice);
+                        self.sends(now, handled - now, Duration::ZERO, &mut path, dice);
                         self.state();
+                    }
+                    Item::Window(bytes) => {
+                        self.window_bytes = Some(bytes);
+                        if let Some(mut update) = self.last_ack {
+                            update.window = (bytes >> WINDOW_SCALE) as u16;
+                            path.back(now, update, Ecn::NotEct, dice);
+                        }
+                    }
+                    Item::Close if self.side == Side::Receiver => {
+                        self.peer.close();
+                        self.answers(now, &mut path, dice);
+                    }
+                    Item::Close => {
+                        if self.is_doubtful(now, timer) {
+                            return None;
+                        }
+                        self.line(now, "shutdown(4, SHUT_WR) = 0");
+                        let handled = self.handled(now);
+                        self.stack.close();
+                        self.sends(now, handled - now, self.within_write, &mut path, dice);
                     }
                     Item::Write(bytes) if self.side == Side::Receiver => {
                         self.peer.write(bytes);
@@ -150,8 +192,9 @@ impl Scribe {
                         self.line(now, &format!("write(4, ..., {bytes}) = {bytes}"));
                         let end = self.pushed.last().map_or(1, |end| *end) + bytes as u32;
                         self.pushed.push(end);
+                        let handled = self.handled(now);
                         self.stack.write(bytes);
-                        self.sends(now, self.within_write, &mut path, dice);
+                        self.sends(now, handled - now, self.within_write, &mut path, dice);
                     }
                 }
             } else if of_peer == now {
@@ -164,8 +207,8 @@ impl Scribe {
                 }
                 let before = self.stack.info();
                 self.stack.on_timer(now, &mut ());
-                let acted =
-                    self.sends(now, Duration::ZERO, &mut path, dice) || self.stack.info() != before;
+                let acted = self.sends(now, Duration::ZERO, Duration::ZERO, &mut path, dice)
+                    || self.stack.info() != before;
                 if acted {
                     let late = if waited > LONG { LATE_IF_LONG } else { LATE };
                     self.late_until = now + late;
@@ -212,11 +255,26 @@ impl Scribe {
         }
     }
 
-    /// Sends what the stack has to send: each segment goes onto the path and into the script, with `gap` after it.
-    /// Returns whether there was any.
-    fn sends(&mut self, mut now: Instant, gap: Duration, path: &mut Path, dice: &mut Dice) -> bool {
+    /// The time at which the stack handles an event that happens `now`.
+    fn handled(&mut self, now: Instant) -> Instant {
+        match &mut self.late {
+            Some(dice) => now + Duration::from_us(dice.between(20, 120)),
+            None => now,
+        }
+    }
+
+    /// Sends what the stack has to send, which is `late` with it: each segment goes onto the path and into the script,
+    /// with `gap` after it. Returns whether there was any.
+    fn sends(
+        &mut self,
+        mut now: Instant,
+        late: Duration,
+        gap: Duration,
+        path: &mut Path,
+        dice: &mut Dice,
+    ) -> bool {
         let mut any = false;
-        while let Some(segment) = self.stack.poll_transmit(now) {
+        while let Some(segment) = self.stack.poll_transmit(now + late) {
             self.line(now, &format!("> {}", self.expected(&segment)));
             path.forward(now, segment, self.stack.codepoint(), dice);
             now += gap;
@@ -226,7 +284,11 @@ impl Scribe {
     }
 
     fn answers(&mut self, now: Instant, path: &mut Path, dice: &mut Dice) {
-        while let Some(segment) = self.peer.poll_transmit(now) {
+        while let Some(mut segment) = self.peer.poll_transmit(now) {
+            if let Some(bytes) = self.window_bytes {
+                segment.window = (bytes >> WINDOW_SCALE) as u16;
+            }
+            self.last_ack = Some(segment);
             path.back(now, segment, self.peer.codepoint(), dice);
         }
     }
@@ -274,7 +336,7 @@ impl Scribe {
         let _ = writeln!(
             self.lines,
             "// {:?}: cwnd {}, ssthresh {threshold}, unacked {}, sacked {}, lost {}, \
-             retrans {}, reordering {}, min_rtt {} us",
+             retrans {}, reordering {}, min_rtt {} us, rto {} ms",
             info.ca_state,
             info.snd_cwnd,
             info.unacked,
@@ -283,6 +345,7 @@ impl Scribe {
             info.retrans,
             info.reordering,
             info.min_rtt.map_or(0, |it| it.as_ps() / 1_000_000),
+            info.rto.as_ps() / 1_000_000_000,
         );
     }
 }
@@ -300,6 +363,7 @@ fn script(seed: u64, attempt: u64, draw: &Draw, events: &str) -> String {
          0.000000 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
          0.000000 setsockopt(3, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0\n\
          0.000000 setsockopt(3, SOL_TCP, TCP_CONGESTION, \"{}\", {}) = 0\n\
+         {}\
          0.000000 bind(3, ..., ...) = 0\n\
          0.000000 listen(3, 1) = 0\n\
          {events}",
@@ -318,5 +382,10 @@ fn script(seed: u64, attempt: u64, draw: &Draw, events: &str) -> String {
         },
         draw.congestion_control,
         draw.congestion_control.len(),
+        if draw.nagle {
+            ""
+        } else {
+            "0.000000 setsockopt(3, SOL_TCP, TCP_NODELAY, [1], 4) = 0\n"
+        },
     )
 }

@@ -16,6 +16,10 @@ pub(super) enum Item {
     ToStack(Segment, Ecn),
     /// The sender's application writes this number of bytes.
     Write(u64),
+    /// The sender's application closes.
+    Close,
+    /// The peer announces a window of this number of bytes from now on.
+    Window(u64),
 }
 
 /// The path, with the events to come.
@@ -29,11 +33,18 @@ pub(super) struct Path {
     lost_before: bool,
     /// times at which segments reach the stack
     arrivals: BTreeSet<Instant>,
+    /// times between which the path loses everything
+    outages: Vec<(Instant, Instant)>,
 }
 
 impl Path {
-    pub(super) fn new(draw: &Draw) -> Self {
+    /// The path of a connection that was `established` then.
+    pub(super) fn new(draw: &Draw, established: Instant) -> Self {
+        let outages = draw.outages.iter();
         Self {
+            outages: outages
+                .map(|(from, to)| (established + *from, established + *to))
+                .collect(),
             draw: draw.clone(),
             order: BinaryHeap::new(),
             items: Vec::new(),
@@ -101,6 +112,13 @@ impl Path {
                 return None;
             }
         } else if dice.chance(self.draw.ack_loss_percent) {
+            return None;
+        }
+        let is_down = self
+            .outages
+            .iter()
+            .any(|(from, to)| (*from..*to).contains(&leaves));
+        if is_down {
             return None;
         }
         Some(leaves + self.draw.round_trip / 2 + self.detour(dice))

@@ -159,7 +159,9 @@ impl Recovery {
     /// Decides whether the ACK ends the present episode (`tcp_fastretrans_alert`).
     fn advance(&mut self, board: &mut Scoreboard, ack: &AckFacts) -> Change {
         let complete = board.una() >= self.point;
-        let sign = self.undo.sign(ack.echoed);
+        // without SACK the kernel has forgotten by then whether anything was sent again (`tcp_packet_delayed`)
+        let unknown = complete && self.undo.is_untouched() && !self.uses_sack();
+        let sign = self.undo.sign(ack.echoed).filter(|_| !unknown);
         match (self.state, sign) {
             (State::Open, _) => self.take_back(board, false, DecisionCause::Dsack),
             (State::Fast, _) if self.is_held(board) => {

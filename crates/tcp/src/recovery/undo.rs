@@ -81,13 +81,26 @@ impl Undo {
         self.reads_acks && self.marker.is_some() && self.unreported == Some(0)
     }
 
-    /// Whether the echoed timestamp is older than the first retransmission (`tcp_packet_delayed`).
+    /// Whether the ACK answers an original segment: the echoed timestamp is older than the first retransmission, or
+    /// there was no retransmission yet (`tcp_packet_delayed`).
     #[inline]
     pub(crate) fn is_original(&self, echoed: Option<u32>) -> bool {
-        self.reads_acks
-            && self.marker.is_some()
-            && matches!((self.stamp, echoed), (Some(stamp), Some(echoed))
-                if echoed != 0 && echoed.wrapping_sub(stamp).cast_signed() < 0)
+        self.is_evaluated()
+            && self.stamp.is_none_or(|stamp| {
+                echoed.is_some_and(|echoed| {
+                    echoed != 0 && echoed.wrapping_sub(stamp).cast_signed() < 0
+                })
+            })
+    }
+
+    /// Whether nothing was sent again in the present episode.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.is_evaluated() && self.stamp.is_none()
+    }
+
+    #[inline]
+    fn is_evaluated(&self) -> bool {
+        self.reads_acks && self.marker.is_some()
     }
 
     /// The sign that the reduction was needless, if there is one (`tcp_may_undo`).
@@ -168,8 +181,10 @@ mod tests {
     #[test]
     fn an_echo_from_before_the_first_retransmission_is_of_the_original() {
         let mut undo = episode();
-        assert!(!undo.is_original(Some(40)));
+        // before it, whatever arrives is an original segment
+        assert!(undo.is_untouched() && undo.is_original(Some(60)) && undo.is_original(None));
         undo.on_retransmit(50);
+        assert!(!undo.is_untouched());
         assert!(undo.is_original(Some(49)));
         assert!(!undo.is_original(Some(50)));
         assert!(!undo.is_original(Some(0)) && !undo.is_original(None));
@@ -203,8 +218,7 @@ mod tests {
         undo.on_retransmit(50);
         undo.forget_stamp();
         undo.begin(2000, 0, WINDOW);
-        assert!(!undo.is_original(Some(10)));
-        assert_eq!(undo.sign(Some(10)), None);
+        assert!(undo.is_untouched());
         undo.on_retransmit(60);
         assert_eq!(undo.sign(Some(59)), Some(DecisionCause::Timestamps));
         assert_eq!(undo.sign(Some(60)), None);

@@ -12,6 +12,8 @@ pub(crate) struct Acked {
     pub(crate) amount: u64,
     /// when the oldest of them was sent that had been neither retransmitted nor SACKed
     pub(crate) sent: Option<Instant>,
+    /// when the newest of them was sent that had been neither retransmitted nor SACKed
+    pub(crate) sent_last: Option<Instant>,
     /// whether any of them was retransmitted, for Karn's rule
     pub(crate) retransmitted: bool,
 }
@@ -42,8 +44,9 @@ impl Scoreboard {
                 if record.is(RETRANSMITTED) {
                     self.retransmitted -= weight;
                     acked.retransmitted = true;
-                } else if acked.sent.is_none() {
-                    acked.sent = Some(record.sent);
+                } else {
+                    acked.sent.get_or_insert(record.sent);
+                    acked.sent_last = Some(record.sent);
                 }
                 if let Some(deliveries) = &mut self.deliveries {
                     // Karn's rule also applies to tail probes and to segments that a timeout gave up
@@ -89,6 +92,7 @@ impl Scoreboard {
             segments: (self.head - first) as u32,
             amount,
             sent: None,
+            sent_last: None,
             retransmitted: false,
         };
         let mut last = None;

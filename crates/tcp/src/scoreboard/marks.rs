@@ -194,7 +194,7 @@ impl Scoreboard {
     #[inline]
     fn next_below(&mut self, limit: u64) -> Option<u64> {
         let mut ordinal = self.next.max(self.head);
-        while ordinal < limit && self.record(ordinal).is(SACKED | RETRANSMITTED) {
+        while ordinal < limit && self.record(ordinal).is_settled() {
             ordinal += 1;
         }
         self.next = ordinal;

@@ -34,6 +34,8 @@ const RETRANSMITTED: u8 = 4;
 const FIN: u8 = 8;
 /// sent more than once (Linux's `TCPCB_EVER_RETRANS`)
 const RESENT: u8 = 16;
+/// RACK has found the latest transmission lost, even if an undo has taken the mark `LOST` away
+const FOUND_LOST: u8 = 32;
 
 /// One outstanding segment.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,6 +51,12 @@ impl Record {
     #[inline]
     fn is(&self, flags: u8) -> bool {
         self.flags & flags != 0
+    }
+
+    /// Whether the segment need not be sent again: it arrived, is being repeated, or its loss was undone.
+    #[inline]
+    fn is_settled(&self) -> bool {
+        self.is(SACKED | RETRANSMITTED) || self.flags & (LOST | FOUND_LOST) == FOUND_LOST
     }
 
     #[inline]
@@ -92,7 +100,7 @@ pub(crate) struct Scoreboard {
     /// all data ever marked lost, counted again if it was lost again
     lost_ever: u64,
     retransmitted: u64,
-    /// every segment below this that is not SACKed is marked lost
+    /// every segment below this that is not SACKed is marked lost, unless that was undone
     lost_below: u64,
     /// every segment below this is SACKed or retransmitted
     next: u64,
@@ -284,7 +292,7 @@ impl Scoreboard {
         let record = self.record_mut(ordinal);
         assert!(!record.is(SACKED | RETRANSMITTED));
         record.sent = now;
-        record.flags |= RETRANSMITTED | RESENT;
+        record.flags = (record.flags | RETRANSMITTED | RESENT) & !FOUND_LOST;
         self.retransmitted += Self::weight(unit, record);
         self.disturbed = self.tail;
         self.note_resent(ordinal, now);

@@ -18,6 +18,8 @@ pub(super) struct Segment {
     pub(super) sent: Instant,
     pub(super) sacked: bool,
     pub(super) lost: bool,
+    /// its latest transmission was found lost by its time, even if that was undone
+    pub(super) found: bool,
     /// sent again, and not found lost since
     pub(super) again: bool,
     /// sent again at any time
@@ -189,12 +191,13 @@ impl Model {
         let mut timeout = None;
         for at in 0..self.segments.len() {
             let segment = &self.segments[at];
-            if !segment.is_out() || segment.order() >= self.latest {
+            if !segment.is_out() || segment.found || segment.order() >= self.latest {
                 continue;
             }
             let due = segment.sent + allowed;
             if due <= now {
                 lost += self.lose_all_of(at);
+                self.segments[at].found = true;
             } else {
                 timeout = timeout.max(Some(due - now));
             }
@@ -239,7 +242,8 @@ impl Model {
     pub(super) fn first_hole(&self) -> Option<u64> {
         let highest = self.segments.iter().rposition(|it| it.sacked)?;
         let below = self.segments[..highest].iter();
-        let mut holes = below.filter(|it| !it.sacked && !it.again);
+        let undone = |it: &Segment| it.found && !it.lost;
+        let mut holes = below.filter(|it| !it.sacked && !it.again && !undone(it));
         holes.next().map(|it| it.number)
     }
 
@@ -250,6 +254,7 @@ impl Model {
         segment.sent = now;
         segment.again = true;
         segment.ever_again = true;
+        segment.found = false;
         segment.nxt = nxt;
     }
 
@@ -259,6 +264,7 @@ impl Model {
         let Some(last) = last else { return false };
         last.sent = now;
         last.ever_again = true;
+        last.found = false;
         true
     }
 

@@ -9,7 +9,12 @@ use std::collections::VecDeque;
 use fairport_units::{Duration, Instant};
 
 use super::deliveries::{Deliveries, Resent, Transmission};
-use super::{Chunk, LOST, RESENT, RETRANSMITTED, Record, SACKED, Scoreboard};
+use super::{Chunk, FOUND_LOST, LOST, RESENT, RETRANSMITTED, Record, SACKED, Scoreboard};
+
+/// Segments that RACK does not look for among the first transmissions. One that was sent again is in the queue of
+/// retransmissions. One that RACK found lost stays off its list until it is sent again, even if the loss was undone
+/// (`tcp_rack_detect_loss`, `tcp_undo_cwnd_reduction`): if it was lost after all, only a timeout repairs it.
+const KNOWN: u8 = SACKED | LOST | RETRANSMITTED | FOUND_LOST;
 
 /// What RACK says about a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +62,7 @@ impl Scoreboard {
         while ordinal < self.tail {
             let unit = self.unit;
             let record = self.record_mut(ordinal);
-            // a segment that was sent again is in the queue of retransmissions
-            if !record.is(SACKED | LOST | RETRANSMITTED) {
+            if !record.is(KNOWN) {
                 match detect(record.transmission()) {
                     Arrival::Open => break,
                     Arrival::Late(by) => {
@@ -66,7 +70,7 @@ impl Scoreboard {
                         break;
                     }
                     Arrival::Lost => {
-                        record.flags |= LOST;
+                        record.flags |= LOST | FOUND_LOST;
                         let weight = Self::weight(unit, record);
                         self.lost += weight;
                         self.lost_ever += weight;
@@ -88,7 +92,7 @@ impl Scoreboard {
         (ordinal + 1..self.tail)
             .rev()
             .map(|it| self.record(it))
-            .filter(|record| !record.is(SACKED | LOST | RETRANSMITTED))
+            .filter(|record| !record.is(KNOWN))
             .find_map(|record| match detect(record.transmission()) {
                 Arrival::Late(by) => Some(by),
                 Arrival::Open | Arrival::Lost => None,
@@ -117,6 +121,7 @@ impl Scoreboard {
                     }
                     Arrival::Lost => {
                         again += self.lose_again(resent.ordinal);
+                        self.record_mut(resent.ordinal).flags |= FOUND_LOST;
                         deliveries.note_lost_again(resent.ordinal);
                     }
                 }
@@ -256,8 +261,13 @@ impl Scoreboard {
             return None;
         }
         record.sent = now;
-        record.flags |= RESENT;
+        let undone = record.is(FOUND_LOST) && !record.is(LOST);
+        record.flags = (record.flags | RESENT) & !FOUND_LOST;
         let retransmitted = record.is(RETRANSMITTED);
+        if undone {
+            // RACK looks for it again
+            self.lost_below = self.lost_below.min(last);
+        }
         self.disturbed = self.tail;
         if retransmitted {
             // after an undo it counts as in the network, like a segment that was sent again

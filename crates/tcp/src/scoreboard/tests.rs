@@ -25,7 +25,7 @@ impl Scoreboard {
                 if self.deliveries.is_none() {
                     assert_eq!(record.is(LOST), ordinal < self.lost_below);
                 } else if ordinal < self.lost_below {
-                    assert!(record.is(LOST | RETRANSMITTED));
+                    assert!(record.is(LOST | RETRANSMITTED | FOUND_LOST));
                 }
             }
         }

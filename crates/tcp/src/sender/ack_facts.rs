@@ -52,6 +52,11 @@ impl Sender {
             let acked = self.take_ack(facts);
             facts.rtt = facts.rtt.or_else(|| self.echoed_rtt(facts.now, segment));
             self.note_rtt(facts.now, facts.rtt, facts.ack, events);
+            if self.rto.samples_sack && facts.once {
+                // congestion control uses the round-trip time of the segment delivered last (`ca_rtt_us`)
+                let last = acked.sent_last.map(|sent| facts.now - sent);
+                facts.rtt = last.or(facts.rtt);
+            }
             facts.segments = self.recovery.newly_delivered(&self.board, acked.segments);
             let counted = u64::from(acked.segments - facts.segments);
             facts.delivered = acked.amount.saturating_sub(counted * self.board.unit());

@@ -101,6 +101,7 @@ impl Sender {
         let new = self.next_whatever_nagle();
         if let Some(chunk) = new {
             self.send_unwatched(timers, now, chunk);
+            self.count_in_reduction(chunk);
         }
         let sent = new.or_else(|| {
             let again = self.board.repeat_last(now)?;

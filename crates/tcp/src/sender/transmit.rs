@@ -163,7 +163,7 @@ impl Sender {
 
     /// Counts a segment that was sent while the window is reduced.
     #[inline]
-    fn count_in_reduction(&mut self, chunk: Chunk) {
+    pub(super) fn count_in_reduction(&mut self, chunk: Chunk) {
         if self.recovery.state() == State::Fast || self.is_in_cwr() {
             let bytes = u64::from(chunk.payload).max(1);
             let amount = if self.board.unit() == 1 { 1 } else { bytes };
