@@ -288,24 +288,3 @@ def test_a_note_with_long_names_is_not_cut_off():
         (shown,) = picture.texts
         assert shown.get_window_extent().x0 >= 0
         assert (shown.get_fontsize() == 7) == (length == 20)
-
-
-def test_a_long_name_leaves_room_for_the_title():
-    name = "a-name-by-which-its-user-knows-a-scenario-among-all-of-his-other-ones, seed 1"
-    picture, _ = style.panels(name, "Drop runs", [1.0])
-    title, of = picture.texts
-    # names may differ at either end only
-    assert of.get_text().startswith("a-name-by")
-    assert "…" in of.get_text()
-    assert of.get_text().endswith("-ones, seed 1")
-    wide = style.width_in(title.get_text(), 10, "bold") + style.width_in(of.get_text(), 8)
-    assert 0.8 * style.WIDTH_IN < wide < style.WIDTH_IN - 0.3
-    picture, _ = style.panels(
-        "run, seed 1", "Microscope: port of-a-switch-" + "m" * 60 + ":3", [1.0]
-    )
-    title, of = picture.texts
-    assert title.get_text().endswith("m:3")
-    assert of.get_text() == "run, seed 1"
-    assert style.panels("short, seed 1", "Drop runs", [1.0])[0].texts[1].get_text() == (
-        "short, seed 1"
-    )
