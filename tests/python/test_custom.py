@@ -74,7 +74,7 @@ def test_a_drop_tail_of_ones_own_is_the_built_in_one_packet_for_packet(
         built_in = outcast.patch({"queue.limit": "16KiB", "queue.count_in_service": counts})
         result = fp.run(own, disciplines={"mine": DropTail})
         assert result.fingerprint == fp.run(built_in).fingerprint
-        assert result.manifest["user_code"]["disciplines"]["mine"].endswith("DropTail")
+        assert result.manifest["user_code"]["disciplines"]["mine"]["class"].endswith("DropTail")
 
 
 def test_a_scheduler_that_serves_in_order_is_a_drop_tail(

@@ -101,7 +101,9 @@ def test_an_equal_share_is_the_middle_of_the_colours(study: Study) -> None:
 
 def test_a_study_is_drawn_from_python(study: Study, fairport: Command) -> None:
     lines = fp.plot(fp.Study(study.place.name), x="peers", y="jain_index")
-    assert lines.texts[0].get_text() == "Jain index by peers of the lone flow"
+    title, subject = (text.get_text() for text in lines.texts[:2])
+    assert title == "Jain index: 0.900 at 8 points"
+    assert subject.startswith("Jain index by peers of the lone flow: ")
     with pytest.raises(InputError, match=r'^x: "pears" cannot be drawn there'):
         fp.plot(study, x="pears")
     refused = fairport("plot", study.place.name, "--x", "pears")
