@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
+
+_WIDTH = 120
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -14,10 +17,26 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def between_markers(file: Path, name: str, content: str) -> None:
-    """Replaces what is between `<!-- name: begin -->` and `<!-- name: end -->`."""
+    """Replaces what is between `<!-- name: begin -->` and `<!-- name: end -->`; wraps its prose."""
     text = file.read_text(encoding="utf-8")
     begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     if not pattern.search(text):
         raise ValueError(f"{file.name} has no place for `{name}`")
-    file.write_text(pattern.sub(lambda _: f"{begin}{content}\n{end}", text), encoding="utf-8")
+    file.write_text(
+        pattern.sub(lambda _: f"{begin}{_wrapped(content)}\n{end}", text), encoding="utf-8"
+    )
+
+
+def _wrapped(content: str) -> str:
+    """Long lines as several ones, except in tables; those of a list's item are indented."""
+    wrapper = textwrap.TextWrapper(_WIDTH, break_long_words=False, break_on_hyphens=False)
+    lines: list[str] = []
+    for line in content.splitlines():
+        if len(line) <= _WIDTH or line.startswith(("|", "<", "!")):
+            lines.append(line)
+            continue
+        item = re.match(r"(?:[-*]|\d+\.) ", line)
+        wrapper.subsequent_indent = " " * len(item[0]) if item else ""
+        lines += wrapper.wrap(line)
+    return "\n".join(lines)
