@@ -1,6 +1,7 @@
 //! Writes random exchanges as packetdrill scripts: `exchanges SIDE HZ FIRST COUNT FOLDER`, where SIDE is what the stack
 //! is, `sender` or `receiver`, with its theme after a hyphen (`-ecn`, `-pauses`, `-windows`, `-outages`; see
-//! [`Theme`]), and HZ the tick of the kernel that they are for. One file per seed, `SIDE-SEED.pkt`; prints how many draws were refused.
+//! [`Theme`]), and HZ the tick of the kernel that they are for. One file per seed, `SIDE-SEED.pkt`; prints how many
+//! draws were refused.
 
 use std::error::Error;
 use std::path::PathBuf;

@@ -36,7 +36,9 @@ def _starved(points: pl.DataFrame) -> str:
     always = points.filter(
         pl.when(two).then(pl.col("upper")).otherwise(pl.col("median")) < OUTCAST_BELOW
     )
-    partly = points.filter(two & (pl.col("lower") < OUTCAST_BELOW) & (pl.col("upper") >= 0.5))
+    partly = points.filter(
+        two & (pl.col("lower") < OUTCAST_BELOW) & (pl.col("upper") >= OUTCAST_BELOW)
+    )
     also = f", and with some seeds at {partly.height} more" if partly.height else ""
     where = f"{always.height} of {points.height} points" if always.height else "none of the points"
     return f"The lone class gets less than half of its peers' goodput at {where}{also}"
