@@ -112,6 +112,26 @@ def test_an_adapter_keeps_more_of_a_flow_than_a_small_queue_lets_through() -> No
 
 
 @as_root
+@pytest.mark.parametrize("backend", ["linux", "simulation"])
+def test_paced_segments_are_apart_and_others_leave_in_pairs(backend: str) -> None:
+    """A delayed ACK lets two segments out. Without pacing they leave at once."""
+    slow = {"rate": "50Mbps", "delay": "1ms"}
+    one = SCENARIO | {"link": slow, "topology": {"kind": "two-switch", "peers": 1}}
+    seen = Observation(packets=("h1:0",))
+
+    def share_at_once(pacing: str) -> float:
+        scenario = one | {"tcp": SCENARIO["tcp"] | {"pacing": pacing}}
+        sent = fp.run(scenario, seed=1, backend=backend, observation=seen).packets
+        gaps = sent.filter(pl.col("time_s") > 0.5)["time_s"].diff().drop_nulls()
+        assert gaps.len() > 1000
+        return float((gaps < 100e-6).mean())  # type: ignore[arg-type]
+
+    assert share_at_once("off") > 0.4
+    assert share_at_once("linux") < 0.05
+    assert share_at_once("window") < 0.05
+
+
+@as_root
 def test_the_switch_keeps_the_packets_of_a_port() -> None:
     observation = Observation(packets=(BOTTLENECK,))
     result = fp.run(SCENARIO, seed=1, backend="linux", observation=observation)
@@ -393,7 +413,23 @@ def test_without_root_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     ("change", "problem"),
     [
         ({"tcp": {"stack": "linux-6", "congestion_control": "vegas"}}, "congestion_control"),
-        ({"tcp": {"stack": "linux-6", "pacing": "window"}}, "tcp.pacing"),
+        (
+            {"tcp": {"pacing": "linux", "pacing_granularity": "1ms"}},
+            'tcp.pacing_granularity: "1ms" is not available on the Linux backend',
+        ),
+        (
+            {"traffic": [{"from": "h1", "to": "h0", "tcp": {"send_gap_max": "9us"}}]},
+            r'traffic\.0\.tcp\.send_gap_max: "9us" is not available',
+        ),
+        (
+            {
+                "traffic": [
+                    {"from": "h1", "to": "h0", "tcp": {"pacing": pacing}}
+                    for pacing in ("window", "linux")
+                ]
+            },
+            "tcp.pacing: is both `window` and `linux` at h0",
+        ),
         (
             {"tcp": {"congestion_control": "custom:mine"}},
             '"custom:mine" is code of your own, which the kernel cannot run',
@@ -417,6 +453,10 @@ def test_each_host_has_the_settings_of_its_own_stack() -> None:
     assert [settings[host].rto_min_ms for host in range(4)] == [20, 20, 10, 10]
     sack = [dict(settings[host].sysctls)["ipv4/tcp_sack"] for host in range(4)]
     assert sack == ["0", "0", "1", "1"]
+    pairs[0]["tcp"] = slow | {"pacing": "window"}
+    settings = linux.BACKEND.prepare(fp.scenario(star), 1).settings
+    percent = [dict(settings[host].sysctls).get("ipv4/tcp_pacing_ca_ratio") for host in range(4)]
+    assert percent == ["100", "100", None, None]
     # two flows to one host would each need settings of their own
     to_one = [pairs[0], {"from": "h3", "to": "h0"}]
     with pytest.raises(ScenarioError, match="between flows of h0 in `sack`"):

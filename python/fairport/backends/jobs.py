@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import Any
 
 from fairport import _core
 from fairport.errors import ScenarioError
@@ -20,6 +21,11 @@ def job_of(scenario: Scenario) -> Job:
     except _core.JobError as error:
         raise refused(scenario, None, error) from None
     return lower(scenario, hosts, presets)
+
+
+def stacks_of(job: Job) -> list[dict[str, Any]]:
+    """All settings of each of the job's stacks, in base units."""
+    return [_core.preset(stack["preset"]) | stack["overrides"] for stack in job.stacks]
 
 
 def refused(scenario: Scenario, job: Job | None, error: _core.JobError) -> ScenarioError:
