@@ -235,12 +235,12 @@ def test_a_run_that_is_made_again_says_that_it_begins_anew(
     run = SecondHand.run
     monkeypatch.setattr(SecondHand, "run", lambda self, progress, threads: run(self))
     copyist.valid_runs = {2}
-    told: list[tuple[int, float, int]] = []
+    seen: list[tuple[int, float, int]] = []
     seeds = fp.run_many(
-        short, [7], backend="copyist", retries=1, progress=lambda *now: told.append(now)
+        short, [7], backend="copyist", retries=1, progress=lambda *now: seen.append(now)
     )
     assert [result.summary["valid"] for result in seeds] == [False, True]
-    assert told == [(7, 0.0, 0)]
+    assert seen == [(7, 0.0, 0)]
 
 
 def test_without_a_valid_run_nothing_is_averaged(short: Scenario, copyist: Copyist) -> None:

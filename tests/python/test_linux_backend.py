@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 import pytest
 from fairport.cli.app import app
-from fairport.errors import BackendError, ScenarioError
+from fairport.errors import BackendError
 from typer.testing import CliRunner
 
 if sys.platform != "linux":
@@ -36,7 +36,6 @@ from fairport.backends.linux.observing import Observe, Observer
 from fairport.backends.linux.processes import Child
 from fairport.backends.protocol import BOTTLENECK, Observation
 from fairport.microscope import focus, look
-from pyroute2 import IPRoute
 
 pytestmark = pytest.mark.alone
 
@@ -109,26 +108,6 @@ def test_an_adapter_keeps_more_of_a_flow_than_a_small_queue_lets_through() -> No
     assert most_packets("simulation", small_queue=False) > 2 * limited
     # frames leave the kernel at once, so `validate` simulates without the limit
     assert most_packets("linux") > 2 * limited
-
-
-@as_root
-@pytest.mark.parametrize("backend", ["linux", "simulation"])
-def test_paced_segments_are_apart_and_others_leave_in_pairs(backend: str) -> None:
-    """A delayed ACK lets two segments out. Without pacing they leave at once."""
-    slow = {"rate": "50Mbps", "delay": "1ms"}
-    one = SCENARIO | {"link": slow, "topology": {"kind": "two-switch", "peers": 1}}
-    seen = Observation(packets=("h1:0",))
-
-    def share_at_once(pacing: str) -> float:
-        scenario = one | {"tcp": SCENARIO["tcp"] | {"pacing": pacing}}
-        sent = fp.run(scenario, seed=1, backend=backend, observation=seen).packets
-        gaps = sent.filter(pl.col("time_s") > 0.5)["time_s"].diff().drop_nulls()
-        assert gaps.len() > 1000
-        return float((gaps < 100e-6).mean())  # type: ignore[arg-type]
-
-    assert share_at_once("off") > 0.4
-    assert share_at_once("linux") < 0.05
-    assert share_at_once("window") < 0.05
 
 
 @as_root
@@ -214,44 +193,6 @@ def test_timeouts_that_the_switch_finds_are_those_that_the_kernel_counts(
     found = result.flows["timeouts"].sum()
     assert sum(counted) > 10
     assert abs(found - sum(counted)) <= 2 + 0.2 * sum(counted)
-
-
-@as_root
-def test_hosts_have_the_minimum_rto_and_the_initial_window_of_the_scenario() -> None:
-    settings = namespaces.HostSettings(sysctls=(), rto_min_ms=20, initial_window=3)
-    others = namespaces.HostSettings(sysctls=(), rto_min_ms=50, initial_window=10)
-    made = namespaces.Namespaces()
-    try:
-        made.make({0: settings, 1: others})
-        with namespaces.inside(made.hosts[0].namespace), IPRoute() as ip:
-            found = [route.get_attr("RTA_METRICS") for route in ip.get_routes()]
-    finally:
-        made.remove()
-    (metrics,) = [metrics for metrics in found if metrics]
-    assert metrics.get_attr("RTAX_RTO_MIN") == 20
-    assert metrics.get_attr("RTAX_LOCK") & 1 << 13, "without its lock it is ignored"
-    assert metrics.get_attr("RTAX_INITCWND") == 3
-
-
-@as_root
-def test_hosts_make_single_segments_unless_their_stack_has_segmentation_offload() -> None:
-    settings = [
-        namespaces.HostSettings((), rto_min_ms=20, initial_window=3, is_in_segments=alone)
-        for alone in (True, False)
-    ]
-    made = namespaces.Namespaces()
-    found = []
-    try:
-        made.make(dict(enumerate(settings)))
-        for host in made.hosts:
-            with namespaces.inside(host.namespace), IPRoute() as ip:
-                (index,) = ip.link_lookup(ifname=namespaces.INTERFACE)
-                (link,) = ip.get_links(index)
-                found.append(link.get_attr("IFLA_GSO_MAX_SEGS"))
-    finally:
-        made.remove()
-    assert found[0] == 1
-    assert found[1] > 40
 
 
 @as_root
@@ -407,60 +348,6 @@ def test_without_root_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(BackendError, match="needs root"):
         fp.run(SCENARIO, seed=1, backend="linux")
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"tcp": {"stack": "linux-6", "congestion_control": "vegas"}}, "congestion_control"),
-        (
-            {"tcp": {"pacing": "linux", "pacing_granularity": "1ms"}},
-            'tcp.pacing_granularity: "1ms" is not available on the Linux backend',
-        ),
-        (
-            {"traffic": [{"from": "h1", "to": "h0", "tcp": {"send_gap_max": "9us"}}]},
-            r'traffic\.0\.tcp\.send_gap_max: "9us" is not available',
-        ),
-        (
-            {
-                "traffic": [
-                    {"from": "h1", "to": "h0", "tcp": {"pacing": pacing}}
-                    for pacing in ("window", "linux")
-                ]
-            },
-            "tcp.pacing: is both `window` and `linux` at h0",
-        ),
-        (
-            {"tcp": {"congestion_control": "custom:mine"}},
-            '"custom:mine" is code of your own, which the kernel cannot run',
-        ),
-        (
-            {"queue": {"kind": "custom", "name": "mine", "limit": "16KiB"}},
-            'queue.name: "mine" is code of your own, which the switch cannot run',
-        ),
-    ],
-)
-def test_what_a_real_host_cannot_do_is_refused(change: dict[str, Any], problem: str) -> None:
-    with pytest.raises(ScenarioError, match=problem):
-        fp.run(SCENARIO | change, seed=1, backend="linux")
-
-
-def test_each_host_has_the_settings_of_its_own_stack() -> None:
-    slow = {"rto_min": "20ms", "sack": False}
-    pairs = [{"from": "h1", "to": "h0", "tcp": slow}, {"from": "h3", "to": "h2"}]
-    star = SCENARIO | {"topology": {"kind": "star", "hosts": 4}, "traffic": pairs}
-    settings = linux.BACKEND.prepare(fp.scenario(star), 1).settings
-    assert [settings[host].rto_min_ms for host in range(4)] == [20, 20, 10, 10]
-    sack = [dict(settings[host].sysctls)["ipv4/tcp_sack"] for host in range(4)]
-    assert sack == ["0", "0", "1", "1"]
-    pairs[0]["tcp"] = slow | {"pacing": "window"}
-    settings = linux.BACKEND.prepare(fp.scenario(star), 1).settings
-    percent = [dict(settings[host].sysctls).get("ipv4/tcp_pacing_ca_ratio") for host in range(4)]
-    assert percent == ["100", "100", None, None]
-    # two flows to one host would each need settings of their own
-    to_one = [pairs[0], {"from": "h3", "to": "h0"}]
-    with pytest.raises(ScenarioError, match="between flows of h0 in `sack`"):
-        linux.BACKEND.prepare(fp.scenario(star | {"traffic": to_one}), 1)
 
 
 def test_the_gate_names_every_fault() -> None:
