@@ -37,7 +37,7 @@ def draw(slide: Slide) -> Figure:
         dropped = slide.packets.filter(fate="dropped").height
         title = findings.packets(focus, dropped, slide.packets.height)
         subject = f"{SUBJECT} at port {focus.port}"
-        picture, rows = style.panels(title, subject, slide.title, heights, gaps)
+        picture, rows = style.panels(title, subject, slide.result.title, heights, gaps)
         panels = [row[0] for row in rows]
         _arrivals(panels[0], slide, ports, to_x)
         style.panel_title(

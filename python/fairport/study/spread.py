@@ -56,11 +56,6 @@ class Spread:
         return Spread(median, q1, q3, len(known))
 
     @property
-    def has_quartiles(self) -> bool:
-        """Whether `q1` and `q3` are quartiles."""
-        return self.count >= FEWEST_FOR_QUARTILES
-
-    @property
     def is_above_zero(self) -> bool:
         """Its whole middle half."""
         return self.q1 is not None and self.q1 > 0

@@ -41,7 +41,7 @@ def page(whole: Slide, near: Slide) -> str:
     focus = whole.focus
     return template.fill(
         "microscope.html",
-        title=f"{whole.title}: every packet at {focus.port}",
+        title=f"{whole.result.title}: every packet at {focus.port}",
         policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'",
         script=script,
