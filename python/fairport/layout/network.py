@@ -80,6 +80,14 @@ class Network:
         """Names of the switches."""
         return [node.name for node in self.nodes if not node.is_host]
 
+    @property
+    def layers(self) -> dict[int, list[str]]:
+        """Names of the nodes by their height."""
+        layers: dict[int, list[str]] = {}
+        for node in self.nodes:
+            layers.setdefault(node.height, []).append(node.name)
+        return layers
+
     def rates_bps(self) -> dict[str, int]:
         """Rate at which each port sends: that of its link, or of its shaper if that is lower."""
         rates = {port: link.rate_bps for link in self.links for port in link.ports}

@@ -47,7 +47,7 @@ def draw(view: View, x: str, y: str) -> Figure:
     tall = min(max(_CELL_IN[0] * len(rows), 1.5), 3.2)
     if len(view.panels()) == 1:
         tall = min(max(_CELL_IN[1] * len(rows), 1.8), 4.2)
-    subject = f"{_first_upper(view.quantity.title)} by {view.title_of(x)} and {view.title_of(y)}"
+    subject = f"{view.quantity.heading} by {view.title_of(x)} and {view.title_of(y)}"
     note = f"{_RATIO_NOTE}; {_NOTE}" if view.number == "throughput_ratio" else _NOTE
     if view.points.height < len(columns) * len(rows) * len(view.panels()):
         note += "; grey: no run"
@@ -144,7 +144,3 @@ def _key(picture: style.Picture, view: View, norm: Normalize, colours: Colormap)
         va="center",
         fontsize=7.5,
     )
-
-
-def _first_upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
