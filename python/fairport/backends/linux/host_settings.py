@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from fairport import _core
@@ -41,13 +41,11 @@ _PORTS = 32
 _LEAST_BYTES = 1 << 18
 
 
-def host_settings(
-    scenario: Scenario, job: Job, names: Sequence[str]
-) -> tuple[dict[int, HostSettings], list[Stack]]:
+def host_settings(scenario: Scenario, job: Job) -> tuple[dict[int, HostSettings], list[Stack]]:
     """The settings of every host, by number, and those of the sockets of each of the job's stacks.
 
-    `names` are those of all hosts. Raises ScenarioError for a setting that a Linux host or this
-    backend does not have, and BackendError if the privileges for it are missing.
+    Raises ScenarioError for a setting that a Linux host or this backend does not have, and
+    BackendError if the privileges for it are missing.
     """
     _refuse_what_is_simulated(scenario)
     stacks = [_resolved(stack) for stack in job.stacks]
@@ -58,7 +56,7 @@ def host_settings(
         for number, stack in enumerate(stacks)
     ]
     settings = {}
-    for host in sorted(_taking_part(job), key=names.index):
+    for host in sorted(_taking_part(job), key=job.hosts.index):
         here = [stacks[number] for number in sorted(at_hosts.get(host, {0}))]
         for name in _OF_A_HOST:
             if len({stack[name] for stack in here}) > 1:
@@ -69,7 +67,7 @@ def host_settings(
                     " host share it",
                     'give all flows of a host the same stack, or use `backend="simulation"`',
                 )
-        settings[names.index(host)] = _settings(here[0], _unsent_bytes(scenario))
+        settings[job.hosts.index(host)] = _settings(here[0], _unsent_bytes(scenario))
     return settings, of_sockets
 
 
