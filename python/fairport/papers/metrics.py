@@ -116,9 +116,7 @@ def _number(found: Any) -> float | None:
 
 def _measured_transfers(record: Record, of: Of) -> pl.DataFrame:
     """Transfers that started within the measurement; one under way at the end has its age."""
-    measure = record.summary["measure"]
-    span = Span(measure["from_s"], measure["to_s"], record.summary["simulated_s"])
-    return completion.transfers(_of_traffic(record, of), span)
+    return completion.transfers(_of_traffic(record, of), Span.of(record.summary))
 
 
 def _fct_mean(record: Record, of: Of) -> float | None:
