@@ -123,7 +123,8 @@ def _draw_network(axes: Axes, network: Network) -> None:
             through.update({ends[port] for port in network.flows[flow].ports})
         aside = (number - (len(classes) - 1) / 2) * _SPREAD_POINTS / 72
         moved = axes.transData + ScaledTranslation(aside, 0, axes.figure.dpi_scale_trans)
-        for (a, b), flows in through.items():
+        # a set's order differs from process to process
+        for (a, b), flows in sorted(through.items()):
             (x1, y1), (x2, y2) = places[a], places[b]
             axes.plot(
                 [x1, x2],
