@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import fairport as fp
-from fairport.figures import style
+from fairport.quantities import counted
 
 from validation.case import options
 from validation.markdown import table
@@ -149,7 +149,7 @@ def measured(overrides: Mapping[str, Any], seeds: range) -> list[str]:
         f"{_median([summary['goodput_bps_total'] for summary in summaries]) / 1e6:.0f}",
         f"{_median(timeouts):.0f}",
         ", ".join(f"{rtt:.2f}" for rtt in rtts),
-        f"{sum(zeros)} in {style.count(sum(zero > 0 for zero in zeros), 'run')}"
+        f"{sum(zeros)} in {counted(sum(zero > 0 for zero in zeros), 'run')}"
         if any(zeros)
         else "none",
     ]

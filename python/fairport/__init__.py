@@ -84,40 +84,7 @@ _HOME = {
     "sweep": "fairport.study.sweep",
 }
 
-__all__ = [
-    "BackendError",
-    "Comparison",
-    "CustomError",
-    "Done",
-    "Estimate",
-    "Executor",
-    "Fix",
-    "FixError",
-    "InputError",
-    "Listeners",
-    "Observation",
-    "OutputError",
-    "Precision",
-    "ResourceError",
-    "Result",
-    "RunFolderError",
-    "Scenario",
-    "ScenarioError",
-    "Status",
-    "Store",
-    "StoreWarning",
-    "Study",
-    "Validation",
-    "__version__",
-    "compare",
-    "load_run",
-    "plot",
-    "run",
-    "run_many",
-    "save",
-    "scenario",
-    "sweep",
-]
+__all__ = [*_HOME, "scenario"]
 
 
 def __getattr__(name: str) -> Any:

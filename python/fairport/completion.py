@@ -6,6 +6,7 @@ byte. Its slowdown is the FCT over `ideal_fct_s`: the same data sent at once ove
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,12 @@ class Span:
     measure_from_s: float
     measure_to_s: float
     end_s: float
+
+    @staticmethod
+    def of(summary: Mapping[str, Any]) -> Span:
+        """The times of the run with this summary."""
+        measure = summary["measure"]
+        return Span(measure["from_s"], measure["to_s"], summary["simulated_s"])
 
     @property
     def starts(self) -> pl.Expr:

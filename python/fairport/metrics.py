@@ -31,7 +31,8 @@ NO_VERDICT = "These flows are compared by how long they take, not by their goodp
 UNKNOWN_HOPS = "hops unknown"
 """The class of flows whose hop count the backend cannot know."""
 
-# a drop run of more packets takes a whole small window
+# A drop run of more packets takes the whole of a small window, so three duplicate ACKs cannot come
+# back (RFC 5681 3.2).
 _LONGEST_HARMLESS = 2
 
 
@@ -53,35 +54,18 @@ def window_correlation(series: pl.DataFrame, from_s: float) -> pl.DataFrame:
     return pl.DataFrame(rows, schema, orient="row")
 
 
-def blackout_timeout_share(timeouts: pl.DataFrame, from_s: float, to_s: float) -> float | None:
-    """Share of the waiting time in [from_s, to_s] that follows drop runs longer than 2 packets.
-
-    `timeouts` is what `timeout_runs` returned, for the flows in question. Runs of 3 or more
-    take the whole of a small window, so three duplicate ACKs cannot come back (RFC 5681 3.2). None
-    when no flow waited for a timer.
-    """
-    in_all, after_runs = _waited_s(timeouts, from_s, to_s)
-    return after_runs / in_all if in_all > 0 else None
-
-
 def waiting(caused: pl.DataFrame, flows: int, from_s: float, to_s: float) -> Waiting:
     """How long these flows waited for timers in [from_s, to_s], and how much of it after drop runs.
 
     `caused` is what `timeout_runs` returned, for these flows.
     """
-    in_all, _ = _waited_s(caused, from_s, to_s)
-    share = blackout_timeout_share(caused, from_s, to_s)
-    return Waiting(in_all / flows, to_s - from_s, share)
-
-
-def _waited_s(timeouts: pl.DataFrame, from_s: float, to_s: float) -> tuple[float, float]:
-    """Seconds of waiting in [from_s, to_s]: in all, and after drop runs that are not harmless."""
     period = pl.col("end_s").clip(from_s, to_s) - pl.col("start_s").clip(from_s, to_s)
     after_run = pl.col("run_length").fill_null(0) > _LONGEST_HARMLESS
-    in_all, after_runs = timeouts.select(
+    in_all, after_runs = caused.select(
         period.sum().alias("in_all"), period.filter(after_run).sum().alias("after_runs")
     ).row(0)
-    return in_all, after_runs
+    share = after_runs / in_all if in_all > 0 else None
+    return Waiting(in_all / flows, to_s - from_s, share)
 
 
 def jain_index(rates: pl.Series) -> float | None:

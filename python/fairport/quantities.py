@@ -32,6 +32,11 @@ class Quantity:
         """Title and unit for an axis or a heading: "goodput (Mbit/s)"."""
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
+    @property
+    def heading(self) -> str:
+        """The title with a capital letter."""
+        return self.title[:1].upper() + self.title[1:]
+
     def at_size(self, most: float | None) -> Quantity:
         """The quantity in a unit (Gbit/s, kbit/s) in which `most` (base units) is easy to read."""
         for units, times in ((_LARGER, 1e-3), (_SMALLER, 1e3)):
@@ -160,6 +165,11 @@ def of_number(name: str) -> Quantity:
     ending = next((ending for ending in _UNITS if name.endswith(ending)), "")
     words = name.removesuffix(ending).replace("_", " ").replace("rtt", "RTT").replace("fct", "FCT")
     return Quantity(words, **_UNITS[ending]) if ending else Quantity(words)
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things: "1 flow", "12 flows", "1,999 flows"."""
+    return f"{number:,} {what}{'s' if number != 1 else ''}"
 
 
 def in_millions(count: float) -> str:

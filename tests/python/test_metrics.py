@@ -240,10 +240,10 @@ def test_share_of_the_standstill_is_by_time_and_within_the_measurement():
     runs = timeouts_of((0, 1, 0.0, 2.0), (0, 2, 2.0, 3.0), (0, 3, 3.0, 4.0)).with_columns(
         run_length=pl.Series([3, 2, None])
     )
-    assert metrics.blackout_timeout_share(runs, 0, 10) == pytest.approx(2 / 4)
-    assert metrics.blackout_timeout_share(runs, 1, 10) == pytest.approx(1 / 3)
-    assert metrics.blackout_timeout_share(runs, 1.5, 2) == 1
-    assert metrics.blackout_timeout_share(runs, 5, 10) is None
+    assert metrics.waiting(runs, 1, 0, 10).after_drop_runs == pytest.approx(2 / 4)
+    assert metrics.waiting(runs, 1, 1, 10).after_drop_runs == pytest.approx(1 / 3)
+    assert metrics.waiting(runs, 1, 1.5, 2).after_drop_runs == 1
+    assert metrics.waiting(runs, 1, 5, 10).after_drop_runs is None
 
 
 def sized(sizes, ideals, workload):

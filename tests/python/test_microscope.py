@@ -233,7 +233,7 @@ def test_more_than_256_ingress_ports_keep_their_packets(chromium: Page, tmp_path
     last = names[-1]
     here = Focus("s0:0", 0.0, 1e-3, "a test", ingress_port=last)
     windows = plain.series.select("time_s", "flow", bytes="cwnd_bytes").clear()
-    slide = Slide(result, here, packets, windows, whole_run=True)
+    slide = Slide(result, here, packets, windows)
     path = tmp_path / "page.html"
     page.write(slide, slide, path)
     opened(chromium, path)

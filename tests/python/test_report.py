@@ -142,10 +142,6 @@ def test_published_figures_stand_below_ours():
     page = Page(render(result, inline.Path("nowhere")))
     assert "12.3" in page.text, "facts P1: the 2-hop flow of the paper"
     assert "paper 0.921" in page.text
-    other = {"source": "another paper", "classes": {"6-hop": {"goodput_bps_mean": 55.5e6}}}
-    page = Page(render(result, inline.Path("nowhere"), other))
-    assert "55.5" in page.text
-    assert "12.3" not in page.text
 
 
 def test_text_of_the_scenario_is_text():

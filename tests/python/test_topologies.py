@@ -284,6 +284,14 @@ def test_a_figure_of_the_paths_is_a_png_or_svg(tmp_path: Path) -> None:
         figures.require_ending(tmp_path / "paths.txt")
 
 
+def test_a_figure_of_the_paths_is_the_same_in_every_process() -> None:
+    tree = scenario({"kind": "fat-tree", "k": 4}, traffic=[{"from": "h15", "to": "h0"}])
+    lines = drawing.draw_one(layout.network(tree)).axes[0].lines
+    tops = [max(line.get_ydata()) for line in lines if line.get_zorder() >= 2]
+    # links in the order of their names: from agg0.0, agg3.0, edge0.0, edge3.1, h0 and h15 upwards
+    assert tops == [3, 3, 2, 2, 1, 1]
+
+
 def test_a_bcube_of_one_level_is_a_star() -> None:
     def goodputs(topology: dict[str, Any]) -> list[float]:
         senders = [{"from": "h1..h3", "to": "h0"}]

@@ -80,7 +80,7 @@ class PreparedSimulation:
             tables=columns.from_core(
                 raw,
                 run_id(self.scenario),
-                self.simulation.hosts,
+                self.job.hosts,
                 self.job.stacks,
                 [traffic.kind for traffic in self.scenario.traffic],
             ),

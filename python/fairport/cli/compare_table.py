@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairport.cli.console import out
 from fairport.cli.output import new_table, styled
 from fairport.quantities import QUANTITIES
+from fairport.study.spread import shown_of_row
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -106,8 +107,5 @@ def _table(comparison: Comparison, columns: Sequence[Column], *, needs: bool = F
 
 
 def _cell(row: dict[str, Any], column: Column, *, spread: bool) -> Text:
-    median, q1, q3 = (
-        column.quantity.shown(row[f"{column.key}_{part}"], "over_seeds")
-        for part in ("median", "q1", "q3")
-    )
+    median, q1, q3 = shown_of_row(row, column.key, column.quantity)
     return styled(f"{median}\n", (f"{q1}..{q3}", "dim")) if median and spread else styled(median)

@@ -69,16 +69,6 @@ def styled(*parts: str | tuple[str, str]) -> Text:
     return Text.assemble(*parts)
 
 
-def print_comparison(comparison: Mapping[str, Any]) -> None:
-    """Prints what a rerun found."""
-    word = "the same" if comparison["same"] else "DIFFERENT"
-    print_text(
-        f"{comparison['run_id']}: {word}: fingerprint {comparison['fingerprint']}"
-        f" (version {comparison['version']}), before {comparison['fingerprint_before']}"
-        f" (version {comparison['version_before']})\n"
-    )
-
-
 def new_table() -> Table:
     """A table in the style of all commands."""
     from rich.table import Table

@@ -36,9 +36,6 @@ def query(
     elif found.is_empty():
         output.print_text("no rows\n")
     else:
-        shown = found.with_columns(
-            found.select(_floats := [c for c in found.columns if found[c].dtype.is_float()])
-            .map_columns(_floats, lambda column: column.round_sig_figs(6))
-            .iter_columns()
-        )
-        output.print_rows(shown.to_dicts())
+        import polars.selectors as cs
+
+        output.print_rows(found.with_columns(cs.float().round_sig_figs(6)).to_dicts())

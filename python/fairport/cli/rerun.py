@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from fairport.cli.options import Force, Json, results_folder
+from fairport.cli.statuses import CHECK_FAILED
 
 
 def rerun(
@@ -31,6 +32,11 @@ def rerun(
     if json:
         output.print_json(comparison)
     else:
-        output.print_comparison(comparison)
+        word = "the same" if comparison["same"] else "DIFFERENT"
+        output.print_text(
+            f"{comparison['run_id']}: {word}: fingerprint {comparison['fingerprint']}"
+            f" (version {comparison['version']}), before {comparison['fingerprint_before']}"
+            f" (version {comparison['version_before']})\n"
+        )
     if not comparison["same"]:
-        raise typer.Exit(1)
+        raise typer.Exit(CHECK_FAILED)

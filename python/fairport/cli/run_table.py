@@ -233,11 +233,7 @@ def _circumstances(summary: Mapping[str, Any]) -> str:
     parts = [
         f"seed {seeds[0]}" if len(seeds) == 1 else f"medians of seeds {seeds[0]} to {seeds[-1]}",
         f"measured from {measure['from_s']:.3f} s to {measure['to_s']:.3f} s of {simulated_s:g} s",
-        *(
-            ["drops, timeouts, queue and utilisation are of the whole run"]
-            if is_measured_in_part(summary)
-            else []
-        ),
+        *([_OF_THE_WHOLE_RUN] if is_measured_in_part(summary) else []),
         f"{in_millions(summary['packet_hops'])} packet-hops in {summary['wall_s']:.2f} s",
     ]
     if summary["packet_hops_per_s"] is not None:

@@ -1,7 +1,7 @@
 """Exit statuses of the command `fairport`, as shells expect them."""
 
 CHECK_FAILED = 1
-"""A claim of a paper differs (`reproduce --check`), or a script does not hold."""
+"""A claim of a paper differs (`reproduce --check`), so does a rerun, or a script does not hold."""
 RUNS_FAILED = 1
 """A run of a sweep failed; the others are kept."""
 BAD_INPUT = 2

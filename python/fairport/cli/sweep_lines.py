@@ -9,6 +9,7 @@ from typing import Any
 from fairport.cli.progress import duration
 from fairport.errors import InputError
 from fairport.figures.studies import choose
+from fairport.quantities import counted
 from fairport.study.execution import Executor
 from fairport.study.making import Estimate, Status
 from fairport.study.points import count, points
@@ -62,14 +63,14 @@ def size_of(file: SweepFile) -> str:
     every = count(file.axes, file.zip, file.file)
     out = f" ({every - left:,} left out)" if left < every else ""
     seeds = len(file.seed_numbers)
-    each = f"{_count(seeds, 'seed')} each" if left != 1 else _count(seeds, "seed")
-    return f"{_count(left, 'point')}{out} with {each}: {_count(left * seeds, 'run')}"
+    each = f"{counted(seeds, 'seed')} each" if left != 1 else counted(seeds, "seed")
+    return f"{counted(left, 'point')}{out} with {each}: {counted(left * seeds, 'run')}"
 
 
 def estimate(found: Estimate) -> str:
     """The estimate in one line."""
     reused = f", {found.reused:,} already made" if found.reused else ""
-    said = f"{_count(found.runs, 'run')} at {_count(found.points, 'point')}{reused}"
+    said = f"{counted(found.runs, 'run')} at {counted(found.points, 'point')}{reused}"
     if found.wall_s is None:
         return said
     return (
@@ -83,7 +84,7 @@ def done(study: Study, status: Status) -> str:
     failed = f", {status.failed:,} of them failed" if status.failed else ""
     reused = f", {status.reused:,} made before" if status.reused else ""
     name = study.place.name
-    lines = [f"{name}: {_count(status.done, 'run')} made{failed}{reused}"]
+    lines = [f"{name}: {counted(status.done, 'run')} made{failed}{reused}"]
     if status.failed:
         lines.append(f"  fairport query {name} '{WHY_FAILED}'")
     axes, number = list(study.axes), study.first_number()
@@ -107,7 +108,3 @@ def document(study: Study, status: Status) -> dict[str, Any]:
         "reused": status.reused,
         "failed": status.failed,
     }
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' if number != 1 else ''}"

@@ -82,6 +82,7 @@ def _show(found: Validation, folder: Path | None) -> None:
     from fairport.quantities import of_number
     from fairport.scenario.phase import phase_parameters
     from fairport.study.ranking import with_range
+    from fairport.study.spread import shown_of_row
     from fairport.study.validate import MEASURES, SIDES
 
     rows = []
@@ -89,8 +90,7 @@ def _show(found: Validation, folder: Path | None) -> None:
         quantity = of_number(key)
         row = {"": quantity.label}
         for side in SIDES:
-            values = [found.side(side)[f"{key}_{part}"] for part in ("median", "q1", "q3")]
-            median, q1, q3 = (quantity.shown(value, "over_seeds") for value in values)
+            median, q1, q3 = shown_of_row(found.side(side), key, quantity)
             row[side] = with_range(median, q1, q3) if median else "-"
         rows.append(row)
     output.print_rows(rows)

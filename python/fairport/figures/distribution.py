@@ -10,8 +10,6 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from fairport import censored
-from fairport.completion import Span
-from fairport.result import Result
 
 # Those of Okabe and Ito's colours that no common hop class has; line styles differ as well.
 LOOKS = (("#1c2733", "-"), ("#e69f00", "--"), ("#56b4e9", "-."), ("#8a6d00", ":"))
@@ -55,12 +53,6 @@ def line(axes: Axes, name: str, rows: pl.DataFrame, column: str, look: tuple[str
         if place is not None:
             axes.plot(over[place], share, "o", color=colour, markersize=4)
     return True
-
-
-def span_of(result: Result) -> Span:
-    """The times of a run."""
-    measure = result.summary["measure"]
-    return Span(measure["from_s"], measure["to_s"], result.summary["simulated_s"])
 
 
 def frame(axes: Axes, x_label: str) -> None:

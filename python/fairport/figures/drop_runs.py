@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fairport import metrics
 from fairport.figures import findings, style
 from fairport.figures.bars import MANY
+from fairport.quantities import counted
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -99,7 +100,7 @@ def _by_ingress(panel: Axes, result: Result, drops: pl.DataFrame) -> None:
     for place, (x, width) in enumerate(zip(*_places(ports.height), strict=True)):
         port, flows, _ = ports.row(place)
         heights.append(_histogram(runs.filter(pl.col("ingress_port") == port)))
-        of = f" ({style.count(flows, 'flow')})"
+        of = f" ({counted(flows, 'flow')})"
         room_in = style.PANEL_IN / _columns(ports.height) - style.HANDLE_IN - style.width_in(of, 8)
         label = style.fitting(port, room_in, 8) + of
         panel.bar(x, heights[-1], width, **looks[port].bar, label=label)

@@ -182,8 +182,7 @@ def seeds(summary: Mapping[str, Any], panels: Sequence[tuple[str, Sequence[Any]]
     quantity = of_number(key).at_size(max(lane.values))
     least, most = (short(quantity, pick(lane.values)) for pick in (min, max))
     span = least if least == most else f"{least} to {most}"
-    title = f"{quantity.title[0].upper()}{quantity.title[1:]} ({lane.label})"
-    return f"{title}: {span} over {len(lane.values)} seeds"
+    return f"{quantity.heading} ({lane.label}): {span} over {len(lane.values)} seeds"
 
 
 def packets(focus: Focus, dropped: int, of: int) -> str:

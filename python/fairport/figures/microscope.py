@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from fairport.figures import findings, style, times
 from fairport.microscope import Slide
+from fairport.quantities import counted
 
 SUBJECT = "Every packet"
 CAPTION = (
@@ -37,7 +38,7 @@ def draw(slide: Slide) -> Figure:
         dropped = slide.packets.filter(fate="dropped").height
         title = findings.packets(focus, dropped, slide.packets.height)
         subject = f"{SUBJECT} at port {focus.port}"
-        picture, rows = style.panels(title, subject, slide.title, heights, gaps)
+        picture, rows = style.panels(title, subject, slide.result.title, heights, gaps)
         panels = [row[0] for row in rows]
         _arrivals(panels[0], slide, ports, to_x)
         style.panel_title(
@@ -59,7 +60,7 @@ def draw(slide: Slide) -> Figure:
         times.name_axis(panels[-1], shown_s, f" from {_origin(slide):.6f} s")
         hidden = slide.packets["ingress_port"].n_unique() - len(ports)
         if hidden:
-            style.note(picture, f"not shown: {style.count(hidden, 'ingress port')}")
+            style.note(picture, f"not shown: {counted(hidden, 'ingress port')}")
     return picture
 
 
@@ -101,7 +102,7 @@ def _arrivals(panel: Axes, slide: Slide, ports: list[str], to_x: Callable[[Any],
         for fate, (marker, look) in looks.items():
             times = to_x(fates[fate]["time_s"].to_numpy())
             panel.plot(times, [-place] * len(times), marker, **{"color": colour} | look)
-        flows = style.count(mine["flow"].n_unique(), "flow")
+        flows = counted(mine["flow"].n_unique(), "flow")
         text = f"from {port}: {flows}, {fates['dropped'].height} of {mine.height} dropped"
         if fates["marked"].height:
             text += f", {fates['marked'].height} marked"
@@ -151,7 +152,7 @@ def _windows(panel: Axes, slide: Slide, to_x: Callable[[Any], Any]) -> None:
         panel.plot(to_x(samples["time_s"].to_numpy()), kilobytes, drawstyle="steps-post", **look)
     if others:
         look = {"color": style.MUTED, "linewidth": 0.6, "alpha": 0.6}
-        panel.plot([], [], label=style.count(others, "other flow"), **look)
+        panel.plot([], [], label=counted(others, "other flow"), **look)
     labels = panel.get_legend_handles_labels()[1]
     wide = max((style.width_in(label, 7) for label in labels), default=0.0)
     columns = 2 if wide < style.PANEL_IN / 2 - style.HANDLE_IN else 1

@@ -5,12 +5,13 @@ It is not a figure of a run: it needs no run, and can show one scenario under se
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairport.figures import style
 from fairport.figures.heading import heading
+from fairport.quantities import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,8 +72,8 @@ def _title(panels: Sequence[tuple[str, Network]]) -> str:
         return f"Paths of the flows of {name} under {len(panels)} routings"
     if port is None:
         return f"In {name}, no two flows share a port"
-    inputs = style.count(len(port.by_ingress), "ingress port")
-    return f"In {name}, {style.count(port.flows, 'flow')} share {port.port}, from {inputs}"
+    inputs = counted(len(port.by_ingress), "ingress port")
+    return f"In {name}, {counted(port.flows, 'flow')} share {port.port}, from {inputs}"
 
 
 def _expected(network: Network) -> str:
@@ -88,12 +89,9 @@ def _expected(network: Network) -> str:
 
 
 def _places(network: Network) -> dict[str, tuple[float, float]]:
-    layers: dict[int, list[str]] = defaultdict(list)
-    for node in network.nodes:
-        layers[node.height].append(node.name)
     return {
         name: ((i + 0.5) / len(names), float(height))
-        for height, names in layers.items()
+        for height, names in network.layers.items()
         for i, name in enumerate(names)
     }
 
@@ -125,7 +123,8 @@ def _draw_network(axes: Axes, network: Network) -> None:
             through.update({ends[port] for port in network.flows[flow].ports})
         aside = (number - (len(classes) - 1) / 2) * _SPREAD_POINTS / 72
         moved = axes.transData + ScaledTranslation(aside, 0, axes.figure.dpi_scale_trans)
-        for (a, b), flows in through.items():
+        # a set's order differs from process to process
+        for (a, b), flows in sorted(through.items()):
             (x1, y1), (x2, y2) = places[a], places[b]
             axes.plot(
                 [x1, x2],
@@ -139,9 +138,7 @@ def _draw_network(axes: Axes, network: Network) -> None:
 
 
 def _draw_nodes(axes: Axes, network: Network, places: dict[str, tuple[float, float]]) -> None:
-    layers: dict[int, list[str]] = defaultdict(list)
-    for node in network.nodes:
-        layers[node.height].append(node.name)
+    layers = network.layers
     points = {height: 6 if len(layers[height]) <= _MOST_NAMED // 2 else 5 for height in layers}
     shown = {height: _names(names, points[height]) for height, names in layers.items()}
     for node in network.nodes:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from fairport import blackouts
 from fairport.figures import findings, over_time, style, times
-from fairport.quantities import QUANTITIES, three_digits
+from fairport.quantities import QUANTITIES, counted, three_digits
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -73,7 +73,7 @@ def draw(result: Result, blackout_of: str | None = None) -> Figure:
     style.panel_title(panels[1], f"Arrivals at {shown.port}", detail=detail)
     unit = times.label_axis(panels[2], trace["wait_s"].max() or 0.0)  # type: ignore[arg-type]
     style.y_label(picture, panels[2:], f"wait ({unit})")
-    others = f"; not shown: packets from {style.count(hidden, 'other port')}" if hidden else ""
+    others = f"; not shown: packets from {counted(hidden, 'other port')}" if hidden else ""
     style.note(picture, f"longest recorded blackout of {shown.ingress_port}: {shown.why}{others}")
     return picture
 
@@ -84,7 +84,7 @@ def _without(result: Result) -> str:
     found = blackouts.count(result.tables, worst["port"]) if worst else 0
     if not found:
         return "no blackout: no port lost packets in a row while others were accepted"
-    return f"{style.count(found, 'blackout')}, none recorded packet by packet"
+    return f"{counted(found, 'blackout')}, none recorded packet by packet"
 
 
 def _prepared(packets: pl.DataFrame) -> pl.DataFrame:
@@ -192,7 +192,7 @@ def _blackout(
         arrivals.plot(passed["since_s"], [-place] * passed.height, "|", color=colour, markersize=7)
         arrivals.plot(dropped["since_s"], [-place] * dropped.height, "x", color=style.INK, ms=5)
         waits.plot(passed["since_s"], passed["wait_s"], ".", color=colour, markersize=4)
-        flows = style.count(mine["flow"].n_unique(), "flow")
+        flows = counted(mine["flow"].n_unique(), "flow")
         text = f"from {port}: {flows}, {dropped.height} of {mine.height} dropped"
         text = style.fitting(text, style.PANEL_IN, 7)
         arrivals.annotate(text, (0, -place), (3, 5), fontsize=7, color=colour, **above)

@@ -28,9 +28,8 @@ _RESPONSE = QUANTITIES["response_s"]
 def draw(result: Result) -> Figure:
     """One panel: one cumulative distribution per traffic."""
     picture, [[axes]] = style.frame(result, findings.requests(result), SUBJECT, [2.4])
-    ours = completion.asked(result.requests, distribution.span_of(result)).with_columns(
-        pl.col("lasted_s") * _RESPONSE.factor
-    )
+    asked = completion.asked(result.requests, completion.Span.of(result.summary))
+    ours = asked.with_columns(pl.col("lasted_s") * _RESPONSE.factor)
     traffics = ours["traffic"].unique().sort().to_list()
     several = len(traffics) > 1
     drawn = [

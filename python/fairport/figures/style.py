@@ -28,7 +28,7 @@ from fairport.figures.colours import PAPER as PAPER
 from fairport.figures.heading import fitting as fitting
 from fairport.figures.heading import heading
 from fairport.figures.heading import width_in as width_in
-from fairport.quantities import time_at_size
+from fairport.quantities import counted, time_at_size
 from fairport.summary import is_measured_in_part
 
 if TYPE_CHECKING:
@@ -147,12 +147,7 @@ class HopClass:
     @property
     def label(self) -> str:
         """The text in a legend, e.g. "6-hop (12 flows)"."""
-        return f"{self.name} ({count(len(self.flows), 'flow')})"
-
-
-def count(number: int, what: str) -> str:
-    """A number of things: "1 flow", "12 flows", "1,999 flows"."""
-    return f"{number:,} {what}{'s' if number != 1 else ''}"
+        return f"{self.name} ({counted(len(self.flows), 'flow')})"
 
 
 def hop_classes(flows: pl.DataFrame) -> list[HopClass]:
@@ -240,6 +235,14 @@ def save(picture: Figure, path: Path) -> None:
             # More compression would take longer, and save at most a tenth of the size.
             pack = {"compress_level": 1}
             picture.savefig(path, dpi=PNG_DPI, metadata={"Software": None}, pil_kwargs=pack)
+
+
+def save_both(picture: Figure, path: Path) -> Path:
+    """Writes `path` with the ending .png and with .svg; returns the latter."""
+    png, svg = (path.with_name(f"{path.name}.{ending}") for ending in ("png", "svg"))
+    save(picture, png)
+    save(picture, svg)
+    return svg
 
 
 def frame(

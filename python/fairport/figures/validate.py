@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from fairport.figures import lanes, style
 from fairport.figures.lanes import Lane
 from fairport.repeats import FEWEST_FOR_QUARTILES, seeds_in_words
-from fairport.study.validate import MEASURES, SIDES
+from fairport.study.validate import LINUX, MEASURES, NAMES, SIDES, SIMULATION
 
 if TYPE_CHECKING:
     from fairport.study.validate import Validation
@@ -25,8 +25,7 @@ CAPTION = (
 # drop runs have a panel of their own
 _KEYS = tuple(key for key in MEASURES if key != "drop_runs_ge2")
 _COLUMNS = 3
-_NAMES = dict(zip(SIDES, ("simulation", "Linux"), strict=True))
-_LOOKS = {SIDES[0]: (style.BLUE, ""), SIDES[1]: (style.DROPPED, "/////")}
+_LOOKS = {SIMULATION: (style.BLUE, ""), LINUX: (style.DROPPED, "/////")}
 _LONGEST_RUN = 10
 
 
@@ -62,7 +61,7 @@ def draw(found: Validation) -> Figure:
 
 def _lane(found: Validation, side: str, key: str) -> Lane:
     values = found.runs.filter(side=side)[key].drop_nulls().to_list()
-    return Lane(_NAMES[side], values, _LOOKS[side][0])
+    return Lane(NAMES[side], values, _LOOKS[side][0])
 
 
 def _drop_runs(axes: Axes, found: Validation) -> None:
@@ -79,7 +78,7 @@ def _drop_runs(axes: Axes, found: Validation) -> None:
         heights = [counts.get(int(length), 0) / max(runs, 1) for length in lengths]
         colour, hatch = _LOOKS[side]
         look = style.Look(colour, hatch, "")
-        axes.bar(lengths + 0.4 * place - 0.2, heights, 0.38, label=_NAMES[side], **look.bar)
+        axes.bar(lengths + 0.4 * place - 0.2, heights, 0.38, label=NAMES[side], **look.bar)
     if found.drop_runs.height:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:,g}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 
 from fairport.layout.network import Network
 from fairport.scenario.units import Duration, Rate
@@ -11,7 +10,6 @@ from fairport.scenario.units import Duration, Rate
 
 def dot(network: Network) -> str:
     """A DOT file; `dot -Tsvg` draws it."""
-    layers: dict[int, list[str]] = defaultdict(list)
     lines = [
         f"graph {_quoted(network.scenario.name)} {{",
         "  graph [rankdir=BT, ranksep=1.2]",
@@ -20,9 +18,8 @@ def dot(network: Network) -> str:
     for node in network.nodes:
         shape = "circle" if node.is_host else "box"
         lines.append(f"  {_quoted(node.name)} [shape={shape}]")
-        layers[node.height].append(_quoted(node.name))
-    for _, names in sorted(layers.items()):
-        lines.append(f"  {{ rank=same; {'; '.join(names)} }}")
+    for _, names in sorted(network.layers.items()):
+        lines.append(f"  {{ rank=same; {'; '.join(map(_quoted, names))} }}")
     for link in network.links:
         ends = " -- ".join(_quoted(end) for end in link.ends)
         tail, head = (port.rpartition(":")[2] for port in link.ports)

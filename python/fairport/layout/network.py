@@ -80,15 +80,21 @@ class Network:
         """Names of the switches."""
         return [node.name for node in self.nodes if not node.is_host]
 
+    @property
+    def layers(self) -> dict[int, list[str]]:
+        """Names of the nodes by their height."""
+        layers: dict[int, list[str]] = {}
+        for node in self.nodes:
+            layers.setdefault(node.height, []).append(node.name)
+        return layers
+
     def rates_bps(self) -> dict[str, int]:
         """Rate at which each port sends: that of its link, or of its shaper if that is lower."""
         rates = {port: link.rate_bps for link in self.links for port in link.ports}
         shaper = self.scenario.shaper
-        if shaper is None:
-            return rates
-        unshaped = set() if shaper.hosts else set(self.hosts)
+        unshaped = set() if shaper is None or shaper.hosts else set(self.hosts)
         return {
-            port: rate if node_of(port) in unshaped else min(rate, int(shaper.rate))
+            port: rate if node_of(port) in unshaped else self.scenario.shaped_bps(rate)
             for port, rate in rates.items()
         }
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from fairport.layout.network import Flow, Network
+from fairport.quantities import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,27 +106,23 @@ def summary(network: Network) -> str:
     paths = sum(len(flow.forward) for flow in flows)
     several = f" on {paths:,} paths" if paths > len(flows) else ""
     lines = [
-        f"{_count(len(flows), 'flow')}{several} from {_count(ends[0], 'host')}"
-        f" to {_count(ends[1], 'host')}: {hops}"
+        f"{counted(len(flows), 'flow')}{several} from {counted(ends[0], 'host')}"
+        f" to {counted(ends[1], 'host')}: {hops}"
     ]
     ports = [port for port in shared_ports(network) if port.flows > 1]
     if ports:
         most = ports[0]
         lines.append(
-            f"{_count(len(ports), 'port')} shared by several flows; expected bottleneck"
+            f"{counted(len(ports), 'port')} shared by several flows; expected bottleneck"
             f" {most.port}: {most.flows:,} flows share {most.rate_bps / 1e9:g} Gbit/s,"
             f" {_rate(most.share_bps)} each, from"
-            f" {_count(len(most.by_ingress), 'ingress port')}"
+            f" {counted(len(most.by_ingress), 'ingress port')}"
         )
     return "\n".join(lines) + "\n"
 
 
 def _rate(bps: float) -> str:
     return f"{bps / 1e9:.4g} Gbit/s" if bps >= 1e10 else f"{bps / 1e6:.4g} Mbit/s"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def flow_rows(network: Network) -> list[dict[str, Any]]:

@@ -36,15 +36,8 @@ class Slide:
     run."""
     windows: pl.DataFrame
     """`time_s`, `flow`, `bytes` of the windows of flows with packets there; no rows if unknown."""
-    whole_run: bool
-    """Whether the packets are those of the whole run."""
     windows_name: str = "window"
     """What these bytes are: the congestion window or, for captures, the data in flight."""
-
-    @property
-    def title(self) -> str:
-        """The subject: a scenario with its seed, or captures."""
-        return self.result.title
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -104,7 +97,6 @@ def look(
         focus,
         there,
         windows.select("time_s", "flow", bytes=column),
-        whole_run,
         name,
     )
 

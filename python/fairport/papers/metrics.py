@@ -100,10 +100,6 @@ def _of_traffic(record: Record, of: Of) -> pl.DataFrame:
     return flows if of.traffic is None else flows.filter(traffic=of.traffic)
 
 
-def _goodput_of_traffic(record: Record, of: Of) -> float | None:
-    return float(_of_traffic(record, of)["goodput_bps"].sum())
-
-
 def _goodput_per_sender_jain(record: Record, of: Of) -> float | None:
     senders = (
         _of_traffic(record, of)
@@ -120,9 +116,7 @@ def _number(found: Any) -> float | None:
 
 def _measured_transfers(record: Record, of: Of) -> pl.DataFrame:
     """Transfers that started within the measurement; one under way at the end has its age."""
-    measure = record.summary["measure"]
-    span = Span(measure["from_s"], measure["to_s"], record.summary["simulated_s"])
-    return completion.transfers(_of_traffic(record, of), span)
+    return completion.transfers(_of_traffic(record, of), Span.of(record.summary))
 
 
 def _fct_mean(record: Record, of: Of) -> float | None:
@@ -251,7 +245,7 @@ METRICS = {
     "goodput_bps_total": Metric(QUANTITIES["goodput_bps_total"], _of_run("goodput_bps_total")),
     "utilisation": Metric(Quantity("utilisation", form=".3f"), _of_run("utilisation")),
     "goodput_bps_of_traffic": Metric(
-        Quantity("goodput of all its flows", "kbit/s", 0.001, ".0f"), _goodput_of_traffic
+        Quantity("goodput of all its flows", "kbit/s", 0.001, ".0f"), _sum_of("goodput_bps")
     ),
     "goodput_ratio_of_traffic": Metric(
         Quantity("goodput ratio", form=".3f"), _goodput_ratio_of_traffic

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from fairport.papers.metrics import METRICS
@@ -382,5 +382,3 @@ class Claims(Section):
     of: ClassVar[str] = "a file of claims"
 
     claim: list[Claim] = Field(min_length=1)
-
-    _file: str = PrivateAttr(default="")

@@ -90,11 +90,6 @@ def command(result: Result) -> str | None:
     return shlex.join(words)
 
 
-def source(result: Result) -> str:
-    """The scenario as a file that makes the same run."""
-    return result.scenario.to_toml()
-
-
 def links(
     result: Result, run_folder: str, drawn: list[str]
 ) -> list[tuple[str, list[tuple[str, str]]]]:

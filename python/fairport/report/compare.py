@@ -13,6 +13,7 @@ from fairport.report.inline import embed
 from fairport.report.template import fill_page
 from fairport.scenario.phase import phase_parameters
 from fairport.study.model_version import model_version
+from fairport.study.spread import shown_of_row
 
 if TYPE_CHECKING:
     from fairport.study.comparison import Comparison
@@ -75,11 +76,5 @@ def _row(row: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
         "fix": row["fix"],
         "needs": ", ".join(row["needs"]),
         "not_applicable": row["not_applicable"],
-        "cells": [
-            tuple(
-                one.quantity.shown(row[f"{one.key}_{part}"], "over_seeds")
-                for part in ("median", "q1", "q3")
-            )
-            for one in comparison.columns
-        ],
+        "cells": [shown_of_row(row, one.key, one.quantity) for one in comparison.columns],
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections import Counter, defaultdict
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fairport.figures import style
@@ -31,9 +31,7 @@ def draw(result: Result) -> str:
     built = network(result.scenario)
     if len(built.links) > _MOST_LINKS:
         return ""
-    layers: dict[int, list[str]] = defaultdict(list)
-    for node in built.nodes:
-        layers[node.height].append(node.name)
+    layers = built.layers
     tall = 2 * _MARGIN + _LAYER * max(layers)
     places = {
         name: (_WIDE * (at + 0.5) / len(names), float(tall - _MARGIN - _LAYER * height))

@@ -34,7 +34,6 @@ _LIVE = ("goodput", "cwnd", "rtt", "queue")
 def write(
     result: Result,
     out_dir: Path,
-    published: Mapping[str, Any] | None = None,
     over: Mapping[str, Any] | None = None,
     others: Sequence[Result] = (),
 ) -> Path:
@@ -42,12 +41,10 @@ def write(
 
     `over` is the summary over several seeds, if `result` is one of several; then the page begins
     with all of them and the figure `seeds.svg`. `others` are the other seeds that a reader can
-    choose. `published` is a paper's result, as `published_beside` returns it; the default is the
-    one that the scenario names. Existing figures in `out_dir/figures` are used; missing ones are
-    drawn.
+    choose. Existing figures in `out_dir/figures` are used; missing ones are drawn.
     """
     path = out_dir / FILE
-    text = render(result, out_dir / "figures", published, over, others)
+    text = render(result, out_dir / "figures", over, others)
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -55,12 +52,11 @@ def write(
 def render(
     result: Result,
     pictures: Path,
-    published: Mapping[str, Any] | None = None,
     over: Mapping[str, Any] | None = None,
     others: Sequence[Result] = (),
 ) -> str:
     """The page as text."""
-    paper = published or published_beside(result.summary, result.scenario.paper)
+    paper = published_beside(result.summary, result.scenario.paper)
     cells = _cells(result, paper)
     runs = sorted([result, *others], key=lambda one: one.seed)
     return fill_page(
@@ -94,7 +90,7 @@ def render(
         drawing=drawing.draw(result),
         command=about_run.command(result),
         is_repeatable=result.summary["backend"] == DEFAULT,
-        source=about_run.source(result),
+        source=result.scenario.to_toml(),
         links=about_run.links(
             result, f"seed-{result.seed}/" if over else "", ["seeds"] if over else []
         ),

@@ -6,14 +6,13 @@ A short script filters the claims by state and by paper; without it all claims a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import resources
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairport.figures import style
+from fairport.quantities import counted
 from fairport.report.inline import embed
-from fairport.report.template import fill_page
+from fairport.report.template import fill_page, read
 from fairport.study.model_version import model_version
 from fairport.study.reproduce import STATES, CheckedClaim, totals
 
@@ -29,10 +28,9 @@ def page(done: Sequence[Reproduced], pictures: Mapping[str, Sequence[tuple[str, 
     """The whole page as text; `pictures` are titles and SVG files by experiment."""
     ordered = sorted(done, key=lambda one: one.entry.paper.place)
     by_paper = groupby(ordered, key=lambda one: one.entry.name.partition("/")[0])
-    script = (resources.files(__package__) / "reproduce.js").read_text(encoding="utf-8")
     return fill_page(
         "reproduce.html",
-        script=script,
+        script=read("reproduce.js"),
         quick=any(one.quick for one in done),
         states=STATES,
         totals=totals(done),
@@ -69,13 +67,13 @@ def _summary(done: Sequence[Reproduced]) -> str:
     """The outcome of a paper's claims, in one or two sentences."""
     counts = totals(done)
     compared = counts["holds"] + counts["differs"]
-    parts = [f"{counts['holds']} of {style.count(compared, 'claim')} that can be compared hold"]
+    parts = [f"{counts['holds']} of {counted(compared, 'claim')} that can be compared hold"]
     if counts["not comparable"]:
         parts.append(f"{counts['not comparable']} cannot be compared with a run of ours")
     whole = [one.entry.experiment.title for one in done if _all_hold(one)]
     more = ""
     if whole and counts["differs"]:
-        listed = f"{len(whole)} of {style.count(len(done), 'experiment')}"
+        listed = f"{len(whole)} of {counted(len(done), 'experiment')}"
         more = f" In {listed}, all of them hold."
     return "; ".join(parts) + "." + more
 
@@ -129,7 +127,7 @@ def _experiment(one: Reproduced, pictures: Sequence[tuple[str, Path]]) -> dict[s
     each = "without a network"
     if not experiment.model:
         each = f"{one.entry.scenario(one.entry.variants[0], quick=one.quick).duration} each"
-    scenarios = style.count(len(one.entry.variants), "scenario")
+    scenarios = counted(len(one.entry.variants), "scenario")
     known = [variant.published for variant in one.entry.variants if variant.published]
     claims = sorted(one.checked_claims, key=lambda checked: _ORDER.index(checked.state))
     return {
@@ -175,7 +173,7 @@ def _note(one: Reproduced, checked: CheckedClaim) -> str:
     if one.quick:
         # the text in the claim's file has numbers of full runs
         return (
-            f"{style.count(len(one.seeds), 'seed')} of shorter runs gave {checked.ours_in_words};"
+            f"{counted(len(one.seeds), 'seed')} of shorter runs gave {checked.ours_in_words};"
             f" the claim needs: {checked.tolerance}. The full run decides"
         )
     return checked.claim.differs

@@ -9,7 +9,7 @@ import polars as pl
 
 from fairport import metrics, traffic_table
 from fairport.figures import style
-from fairport.quantities import QUANTITIES
+from fairport.quantities import QUANTITIES, counted
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -43,7 +43,7 @@ _INGRESS = ("flows", "drops", "share", "blackouts", "drops_in_blackouts", "longe
 
 def heading(key: str) -> tuple[str, str]:
     """A column's heading and its unit."""
-    return capital(QUANTITIES[key].title), QUANTITIES[key].unit
+    return QUANTITIES[key].heading, QUANTITIES[key].unit
 
 
 def key_figures(
@@ -90,7 +90,7 @@ def classes(result: Result, paper: Mapping[str, Any] | None) -> list[dict[str, A
     colours = {one.name: one.look.colour for one in style.hop_classes(result.flows)}
     rows = []
     for name, ours in result.summary["classes"].items():
-        label = f"{name} ({style.count(ours['flows'], 'flow')})"
+        label = f"{name} ({counted(ours['flows'], 'flow')})"
         rows.append({"class": name, "label": label, "colour": colours[name], "cells": _cells(ours)})
         theirs = paper["classes"].get(name) if paper else None
         if theirs:
@@ -114,7 +114,7 @@ def traffic(result: Result) -> tuple[list[tuple[str, str]], list[dict[str, Any]]
         QUANTITIES[key].at_size(line_bps) if key == "goodput_bps_total" else QUANTITIES[key]
         for key in keys
     ]
-    return [(capital(one.title), one.unit) for one in shown], [
+    return [(one.heading, one.unit) for one in shown], [
         {
             "label": name,
             "cells": [one.shown(number) for one, number in zip(shown, numbers, strict=True)],
@@ -134,11 +134,6 @@ def completion(summary: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[
 
 def _numbers(keys: Sequence[str], numbers: Sequence[float | None]) -> list[str]:
     return [QUANTITIES[key].shown(number) for key, number in zip(keys, numbers, strict=True)]
-
-
-def capital(text: str) -> str:
-    """With a capital letter at the beginning."""
-    return text[:1].upper() + text[1:]
 
 
 def ingress(result: Result) -> list[dict[str, Any]]:

@@ -40,12 +40,13 @@ def page(
     """
     first = studies.choose(study, x, y, color, by)
     with TemporaryDirectory() as drawn:
-        svg = Path(drawn) / "map.svg"
         # raises InputError for a map that cannot be drawn
         picture = studies.draw(study, x=x, y=y, color=color, by=by, where=where)
-        style.save(picture, svg)
-        style.save(picture, svg.with_suffix(".png"))
-        still = embed(svg, "map", f"The map of {study.definition.name}")
+        still = embed(
+            style.save_both(picture, Path(drawn) / "map"),
+            "map",
+            f"The map of {study.definition.name}",
+        )
     runs = chosen(study, where)
     data = document(study, runs)
     axes = [axis["name"] for axis in data["axes"]]

@@ -1,4 +1,4 @@
-"""The pages' templates: texts are escaped, and a name without a value is an error.
+"""The pages' templates and other files: texts are escaped, a name without a value is an error.
 
 By its content security policy every page runs no script and has no style but its own, whatever a
 scenario's texts contain, and loads nothing from any network.
@@ -22,11 +22,11 @@ def fill_page(template: str, script: str = "", style: str = "", **values: Any) -
     whole = f"{read('page.css')}\n{style}"
     policy = [
         "default-src 'none'",
-        f"style-src {_hash(whole)}",
+        f"style-src {policy_hash(whole)}",
         "img-src data:",
         "base-uri 'none'",
         "form-action 'none'",
-        *([f"script-src {_hash(script)}"] if script else []),
+        *([f"script-src {policy_hash(script)}"] if script else []),
     ]
     return fill(template, policy="; ".join(policy), script=script, style=whole, **values)
 
@@ -61,12 +61,12 @@ def _code(text: str) -> Markup:
     return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(escape(text))))
 
 
-def _hash(text: str) -> str:
-    """The policy's hash for an element with this text."""
+def policy_hash(text: str) -> str:
+    """What a policy says to allow an element with this text."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
 def read(name: str) -> str:
-    """A file of this package."""
+    """A file of this package, such as "page.css" or "live/page.js"."""
     return (resources.files(__package__) / name).read_text(encoding="utf-8")

@@ -12,15 +12,14 @@ if TYPE_CHECKING:
     from fairport.result import Result
 
 
-def trace_table(result: Result, blackout_of: str | None = None) -> pl.DataFrame:
-    """The packets around one blackout in order of arrival, as the paper prints its trace.
+def trace_table(result: Result) -> pl.DataFrame:
+    """The packets around the starved class's blackout, in order, as the paper prints its trace.
 
     Columns: `ingress` port, `time_us` of arrival, `fate`, `egress` port, `depart_us`, `flow`. Times
     are in microseconds from the first of these packets; a dropped packet has no egress. It has no
-    rows if no blackout was recorded. `blackout_of` is the ingress port whose longest blackout is
-    shown, by default that of the starved class.
+    rows if no blackout was recorded.
     """
-    shown = blackouts.shown(result.tables, result.summary, blackout_of)
+    shown = blackouts.shown(result.tables, result.summary)
     packets = result.trace.clear() if shown is None else shown.packets
     microseconds = (pl.col("time_s", "depart_s") - pl.col("time_s").first()) * 1e6
     return packets.with_columns(microseconds).select(

@@ -12,12 +12,12 @@ from fairport.report.inline import embed
 from fairport.report.template import fill_page
 from fairport.scenario.phase import phase_parameters
 from fairport.study.model_version import model_version
-from fairport.study.validate import LINUX, MEASURES, SIDES, SIMULATION
+from fairport.study.spread import shown_of_row
+from fairport.study.validate import LINUX, MEASURES, NAMES, SIDES, SIMULATION
 
 if TYPE_CHECKING:
     from fairport.study.validate import Validation
 
-_NAMES = {SIMULATION: "simulation", LINUX: "Linux"}
 _RULE = (
     "Both sides agree if the medians of the lone flow's ratio are within a factor of 2 or 0.05, and"
     " those of the peers' goodput within 15 %."
@@ -34,7 +34,7 @@ def page(found: Validation, svg: Path) -> str:
         description=found.scenario.description,
         conclusion=found.conclusion,
         rule=_RULE,
-        sides=[_NAMES[side] for side in SIDES],
+        sides=[NAMES[side] for side in SIDES],
         spread="quartiles"
         if min(runs.values()) >= FEWEST_FOR_QUARTILES
         else "least and greatest value",
@@ -59,11 +59,5 @@ def _row(found: Validation, key: str) -> dict[str, Any]:
     return {
         "title": quantity.title,
         "unit": quantity.unit,
-        "cells": [
-            tuple(
-                quantity.shown(found.side(side)[f"{key}_{part}"], "over_seeds")
-                for part in ("median", "q1", "q3")
-            )
-            for side in SIDES
-        ],
+        "cells": [shown_of_row(found.side(side), key, quantity) for side in SIDES],
     }

@@ -7,7 +7,8 @@ explains its words without a network.
 from __future__ import annotations
 
 import json
-from importlib import resources
+
+from fairport.report.template import read
 
 WORDS = (
     "hop-class",
@@ -32,6 +33,5 @@ WORDS = (
 
 def words() -> list[tuple[str, str, str]]:
     """Anchor, word and meaning of each word."""
-    file = resources.files(__package__) / "words.json"
-    found = json.loads(file.read_text(encoding="utf-8"))
+    found = json.loads(read("words.json"))
     return [(anchor, word[:1].upper() + word[1:], meaning) for anchor, word, meaning in found]

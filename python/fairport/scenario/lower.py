@@ -28,6 +28,8 @@ class Job:
 
     document: dict[str, Any]
     """The job, ready for `json.dumps`."""
+    hosts: Sequence[str] = ()
+    """The names of the topology's hosts, in the engine's order."""
     stack_layers: list[list[Layer]] = field(default_factory=list)
     """The layers of settings that made each stack, the most general first."""
     flow_sources: list[str] = field(default_factory=list)
@@ -117,16 +119,15 @@ def lower(
                 "watched_flows": probes.flows,
                 "watched_ports": probes.ports,
             },
-        }
+        },
+        hosts,
     )
-    _add_traffic(job, scenario, hosts, presets)
+    _add_traffic(job, scenario, presets)
     return job
 
 
-def _add_traffic(
-    job: Job, scenario: Scenario, hosts: Sequence[str], presets: Mapping[str, Mapping[str, Any]]
-) -> None:
-    host_layers = _host_layers(scenario, hosts)
+def _add_traffic(job: Job, scenario: Scenario, presets: Mapping[str, Mapping[str, Any]]) -> None:
+    host_layers = _host_layers(scenario, job.hosts)
     for index, traffic in enumerate(scenario.traffic):
         source = f"traffic.{index}"
         flow_layer: list[Layer] = [] if traffic.tcp is None else [(f"{source}.tcp", traffic.tcp)]
@@ -136,7 +137,7 @@ def _add_traffic(
             return _stack(job, scenario, host_layers[host] + list(flow_layer), presets)
 
         try:
-            senders, receivers = _ends(scenario, source, traffic, hosts)
+            senders, receivers = _ends(scenario, source, traffic, job.hosts)
             ends = Ends(index, senders, receivers, scenario.duration, stack)
             flows, workload = traffic.flows(ends), traffic.workload(ends)
         except TrafficError as error:

@@ -88,8 +88,7 @@ class Scenario(Section):
 
     @model_validator(mode="after")
     def _holds_a_packet(self) -> Self:
-        framing = headers.ETHERNET_BUFFERED if self.link.framing == "ethernet" else 0
-        packet = int(self.link.mtu) + framing
+        packet = int(self.link.mtu) + self.link.buffered_overhead
         limits = {"queue.limit": self.queue.limit}
         limits |= {f"topology.{name}": limit for name, limit in self.topology.limits().items()}
         if self.fabric.limit is not None:
@@ -113,8 +112,7 @@ class Scenario(Section):
     def _shapes_a_packet(self) -> Self:
         if self.shaper is None:
             return self
-        framing = headers.ETHERNET_BUFFERED if self.link.framing == "ethernet" else 0
-        packet = int(self.link.mtu) + framing
+        packet = int(self.link.mtu) + self.link.buffered_overhead
         bursts = {"burst": self.shaper.burst}
         if isinstance(self.shaper, TokenBucket):
             if self.shaper.latency is not None and "limit" in self.queue.model_fields_set:
@@ -143,7 +141,7 @@ class Scenario(Section):
         return self
 
     @model_validator(mode="after")
-    def _classes_are_told(self) -> Self:
+    def _classes_are_known(self) -> Self:
         if self.queue.kind in ("rio", "rio-ps", "strict-priority") and self.classifier is None:
             raise refuse(
                 "needs a [classifier] to separate short flows from long ones",
@@ -233,6 +231,10 @@ class Scenario(Section):
         """The rate of links between switches, if [fabric] or the topology sets it."""
         by_topology = self.topology.fabric_rate_bps(int(self.link.rate))
         return self.fabric.rate or (None if by_topology is None else Rate.of(by_topology))
+
+    def shaped_bps(self, line_bps: int) -> int:
+        """The rate of a port on such a line, which its shaper may lower."""
+        return line_bps if self.shaper is None else min(line_bps, int(self.shaper.rate))
 
     def link_rates(self) -> set[Rate]:
         """The rates that links have: their own, those between switches, that of [link]."""

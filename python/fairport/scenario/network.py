@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import model_validator
 from typing_extensions import Self
 
+from fairport import headers
 from fairport.scenario.base import PositivePacketCount, PositiveRate, PositiveSize, Section, refuse
 from fairport.scenario.drawn_time import DrawnTime, UniformTime
 from fairport.scenario.host_profile import NONE, HostProfile, Profile, resolved
@@ -35,6 +36,16 @@ class Link(Section):
     clock_error: ClockError = ClockError("50ppm")
     """Every port's clock runs fast or slow by a constant share drawn uniformly from plus or minus
     this. IEEE 802.3 allows 100 ppm."""
+
+    @property
+    def buffered_overhead(self) -> int:
+        """Bytes that a packet takes in a buffer besides its own."""
+        return headers.ETHERNET_BUFFERED if self.framing == "ethernet" else 0
+
+    @property
+    def wire_overhead(self) -> int:
+        """Bytes that a packet takes on the wire besides its own."""
+        return headers.ETHERNET_ON_WIRE if self.framing == "ethernet" else 0
 
 
 class Switch(Section):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,18 +21,21 @@ class Kind:
     suffix: str
     factor: float
     """Factor from the quantity's base unit to that of the suffix."""
-    shown: Callable[[int], str]
 
-    def __call__(self, text: str) -> Quantity:
-        """The quantity. Raises UnitError."""
-        return self.quantity(text)
+    def read(self, text: str) -> int:
+        """The quantity in its base unit. Raises UnitError."""
+        return int(self.quantity(text))
+
+    def shown(self, count: int) -> str:
+        """This many base units, with a unit."""
+        return str(self.quantity.of(count))
 
 
 _KINDS = (
-    Kind(Duration, "_s", 1e-12, lambda count: str(Duration.of(count))),
-    Kind(Rate, "_bps", 1, lambda count: str(Rate.of(count))),
-    Kind(Size, "_bytes", 1, lambda count: str(Size.of(count))),
-    Kind(PacketCount, "_packets", 1, lambda count: f"{count} packets"),
+    Kind(Duration, "_s", 1e-12),
+    Kind(Rate, "_bps", 1),
+    Kind(Size, "_bytes", 1),
+    Kind(PacketCount, "_packets", 1),
 )
 
 
@@ -43,7 +46,7 @@ def kind_of(values: Sequence[Any]) -> Kind | None:
     for kind in _KINDS:
         try:
             for value in values:
-                kind(value)
+                kind.read(value)
         except UnitError:
             continue
         return kind
@@ -55,7 +58,7 @@ def in_base_units(values: Sequence[Any]) -> tuple[str, list[float]] | None:
     kind = kind_of(values)
     if kind is None:
         return None
-    return kind.suffix, [int(kind(value)) * kind.factor for value in values]
+    return kind.suffix, [kind.read(value) * kind.factor for value in values]
 
 
 def row(first: End, last: End, steps: int | None, scale: Scale) -> list[Any]:
@@ -85,7 +88,7 @@ def _quantities(first: str, last: str, steps: int | None, scale: Scale) -> list[
         )
     if steps is None:
         raise refuse("has no `steps`", "say how many values, such as `steps = 10`")
-    spaced = _spaced(int(kind(first)), int(kind(last)), steps, scale)
+    spaced = _spaced(kind.read(first), kind.read(last), steps, scale)
     return [kind.shown(count) for count in dict.fromkeys(round(value) for value in spaced)]
 
 

@@ -40,6 +40,8 @@ class Quantity(int):
     example: ClassVar[str]
     base_unit: ClassVar[str]
     units: ClassVar[dict[str, Fraction]]
+    written: ClassVar[tuple[str, ...]]
+    """The units that `of` writes, the largest first and the base unit last; of some kinds only."""
     largest: ClassVar[int] = _LARGEST
 
     text: str
@@ -54,6 +56,16 @@ class Quantity(int):
         self.text = text.strip()
         self.unit = unit
         return self
+
+    @classmethod
+    def of(cls, count: int) -> Self:
+        """This many base units, in the largest unit that gives a whole number."""
+        *larger, base = cls.written
+        for unit in larger:
+            whole, rest = divmod(count, int(cls.units[unit]))
+            if whole and not rest:
+                return cls(f"{whole}{unit}")
+        return cls(f"{count}{base}")
 
     @classmethod
     def _parse(cls, text: str) -> tuple[int, str]:
@@ -148,15 +160,7 @@ class Duration(Quantity):
         "\N{MICRO SIGN}s": Fraction(10**6),
         "\N{GREEK SMALL LETTER MU}s": Fraction(10**6),
     }
-
-    @classmethod
-    def of(cls, picoseconds: int) -> Duration:
-        """The span of this many picoseconds, in the largest unit that gives a whole number."""
-        for unit in ("s", "ms", "us", "ns"):
-            count, rest = divmod(picoseconds, int(cls.units[unit]))
-            if count and not rest:
-                return cls(f"{count}{unit}")
-        return cls(f"{picoseconds}ps")
+    written = ("s", "ms", "us", "ns", "ps")
 
     @property
     def seconds(self) -> float:
@@ -176,15 +180,7 @@ class Rate(Quantity):
         "kbit/s": Fraction(10**3),
         "bit/s": Fraction(1),
     }
-
-    @classmethod
-    def of(cls, bits_per_second: int) -> Rate:
-        """This many bits per second, in the largest unit that gives a whole number."""
-        for unit in ("Gbps", "Mbps", "kbps"):
-            count, rest = divmod(bits_per_second, int(cls.units[unit]))
-            if count and not rest:
-                return cls(f"{count}{unit}")
-        return cls(f"{bits_per_second}bps")
+    written = ("Gbps", "Mbps", "kbps", "bps")
 
 
 _BYTES = _scaled(
@@ -208,15 +204,7 @@ class Size(Quantity):
     example = "16KiB"
     base_unit = "bytes"
     units = _BYTES
-
-    @classmethod
-    def of(cls, count: int) -> Size:
-        """This many bytes, in the largest power of 1024 that gives a whole number."""
-        for unit in ("GiB", "MiB", "KiB"):
-            whole, rest = divmod(count, int(cls.units[unit]))
-            if whole and not rest:
-                return cls(f"{whole}{unit}")
-        return cls(f"{count}B")
+    written = ("GiB", "MiB", "KiB", "B")
 
 
 class Limit(Quantity):
@@ -241,6 +229,7 @@ class PacketCount(Quantity):
     example = "1000 packets"
     base_unit = "packets"
     units = _scaled(packets=1, packet=1)
+    written = (" packets",)
     largest = _LARGEST_BUFFER
 
 

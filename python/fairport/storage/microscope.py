@@ -20,9 +20,7 @@ def save(near: Slide, whole: Slide, folder: Path, *, force: bool) -> None:
     from fairport.report import microscope as page
 
     with atomic_folder(folder, force=force) as partial:
-        picture = microscope.draw(near)
-        for ending in ("png", "svg"):
-            style.save(picture, partial / f"{FIGURE}.{ending}")
+        style.save_both(microscope.draw(near), partial / FIGURE)
         page.write(whole, near, partial / PAGE)
 
 

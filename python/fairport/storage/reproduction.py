@@ -95,9 +95,7 @@ def _draw(_report: Report | None, one: Reproduced, folder: Path) -> Pictures:
 
     drawn = []
     for drawing in one.entry.experiment.figure:
-        picture = papers.draw(one, drawing)
         stem = f"{one.entry.name.replace('/', '-')}-{drawing.file_stem}"
-        for ending in ("png", "svg"):
-            style.save(picture, folder / f"{stem}.{ending}")
-        drawn.append((drawing.title, folder / f"{stem}.svg"))
+        svg = style.save_both(papers.draw(one, drawing), folder / stem)
+        drawn.append((drawing.title, svg))
     return drawn

@@ -130,7 +130,9 @@ def _require_unchanged(folder: Path, manifest: dict[str, Any], summary: dict[str
         name = digests.changed(manifest, summary, folder / TABLES)
     except OSError as error:
         raise RunFolderError(
-            f"cannot be read: {error.strerror}", file=error.filename or str(folder)
+            f"cannot be read: {error.strerror}",
+            file=error.filename or str(folder),
+            remedy="check that you may read it, or run the scenario again",
         ) from None
     if name is not None:
         raise RunFolderError(

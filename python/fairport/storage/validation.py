@@ -44,8 +44,6 @@ def _draw(found: Validation, folder: Path) -> None:
     from fairport.report import validate
 
     (folder / FIGURES).mkdir()
-    picture = figure.draw(found)
-    for ending in ("png", "svg"):
-        style.save(picture, folder / FIGURES / f"{FIGURE}.{ending}")
-    page = validate.page(found, folder / FIGURES / f"{FIGURE}.svg")
+    svg = style.save_both(figure.draw(found), folder / FIGURES / FIGURE)
+    page = validate.page(found, svg)
     (folder / REPORT).write_text(page, encoding="utf-8")

@@ -100,7 +100,9 @@ def _candidates(
         try:
             fixed = fix.applied(scenario)
             unchanged = backend.prepare(fixed, seed).key == as_it_is
-            refusal: InputError | None = FixError("changes nothing there") if unchanged else None
+            refusal: InputError | None = (
+                FixError("changes nothing there", remedy="give another fix") if unchanged else None
+            )
         except ScenarioError as error:
             fixed, refusal = scenario, error
         candidates.append(Candidate(fix.name, fixed, fix, refusal))

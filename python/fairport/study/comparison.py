@@ -14,11 +14,10 @@ from fairport.errors import InputError
 from fairport.quantities import QUANTITIES, Quantity
 from fairport.repeats import FEWEST_FOR_QUARTILES
 from fairport.scenario import Scenario
-from fairport.study import gains, ranking
+from fairport.study import gains, ranking, spread
 from fairport.study.fixes import Fix
 from fairport.study.measures import MEASURES, Axis, Groups
 from fairport.study.metric import METRICS, ComparedLoad
-from fairport.study.spread import Spread
 
 _ONE_SEED = "This is one seed; another may rank the fixes differently (`--repeat 10`)."
 
@@ -128,10 +127,7 @@ class Comparison:
                 "needs": one.needs,
                 "not_applicable": one.why_not,
             }
-            for key in keys:
-                spread = Spread.of(runs[key].to_list())
-                row |= {f"{key}_{part}": getattr(spread, part) for part in ("median", "q1", "q3")}
-            rows.append(row)
+            rows.append(row | spread.columns(runs, keys))
         numbers = [name for name in rows[0] if name not in ("fix", "needs", "not_applicable")]
         schema: dict[str, Any] = {
             "fix": pl.String,
@@ -258,7 +254,7 @@ class Comparison:
 
     def _iqr(self, row: dict[str, Any], key: str) -> float | None:
         """The middle half; None with too few seeds or without numbers."""
-        q1, q3 = row[f"{key}_q1"], row[f"{key}_q3"]
+        _, q1, q3 = spread.of_row(row, key)
         return None if q1 is None or not self.has_quartiles else q3 - q1
 
     def __repr__(self) -> str:
@@ -286,8 +282,5 @@ class Comparison:
 
 def _html_cell(row: dict[str, Any], column: Column) -> str:
     """The median, followed by the quartiles in brackets, without a line break."""
-    median, q1, q3 = (
-        column.quantity.shown(row[f"{column.key}_{part}"], "over_seeds")
-        for part in ("median", "q1", "q3")
-    )
+    median, q1, q3 = spread.shown_of_row(row, column.key, column.quantity)
     return f"{median} <small>({q1} to {q3})</small>" if median else ""

@@ -140,7 +140,9 @@ class Dataset:
                 rows = rows.sort(pl.col(_ERROR).is_not_null(), maintain_order=True)
             return rows.unique(self._key, keep="first", maintain_order=True), names
         raise InputError(
-            "changes faster than it can be read", file=f"{self.place.name}/{self.folder}"
+            "changes faster than it can be read",
+            file=f"{self.place.name}/{self.folder}",
+            remedy="wait until the other commands that write there have ended",
         )
 
     def check(self, name: str) -> bytes:

@@ -62,7 +62,7 @@ class Executor(Protocol):
         """
 
 
-def outcome(task: Task, report: Report) -> Ended:
+def outcome(task: Task, report: Report = lambda _at_s, _hops: None) -> Ended:
     """Makes the run in this process. An error is the outcome of the run, not of the study."""
     try:
         match task.run:
@@ -92,7 +92,7 @@ class Local:
         """Runs all tasks, as `Executor` describes."""
         if self._in_process and self.jobs == 1:
             for task in tasks:
-                yield outcome(task, lambda _at_s, _hops: None)
+                yield outcome(task)
             return
         stop, workers, taking = Stop(), shared(), Lock()
         found: queue.SimpleQueue[Ended | BaseException | None] = queue.SimpleQueue()

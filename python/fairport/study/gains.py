@@ -17,9 +17,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from fairport.quantities import QUANTITIES
-from fairport.study.metric import METRICS, ComparedLoad
+from fairport.study import metric
+from fairport.study.metric import ComparedLoad
 from fairport.study.ranking import Ranked, Row, change, needed, with_range
-from fairport.study.spread import Spread
+from fairport.study.spread import Spread, shown_of_row
 
 NOTE = (
     "A gain is the factor by which a number becomes better with the fix, seed by seed. A fix is"
@@ -63,7 +64,7 @@ def gain(fix: str, runs: pl.DataFrame, ranked: Sequence[ComparedLoad]) -> Gain:
     )
     by_load = [
         [
-            METRICS[load.metric].gain(one[load.key(load.metric)], other[load.key(load.metric)])
+            metric.gain(load.metric, one[load.key(load.metric)], other[load.key(load.metric)])
             for one, other in zip(before, now, strict=True)
         ]
         for load in ranked
@@ -144,12 +145,10 @@ def _sentence(row: Row, none: Row, ranked: Sequence[ComparedLoad]) -> str:
     return "; ".join(filter(None, effects)) + f". Needs: {needed(row)}."
 
 
-def _effect(row: Row, none: Row, load: ComparedLoad, metric: str) -> str:
+def _effect(row: Row, none: Row, load: ComparedLoad, name: str) -> str:
     """How the metric of a load changed: "rounds done 3 to 5 (4 to 6)"."""
-    quantity, key = QUANTITIES[metric], load.key(metric)
-    before, now, q1, q3 = (
-        quantity.shown(value, "over_seeds") or "none"
-        for value in (none[f"{key}_median"], *(row[f"{key}_{of}"] for of in ("median", "q1", "q3")))
-    )
+    quantity, key = QUANTITIES[name], load.key(name)
+    shown = (shown_of_row(none, key, quantity)[0], *shown_of_row(row, key, quantity))
+    before, now, q1, q3 = (one or "none" for one in shown)
     unit = f" {quantity.unit}" if quantity.unit else ""
     return f"{load.label}: {quantity.title} {before} to {with_range(f'{now}{unit}', q1, q3)}"

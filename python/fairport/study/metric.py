@@ -15,7 +15,7 @@ from typing import Any
 
 from fairport.errors import InputError, did_you_mean
 from fairport.record import Record
-from fairport.run_numbers import Better
+from fairport.run_numbers import better
 from fairport.scenario import Scenario
 from fairport.study.measures import MEASURES, Axis, Groups
 
@@ -24,7 +24,6 @@ from fairport.study.measures import MEASURES, Axis, Groups
 class Metric:
     """A number of one load, or of a run."""
 
-    better: Better
     path: tuple[str, ...]
     """Its place in an entry of the summary's `traffic`; empty: a measure of the run."""
     text: str
@@ -40,56 +39,42 @@ class Metric:
             found = found.get(part) if found else None
         return None if found is None else float(found)
 
-    def gain(self, before: float | None, now: float | None) -> float:
-        """The logarithm of the factor by which it became better; 0 if neither value is known."""
-        costs = [self._cost(value) for value in (before, now)]
-        return 0.0 if costs[0] == costs[1] else costs[0] - costs[1]
-
-    def _cost(self, value: float | None) -> float:
-        if value is None:
-            return math.inf
-        value = max(value, self.floor)
-        logarithm = math.log(value) if value > 0 else -math.inf
-        return {"more": -logarithm, "less": logarithm, "even": abs(logarithm)}[self.better]
-
 
 _CENSORED = "a transfer under way at the end counts with its age"
 _SMALL = f"transfers up to 100 kB; {_CENSORED}"
 
 METRICS: dict[str, Metric] = {
-    "throughput_ratio": Metric("even", (), MEASURES["throughput_ratio"][1], "ratio", 1e-3),
-    "jain_index": Metric("more", (), MEASURES["jain_index"][1], "plain"),
-    "goodput_bps_min": Metric("more", (), "of the slowest long-lived flow", floor=1.0),
-    "small_fct_p99_s": Metric("less", ("small_fct_s", "p99"), _SMALL),
-    "small_fct_median_s": Metric("less", ("small_fct_s", "median"), _SMALL),
-    "fct_p99_s": Metric("less", ("fct_s", "p99"), _CENSORED),
-    "fct_median_s": Metric("less", ("fct_s", "median"), _CENSORED),
-    "slowdown_p99": Metric("less", ("slowdown", "p99"), f"against the empty network; {_CENSORED}"),
-    "slowdown_median": Metric(
-        "less", ("slowdown", "median"), f"against the empty network; {_CENSORED}"
-    ),
-    "unfinished": Metric("less", ("unfinished",), "under way when the run ended", floor=0.5),
-    "rounds_done": Metric("more", ("rounds", "done"), "rounds completed by the end", floor=0.5),
+    "throughput_ratio": Metric((), MEASURES["throughput_ratio"][1], "ratio", 1e-3),
+    "jain_index": Metric((), MEASURES["jain_index"][1], "plain"),
+    "goodput_bps_min": Metric((), "of the slowest long-lived flow", floor=1.0),
+    "small_fct_p99_s": Metric(("small_fct_s", "p99"), _SMALL),
+    "small_fct_median_s": Metric(("small_fct_s", "median"), _SMALL),
+    "fct_p99_s": Metric(("fct_s", "p99"), _CENSORED),
+    "fct_median_s": Metric(("fct_s", "median"), _CENSORED),
+    "slowdown_p99": Metric(("slowdown", "p99"), f"against the empty network; {_CENSORED}"),
+    "slowdown_median": Metric(("slowdown", "median"), f"against the empty network; {_CENSORED}"),
+    "unfinished": Metric(("unfinished",), "under way when the run ended", floor=0.5),
+    "rounds_done": Metric(("rounds", "done"), "rounds completed by the end", floor=0.5),
     "round_time_median_s": Metric(
-        "less", ("rounds", "time_s", "median"), "the round under way counts with its age"
+        ("rounds", "time_s", "median"), "the round under way counts with its age"
     ),
     "round_time_p99_s": Metric(
-        "less", ("rounds", "time_s", "p99"), "the round under way counts with its age"
+        ("rounds", "time_s", "p99"), "the round under way counts with its age"
     ),
     "response_p99_s": Metric(
-        "less", ("requests", "time_s", "p99"), "a request without an answer counts with its age"
+        ("requests", "time_s", "p99"), "a request without an answer counts with its age"
     ),
     "response_median_s": Metric(
-        "less", ("requests", "time_s", "median"), "a request without an answer counts with its age"
+        ("requests", "time_s", "median"), "a request without an answer counts with its age"
     ),
-    "loss_share": Metric("less", ("loss_share",), "of the datagrams sent", floor=1e-4),
-    "delay_p99_s": Metric("less", ("delay_s", "p99"), "one way, of the datagrams that arrived"),
-    "delay_mean_s": Metric("less", ("delay_s", "mean"), "one way, of the datagrams that arrived"),
+    "loss_share": Metric(("loss_share",), "of the datagrams sent", floor=1e-4),
+    "delay_p99_s": Metric(("delay_s", "p99"), "one way, of the datagrams that arrived"),
+    "delay_mean_s": Metric(("delay_s", "mean"), "one way, of the datagrams that arrived"),
     # of the whole run
-    "goodput_bps_total": Metric("more", (), MEASURES["goodput_bps_total"][1], "plain", 1.0),
-    "timeouts": Metric("less", (), MEASURES["timeouts"][1], floor=0.5),
-    "rtt_p99_s": Metric("less", (), MEASURES["rtt_p99_s"][1]),
-    "queue_mean_bytes": Metric("less", (), MEASURES["queue_mean_bytes"][1], floor=1.0),
+    "goodput_bps_total": Metric((), MEASURES["goodput_bps_total"][1], "plain", 1.0),
+    "timeouts": Metric((), MEASURES["timeouts"][1], floor=0.5),
+    "rtt_p99_s": Metric((), MEASURES["rtt_p99_s"][1]),
+    "queue_mean_bytes": Metric((), MEASURES["queue_mean_bytes"][1], floor=1.0),
 }
 """Every metric that `--metric` takes, by the names of `fairport.quantities`."""
 
@@ -110,6 +95,20 @@ _SHOWN: dict[str, tuple[str, ...]] = {
         "unfinished",
     ),
 }
+
+
+def gain(metric: str, before: float | None, now: float | None) -> float:
+    """The logarithm of the factor by which it became better; 0 if neither value is known."""
+    costs = [_cost(metric, value) for value in (before, now)]
+    return 0.0 if costs[0] == costs[1] else costs[0] - costs[1]
+
+
+def _cost(metric: str, value: float | None) -> float:
+    if value is None:
+        return math.inf
+    value = max(value, METRICS[metric].floor)
+    logarithm = math.log(value) if value > 0 else -math.inf
+    return {"more": -logarithm, "less": logarithm, "even": abs(logarithm)}[better(metric)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +169,8 @@ def compared_loads(
     """The loads of a scenario, from a run without a fix; `metric` replaces the usual choice.
 
     Datagrams decide the ranking only if nothing else is sent. Raises InputError for a metric that
-    does not exist or that no load of the scenario has.
+    no load of the scenario has.
     """
-    check(metric)
     entries = record.summary["traffic"]
     bulk = tuple(one["index"] for one in entries if _sort(one) == "bulk")
     loads = [_load(bulk, "bulk", entries, groups)] if bulk else []

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairport.study.measures import Groups
+from fairport.study.spread import of_row
 from fairport.verdict import PARITY, ratio_in_words
 
 # A fix costs goodput if all flows together lose more than this share.
@@ -95,7 +96,7 @@ def conclusion(ranked: Sequence[Ranked], none: Row, groups: Groups) -> str:
     without = f"Without a fix the {what} is {_spread(none, key)}"
     if before is None:
         without = f"Without a fix there is no {what}: no flow delivered data that is compared"
-    if all(_fair(none[f"{key}_{part}"], key) for part in ("median", "q1", "q3")):
+    if all(_fair(one, key) for one in of_row(none, key)):
         return f"{without}: there is nothing to fix."
     words = {one.fix: one.effect.partition(",")[0] for one in ranked}
     fair, in_part = (
@@ -120,7 +121,7 @@ def _effect(row: Row, none: Row, key: str) -> str:
 
 def _word(row: Row, none: Row, key: str) -> str:
     """What the fix does to the share, whatever it costs."""
-    median, q1, q3 = (row[f"{key}_{part}"] for part in ("median", "q1", "q3"))
+    median, q1, q3 = of_row(row, key)
     if median is None:
         return "nothing to compare"
     if _fair(median, key) and _uneven(row, none):
@@ -158,7 +159,7 @@ def needed(row: Row) -> str:
 
 
 def _share(row: Row, none: Row, key: str, groups: Groups) -> str:
-    median, q1, q3 = (row[f"{key}_{part}"] for part in ("median", "q1", "q3"))
+    median, q1, q3 = of_row(row, key)
     before = none[f"{key}_median"]
     without = "nothing without" if before is None else f"{before:.2f} without"
     if not groups.lone:
@@ -194,7 +195,7 @@ def _jain(row: Row, none: Row) -> str:
 
 
 def _distance(row: Row, key: str) -> float:
-    q1, q3 = row[f"{key}_q1"], row[f"{key}_q3"]
+    _, q1, q3 = of_row(row, key)
     if q1 is None:
         return math.inf
     if key == "jain_index":
@@ -212,7 +213,7 @@ def _relative(row: Row, none: Row, key: str) -> float | None:
 
 
 def _spread(row: Row, key: str) -> str:
-    median, q1, q3 = (row[f"{key}_{part}"] for part in ("median", "q1", "q3"))
+    median, q1, q3 = of_row(row, key)
     if median is None:
         return "unknown"
     return with_range(f"{median:.2f}", f"{q1:.2f}", f"{q3:.2f}")

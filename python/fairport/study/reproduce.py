@@ -223,7 +223,8 @@ def reproduce(
     real hosts.
     """
     if backend not in (backends.DEFAULT, on_linux.BACKEND):
-        raise InputError("reproduces nothing", field="backend", value=backend)
+        remedy = f"use {backends.DEFAULT} or {on_linux.BACKEND}"
+        raise InputError("reproduces nothing", field="backend", value=backend, remedy=remedy)
     if backend == on_linux.BACKEND:
         on_linux.require(entries)
     tasks = [

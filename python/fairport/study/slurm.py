@@ -107,7 +107,10 @@ def jobs(partition: str, query: str) -> Iterator[Jobs]:
         )
     except (OSError, RuntimeError, ValueError) as error:
         raise InputError(
-            f"cannot be used: {error}", file="--cluster", value=f"slurm://{partition}"
+            f"cannot be used: {error}",
+            file="--cluster",
+            value=f"slurm://{partition}",
+            remedy="check the options after `?`, such as memory=32GB&walltime=04:00:00",
         ) from None
     with cluster:
         _require_acceptance(cluster.job_script(), partition)

@@ -50,7 +50,7 @@ class Bounds(Section):
                     'write both with a unit: { from = "4KiB", to = "1MiB" }',
                     show_value=False,
                 )
-            low, high = int(kind(self.first)), int(kind(self.last))
+            low, high = kind.read(self.first), kind.read(self.last)
             # three digits, as people would write
             return (
                 low,

@@ -20,13 +20,19 @@ worse, so it is clear by chance twice as often.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairport.repeats import FEWEST_FOR_QUARTILES
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from fairport.quantities import Quantity
 
 Values = Sequence[float | None]
 """One number per seed, in the order of seeds; None for a run without it."""
@@ -56,11 +62,6 @@ class Spread:
         return Spread(median, q1, q3, len(known))
 
     @property
-    def has_quartiles(self) -> bool:
-        """Whether `q1` and `q3` are quartiles."""
-        return self.count >= FEWEST_FOR_QUARTILES
-
-    @property
     def is_above_zero(self) -> bool:
         """Its whole middle half."""
         return self.q1 is not None and self.q1 > 0
@@ -69,6 +70,29 @@ class Spread:
     def is_below_zero(self) -> bool:
         """Its whole middle half."""
         return self.q3 is not None and self.q3 < 0
+
+
+_PARTS = ("median", "q1", "q3")
+
+
+def columns(runs: pl.DataFrame, numbers: Iterable[str]) -> dict[str, float | None]:
+    """The spread of each of these columns of runs: `NUMBER_median`, `NUMBER_q1`, `NUMBER_q3`."""
+    spreads = {number: Spread.of(runs[number].to_list()) for number in numbers}
+    return {
+        f"{name}_{part}": getattr(one, part) for name, one in spreads.items() for part in _PARTS
+    }
+
+
+def of_row(row: Mapping[str, Any], number: str) -> tuple[Any, Any, Any]:
+    """Median, `q1` and `q3` of a number in a row with such columns."""
+    median, q1, q3 = (row[f"{number}_{part}"] for part in _PARTS)
+    return median, q1, q3
+
+
+def shown_of_row(row: Mapping[str, Any], number: str, quantity: Quantity) -> tuple[str, str, str]:
+    """The same as texts, empty if they are missing."""
+    median, q1, q3 = (quantity.shown(value, "over_seeds") for value in of_row(row, number))
+    return median, q1, q3
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,13 +27,15 @@ from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.host_profile import HostProfile
 from fairport.scenario.traffic.bulk import Bulk
+from fairport.study import spread
 from fairport.study.measures import Groups, Measured
 from fairport.study.pool import Progress, Tally
-from fairport.study.spread import Spread
 
 REPEAT = 5
 LINUX, SIMULATION = "linux", "simulation"
-SIDES = (SIMULATION, LINUX)
+NAMES = {SIMULATION: "simulation", LINUX: "Linux"}
+"""The two sides, and their names for people."""
+SIDES = tuple(NAMES)
 MEASURES = (
     "throughput_ratio",
     "lone_goodput_bps_mean",
@@ -82,10 +84,7 @@ class Validation:
         for side in SIDES:
             runs = self.runs.filter(side=side)
             row: dict[str, Any] = {"side": side, "valid_runs": runs.height}
-            for key in MEASURES:
-                spread = Spread.of(runs[key].to_list())
-                row |= {f"{key}_{part}": getattr(spread, part) for part in ("median", "q1", "q3")}
-            rows.append(row)
+            rows.append(row | spread.columns(runs, MEASURES))
         schema: dict[str, Any] = {"side": pl.String, "valid_runs": pl.UInt32}
         return pl.DataFrame(rows, schema=schema | dict.fromkeys(list(rows[0])[2:], pl.Float64))
 
@@ -324,7 +323,7 @@ def _document(row: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"valid_runs": row["valid_runs"]}
     for key in MEASURES:
         name = names.get(key, key)
-        q1, q3 = row[f"{key}_q1"], row[f"{key}_q3"]
-        found[f"{name}_median"] = row[f"{key}_median"]
+        median, q1, q3 = spread.of_row(row, key)
+        found[f"{name}_median"] = median
         found[f"{name}_iqr"] = None if q1 is None else q3 - q1
     return found

@@ -41,8 +41,7 @@ class Linux:
             raise refused(scenario, job, error) from None
         if scenario.queue.implementation == "tc":
             shapers.check(scenario, _core.layout(json.dumps(job.document)))
-        names = _core.topology_hosts(json.dumps(job.document["topology"]))
-        settings, stacks = host_settings(scenario, job, names)
+        settings, stacks = host_settings(scenario, job)
         return PreparedLinux(scenario, job, settings, stacks, is_checked=is_checked)
 
 

@@ -15,6 +15,7 @@ from fairport import headers
 from fairport.backends.linux.gate import STALLED_SHARE
 from fairport.scenario import Scenario
 from fairport.scenario.lower import Job
+from fairport.workloads import Cdf
 
 # Linux acknowledges two segments of a bulk flow with one ACK
 _ACKS_PER_SEGMENT = 0.5
@@ -25,8 +26,7 @@ _BOTH_WAYS = ("request-response", "web")
 
 def frames_per_s(scenario: Scenario, job: Job, layout: Mapping[str, Any]) -> float:
     """Frames per second that the switch must forward while all flows send, ACKs included."""
-    mtu, is_ethernet = int(scenario.link.mtu), scenario.link.framing == "ethernet"
-    header = headers.ETHERNET_ON_WIRE if is_ethernet else 0
+    mtu, header = int(scenario.link.mtu), scenario.link.wire_overhead
     datagrams = datagram_bits = 0.0
     for flow in job.flows:
         if flow["udp"] is not None:
@@ -56,11 +56,12 @@ def _ends(workloads: Sequence[Mapping[str, Any]], role: str) -> set[str]:
 
 def _rates(scenario: Scenario, layout: Mapping[str, Any]) -> dict[int, int]:
     """The rate of every port, in bit/s."""
-    rates = {port: link["rate_bps"] for link in layout["links"] for port in link["ports"]}
-    if scenario.shaper is not None:
-        most = int(scenario.shaper.rate)
-        rates = {port: min(rate, most) for port, rate in rates.items()}
-    return rates
+    return {port: scenario.shaped_bps(rate) for port, rate in _line_rates(layout).items()}
+
+
+def _line_rates(layout: Mapping[str, Any]) -> dict[int, int]:
+    """The same without shapers."""
+    return {port: link["rate_bps"] for link in layout["links"] for port in link["ports"]}
 
 
 def _filled_bps(job: Job, layout: Mapping[str, Any], rates: Mapping[int, int]) -> float:
@@ -104,8 +105,8 @@ def _workload_bps(
     pattern = workload["pattern"]
     if pattern["kind"] == "poisson" and pattern["capacity_bps"] is None:
         # the default is that of the links, whatever their shapers are
-        links = {port: link["rate_bps"] for link in layout["links"] for port in link["ports"]}
-        pattern = {**pattern, "capacity_bps": _links_bps(workload["senders"], layout, links)}
+        capacity_bps = _links_bps(workload["senders"], layout, _line_rates(layout))
+        pattern = {**pattern, "capacity_bps": capacity_bps}
     offered: Callable[..., float] = _OFFERED[pattern["kind"]]
     return min(line_bps, offered(workload, pattern, line_bps, duration_ps / _PS_PER_S))
 
@@ -143,7 +144,7 @@ def _periodic(workload: Any, pattern: Mapping[str, Any], _: float, __: float) ->
 
 def _requests(workload: Any, pattern: Mapping[str, Any], line_bps: float, _: float) -> float:
     """Mean rate of connections that each think and then have an answer under way."""
-    bits = 8 * _mean_bytes(pattern["response"])
+    bits = 8 * Cdf(**pattern["response"]).mean_bytes
     connections = pattern["connections"] * len(workload["receivers"])
     return float(connections * bits / (_mean_s(pattern["think"]) + bits / line_bps))
 
@@ -175,15 +176,6 @@ _OFFERED: Mapping[str, Callable[..., float]] = {
     "trace": _trace,
     "web": _web,
 }
-
-
-def _mean_bytes(sizes: Mapping[str, Any]) -> float:
-    """Mean of a distribution that is linear between its points; shares are in parts of 10^9."""
-    values, shares = zip(*sizes["points"], strict=True)
-    mean = values[0] * shares[0]
-    for at in range(1, len(values)):
-        mean += (shares[at] - shares[at - 1]) * (values[at] + values[at - 1]) / 2
-    return float(mean * 1e-9 * sizes["unit_bytes"])
 
 
 def _mean_s(time: Mapping[str, Any]) -> float:

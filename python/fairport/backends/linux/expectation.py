@@ -16,15 +16,11 @@ def expectation(
     scenario: Scenario, job: Job, settings: Iterable[HostSettings], stacks: Sequence[Stack]
 ) -> Expectation:
     """What is expected of a run, from the buffer and the line of the scenario's ports."""
-    rate = int(scenario.link.rate)
-    if scenario.shaper is not None:
-        rate = min(rate, int(scenario.shaper.rate))
-    limit = scenario.queue.limit
-    mtu = int(scenario.link.mtu)
-    is_ethernet = scenario.link.framing == "ethernet"
-    full_frame = mtu + (headers.ETHERNET_BUFFERED if is_ethernet else 0)
+    link, limit = scenario.link, scenario.queue.limit
+    rate, mtu = scenario.shaped_bps(int(link.rate)), int(link.mtu)
+    full_frame = mtu + link.buffered_overhead
     buffered = int(limit) * full_frame if limit.in_packets else int(limit)
-    on_wire = mtu + (headers.ETHERNET_ON_WIRE if is_ethernet else 0)
+    on_wire = mtu + link.wire_overhead
     has_timestamps = all(one.has_timestamps for one in settings)
     payload = mtu - headers.IPV4_TCP - (headers.TIMESTAMPS if has_timestamps else 0)
     return Expectation(

@@ -44,13 +44,11 @@ _PORTS = 32
 _LEAST_BYTES = 1 << 18
 
 
-def host_settings(
-    scenario: Scenario, job: Job, names: Sequence[str]
-) -> tuple[dict[int, HostSettings], list[Stack]]:
+def host_settings(scenario: Scenario, job: Job) -> tuple[dict[int, HostSettings], list[Stack]]:
     """The settings of every host, by number, and those of the sockets of each of the job's stacks.
 
-    `names` are those of all hosts. Raises ScenarioError for a setting that a Linux host or this
-    backend does not have, and BackendError if the privileges for it are missing.
+    Raises ScenarioError for a setting that a Linux host or this backend does not have, and
+    BackendError if the privileges for it are missing.
     """
     stacks = stacks_of(job)
     at_hosts = _at_hosts(job)
@@ -60,7 +58,7 @@ def host_settings(
         for number, stack in enumerate(stacks)
     ]
     settings = {}
-    for host in sorted(_taking_part(job), key=names.index):
+    for host in sorted(_taking_part(job), key=job.hosts.index):
         here = [stacks[number] for number in sorted(at_hosts.get(host, {0}))]
         for name in _OF_A_HOST:
             if len({stack[name] for stack in here}) > 1:
@@ -72,7 +70,7 @@ def host_settings(
                     'give all flows of a host the same stack, or use `backend="simulation"`',
                 )
         pacing = _pacing(scenario, host, here)
-        settings[names.index(host)] = _settings(here[0], pacing, _unsent_bytes(scenario))
+        settings[job.hosts.index(host)] = _settings(here[0], pacing, _unsent_bytes(scenario))
     return settings, of_sockets
 
 

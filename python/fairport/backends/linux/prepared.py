@@ -115,7 +115,7 @@ class PreparedLinux:
             spaces.make(self.settings)
             if processors := capacity.processors_of_hosts(self._frames_per_s):
                 within = capacity.within_calls(self._frames_per_s, demand.only_receiving(self.job))
-                others = [one for one in spaces.hosts if self._host_names[one.number] not in within]
+                others = [one for one in spaces.hosts if self.job.hosts[one.number] not in within]
                 receiving.in_threads(others, processors)
             lost = capacity.backlog_losses()
             outcome, report = self._run(spaces, self._network(spaces), progress)
@@ -207,10 +207,6 @@ class PreparedLinux:
     def _layout(self) -> dict[str, Any]:
         return _core.layout(json.dumps(self.job.document))
 
-    @cached_property
-    def _host_names(self) -> list[str]:
-        return _core.topology_hosts(json.dumps(self.job.document["topology"]))
-
     def _recorded(
         self,
         outcome: Mapping[str, Any],
@@ -237,7 +233,7 @@ class PreparedLinux:
             tables=columns.from_core(
                 {"names": outcome["names"], "tables": tables},
                 run_id(scenario),
-                self._host_names,
+                self.job.hosts,
                 self.job.stacks,
                 [traffic.kind for traffic in scenario.traffic],
             ),

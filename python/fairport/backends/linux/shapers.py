@@ -101,7 +101,7 @@ def check(scenario: Scenario, layout: Mapping[str, Any]) -> None:
             "needs netem at the ports, which this backend does not use",
             'leave it out, or use queue.implementation = "switch"',
         )
-    rate = max(_rate(scenario, link["rate_bps"]) for link in layout["links"])
+    rate = max(scenario.shaped_bps(link["rate_bps"]) for link in layout["links"])
     if rate > FASTEST_BPS:
         raise refusal(
             "link.rate",
@@ -149,7 +149,7 @@ def build(spaces: Namespaces, scenario: Scenario, layout: Mapping[str, Any]) -> 
                 (index,) = route.link_lookup(ifname=names[node])
                 offloads_off(names[node])
                 route.link("set", index=index, master=bridges[node], state="up")
-                rate = _rate(scenario, link["rate_bps"])
+                rate = scenario.shaped_bps(link["rate_bps"])
                 name = layout["ports"][port]
                 ports.append(PortInterface(name, port, names[node], index, bool(at_host), rate))
     for port in ports:
@@ -195,14 +195,10 @@ def _leaf(scenario: Scenario) -> str:
     )
 
 
-def _rate(scenario: Scenario, link_bps: int) -> int:
-    return link_bps if scenario.shaper is None else min(link_bps, int(scenario.shaper.rate))
-
-
 def _commands(scenario: Scenario, interface: str, rate_bps: int, leaf: str) -> list[str]:
     """The `tc` commands for one port."""
     shaper = scenario.shaper
-    rate = _rate(scenario, rate_bps)
+    rate = scenario.shaped_bps(rate_bps)
     at = f"dev {interface}"
     if isinstance(shaper, TokenBucket):
         burst = f"rate {rate}bit burst {int(shaper.burst)}b"

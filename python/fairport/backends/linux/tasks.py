@@ -133,11 +133,10 @@ def _waited_at(job: Job) -> list[tuple[int, int, int]]:
         (spec.host(1 - spec.opener), spec.remote_port, spec.stacks[1 - spec.opener])
         for spec in _listed(job)
     }
-    names = _core.topology_hosts(json.dumps(job.document["topology"]))
     for workload in job.document["workloads"]:
         for role, port in (("receivers", data_port), ("senders", request_port)):
             places |= {
-                (names.index(end["host"]), port(end["stack"]), end["stack"])
+                (job.hosts.index(end["host"]), port(end["stack"]), end["stack"])
                 for end in workload[role]
             }
     return sorted(places)

@@ -58,7 +58,7 @@ def _pairs(done: Reproduced, classes: list[str]) -> list[tuple[float, float]]:
     pairs = []
     for variant in done.entry.variants:
         known = variant.published.classes if variant.published else {}
-        for name in known.keys() & set(classes):
+        for name in sorted(known.keys() & set(classes)):
             mean = _published_mean(known[name])
             if mean is not None:
                 records = done.records[variant.name]

@@ -22,8 +22,7 @@ def number(view: View) -> str:
     values = values.filter(values.is_finite())
     least, most = (view.quantity.shown(value) for value in (values.min(), values.max()))  # type: ignore[arg-type]
     span = f"{least} to {most}" if least != most else least
-    title = view.quantity.title
-    return f"{title[:1].upper()}{title[1:]}: {span} {view.quantity.unit}".rstrip() + _of(points)
+    return f"{view.quantity.heading}: {span} {view.quantity.unit}".rstrip() + _of(points)
 
 
 def _values(points: pl.DataFrame) -> Sequence[str]:

@@ -47,7 +47,7 @@ def draw(view: View, x: str, y: str) -> Figure:
     tall = min(max(_CELL_IN[0] * len(rows), 1.5), 3.2)
     if len(view.panels()) == 1:
         tall = min(max(_CELL_IN[1] * len(rows), 1.8), 4.2)
-    subject = f"{_first_upper(view.quantity.title)} by {view.title_of(x)} and {view.title_of(y)}"
+    subject = f"{view.quantity.heading} by {view.title_of(x)} and {view.title_of(y)}"
     note = f"{_RATIO_NOTE}; {_NOTE}" if view.number == "throughput_ratio" else _NOTE
     if view.points.height < len(columns) * len(rows) * len(view.panels()):
         note += "; grey: no run"
@@ -105,7 +105,6 @@ def _cell(
     shown: Callable[[float], str],
 ) -> None:
     (left, low), factor = (at[0] - 0.5, at[1] - 0.5), view.quantity.factor
-    colour = colours(norm(point["median"] * factor))
     if point["is_bimodal"]:
         for value, corner in ((point["lower"], (1, 0)), (point["upper"], (0, 1))):
             colour = colours(norm(value * factor))
@@ -113,8 +112,8 @@ def _cell(
             panel.add_patch(Polygon(half, closed=True, facecolor=colour, linewidth=0))
         panel.plot([left, left + 1], [low, low + 1], color=style.INK, linewidth=0.6)
     else:
+        colour = colours(norm(point["median"] * factor))
         panel.add_patch(Rectangle((left, low), 1, 1, facecolor=colour, linewidth=0))
-    if not point["is_bimodal"]:
         ink, text = style.ink_on(colour), shown(point["median"])
         panel.text(*at, text, ha="center", va="center", color=ink, fontsize=7)
 
@@ -130,7 +129,6 @@ def _key(picture: style.Picture, view: View, norm: Normalize, colours: Colormap)
     bar.tick_params(length=2, labelsize=7.5)
     if view.number == "throughput_ratio":
         bar.yaxis.set_major_locator(FixedLocator(_RATIO_TICKS))
-        bar.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         bar.yaxis.set_minor_locator(NullLocator())
         words = {0.1: "starved", 1.0: "equal", 10.0: "favoured"}
         bar.yaxis.set_major_formatter(lambda value, _: words.get(round(value, 2), f"{value:g}"))
@@ -146,7 +144,3 @@ def _key(picture: style.Picture, view: View, norm: Normalize, colours: Colormap)
         va="center",
         fontsize=7.5,
     )
-
-
-def _first_upper(text: str) -> str:
-    return text[:1].upper() + text[1:]

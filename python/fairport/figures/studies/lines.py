@@ -36,7 +36,7 @@ _APART, _MOST_APART = 0.14, 0.7
 
 def draw(view: View, x: str, color: str) -> Figure:
     """One panel per combination of the remaining axes."""
-    subject = f"{view.quantity.title[:1].upper()}{view.quantity.title[1:]} by {view.title_of(x)}"
+    subject = f"{view.quantity.heading} by {view.title_of(x)}"
     columns = min(3, len(view.panels()))
     has_names = _has_names(view, x)
     line, band = ("mark", "line") if has_names else ("line", "band")

@@ -66,10 +66,7 @@ class View:
         """A value's name in the figure."""
         definition = self.study.definition
         labels = dict(zip(map(str, definition.axes[axis]), definition.labels[axis], strict=True))
-        found = labels.get(str(value), str(value))
-        if isinstance(value, float):
-            return f"{value:.3g}"
-        return found
+        return f"{value:.3g}" if isinstance(value, float) else labels.get(str(value), str(value))
 
     def panels(self) -> list[tuple[str, pl.DataFrame]]:
         """The points of each panel, with the panel's title."""
@@ -78,7 +75,7 @@ class View:
         found = []
         for at in product(*(self.values(axis) for axis in self.facets)):
             matching = dict(zip(self.facets, at, strict=True))
-            points = self.points.filter(**matching) if matching else self.points
+            points = self.points.filter(**matching)
             title = ", ".join(
                 self.label(axis, value)
                 if isinstance(value, str)
@@ -163,9 +160,7 @@ def panels(
     return picture, axes
 
 
-def label_axes(
-    picture: style.Picture, axes: Sequence[Axes], x: str, y: str, *, is_shared: bool = True
-) -> None:
+def label_axes(picture: style.Picture, axes: Sequence[Axes], x: str, y: str) -> None:
     """Names both axes once; inner panels have no tick labels."""
     height = picture.get_figheight()
     places = [panel.get_position() for panel in axes]
@@ -173,15 +168,14 @@ def label_axes(
     bottom, top = min(place.y0 for place in places), max(place.y1 for place in places)
     picture.text((left + right) / 2, 0.42 / height, x, ha="center", va="center")
     picture.text(0.14 / WIDTH_IN, (bottom + top) / 2, y, rotation=90, ha="center", va="center")
-    if is_shared:
-        for number, (panel, place) in enumerate(zip(axes, places, strict=True)):
-            panel.tick_params(labelleft=place.x0 < left + 0.01)
-            below = [
-                other
-                for other in places[number + 1 :]
-                if other.y1 < place.y0 and abs(other.x0 - place.x0) < 0.01
-            ]
-            panel.tick_params(labelbottom=not below)
+    for number, (panel, place) in enumerate(zip(axes, places, strict=True)):
+        panel.tick_params(labelleft=place.x0 < left + 0.01)
+        below = [
+            other
+            for other in places[number + 1 :]
+            if other.y1 < place.y0 and abs(other.x0 - place.x0) < 0.01
+        ]
+        panel.tick_params(labelbottom=not below)
 
 
 def in_cells(view: View, axes: Sequence[Axes], columns: float) -> Callable[[float], str]:

@@ -13,8 +13,9 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from importlib import resources
 from typing import Any
+
+from fairport.report.template import read
 
 SCRIPTS = (
     "view.js",
@@ -25,18 +26,17 @@ SCRIPTS = (
     "blackout.js",
     "page.js",
 )
-_LIBRARY = ("vendor/uPlot.min.js", "vendor/uPlot.min.css")
 
 
 def script() -> str:
     """The page's only script: the library, and our scripts."""
-    ours = "\n".join(_own(name) for name in SCRIPTS)
-    return f'{_own(_LIBRARY[0])}\n(() => {{\n"use strict";\n{ours}\n}})();'
+    ours = "\n".join(read(f"live/{name}") for name in SCRIPTS)
+    return f'{read("live/vendor/uPlot.min.js")}\n(() => {{\n"use strict";\n{ours}\n}})();'
 
 
 def style() -> str:
     """What the live part adds to the page's style."""
-    return _own(_LIBRARY[1]) + "\n" + _own("live.css")
+    return read("live/vendor/uPlot.min.css") + "\n" + read("live/live.css")
 
 
 def block(document: dict[str, Any]) -> str:
@@ -45,7 +45,3 @@ def block(document: dict[str, Any]) -> str:
     # Without a timestamp, so that the same content gives the same bytes. More compression would
     # take three times as long, and save a twentieth of the size.
     return base64.b64encode(gzip.compress(text.encode(), 4, mtime=0)).decode("ascii")
-
-
-def _own(name: str) -> str:
-    return (resources.files(__package__) / name).read_text(encoding="utf-8")

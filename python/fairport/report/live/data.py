@@ -194,9 +194,8 @@ def _blackouts(result: Result) -> dict[str, Any] | None:
 
 def _rounds(result: Result) -> dict[str, list[Any]]:
     rows = result.rounds.head(_MOST_EVENTS)
-    return {
-        name: _short(rows[name]) for name in ("traffic", "round", "flow", "start_s", "bytes")
-    } | {"completion_s": _short(rows["completion_s"])}
+    names = ("traffic", "round", "flow", "start_s", "bytes", "completion_s")
+    return {name: _short(rows[name]) for name in names}
 
 
 def _requests(result: Result) -> dict[str, list[Any]]:

@@ -10,9 +10,7 @@ in lanes.
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +34,14 @@ def write(whole: Slide, near: Slide, path: Path) -> None:
 def page(whole: Slide, near: Slide) -> str:
     """The page as text."""
     packed = pack(whole.packets, whole.flows, float(whole.result.manifest["simulated_s"]))
-    script = "\n".join(_own(name) for name in SCRIPTS)
-    style = _own(STYLE)
+    script = "\n".join(template.read(f"microscope/{name}") for name in SCRIPTS)
+    style = template.read(f"microscope/{STYLE}")
     focus = whole.focus
     return template.fill(
         "microscope.html",
-        title=f"{whole.title}: every packet at {focus.port}",
-        policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+        title=f"{whole.result.title}: every packet at {focus.port}",
+        policy=f"default-src 'none'; script-src {template.policy_hash(script)};"
+        f" style-src {template.policy_hash(style)}; "
         "base-uri 'none'; form-action 'none'",
         script=script,
         style=style,
@@ -97,12 +96,3 @@ def _as_script(document: Any) -> str:
     """JSON in which no text can end the script element."""
     text = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
-
-
-def _own(name: str) -> str:
-    return (resources.files(__package__) / name).read_text(encoding="utf-8")

@@ -25,7 +25,6 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr
 
-from fairport import headers
 from fairport.errors import InputError, not_one_of
 from fairport.scenario import Scenario
 from fairport.scenario.base import Name, Section
@@ -169,8 +168,7 @@ def _value(value: Any, scenario: Scenario) -> Any:
     unit = share[2] or own_unit
     threshold = Fraction(share[1]) * int(limit)
     if unit != own_unit:
-        framing = headers.ETHERNET_BUFFERED if scenario.link.framing == "ethernet" else 0
-        frame = int(scenario.link.mtu) + framing
+        frame = int(scenario.link.mtu) + scenario.link.buffered_overhead
         # a buffer of 10.8 full frames holds 10
         threshold = threshold * frame if unit == "bytes" else Fraction(threshold // frame)
     whole = max(1, round(threshold))
