@@ -21,7 +21,8 @@ PEERS = {
     6: ["h4", "h6", "h8", "h10", "h12", "h14"],
     12: ["h4..h15"],
 }
-SCENARIOS = ("outcast", "outcast-lan")
+# each with what a reader of the picture knows it by
+SCENARIOS = {"outcast": "the testbed's delays", "outcast-lan": "almost no delay"}
 # Ratios above this are drawn at it: the lone flow has nearly everything.
 MOST = 10
 
@@ -36,7 +37,7 @@ def ratios(scenario: str, peers: list[str], seeds: int, duration: str) -> list[f
 
 def draw(found: dict[str, dict[int, list[float]]]) -> Figure:
     """One dot per run, a line through the medians."""
-    figure = Figure(figsize=(6, 3.6), layout="constrained")
+    figure = Figure(figsize=(6.4, 3.8), layout="constrained")
     axes = figure.subplots()
     for (scenario, by_n), marker, color, beside in zip(
         found.items(), "os", ("#0072b2", "#d55e00"), (-0.06, 0.06), strict=True
@@ -46,7 +47,7 @@ def draw(found: dict[str, dict[int, list[float]]]) -> Figure:
             shown = [min(value, MOST) for value in values]
             axes.plot([place] * len(shown), shown, marker, color=color, alpha=0.35, markersize=4)
         medians = [statistics.median(values) for values in by_n.values()]
-        axes.plot(places, medians, marker=marker, color=color, label=scenario)
+        axes.plot(places, medians, marker=marker, color=color, label=SCENARIOS[scenario])
     axes.axhline(1, color="0.4", linestyle=":", label="an equal share")
     axes.set_yscale("symlog", linthresh=0.1)
     axes.set_ylim(0, MOST * 1.15)
@@ -55,8 +56,15 @@ def draw(found: dict[str, dict[int, list[float]]]) -> Figure:
     axes.set_xticks(range(len(PEERS)), [f"1 against {n}" for n in PEERS])
     axes.set_ylabel("lone flow's goodput / peers' mean")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside upper center", ncols=3, frameon=False)
-    axes.set_title("a dot: one seed; a line: the medians", fontsize="small", color="0.35")
+    one, *_, twelve = (statistics.median(values) for values in found["outcast"].values())
+    axes.set_title(
+        f"The lone flow over its peers: {one:.1f} beside one, {twelve:.2f} beside twelve",
+        loc="left",
+        fontsize="medium",
+        fontweight="bold",
+    )
+    figure.legend(loc="outside lower center", ncols=3, frameon=False)
+    axes.set_xlabel("a dot: one seed; a line: the medians", fontsize="small", color="0.35")
     return figure
 
 

@@ -15,6 +15,7 @@ CASES = {
     "queues": "RED and SFQ, in ns-2 as well",
     "sensitivity": "what each parameter of the model does to `outcast`",
     "clocks": "many flows, and which port's clock is faster",
+    "routing": "what each routing does to the lone flow of `outcast-1-to-12`",
     "fixes": "every fix, compared with what its paper shows",
     "attack": "bad input, damaged files and random scenarios against the command line",
     "kills": "kill -9 and Ctrl-C in the middle of runs, studies and analyses",

@@ -192,21 +192,21 @@ def rows(seeds: range) -> Iterator[tuple[str, list[Case], Value]]:
     """A row of the table: its title, its case for each seed, and the number that is compared."""
     for name, tcp in SIZINGS.items():
         cases = [Case(2, 0, seed, tcp, samples=True) for seed in seeds]
-        yield f"L11: correlation of two windows, {name}", cases, lambda it: it.correlation or 0.0
+        yield f"correlation of two windows, {name}", cases, lambda it: it.correlation or 0.0
     for n in (2, 16, 112):
         for name, tcp in SIZINGS.items():
             cases = [Case(1, n, seed, tcp) for seed in seeds]
-            yield f"L5: ratio of one flow to {n}, {name}", cases, lambda it: it.ratio
+            yield f"ratio of one flow to {n}, {name}", cases, lambda it: it.ratio
     for name, tcp in SIZINGS.items():
         cases = [Case(40, 0, seed, tcp, blocks=True) for seed in seeds]
         yield (
-            f"L9: goodput of incast, Mbit/s, {name}",
+            f"goodput of incast, Mbit/s, {name}",
             cases,
             lambda it: it.round_goodput_bps / 1e6,
         )
     for name, tcp in STATIC_SIZINGS.items():
         cases = [Case(1, 14, seed, tcp, sack=False) for seed in seeds]
-        yield f"L2: goodput of 1 and 14, no SACK, Mbit/s, {name}", cases, lambda it: it.total
+        yield f"goodput of 1 and 14, no SACK, Mbit/s, {name}", cases, lambda it: it.total
 
 
 def main(arguments: Sequence[str]) -> int:

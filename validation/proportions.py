@@ -1,7 +1,7 @@
 """One 2-hop flow to twelve 6-hop ones, then several times as many of both, here and in ns-3.
 
-Experiment P5 of Prakash et al. 2012, in which Fairport finds an outcast up to 10 : 120 only. ns-3's
-side is peers/ns3/outcast.cc.
+Experiment `fixed-proportion` of Prakash et al. 2012, in which Fairport finds an outcast
+at 5 : 60 and 10 : 120 with every seed. ns-3's side is peers/ns3/outcast.cc.
 """
 
 from __future__ import annotations

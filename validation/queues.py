@@ -1,4 +1,4 @@
-"""RED and SFQ of Prakash et al. 2012 (P9, P10), here and in ns-2, which the paper used.
+"""RED and SFQ of Prakash et al. 2012, here and in ns-2, which the paper used.
 
 One 2-hop against twelve 6-hop flows. ns-2's side is peers/ns2/outcast.tcl; it runs if `ns` is
 installed.

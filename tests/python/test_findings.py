@@ -130,10 +130,20 @@ def test_a_long_title_is_broken_between_words_but_not_before_a_unit():
 def test_a_long_name_leaves_its_subject_and_both_its_ends():
     name = "a-name-by-which-its-user-knows-a-scenario-among-all-of-his-other-ones" * 2
     found = heading.heading("t", "Drop runs", f"{name}, seed 1", style.WIDTH_IN)
-    assert found.subject.startswith("Drop runs: a-name-by")
-    assert "…" in found.subject
-    assert found.subject.endswith("other-ones, seed 1")
-    assert style.width_in(found.subject, 8) < style.WIDTH_IN - 0.2
+    (below,) = found.below
+    assert below.startswith("Drop runs: a-name-by")
+    assert "…" in below
+    assert below.endswith("other-ones, seed 1")
+    assert style.width_in(below, 8) < style.WIDTH_IN - 0.2
+
+
+def test_a_long_subject_goes_on_in_a_second_line_and_loses_no_word():
+    of = "outcast-map-quick, 2,688 runs, 8 seeds per point; panels by stack"
+    what = "Throughput ratio by peers of the lone flow and buffer (packets)"
+    found = heading.heading("t", what, of, style.WIDTH_IN)
+    assert len(found.below) == 2
+    assert " ".join(found.below) == f"{what}: {of}"
+    assert found.tall_in > heading.heading("t", what, "", style.WIDTH_IN).tall_in
 
 
 @pytest.mark.parametrize(

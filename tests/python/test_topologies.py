@@ -62,6 +62,11 @@ def test_a_topology_has_the_hosts_switches_and_links_of_its_formulas(
     assert (len(built.hosts), len(built.switches), len(built.links)) == counts
 
 
+def test_every_kind_of_topology_has_formulas() -> None:
+    kinds = json_schema()["properties"]["topology"]["discriminator"]["mapping"]
+    assert kinds.keys() - {"graph", "file"} == set(KINDS)
+
+
 def test_a_large_share_is_shown_in_gbits_per_second() -> None:
     star = scenario(
         {"kind": "star", "hosts": 3},

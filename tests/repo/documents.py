@@ -186,6 +186,11 @@ _SLOW_PICTURES = (
         ("fairport sweep outcast-map --quick", "fairport plot results/outcast-map-quick"),
         "outcast-map-quick.png",
     ),
+    (
+        "reproduce-schemes.png",
+        ("fairport reproduce lee2017/schemes-and-buffers",),
+        "results/reproduce/figures/lee2017-schemes-and-buffers-sweep-jain-index.png",
+    ),
 )
 
 

@@ -26,6 +26,7 @@ from documents import (
 )
 from fairport.cli.app import app as app_of_all_commands
 from fairport.cli.examples import EXAMPLES
+from fairport.scenario import json_schema
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -157,6 +158,29 @@ def test_the_glossary_has_one_anchor_per_word() -> None:
     for anchor, word in words:
         assert anchor == re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")
     assert len({anchor for anchor, _ in words}) == len(words)
+
+
+# a section of a scenario that has kinds -> the page that says what each is
+PAGES_OF_KINDS = {
+    "topology": "topologies",
+    "routing": "topologies",
+    "queue": "queues",
+    "shaper": "shapers",
+    "traffic": "workloads",
+    "loss": "workloads",
+}
+
+
+@pytest.mark.parametrize("section", PAGES_OF_KINDS)
+def test_the_reference_says_what_every_kind_is(section: str) -> None:
+    schema = json_schema()
+    models = set(re.findall(r"#/\$defs/(\w+)", str(schema["properties"][section])))
+    assert models
+    name = PAGES_OF_KINDS[section]
+    page = (ROOT / "docs" / "reference" / f"{name}.md").read_text(encoding="utf-8")
+    for model in models:
+        kind = schema["$defs"][model]["properties"]["kind"]["const"]
+        assert re.search(rf'`{kind}`|"{kind}"', page), f"{name}.md does not name {section} `{kind}`"
 
 
 def test_the_defaults_in_the_model_are_those_of_the_program() -> None:

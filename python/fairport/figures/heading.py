@@ -22,6 +22,7 @@ _TITLE_PT, _SUBJECT_PT = 10.0, 8.0
 # A longer sentence gets smaller letters, and in the end fewer words.
 _SMALLEST_PT = 9.0
 _MOST_LINES = 3
+_MOST_LINES_BELOW = 2
 # Between a number and its unit a line is not broken.
 _UNIT = re.compile(r"(?<=\d) (?=(%|[kMG]?bit/s|[kM]?B|[mµ]?s)(?!\w))")
 _LEFT_IN, _RIGHT_IN, _TOP_IN = 0.1, 0.15, 0.09
@@ -37,12 +38,14 @@ class Heading:
     """The whole sentence."""
     lines: list[str]
     points: float
-    subject: str
+    below: list[str]
+    """The subject, in one line or more."""
 
     @property
     def tall_in(self) -> float:
         """From the top of the picture to the bottom of the heading."""
-        return _TOP_IN + self._title_in + (_SUBJECT_PT * _LINE_IN + 0.03) * bool(self.subject)
+        below = len(self.below) * _SUBJECT_PT * _LINE_IN + 0.03 if self.below else 0.0
+        return _TOP_IN + self._title_in + below
 
     @property
     def _title_in(self) -> float:
@@ -57,8 +60,8 @@ class Heading:
         size: dict[str, Any] = {"fontsize": self.points, "fontweight": "bold", "linespacing": 1.2}
         picture.text(y=1 - _TOP_IN / tall, s=text, **place, **size)
         below = _TOP_IN + self._title_in + 0.03
-        look: dict[str, Any] = {"color": MUTED, "fontsize": _SUBJECT_PT}
-        picture.text(y=1 - below / tall, s=self.subject, **place, **look)
+        look: dict[str, Any] = {"color": MUTED, "fontsize": _SUBJECT_PT, "linespacing": 1.2}
+        picture.text(y=1 - below / tall, s="\n".join(self.below), **place, **look)
 
 
 def heading(title: str, subject: str, of: str, wide_in: float) -> Heading:
@@ -74,18 +77,21 @@ def heading(title: str, subject: str, of: str, wide_in: float) -> Heading:
         rest = " ".join(lines[_MOST_LINES - 1 :])
         lines = [*lines[: _MOST_LINES - 1], beginning(rest, room_in, points, "bold")]
     what = f"{subject}: " if subject and of else subject
-    below = what + fitting(of, room_in - width_in(what, _SUBJECT_PT), _SUBJECT_PT)
+    below = _broken(what + of, room_in, _SUBJECT_PT, "normal") if what + of else []
+    is_too_wide = any(width_in(line, _SUBJECT_PT) > room_in for line in below)
+    if is_too_wide or len(below) > _MOST_LINES_BELOW:
+        below = [what + fitting(of, room_in - width_in(what, _SUBJECT_PT), _SUBJECT_PT)]
     return Heading(title, lines, points, below)
 
 
-def _broken(text: str, room_in: float, points: float) -> list[str]:
+def _broken(text: str, room_in: float, points: float, weight: str = "bold") -> list[str]:
     """The text in lines that are not wider than the room, as far as its words allow."""
-    if width_in(text, points, "bold") <= room_in:
+    if width_in(text, points, weight) <= room_in:
         return [text]
     lines = [""]
     for word in _UNIT.sub("\u00a0", text).split(" "):
         longer = f"{lines[-1]} {word}".lstrip()
-        if lines[-1] and width_in(longer, points, "bold") > room_in:
+        if lines[-1] and width_in(longer, points, weight) > room_in:
             lines.append(word)
         else:
             lines[-1] = longer
