@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from fairport import _core
 from fairport.errors import ScenarioError
@@ -20,6 +22,12 @@ def job_of(scenario: Scenario) -> Job:
     except _core.JobError as error:
         raise refused(scenario, None, error) from None
     return lower(scenario, hosts, presets)
+
+
+def resolved(stack: Mapping[str, Any]) -> dict[str, Any]:
+    """Every setting of one of the job's stacks, in base units."""
+    settings: dict[str, Any] = _core.preset(stack["preset"]) | stack["overrides"]
+    return settings
 
 
 def refused(scenario: Scenario, job: Job | None, error: _core.JobError) -> ScenarioError:

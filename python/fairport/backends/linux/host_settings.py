@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairport import _core
+from fairport.backends.jobs import resolved
 from fairport.backends.linux import congestion, doctor, programs
 from fairport.backends.linux.flows import PayloadSizes, Stack
 from fairport.backends.linux.namespaces import HostSettings
@@ -50,7 +50,7 @@ def host_settings(
     backend does not have, and BackendError if the privileges for it are missing.
     """
     _refuse_what_is_simulated(scenario)
-    stacks = [_resolved(stack) for stack in job.stacks]
+    stacks = [resolved(stack) for stack in job.stacks]
     at_hosts = _at_hosts(job)
     used = {number for stacks_here in at_hosts.values() for number in stacks_here}
     of_sockets = [
@@ -135,11 +135,6 @@ def _payload(stack: Mapping[str, Any]) -> PayloadSizes | None:
         if not isinstance(shape, str):
             shape = tuple(math.inf if part is None else part / 1000 for part in stack["tcprand"])
     return PayloadSizes(stack["payload_min_bytes"], shape)
-
-
-def _resolved(stack: Mapping[str, Any]) -> dict[str, Any]:
-    resolved: dict[str, Any] = _core.preset(stack["preset"]) | stack["overrides"]
-    return resolved
 
 
 def _congestion_control(scenario: Scenario, stack: Mapping[str, Any]) -> str:
