@@ -53,7 +53,7 @@ def executor(cluster: str) -> AbstractContextManager[Executor] | None:
 
 
 def size_of(file: SweepFile, left: int) -> str:
-    """Numbers of points and runs, of which `left` points meet the condition."""
+    """Numbers of points and runs, of which `left` points remain with the condition."""
     every = count(file.axes, file.zip, file.file)
     out = f" ({every - left:,} left out)" if left < every else ""
     seeds = len(file.seed_numbers)
