@@ -228,6 +228,21 @@ def test_a_lone_seed_has_the_folder_of_its_valid_run(
     assert fp.load_run(tmp_path / "run").summary["valid"]
 
 
+def test_a_run_that_is_made_again_says_that_it_begins_anew(
+    short: Scenario, copyist: Copyist, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its backend may not say so: a real run reports every half second."""
+    run = SecondHand.run
+    monkeypatch.setattr(SecondHand, "run", lambda self, progress, threads: run(self))
+    copyist.valid_runs = {2}
+    seen: list[tuple[int, float, int]] = []
+    seeds = fp.run_many(
+        short, [7], backend="copyist", retries=1, progress=lambda *now: seen.append(now)
+    )
+    assert [result.summary["valid"] for result in seeds] == [False, True]
+    assert seen == [(7, 0.0, 0)]
+
+
 def test_without_a_valid_run_nothing_is_averaged(short: Scenario, copyist: Copyist) -> None:
     whole = run_and_save.run(short, [1, 2], backend="copyist", folder=None)
     assert not whole["valid"]

@@ -259,20 +259,18 @@ def test_quantiles_and_correlation_come_back_from_answers() -> None:
     timer = answers("ack", np.full(count, 2e-3), 1).head(1000)
     # if the program has not read yet, an ACK of two segments waits for the timer, too
     unread = answers("ack", np.full(count, 4e-3), 2).head(500)
-    found = profile(
-        pl.concat(
-            [
-                answers("ack", 10e-6 + 20e-6 * uniform, 2),
-                timer,
-                unread,
-                answers("duplicate-ack", np.full(count, 5e-6), 1),
-                answers("later-duplicate-ack", np.full(count, 130e-6), 1),
-                answers("data", np.where(uniform < 0.999, 8e-6, 20e-3), 1),
-            ]
-        ),
-        [{"lag_p50_s": 1e-6, "lag_p99_s": 20e-6}],
-        "made up",
+    seen = pl.concat(
+        [
+            answers("ack", 10e-6 + 20e-6 * uniform, 2),
+            timer,
+            unread,
+            answers("duplicate-ack", np.full(count, 5e-6), 1),
+            answers("later-duplicate-ack", np.full(count, 130e-6), 1),
+            answers("data", np.where(uniform < 0.999, 8e-6, 20e-3), 1),
+        ]
     )
+    lags = [{"lag_p50_s": 1e-6, "lag_p99_s": 20e-6}]
+    found = profile(seen, lags, "made up")
     busy, idle = found.ack.loads
     assert (int(busy.gap_min), int(idle.gap_min)) == (0, 20 * 10**6)
     for level, time in zip(found.levels, busy.times, strict=True):
@@ -283,6 +281,10 @@ def test_quantiles_and_correlation_come_back_from_answers() -> None:
     assert {str(time) for time in found.duplicate_ack.loads[0].times} == {"5us"}
     # answers that waited for a timer are left out
     assert found.data.loads[0].times[-1] == 8 * 10**6
+    # paced data waited for the pacer, not for the host
+    paced = profile(seen, lags, "made up", is_paced=True)
+    assert {str(time) for time in paced.data.loads[0].times} == {"5us"}
+    assert paced.ack == found.ack
 
 
 @linux_only

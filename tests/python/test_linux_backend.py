@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 import pytest
 from fairport.cli.app import app
-from fairport.errors import BackendError, ScenarioError
+from fairport.errors import BackendError
 from typer.testing import CliRunner
 
 if sys.platform != "linux":
@@ -36,7 +36,6 @@ from fairport.backends.linux.observing import Observe, Observer
 from fairport.backends.linux.processes import Child
 from fairport.backends.protocol import BOTTLENECK, Observation
 from fairport.microscope import focus, look
-from pyroute2 import IPRoute
 
 pytestmark = pytest.mark.alone
 
@@ -197,44 +196,6 @@ def test_timeouts_that_the_switch_finds_are_those_that_the_kernel_counts(
 
 
 @as_root
-def test_hosts_have_the_minimum_rto_and_the_initial_window_of_the_scenario() -> None:
-    settings = namespaces.HostSettings(sysctls=(), rto_min_ms=20, initial_window=3)
-    others = namespaces.HostSettings(sysctls=(), rto_min_ms=50, initial_window=10)
-    made = namespaces.Namespaces()
-    try:
-        made.make({0: settings, 1: others})
-        with namespaces.inside(made.hosts[0].namespace), IPRoute() as ip:
-            found = [route.get_attr("RTA_METRICS") for route in ip.get_routes()]
-    finally:
-        made.remove()
-    (metrics,) = [metrics for metrics in found if metrics]
-    assert metrics.get_attr("RTAX_RTO_MIN") == 20
-    assert metrics.get_attr("RTAX_LOCK") & 1 << 13, "without its lock it is ignored"
-    assert metrics.get_attr("RTAX_INITCWND") == 3
-
-
-@as_root
-def test_hosts_make_single_segments_unless_their_stack_has_segmentation_offload() -> None:
-    settings = [
-        namespaces.HostSettings((), rto_min_ms=20, initial_window=3, is_in_segments=alone)
-        for alone in (True, False)
-    ]
-    made = namespaces.Namespaces()
-    found = []
-    try:
-        made.make(dict(enumerate(settings)))
-        for host in made.hosts:
-            with namespaces.inside(host.namespace), IPRoute() as ip:
-                (index,) = ip.link_lookup(ifname=namespaces.INTERFACE)
-                (link,) = ip.get_links(index)
-                found.append(link.get_attr("IFLA_GSO_MAX_SEGS"))
-    finally:
-        made.remove()
-    assert found[0] == 1
-    assert found[1] > 40
-
-
-@as_root
 def test_the_switch_waits_until_the_load_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine it may take seconds longer, and the run would be over before it begins."""
 
@@ -387,40 +348,6 @@ def test_without_root_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(BackendError, match="needs root"):
         fp.run(SCENARIO, seed=1, backend="linux")
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"tcp": {"stack": "linux-6", "congestion_control": "vegas"}}, "congestion_control"),
-        ({"tcp": {"stack": "linux-6", "pacing": "window"}}, "tcp.pacing"),
-        (
-            {"tcp": {"congestion_control": "custom:mine"}},
-            '"custom:mine" is code of your own, which the kernel cannot run',
-        ),
-        (
-            {"queue": {"kind": "custom", "name": "mine", "limit": "16KiB"}},
-            'queue.name: "mine" is code of your own, which the switch cannot run',
-        ),
-    ],
-)
-def test_what_a_real_host_cannot_do_is_refused(change: dict[str, Any], problem: str) -> None:
-    with pytest.raises(ScenarioError, match=problem):
-        fp.run(SCENARIO | change, seed=1, backend="linux")
-
-
-def test_each_host_has_the_settings_of_its_own_stack() -> None:
-    slow = {"rto_min": "20ms", "sack": False}
-    pairs = [{"from": "h1", "to": "h0", "tcp": slow}, {"from": "h3", "to": "h2"}]
-    star = SCENARIO | {"topology": {"kind": "star", "hosts": 4}, "traffic": pairs}
-    settings = linux.BACKEND.prepare(fp.scenario(star), 1).settings
-    assert [settings[host].rto_min_ms for host in range(4)] == [20, 20, 10, 10]
-    sack = [dict(settings[host].sysctls)["ipv4/tcp_sack"] for host in range(4)]
-    assert sack == ["0", "0", "1", "1"]
-    # two flows to one host would each need settings of their own
-    to_one = [pairs[0], {"from": "h3", "to": "h0"}]
-    with pytest.raises(ScenarioError, match="between flows of h0 in `sack`"):
-        linux.BACKEND.prepare(fp.scenario(star | {"traffic": to_one}), 1)
 
 
 def test_the_gate_expects_the_rates_that_links_have() -> None:

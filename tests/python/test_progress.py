@@ -64,6 +64,19 @@ def test_a_run_that_is_made_again_has_its_own_speed(
     assert lines[-1] == "validate: 0.2 of 1 runs, 8 s left"
 
 
+def test_a_run_that_is_made_again_is_not_far_from_where_it_first_ended(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A short run reports so seldom that both attempts may report nearly the same."""
+    with progress.progress_bar(fp.scenario("outcast"), 1, shown=True) as move:
+        assert move is not None
+        for second, simulated_s in ((0, 0.0), (1, 4.0), (2, 0.0), (12, 0.0), (13, 4.000001)):
+            clock[0] = float(second)
+            move(1, simulated_s, 0)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["outcast: 0.00 of 10 s simulated"]
+
+
 def test_one_of_several_runs_that_is_made_again_does_not_change_their_speed(
     clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from fairport import _core
@@ -24,10 +23,9 @@ def job_of(scenario: Scenario) -> Job:
     return lower(scenario, hosts, presets)
 
 
-def resolved(stack: Mapping[str, Any]) -> dict[str, Any]:
-    """Every setting of one of the job's stacks, in base units."""
-    settings: dict[str, Any] = _core.preset(stack["preset"]) | stack["overrides"]
-    return settings
+def stacks_of(job: Job) -> list[dict[str, Any]]:
+    """All settings of each of the job's stacks, in base units."""
+    return [_core.preset(stack["preset"]) | stack["overrides"] for stack in job.stacks]
 
 
 def refused(scenario: Scenario, job: Job | None, error: _core.JobError) -> ScenarioError:

@@ -176,6 +176,8 @@ def _in_turn(
         while not result.summary["valid"] and retries > 0:
             retries -= 1
             again = _prepared(backend, one.scenario, one.scenario.seed, observation)
+            if progress is not None:
+                progress(one.scenario.seed, 0.0, 0)
             result = run_prepared(backend, again, progress, threads)
             yield result
 

@@ -202,6 +202,9 @@ class _Pace:
 
     def left_s(self, now: float, done: float, total: float | None) -> float | None:
         """The time until the end; None while the speed is not known."""
+        if not done and self.last[1]:
+            # the only run is made again: as after the set-up, nothing is known yet
+            self.first, self.last = None, (now, 0.0)
         if not total or not done:
             return None
         if self.first is None:

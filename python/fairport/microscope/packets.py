@@ -13,7 +13,7 @@ import polars as pl
 
 from fairport.backends import captures, simulation
 from fairport.backends import run as backends_run
-from fairport.backends.jobs import job_of, resolved
+from fairport.backends.jobs import job_of, stacks_of
 from fairport.backends.protocol import Observation, Progress
 from fairport.errors import InputError, RunFolderError
 from fairport.microscope.focus import Focus
@@ -109,8 +109,8 @@ def look(
 def _initial(result: Result, seen: pl.Series) -> pl.DataFrame:
     """The windows with which TCP flows start: the first sample comes an interval later."""
     job = job_of(result.scenario)
-    settings = [resolved(stack) for stack in job.stacks]
-    first: list[int] = [one["initial_window_segments"] * one["mss_bytes"] for one in settings]
+    stacks = stacks_of(job)
+    first: list[int] = [one["initial_window_segments"] * one["mss_bytes"] for one in stacks]
     of_hosts = {
         (workload["traffic"], end["host"]): end["stack"]
         for workload in job.workloads

@@ -17,6 +17,7 @@ from typing import Any
 
 import polars as pl
 
+from fairport.backends.jobs import job_of, stacks_of
 from fairport.backends.protocol import Progress as RunProgress
 from fairport.backends.run import run_many
 from fairport.errors import BackendError, ScenarioError
@@ -265,7 +266,16 @@ def _profile(
 
     with_lag = answers.with_columns(delay_s=pl.col("delay_s") + pl.col("late_s"))
     about = f"hosts of {scenario.name}, with the lag of the switch"
-    return profile(with_lag, healths, f"the scenario {scenario.name}", about)
+    load = f"the scenario {scenario.name}"
+    return profile(with_lag, healths, load, about, is_paced=_is_paced(scenario))
+
+
+def _is_paced(scenario: Scenario) -> bool:
+    """Whether a pacer delays data of any flow."""
+    return any(
+        stack["pacing"] != "off" or stack["congestion_control"] == "bbr"
+        for stack in stacks_of(job_of(scenario))
+    )
 
 
 def simulated(scenario: Scenario, profile: HostProfile) -> Scenario:

@@ -69,6 +69,8 @@ class Stack:
     congestion_control: str
     """The kernel's name for it."""
     payload: PayloadSizes | None
+    is_paced: bool
+    """Whether the kernel spaces the segments, whatever the congestion control."""
 
 
 @dataclass(frozen=True)

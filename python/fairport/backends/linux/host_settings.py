@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairport.backends.jobs import resolved
+from fairport.backends.jobs import stacks_of
 from fairport.backends.linux import congestion, doctor, programs
 from fairport.backends.linux.flows import PayloadSizes, Stack
 from fairport.backends.linux.namespaces import HostSettings
@@ -19,7 +19,10 @@ from fairport.scenario.refusal import refusal
 # the kernel's names where they differ from ours
 _KERNEL_NAMES = {"newreno": "reno"}
 # the settings of a stack that no TCP connection has
-_ANY = Stack("reno", None)
+_ANY = Stack("reno", None, False)
+# The kernel paces at this percentage of the window per round trip, in slow start and after it. For
+# `linux` its own percentages are right.
+_PACING_PERCENT = {"window": 100}
 _PS_PER_MS = 10**9
 # settings of a host, and so of all its connections
 _OF_A_HOST = (
@@ -49,12 +52,11 @@ def host_settings(
     `names` are those of all hosts. Raises ScenarioError for a setting that a Linux host or this
     backend does not have, and BackendError if the privileges for it are missing.
     """
-    _refuse_what_is_simulated(scenario)
-    stacks = [resolved(stack) for stack in job.stacks]
+    stacks = stacks_of(job)
     at_hosts = _at_hosts(job)
     used = {number for stacks_here in at_hosts.values() for number in stacks_here}
     of_sockets = [
-        Stack(_congestion_control(scenario, stack), _payload(stack)) if number in used else _ANY
+        _of_sockets(scenario, job, number, stack) if number in used else _ANY
         for number, stack in enumerate(stacks)
     ]
     settings = {}
@@ -69,8 +71,28 @@ def host_settings(
                     " host share it",
                     'give all flows of a host the same stack, or use `backend="simulation"`',
                 )
-        settings[names.index(host)] = _settings(here[0], _unsent_bytes(scenario))
+        pacing = _pacing(scenario, host, here)
+        settings[names.index(host)] = _settings(here[0], pacing, _unsent_bytes(scenario))
     return settings, of_sockets
+
+
+def _of_sockets(scenario: Scenario, job: Job, number: int, stack: Mapping[str, Any]) -> Stack:
+    _refuse_what_is_simulated(scenario, job, number, stack)
+    return Stack(_congestion_control(scenario, stack), _payload(stack), stack["pacing"] != "off")
+
+
+def _pacing(scenario: Scenario, host: str, stacks: Sequence[Mapping[str, Any]]) -> str:
+    """How the paced flows of a host are paced; `off` if none is."""
+    rules = {stack["pacing"] for stack in stacks} - {"off"}
+    if len(rules) > 1:
+        raise _refusal(
+            scenario,
+            "tcp.pacing",
+            f"is both `window` and `linux` at {host}: on this backend all paced flows of a host"
+            " share the rule",
+            'give all paced flows of a host the same `pacing`, or use `backend="simulation"`',
+        )
+    return rules.pop() if rules else "off"
 
 
 def _unsent_bytes(scenario: Scenario) -> int:
@@ -85,7 +107,7 @@ def _unsent_bytes(scenario: Scenario) -> int:
     return max(_LEAST_BYTES, min(_SOCKET_BYTES, int(_PORTS * held)))
 
 
-def _settings(stack: Mapping[str, Any], unsent_bytes: int) -> HostSettings:
+def _settings(stack: Mapping[str, Any], pacing: str, unsent_bytes: int) -> HostSettings:
     sysctls = {
         "tcp_sack": int(stack["sack"]),
         "tcp_timestamps": int(stack["timestamps"]),
@@ -97,6 +119,8 @@ def _settings(stack: Mapping[str, Any], unsent_bytes: int) -> HostSettings:
         "tcp_rmem": f"4096 1048576 {_SOCKET_BYTES}",
         "tcp_wmem": f"4096 131072 {unsent_bytes}",
     }
+    if percent := _PACING_PERCENT.get(pacing):
+        sysctls |= {"tcp_pacing_ss_ratio": percent, "tcp_pacing_ca_ratio": percent}
     return HostSettings(
         sysctls=tuple((f"ipv4/{name}", str(value)) for name, value in sysctls.items()),
         rto_min_ms=max(1, round(stack["rto_min_ps"] / _PS_PER_MS)),
@@ -176,15 +200,21 @@ def refuse_user_code(scenario: Scenario, job: Job) -> None:
         )
 
 
-def _refuse_what_is_simulated(scenario: Scenario) -> None:
-    if scenario.tcp.pacing not in (None, "off"):
-        raise _refusal(
-            scenario,
-            "tcp.pacing",
-            "is not available on the Linux backend",
-            'use "off", or `backend="simulation"`',
-            value=scenario.tcp.pacing,
-        )
+def _refuse_what_is_simulated(
+    scenario: Scenario, job: Job, number: int, stack: Mapping[str, Any]
+) -> None:
+    """Refuses spacing that the kernel does not have: gaps at random, and coarse timers."""
+    paces = stack["pacing"] != "off"
+    for field, refused in (("send_gap_max_ps", True), ("pacing_granularity_ps", paces)):
+        if stack[field] and refused:
+            raise refusal(
+                scenario,
+                job,
+                f"stacks.{number}.{field}",
+                str(stack[field]),
+                "is not available on the Linux backend",
+                'leave it out, or use `backend="simulation"`',
+            )
 
 
 def _refusal(

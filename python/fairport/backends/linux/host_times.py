@@ -41,11 +41,17 @@ _ROUNDED_TO_PS = 10_000
 
 
 def profile(
-    answers: pl.DataFrame, healths: Sequence[Mapping[str, float]], load: str, description: str = ""
+    answers: pl.DataFrame,
+    healths: Sequence[Mapping[str, float]],
+    load: str,
+    description: str = "",
+    *,
+    is_paced: bool = False,
 ) -> HostProfile:
     """The profile of this machine, from the answers and the switches' reports of all valid runs.
 
-    Raises BackendError if there are too few answers.
+    `is_paced` says that data waited for the pacer, so that its times are not the host's. Raises
+    BackendError if there are too few answers.
     """
     acks = answers.filter(pl.col("answer") == "ack")
     delayed = acks.filter(_waited_for_timer(acks))
@@ -55,6 +61,7 @@ def profile(
     if prompt.height < _FEWEST:
         # hardly any packet was lost: duplicate ACKs, if there are any, take as long as other ACKs
         prompt = acks.filter(~_waited_for_timer(acks))
+    data = answers.filter((pl.col("answer") == "data") & (pl.col("delay_s") < _TIMER_S))
     lags = [[health[name] for health in healths] for name in ("lag_p50_s", "lag_p99_s")]
     return HostProfile(
         format=1,
@@ -71,9 +78,8 @@ def profile(
         levels=list(LEVELS),
         ack=_times(acks.filter(~_waited_for_timer(acks)), "ACKs"),
         duplicate_ack=_times(prompt, "duplicate ACKs"),
-        data=_times(
-            answers.filter((pl.col("answer") == "data") & (pl.col("delay_s") < _TIMER_S)), "data"
-        ),
+        # the kernel sends data and duplicate ACKs alike: while it receives, without a program
+        data=_times(prompt if is_paced else data, "data"),
     )
 
 

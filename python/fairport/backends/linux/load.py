@@ -230,7 +230,10 @@ class Load:
         self._watch(one, _READS, lambda _: self._accept(host, port, one))
 
     def _choose(self, one: socket.socket, stack: int) -> None:
-        sockets.choose_congestion_control(one, self._task.stacks[stack].congestion_control)
+        chosen = self._task.stacks[stack]
+        sockets.choose_congestion_control(one, chosen.congestion_control)
+        if chosen.is_paced:
+            sockets.pace(one)
 
     def _watch(self, one: socket.socket, events: int, handler: Callable[[int], None]) -> None:
         self._handlers[one.fileno()] = handler

@@ -14,6 +14,9 @@ DRAIN_BYTES = 1 << 20
 _TCP_CONGESTION = getattr(socket, "TCP_CONGESTION", 13)
 _TCP_NOTSENT_LOWAT = 25
 _UNSENT_BYTES = 1 << 15
+_SO_MAX_PACING_RATE = 47
+# the kernel paces a socket whose rate has a limit, even one that is never reached
+_ANY_PACE = struct.pack("Q", 1 << 62)
 _RESET = struct.pack("ii", 1, 0)
 
 
@@ -34,6 +37,11 @@ def reset_on_close(one: socket.socket) -> None:
 def choose_congestion_control(one: socket.socket, name: str) -> None:
     """Sets the congestion control. Raises OSError for one that the kernel does not have."""
     one.setsockopt(socket.IPPROTO_TCP, _TCP_CONGESTION, name.encode())
+
+
+def pace(one: socket.socket) -> None:
+    """Lets the kernel space the segments at its own pacing rate (`sk_pacing_status`)."""
+    one.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, _ANY_PACE)
 
 
 def limit_unsent(one: socket.socket) -> None:

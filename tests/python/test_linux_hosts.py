@@ -1,0 +1,146 @@
+"""Real hosts have the TCP settings of the scenario, and pace; what they lack is refused."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import fairport as fp
+import polars as pl
+import pytest
+from fairport.errors import ScenarioError
+
+if sys.platform != "linux":
+    pytest.skip("the Linux backend needs Linux", allow_module_level=True)
+
+from fairport.backends import linux
+from fairport.backends.linux import namespaces
+from fairport.backends.protocol import Observation
+from pyroute2 import IPRoute
+
+pytestmark = pytest.mark.alone
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
+
+SCENARIO: dict[str, Any] = {
+    "name": "linux-hosts-test",
+    "duration": "2s",
+    "topology": {"kind": "two-switch", "peers": 2},
+    "link": {"rate": "50Mbps", "delay": "0s"},
+    "queue": {"kind": "drop-tail", "limit": "20 packets"},
+    "tcp": {"stack": "linux-6", "congestion_control": "cubic", "rto_min": "10ms"},
+    "traffic": [{"from": "all", "to": "h0", "start_jitter": "1ms"}],
+}
+
+
+@as_root
+@pytest.mark.parametrize("backend", ["linux", "simulation"])
+def test_paced_segments_are_apart_and_others_leave_in_pairs(backend: str) -> None:
+    """A delayed ACK lets two segments out. Without pacing they leave at once."""
+    slow = {"rate": "50Mbps", "delay": "1ms"}
+    one = SCENARIO | {"link": slow, "topology": {"kind": "two-switch", "peers": 1}}
+    seen = Observation(packets=("h1:0",))
+
+    def share_at_once(pacing: str) -> float:
+        scenario = one | {"tcp": SCENARIO["tcp"] | {"pacing": pacing}}
+        sent = fp.run(scenario, seed=1, backend=backend, observation=seen).packets
+        gaps = sent.filter(pl.col("time_s") > 0.5)["time_s"].diff().drop_nulls()
+        assert gaps.len() > 1000
+        return float((gaps < 100e-6).mean())  # type: ignore[arg-type]
+
+    assert share_at_once("off") > 0.4
+    assert share_at_once("linux") < 0.05
+    assert share_at_once("window") < 0.05
+
+
+@as_root
+def test_hosts_have_the_minimum_rto_and_the_initial_window_of_the_scenario() -> None:
+    settings = namespaces.HostSettings(sysctls=(), rto_min_ms=20, initial_window=3)
+    others = namespaces.HostSettings(sysctls=(), rto_min_ms=50, initial_window=10)
+    made = namespaces.Namespaces()
+    try:
+        made.make({0: settings, 1: others})
+        with namespaces.inside(made.hosts[0].namespace), IPRoute() as ip:
+            found = [route.get_attr("RTA_METRICS") for route in ip.get_routes()]
+    finally:
+        made.remove()
+    (metrics,) = [metrics for metrics in found if metrics]
+    assert metrics.get_attr("RTAX_RTO_MIN") == 20
+    assert metrics.get_attr("RTAX_LOCK") & 1 << 13, "without its lock it is ignored"
+    assert metrics.get_attr("RTAX_INITCWND") == 3
+
+
+@as_root
+def test_hosts_make_single_segments_unless_their_stack_has_segmentation_offload() -> None:
+    settings = [
+        namespaces.HostSettings((), rto_min_ms=20, initial_window=3, is_in_segments=alone)
+        for alone in (True, False)
+    ]
+    made = namespaces.Namespaces()
+    found = []
+    try:
+        made.make(dict(enumerate(settings)))
+        for host in made.hosts:
+            with namespaces.inside(host.namespace), IPRoute() as ip:
+                (index,) = ip.link_lookup(ifname=namespaces.INTERFACE)
+                (link,) = ip.get_links(index)
+                found.append(link.get_attr("IFLA_GSO_MAX_SEGS"))
+    finally:
+        made.remove()
+    assert found[0] == 1
+    assert found[1] > 40
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"tcp": {"stack": "linux-6", "congestion_control": "vegas"}}, "congestion_control"),
+        (
+            {"tcp": {"pacing": "linux", "pacing_granularity": "1ms"}},
+            'tcp.pacing_granularity: "1ms" is not available on the Linux backend',
+        ),
+        (
+            {"traffic": [{"from": "h1", "to": "h0", "tcp": {"send_gap_max": "9us"}}]},
+            r'traffic\.0\.tcp\.send_gap_max: "9us" is not available',
+        ),
+        (
+            {
+                "traffic": [
+                    {"from": "h1", "to": "h0", "tcp": {"pacing": pacing}}
+                    for pacing in ("window", "linux")
+                ]
+            },
+            "tcp.pacing: is both `window` and `linux` at h0",
+        ),
+        (
+            {"tcp": {"congestion_control": "custom:mine"}},
+            '"custom:mine" is code of your own, which the kernel cannot run',
+        ),
+        (
+            {"queue": {"kind": "custom", "name": "mine", "limit": "16KiB"}},
+            'queue.name: "mine" is code of your own, which the switch cannot run',
+        ),
+    ],
+)
+def test_what_a_real_host_cannot_do_is_refused(change: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ScenarioError, match=problem):
+        fp.run(SCENARIO | change, seed=1, backend="linux")
+
+
+def test_each_host_has_the_settings_of_its_own_stack() -> None:
+    slow = {"rto_min": "20ms", "sack": False}
+    pairs = [{"from": "h1", "to": "h0", "tcp": slow}, {"from": "h3", "to": "h2"}]
+    star = SCENARIO | {"topology": {"kind": "star", "hosts": 4}, "traffic": pairs}
+    settings = linux.BACKEND.prepare(fp.scenario(star), 1).settings
+    assert [settings[host].rto_min_ms for host in range(4)] == [20, 20, 10, 10]
+    sack = [dict(settings[host].sysctls)["ipv4/tcp_sack"] for host in range(4)]
+    assert sack == ["0", "0", "1", "1"]
+    pairs[0]["tcp"] = slow | {"pacing": "window"}
+    settings = linux.BACKEND.prepare(fp.scenario(star), 1).settings
+    percent = [dict(settings[host].sysctls).get("ipv4/tcp_pacing_ca_ratio") for host in range(4)]
+    assert percent == ["100", "100", None, None]
+    # two flows to one host would each need settings of their own
+    to_one = [pairs[0], {"from": "h3", "to": "h0"}]
+    with pytest.raises(ScenarioError, match="between flows of h0 in `sack`"):
+        linux.BACKEND.prepare(fp.scenario(star | {"traffic": to_one}), 1)
