@@ -152,14 +152,17 @@ def rtt_by(rtt: pl.DataFrame, group: str) -> pl.DataFrame:
     )
 
 
-def bottleneck(ports: pl.DataFrame) -> dict[str, Any] | None:
+def bottleneck(ports: pl.DataFrame, *, is_endless: bool) -> dict[str, Any] | None:
     """Of the ports that drop, the one that most flows pass; among equals, that with most drops.
 
-    The port with most drops could be one upstream that the lone flow does not pass. Without any
-    drop the bottleneck is the busiest port.
+    The port with most drops could be one upstream that the lone flow does not pass. This is about
+    flows that always have more to send. The number of transfers that pass a port says only how
+    many were started, so with transfers the bottleneck is the port with most drops. Without any
+    drop it is the busiest port.
     """
+    dropping = pl.when(pl.col("drops") > 0).then("flows").otherwise(0)
     worst = ports.sort(
-        pl.when(pl.col("drops") > 0).then("flows").otherwise(0),
+        dropping if is_endless else "drops",
         "drops",
         "busy_share",
         descending=True,
@@ -179,7 +182,7 @@ def summary(tables: Tables, span: Span) -> dict[str, Any]:
     drops, ports = tables["drops"], tables["ports"]
     everything, flows = tables["flows"], compared(tables["flows"])
     classes = class_summary(flows, tables["rtt"], drops)
-    worst = bottleneck(ports)
+    worst = bottleneck(ports, is_endless=is_endless(flows))
     busy = ports.filter(pl.col("port") == worst["port"])["busy_share"][0] if worst else None
     requests = completion.requests_summary(tables["requests"], span)
     found = _verdict(tables, flows, classes, span)

@@ -152,8 +152,9 @@ def numbers(
         "drops": float(tables["ports"]["drops"].sum()),
         "marks": float(tables["ports"]["marks"].sum()),
     }
-    found |= _classes(flows, compared)
-    found |= _bottleneck(tables["ports"])
+    is_endless = bool((flows["size_bytes"][compared] == _NONE).all())
+    found |= _classes(flows, compared, is_endless=is_endless)
+    found |= _bottleneck(tables["ports"], is_endless=is_endless)
     found |= _drop_runs(tables["drops"])
     found |= _rtt(tables["rtt"])
     # in reverse, so that the numbers of the first traffic that has them stay
@@ -162,7 +163,7 @@ def numbers(
     return found
 
 
-def _classes(flows: Mapping[str, Array], compared: Array) -> Numbers:
+def _classes(flows: Mapping[str, Array], compared: Array, *, is_endless: bool) -> Numbers:
     """The numbers of the lone class and its peers, which are the verdict's."""
     hops, rates = flows["hops"][compared], flows["goodput_bps"][compared]
     members = {f"{count}-hop": hops == count for count in np.unique(hops)}
@@ -187,18 +188,18 @@ def _classes(flows: Mapping[str, Array], compared: Array) -> Numbers:
             "lone_timeouts": float(flows["timeouts"][compared][ours].sum()),
             "lone_timeout_period_s": float(flows["timeout_period_s"][compared][ours].sum()),
         }
-        if (flows["size_bytes"][compared] == _NONE).all():
+        if is_endless:
             found["throughput_ratio"] = ours_bps / theirs_bps if theirs_bps > 0 else None
             found["outcast"] = is_outcast(ours_bps, theirs_bps)
     return found
 
 
-def _bottleneck(ports: Mapping[str, Array]) -> Numbers:
+def _bottleneck(ports: Mapping[str, Array], *, is_endless: bool) -> Numbers:
     """The numbers of the port that `metrics.bottleneck` finds."""
     drops = ports["drops"]
     if not len(drops):
         return {}
-    crossed = np.where(drops > 0, ports["flows"], 0)
+    crossed = np.where(drops > 0, ports["flows"], 0) if is_endless else drops
     # the last key counts most; among equals the first wins, as in a stable sort
     order = np.lexsort((np.arange(len(drops))[::-1], ports["busy_share"], drops, crossed))
     worst = order[-1]

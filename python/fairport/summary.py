@@ -48,7 +48,8 @@ class HopClass(TypedDict):
 class Bottleneck(TypedDict):
     """The bottleneck port, over the whole run.
 
-    Of the ports that drop, it is the one that most flows pass; without any drop, the busiest port.
+    Of the ports that drop, it is the one that most flows pass; if the compared flows are transfers,
+    the one with most drops. Without any drop it is the busiest port.
     """
 
     port: str

@@ -377,6 +377,27 @@ def slurm(folder: Path, monkeypatch: pytest.MonkeyPatch, run: str) -> Iterator[N
                 os.killpg(int(pid), signal.SIGKILL)
 
 
+def test_no_job_is_submitted_for_a_study_that_is_refused(
+    fairport: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("dask_jobqueue", reason="needs the extra `cluster`")
+    submitted = tmp_path / "pids"
+    submitted.touch()
+    mine = 'scenario = "outcast"\n[set]\nduration = "5ms"\n[axes]\n"topology.k" = '
+    file, on_slurm = tmp_path / "mine.toml", ("--cluster", "slurm://short?memory=1GB", "-q")
+    with slurm(tmp_path, monkeypatch, "true &"):
+        file.write_text(mine + "[4, 5]\n")
+        refused = fairport("sweep", "mine.toml", *on_slurm)
+        assert (refused.status, 'axes."topology.k": 5' in refused.err) == (2, True), refused.err
+        # another study is in the folder
+        file.write_text(mine + "[4]\n")
+        assert fairport("sweep", "mine.toml", "--seeds", "1", "--jobs", "1", "-q").status == 0
+        file.write_text(mine.replace("5ms", "6ms") + "[4]\n")
+        refused = fairport("sweep", "mine.toml", *on_slurm)
+        assert (refused.status, "another study" in refused.err) == (2, True), refused.err
+    assert not submitted.read_text()
+
+
 def test_a_job_that_slurm_refuses_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

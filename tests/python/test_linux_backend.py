@@ -350,6 +350,25 @@ def test_without_root_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         fp.run(SCENARIO, seed=1, backend="linux")
 
 
+def test_the_gate_expects_the_rates_that_links_have() -> None:
+    hosts = [{"ends": [f"h{at}", "s0"], "rate": "100Mbps"} for at in range(3)]
+    own = {"kind": "graph", "hosts": ["h0", "h1", "h2"], "switches": ["s0"], "links": hosts}
+    bulk = [{"kind": "bulk", "from": "all", "to": "h0"}]
+    fast = SCENARIO | {"topology": {"kind": "star", "hosts": 3}, "traffic": bulk}
+    fast["link"] = {"rate": "1Gbps"}
+
+    def expected(scenario: dict[str, Any]) -> gate.Expectation:
+        return linux.BACKEND.prepare(fp.scenario(scenario), 1)._expectation
+
+    of_link, of_links = expected(fast), expected(fast | {"topology": own})
+    assert of_link.line_goodput_bps == pytest.approx(1e9 * 1448 / 1538)
+    assert of_links.line_goodput_bps == pytest.approx(1e8 * 1448 / 1538)
+    assert of_links.drain_s == pytest.approx(10 * of_link.drain_s)
+    # transfers may leave the line idle: then the fastest link counts
+    some = fast | {"topology": own, "traffic": [bulk[0] | {"size": "100kB"}]}
+    assert (expected(some).line_goodput_bps, expected(some).rate_bps) == (None, 1e8)
+
+
 def test_the_gate_names_every_fault() -> None:
     # 16 KiB at 1 Gbit/s drain in 131 us
     expected = gate.Expectation(drain_s=131e-6, line_goodput_bps=941e6, rate_bps=1e9)

@@ -170,6 +170,28 @@ def test_the_picture_shows_each_packet_with_its_fate(plain: Result) -> None:
     assert accepted == [looks["edge0.0:1"].colour, looks["edge0.0:2"].colour]
 
 
+def test_a_flow_has_its_initial_window_before_the_first_sample() -> None:
+    to_h0 = {"to": "h0", "start_jitter": "0s"}
+    own = {"initial_window": 3, "mss": "1000B"}
+    poisson = {"kind": "poisson", "from": "h3", "to": "h0", "sizes": "9kB", "load": 0.9}
+    scenario = fp.scenario("two-switch").patch(
+        {
+            "duration": "20ms",
+            "probes.series_interval": "10ms",
+            "tcp.initial_window": 4,
+            "traffic": [{"from": "h1", "tcp": own, **to_h0}, {"from": "h2", **to_h0}, poisson],
+        }
+    )
+    kept = fp.run(scenario, observation=fp.Observation(packets=["s0:0"]))
+    slide = look(kept, focus(kept, "1ms", port="s0:0", span="2ms"))
+    first = slide.windows.sort("time_s").group_by("flow", maintain_order=True).first()
+    assert first["bytes"].to_list() == [3000] + [4 * 1460] * (first.height - 1)
+    started = kept.flows.filter(pl.col("flow").is_in(first["flow"].implode()))
+    assert first["time_s"].to_list() == started["start_s"].to_list()
+    assert first.height > 2
+    assert first["time_s"].max() < 10e-3
+
+
 def test_the_page_begins_with_the_windows_of_the_finer_steps(plain: Result) -> None:
     here = focus(plain)
     whole, near = look(plain, here, whole_run=True), look(plain, here)

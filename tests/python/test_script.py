@@ -44,6 +44,24 @@ def test_one_that_fails_in_a_folder_exits_with_1_and_shows_both_sides(
     assert "1 of 2 scripts hold" in outcome.out
 
 
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "`sysctl -q net.ipv4.tcp_congestion_control=hybla`\n" + HOLDS,
+        HOLDS.replace(
+            "+0 listen", '+0 setsockopt(3, SOL_TCP, TCP_CONGESTION, "hybla", 5) = 0\n+0 listen'
+        ),
+    ],
+)
+def test_a_script_of_an_unknown_congestion_control_does_not_hold(
+    fairport: Command, tmp_path: Path, chosen: str
+) -> None:
+    (tmp_path / "hybla.pkt").write_text(chosen, encoding="utf-8")
+    outcome = fairport("script", "hybla.pkt")
+    assert outcome.status == 1
+    assert "`hybla` is none of newreno, bic, cubic, dctcp, bbr" in outcome.out
+
+
 def test_json_has_an_entry_a_script(fairport: Command, scripts: Path) -> None:
     outcome = fairport("script", str(scripts), "--json")
     entries = json.loads(outcome.out)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from conftest import Command
 from fairport.errors import InputError, OutputError
 from fairport.scenario.patch import assignment, read_assignments
 from fairport.study.making import Listeners
-from fairport.study.results import Study
-from fairport.study.search import search
-from fairport.study.search_file import SearchFile, gain, medians
+from fairport.study.results import Definition, Study
+from fairport.study.search import Found, Goal, Searched, search
+from fairport.study.search_file import SearchFile, log_gain, medians
 from fairport.study.space import Bounds
 from fairport.study.study_file import builtin_names, load
 
@@ -39,6 +41,18 @@ def file(tmp_path: Path) -> str:
     return str(path)
 
 
+def gain(
+    found: dict[str, Any],
+    before: dict[str, Any],
+    weights: dict[str, float],
+    *,
+    for_lone_flow: bool = False,
+) -> float:
+    log = log_gain(found, before, weights, for_lone_flow=for_lone_flow)
+    assert log is not None
+    return math.exp(log)
+
+
 def test_a_gain_is_the_weighted_geometric_mean() -> None:
     before = {"jain_index": 0.5, "rtt_p99_s": 0.002}
     found = {"jain_index": 1.0, "rtt_p99_s": 0.004}
@@ -46,7 +60,7 @@ def test_a_gain_is_the_weighted_geometric_mean() -> None:
     assert gain(found, before, {"rtt_p99_s": 1.0}) == pytest.approx(0.5)
     assert gain(found, before, {"jain_index": 1.0, "rtt_p99_s": 1.0}) == pytest.approx(1)
     assert gain(found, before, {"jain_index": 3.0, "rtt_p99_s": 1.0}) == pytest.approx(2**0.5)
-    assert gain(found | {"jain_index": None}, before, {"jain_index": 1.0}) is None
+    assert log_gain(found | {"jain_index": None}, before, {"jain_index": 1.0}) is None
 
 
 def test_an_equal_share_is_tuned_for_and_the_smallest_is_hunted() -> None:
@@ -55,6 +69,51 @@ def test_an_equal_share_is_tuned_for_and_the_smallest_is_hunted() -> None:
     assert gain(double, half, weights) == pytest.approx(1)
     assert gain(five, half, weights) == pytest.approx(0.4)
     assert gain(double, half, weights, for_lone_flow=True) == pytest.approx(4)
+
+
+def searched(*found: Found, goal: Goal = "tune", seeds: int = 5) -> Searched:
+    """A search with these points, the best first."""
+    numbers = list(range(1, seeds + 1))
+    definition = Definition("mine", "", {}, {}, {}, [], "simulation", "", numbers)
+    study = cast(Study, SimpleNamespace(definition=definition))
+    return Searched(study, goal, {"jain_index": 1.0}, {}, found, len(found))
+
+
+def point(limit: str, *log_gains: float) -> Found:
+    return Found({"queue.limit": limit}, {}, log_gains)
+
+
+def test_of_few_seeds_a_search_says_that_it_cannot_choose() -> None:
+    best, next_best = point("8KiB", 0.3, 0.4), point("16KiB", 0.1, 0.2)
+    assert searched(best, next_best, seeds=2).conclusion == (
+        "2 seeds are too few to say which point is best: give more, such as `seeds = 10`."
+    )
+    assert "1 seed is too few to say which point is worst" in (
+        searched(best, goal="hunt", seeds=1).conclusion
+    )
+
+
+def test_a_best_point_is_best_only_beyond_the_spread_of_the_seeds() -> None:
+    best = point("8KiB", 0.5, 0.6, 0.7, 0.8, 0.9)
+    behind = point("16KiB", 0.1, 0.1, 0.2, 0.3, 0.4)
+    mixed = point("32KiB", 0.9, 0.8, 0.7, 0.3, 0.2)
+    said = searched(best, mixed, behind, mixed).conclusion
+    assert said.startswith("There is no clear difference between it and 1 other point.")
+    # the seeds that chose it are not those that can confirm it
+    assert "--seed 6 --repeat 10" in said
+    assert searched(best, behind).conclusion.startswith("It was chosen with seeds 1 to 5")
+    nothing = point("64KiB", -0.2, -0.1, 0.1, 0.2, 0.3)
+    as_it_is = "There is no clear difference between it and the scenario as it is."
+    assert searched(nothing).conclusion == as_it_is
+    worst = point("4KiB", -0.5, -0.6, -0.7, -0.8, -0.9)
+    assert searched(worst, best, goal="hunt").conclusion.startswith("It was chosen")
+    assert searched(best, worst, goal="hunt").conclusion == as_it_is
+
+
+def test_the_gain_of_a_point_is_the_median_over_the_seeds() -> None:
+    one = point("8KiB", *(math.log(factor) for factor in (1, 2, 3, 4, 50)))
+    assert one.gain == pytest.approx(3)
+    assert one.gain_range == pytest.approx((2, 4))
 
 
 def test_another_objective_is_another_search(file: str, tmp_path: Path) -> None:
@@ -101,9 +160,7 @@ def test_a_search_keeps_to_its_space_and_goes_on(file: str, tmp_path: Path) -> N
     for one in again.found:
         assert 2 <= one.values["topology.peers"] <= 20
         assert one.values["tcp.congestion_control"] in ("bic", "cubic")
-        ours = one.numbers["jain_index"]
-        assert ours is not None
-        assert one.gain == pytest.approx(ours / before)
+        assert one.gain_range[0] <= one.gain <= one.gain_range[1]
     assert {json.dumps(one.values) for one in first.found} <= {
         json.dumps(one.values) for one in again.found
     }
@@ -127,6 +184,7 @@ def test_the_commands_print_settings_that_can_be_used(
     assert len(json.loads(done.out)["found"]) == 2
     shown = fairport("tune", file, "--trials", "2", "--jobs", "1")
     assert re.search(r"Best of 2 points, 2 seeds each:\n  --set topology\.peers=\d+ ", shown.out)
+    assert "2 seeds are too few to say which point is best" in shown.out
     broken = tmp_path / "results" / "mine" / "search.db"
     broken.write_bytes(b"no database" * 500)
     error = fairport("tune", file, "--trials", "2", "--jobs", "1")

@@ -129,6 +129,27 @@ def test_a_study_of_user_code_is_continued_with_the_same_code(own: Path) -> None
     assert not set(forced["fingerprint"]) & set(before["fingerprint"])
 
 
+def test_a_study_of_a_class_in_a_notebook_is_continued_with_the_same_cell(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IPYTHONDIR", str(own / "ipython"))
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # a shell replaces it
+    shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell
+    plain = _coded(own, 0.7)
+    axes = {"topology.peers": [2]}
+    cell = GENTLE.format("", helper="gentle_helper")
+
+    def of_cell(text: str) -> Scenario:
+        notebook = shell()  # as after a restart of the kernel
+        notebook.run_cell(text).raise_error()
+        return plain.with_user_code(congestion_controls={"gentle": notebook.user_ns["Gentle"]})
+
+    sweep(of_cell(cell), axes, seeds=1, folder="study")
+    assert sweep(of_cell(cell), axes, seeds=2, folder="study").to_polars().height == 2
+    with pytest.raises(OutputError, match=r"other content at .* own code"):
+        sweep(of_cell(cell + "\nSHARE = SHARE / 2"), axes, seeds=2, folder="study")
+
+
 def test_a_study_of_code_without_a_source_is_not_continued(own: Path) -> None:
     coded = _coded(own, 0.7)
     factory = eval("lambda connection: kind(connection)", {"kind": sys.modules["gentle"].Gentle})

@@ -467,6 +467,13 @@ def test_more_than_a_million_points_need_a_yes() -> None:
     check_size(file, allowed=True)
 
 
+def test_an_estimate_refuses_what_the_run_refuses(fairport: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('scenario = "outcast"\n[axes]\n"topology.k" = [4, 5]\n')
+    estimated, run = (fairport("sweep", "mine.toml", *it) for it in (["--estimate"], []))
+    assert (estimated.status, estimated.err) == (run.status, run.err)
+    assert run.err.startswith('error: mine.toml: axes."topology.k": 5 ')
+
+
 def test_the_command_says_how_long_and_what_to_do_next(fairport: Command, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(FILE.format(duration="5ms", to=4))
     assert fairport("sweep", "mine.toml", "--estimate").out == (

@@ -176,19 +176,7 @@ impl Reading {
 
 /// The reason in a comment of the form "dropped: REASON".
 fn reason(comment: &[u8]) -> Option<Reason> {
-    let word = comment.strip_prefix(b"dropped: ")?;
-    let place = Reason::NAMES
-        .iter()
-        .position(|name| name.as_bytes() == word)?;
-    [
-        Reason::Full,
-        Reason::Early,
-        Reason::Share,
-        Reason::PushedOut,
-        Reason::Loss,
-    ]
-    .get(place)
-    .copied()
+    Reason::named(comment.strip_prefix(b"dropped: ")?)
 }
 
 /// The number of the file whose next packet is the earliest.

@@ -9,9 +9,6 @@ use crate::error::{EmitError, Fault, Layer, ParseError};
 pub const HEADER_BYTES: usize = 14;
 /// Length of a VLAN tag, in bytes.
 pub const TAG_BYTES: usize = 4;
-/// Length of the shortest frame without its frame check sequence, in bytes. Shorter frames are padded, so a frame may
-/// be longer than header and packet (IEEE 802.3 3.2.8).
-pub const MIN_FRAME_BYTES: usize = 60;
 
 /// The largest value of the length/type field that is a length (IEEE 802.3 3.2.6).
 const LENGTH_MAX: u16 = 1500;
@@ -106,23 +103,6 @@ pub struct VlanTag {
     pub kind: TagKind,
     /// The tag control information: priority (3 bits), drop eligible (1 bit), VLAN identifier (12 bits).
     pub control: u16,
-}
-
-impl VlanTag {
-    /// The VLAN identifier, 0 to 4095.
-    pub const fn vlan(self) -> u16 {
-        self.control & 0x0fff
-    }
-
-    /// The priority code point, 0 to 7.
-    pub const fn priority(self) -> u8 {
-        (self.control >> 13) as u8
-    }
-
-    /// Whether the frame may be dropped in preference to others.
-    pub const fn is_drop_eligible(self) -> bool {
-        self.control & 0x1000 != 0
-    }
 }
 
 /// The tags of a frame, the outer one first.
@@ -322,9 +302,8 @@ mod tests {
         assert_eq!(frame.destination().to_string(), "01:00:5e:00:00:01");
         assert_eq!(frame.source(), MacAddress([2, 0, 0, 0, 0, 7]));
         let tags: Vec<_> = frame.tags().iter().collect();
-        assert_eq!((tags[0].vlan(), tags[0].priority()), (100, 1));
-        assert_eq!((tags[1].vlan(), tags[1].priority()), (10, 5));
-        assert!(tags[0].is_drop_eligible() && !tags[1].is_drop_eligible());
+        assert_eq!((tags[0].kind, tags[0].control), (TagKind::Service, 0x3064));
+        assert_eq!((tags[1].kind, tags[1].control), (TagKind::Customer, 0xa00a));
         assert_eq!(frame.ether_type(), EtherType::IPV4);
         assert_eq!(frame.payload().bytes(), [0x45, 0x00]);
         assert_eq!(frame.header_bytes(), 22);
@@ -343,7 +322,7 @@ mod tests {
 
     #[test]
     fn the_length_of_an_802_3_frame_ends_its_payload() {
-        let mut bytes = [0_u8; MIN_FRAME_BYTES];
+        let mut bytes = [0_u8; 60]; // the shortest frame, without its check sequence
         bytes[13] = 38; // a spanning tree's message: 38 bytes, then padding
         let frame = EthernetFrame::parse(Captured::whole(&bytes)).expect("a frame");
         assert_eq!(frame.payload().length(), 38);

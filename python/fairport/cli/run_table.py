@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fairport import traffic_table
 from fairport.cli.console import out
 from fairport.cli.output import new_table
+from fairport.completion import group_label
 from fairport.quantities import QUANTITIES, in_millions
 from fairport.summary import is_measured_in_part
 
@@ -153,7 +154,7 @@ def _completion_table(groups: Mapping[str, Mapping[str, Any]]) -> Table:
     for heading in _COMPLETION.values():
         table.add_column(heading, justify="right")
     for name, figures in groups.items():
-        table.add_row(name, *_cells(figures, _COMPLETION))
+        table.add_row(group_label(name), *_cells(figures, _COMPLETION))
     return table
 
 

@@ -6,6 +6,7 @@ from fairport.cli import output
 from fairport.cli.console import out
 from fairport.quantities import of_number
 from fairport.scenario.patch import assignment
+from fairport.study.ranking import with_range
 from fairport.study.search import Searched
 
 _SHOWN = 5
@@ -24,7 +25,7 @@ def show(done: Searched) -> None:
         table.add_row(
             *(str(one.values[path]) for path in paths),
             *(of_number(name).shown(one.numbers[name]) for name in numbers),
-            f"{one.gain:.3g}",
+            with_range(*(f"{gain:.3g}" for gain in (one.gain, *one.gain_range))),
         )
     before = [of_number(name).shown(done.before[name]) for name in numbers]
     table.add_row("as it is", *[""] * (len(paths) - 1), *before, "1")
@@ -33,5 +34,6 @@ def show(done: Searched) -> None:
     word, seeds = "Best" if done.goal == "tune" else "Worst", len(done.study.definition.seeds)
     output.print_text(
         f"{word} of {done.trials} points, {seeds} seeds each:\n  {best}\n"
+        f"{done.conclusion}\n"
         f"The points are the study {done.study.place.name}.\n"
     )

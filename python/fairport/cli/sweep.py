@@ -99,14 +99,12 @@ def sweep(
         study.check_for_cluster(backend, jobs)
     place = out or f"results/{loaded.name}"
     if estimate:
-        output.print_text(sweep_lines.size_of(loaded) + "\n")
+        runs = study.checked(loaded, base, backend)
+        output.print_text(sweep_lines.size_of(loaded, len(runs.every)) + "\n")
         return
+    executor = sweep_lines.executor(cluster)
     counted: list[Any] = []
-    with (
-        resumable(),
-        sweep_lines.executor(cluster) as executor,
-        sweep_bar(loaded.name, shown=not quiet) as bar,
-    ):
+    with resumable(), sweep_bar(loaded.name, shown=not quiet) as bar:
 
         def listen(status: making.Status) -> None:
             counted[:] = [status]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 from fairport.cli.progress import duration
@@ -12,7 +11,7 @@ from fairport.figures.studies import choose
 from fairport.quantities import counted
 from fairport.study.execution import Executor
 from fairport.study.making import Estimate, Status
-from fairport.study.points import count, points
+from fairport.study.points import count
 from fairport.study.precision import Precision
 from fairport.study.results import WHY_FAILED, Study
 from fairport.study.sweep_file import SweepFile
@@ -45,21 +44,17 @@ def precision(text: str, file: SweepFile, most_seeds: int | None) -> Precision |
     return Precision(metric, share, *([] if most_seeds is None else [most_seeds]))
 
 
-@contextmanager
-def executor(cluster: str) -> Iterator[Executor | None]:
-    """The cluster that makes the runs; None: this machine."""
+def executor(cluster: str) -> AbstractContextManager[Executor] | None:
+    """The cluster that makes the runs; None: this machine. Raises InputError for its address."""
     if not cluster:
-        yield None
-        return
+        return None
     from fairport.study.cluster import connected
 
-    with connected(cluster) as found:
-        yield found
+    return connected(cluster)
 
 
-def size_of(file: SweepFile) -> str:
-    """Numbers of points and runs, known without any run."""
-    left = len(points(file.axes, file.zip, file.where, file.file))
+def size_of(file: SweepFile, left: int) -> str:
+    """Numbers of points and runs, of which `left` points remain with the condition."""
     every = count(file.axes, file.zip, file.file)
     out = f" ({every - left:,} left out)" if left < every else ""
     seeds = len(file.seed_numbers)

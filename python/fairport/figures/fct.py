@@ -26,7 +26,13 @@ def draw(result: Result) -> Figure:
     ours = completion.transfers(result.flows, completion.Span.of(result.summary))
     picture, [[axes]] = style.frame(result, findings.transfers(result, ours), SUBJECT, [2.4])
     drawn = [
-        distribution.line(axes, name, ours.filter(completion.in_group(name)), "lasted_ideals", look)
+        distribution.line(
+            axes,
+            completion.group_label(name),
+            ours.filter(completion.in_group(name)),
+            "lasted_ideals",
+            look,
+        )
         for name, look in zip(completion.GROUPS, distribution.LOOKS, strict=False)
     ]
     if not any(drawn):

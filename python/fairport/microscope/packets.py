@@ -13,6 +13,7 @@ import polars as pl
 
 from fairport.backends import captures, simulation
 from fairport.backends import run as backends_run
+from fairport.backends.jobs import job_of, stacks_of
 from fairport.backends.protocol import Observation, Progress
 from fairport.errors import InputError, RunFolderError
 from fairport.microscope.focus import Focus
@@ -91,14 +92,35 @@ def look(
     column, name = "cwnd_bytes", "window"
     if series["cwnd_bytes"].null_count() == series.height:
         column, name = "in_flight_bytes", "in flight"
-    windows = series.filter(pl.col(column).is_not_null()).sort("flow", "time_s")
-    return Slide(
-        result,
-        focus,
-        there,
-        windows.select("time_s", "flow", bytes=column),
-        name,
-    )
+    sampled = series.filter(pl.col(column).is_not_null()).select("time_s", "flow", bytes=column)
+    if column == "cwnd_bytes":
+        sampled = pl.concat([_initial(result, there["flow"]).cast(sampled.schema), sampled])
+    windows = sampled.sort("flow", "time_s", maintain_order=True)
+    return Slide(result, focus, there, windows, name)
+
+
+def _initial(result: Result, seen: pl.Series) -> pl.DataFrame:
+    """The windows with which TCP flows start: the first sample comes an interval later."""
+    job = job_of(result.scenario)
+    stacks = stacks_of(job)
+    first: list[int] = [one["initial_window_segments"] * one["mss_bytes"] for one in stacks]
+    of_hosts = {
+        (workload["traffic"], end["host"]): end["stack"]
+        for workload in job.workloads
+        for end in (*workload["senders"], *workload["receivers"])
+    }
+
+    def window(number: int, traffic: int, src: str) -> int:
+        listed = number < len(job.flows)
+        stack: int = job.flows[number]["sender_stack"] if listed else of_hosts[traffic, src]
+        return first[stack]
+
+    flows = result.flows.filter(pl.col("flow").is_in(seen.unique().implode()), protocol="tcp")
+    rows = [
+        (row["start_s"], row["flow"], window(row["flow"], row["traffic"], row["src"]))
+        for row in flows.iter_rows(named=True)
+    ]
+    return pl.DataFrame(rows, ["time_s", "flow", "bytes"], orient="row")
 
 
 def _again(result: Result, focus: Focus, whole_run: bool, progress: Progress | None) -> Result:

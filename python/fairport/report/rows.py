@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fairport import metrics, traffic_table
+from fairport.completion import group_label
 from fairport.figures import style
 from fairport.quantities import QUANTITIES, counted
 
@@ -127,7 +128,10 @@ def completion(summary: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[
     """Headings and rows of completion times by size of the transfers."""
     groups = summary["fct"] or {}
     return [heading(key) for key in _FCT_COLUMNS], [
-        {"label": name, "cells": _numbers(_FCT_COLUMNS, [one.get(key) for key in _FCT_COLUMNS])}
+        {
+            "label": group_label(name),
+            "cells": _numbers(_FCT_COLUMNS, [one.get(key) for key in _FCT_COLUMNS]),
+        }
         for name, one in groups.items()
     ]
 

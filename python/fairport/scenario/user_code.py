@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import linecache
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -69,18 +70,25 @@ class UserCode:
 
     @property
     def has_sources(self) -> bool:
-        """Whether the sources of all classes can be read. Those of a notebook's cells cannot."""
+        """Whether the sources of all classes can be read."""
         every = (one for group in self.described().values() for one in group.values())
         return all(one["source_sha256"] for one in every)
 
 
-def _described(factory: Factory) -> dict[str, str | None]:
-    """The name of a class with its module, and the digest of its lines, without what they use."""
-    name = getattr(factory, "__qualname__", type(factory).__name__)
+def _source(factory: Factory) -> str:
+    """The lines of a class or function; of a class in a notebook, its whole cell; "" if unknown."""
     try:
-        source = inspect.getsource(factory)
+        return inspect.getsource(factory)
     except (OSError, TypeError):
-        digest = None
-    else:
-        digest = hashlib.sha256(source.encode()).hexdigest()
+        # a cell is no file, but IPython keeps its lines under the name that the methods' code has
+        methods = filter(inspect.isfunction, getattr(factory, "__dict__", {}).values())
+        cells = sorted({method.__code__.co_filename for method in methods})
+        return "".join(line for cell in cells for line in linecache.getlines(cell))
+
+
+def _described(factory: Factory) -> dict[str, str | None]:
+    """The name of a class with its module, and the digest of its source, without what it uses."""
+    name = getattr(factory, "__qualname__", type(factory).__name__)
+    source = _source(factory)
+    digest = hashlib.sha256(source.encode()).hexdigest() if source else None
     return {"class": f"{getattr(factory, '__module__', '')}.{name}", "source_sha256": digest}

@@ -14,7 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import CancelledError
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -38,11 +38,11 @@ _MOST_IN_A_BATCH = 8
 _BATCHES_PER_THREAD = 3
 
 
-@contextmanager
-def connected(address: str) -> Iterator[Executor]:
+def connected(address: str) -> AbstractContextManager[Executor]:
     """`dask://HOST:PORT`, or `slurm://PARTITION?jobs=20&cores=16&memory=32GB&walltime=04:00:00`.
 
-    Raises InputError within 10 s if there is no scheduler.
+    Slurm's jobs are submitted when the context is entered. Raises InputError for an address that
+    cannot be, at once, and when it is used, within 10 s, if there is no scheduler.
     """
     wrong = InputError(
         "is not the address of a cluster",
@@ -57,12 +57,16 @@ def connected(address: str) -> Iterator[Executor]:
         raise wrong from None
     _require_extra(address)
     if parts.scheme == "dask" and port:
-        yield Dask(f"tcp://{parts.hostname}:{port}")
-    elif parts.scheme == "slurm" and parts.netloc:
-        with slurm.jobs(parts.netloc, parts.query) as jobs:
-            yield Dask(jobs.scheduler, jobs.replace_ended)
-    else:
-        raise wrong
+        return nullcontext(Dask(f"tcp://{parts.hostname}:{port}"))
+    if parts.scheme == "slurm" and parts.netloc:
+        return _on_slurm(slurm.jobs(parts.netloc, parts.query))
+    raise wrong
+
+
+@contextmanager
+def _on_slurm(submitted: AbstractContextManager[slurm.Jobs]) -> Iterator[Executor]:
+    with submitted as jobs:
+        yield Dask(jobs.scheduler, jobs.replace_ended)
 
 
 class Dask:

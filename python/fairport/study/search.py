@@ -7,6 +7,8 @@ interrupted search continues, and its points can be queried and drawn.
 
 from __future__ import annotations
 
+import json
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -18,6 +20,7 @@ from fairport import backends
 from fairport.errors import InputError, OutputError
 from fairport.files.partial import alone_in
 from fairport.files.place import place
+from fairport.repeats import FEWEST_FOR_QUARTILES, first_to_last
 from fairport.run_numbers import NUMBERS
 from fairport.scenario.axes import Combination
 from fairport.scenario.rows import in_base_units
@@ -27,7 +30,8 @@ from fairport.study.making import Listeners, Making, Runs
 from fairport.study.model_version import model_version
 from fairport.study.points import StudyPoint
 from fairport.study.results import Definition, Study, define
-from fairport.study.search_file import SearchFile, gain, medians
+from fairport.study.search_file import SearchFile, log_gain, medians
+from fairport.study.spread import Spread
 from fairport.study.store import Store
 
 if TYPE_CHECKING:
@@ -49,8 +53,19 @@ class Found:
     values: Mapping[str, Any]
     numbers: Mapping[str, float | None]
     """Medians over the seeds."""
-    gain: float
-    """Gain over the scenario without the search's values; 1: no gain."""
+    log_gains: Sequence[float | None]
+    """Logarithms of the gains over the scenario without the search's values, seed by seed."""
+
+    @property
+    def gain(self) -> float:
+        """The median gain; 1: no gain."""
+        return math.exp(Spread.of(self.log_gains).median or 0.0)
+
+    @property
+    def gain_range(self) -> tuple[float, float]:
+        """The quartiles of the gain; of fewer than four seeds, the least and the greatest."""
+        spread = Spread.of(self.log_gains)
+        return math.exp(spread.q1 or 0.0), math.exp(spread.q3 or 0.0)
 
 
 @dataclass(frozen=True)
@@ -67,6 +82,39 @@ class Searched:
     trials: int
     """Number of points tried, including those without a result."""
 
+    @property
+    def conclusion(self) -> str:
+        """How sure it is that the first point is the best, in one or two sentences.
+
+        Another point is no worse if the middle half of the differences, seed by seed, says so
+        (`study.spread`).
+        """
+        best = "best" if self.goal == "tune" else "worst"
+        seeds = self.study.definition.seeds
+        if len(seeds) < FEWEST_FOR_QUARTILES:
+            said = f"{len(seeds)} seed{'s are' if len(seeds) > 1 else ' is'} too few to say"
+            return f"{said} which point is {best}: give more, such as `seeds = 10`."
+        first = self.found[0]
+        if not self._is_beyond(first.log_gains, [0.0] * len(seeds)):
+            return "There is no clear difference between it and the scenario as it is."
+        alike = {
+            json.dumps(one.values)
+            for one in self.found
+            if one.values != first.values and not self._is_beyond(first.log_gains, one.log_gains)
+        }
+        found = f"It was chosen with seeds {first_to_last(seeds)}, which flatters it"
+        again = f"other seeds, such as --seed {seeds[-1] + 1} --repeat 10, show its gain."
+        if not alike:
+            return f"{found}: {again}"
+        points = f"{len(alike)} other point{'s' if len(alike) > 1 else ''}"
+        return f"There is no clear difference between it and {points}. {found}: {again}"
+
+    def _is_beyond(self, first: Sequence[float | None], other: Sequence[float | None]) -> bool:
+        """Whether the first is better, or worse for `hunt`, beyond the spread of the seeds."""
+        pairs = zip(first, other, strict=False)
+        apart = Spread.of([a - b for a, b in pairs if a is not None and b is not None])
+        return apart.is_above_zero if self.goal == "tune" else apart.is_below_zero
+
     def document(self) -> dict[str, Any]:
         """The search for programs, as `--json` prints it."""
         return {
@@ -77,9 +125,15 @@ class Searched:
             "before": dict(self.before),
             "trials": self.trials,
             "found": [
-                {"values": dict(one.values), "numbers": dict(one.numbers), "gain": one.gain}
+                {
+                    "values": dict(one.values),
+                    "numbers": dict(one.numbers),
+                    "gain": one.gain,
+                    "gain_range": list(one.gain_range),
+                }
                 for one in self.found
             ],
+            "conclusion": self.conclusion if self.found else None,
         }
 
 
@@ -111,32 +165,37 @@ def search(
             database.unlink(missing_ok=True)
         listeners = listeners or Listeners()
         making = Making(study, runs, Store(), list(NUMBERS), listeners)
-        trier = _Trier(file, making, runs, Local(jobs), weights)
+        trier = _Trier(file, making, runs, Local(jobs))
         with making:
-            before = trier.medians([runs.add(StudyPoint(Combination({})))])[0]
+            (before,) = trier.rows([runs.add(StudyPoint(Combination({})))])
             asked = _asked(database, goal, weights)
             # this many at a time keep all processors busy
             at_a_time = max(2, -(-2 * jobs // file.seeds))
             while (left := trials - len(asked.get_trials(deepcopy=False))) > 0:
                 batch = [asked.ask() for _ in range(min(left, at_a_time))]
                 points = [space.point(trial) for trial in batch]
-                numbers = trier.medians([runs.add(point) for point in points])
-                for trial, point, one in zip(batch, points, numbers, strict=True):
+                tried = trier.rows([runs.add(point) for point in points])
+                for trial, point, rows in zip(batch, points, tried, strict=True):
+                    gains = [
+                        log_gain(now, then, weights, for_lone_flow=goal == "hunt")
+                        for now, then in zip(rows, before, strict=True)
+                    ]
                     trial.set_user_attr("values", point.values)
-                    trial.set_user_attr("numbers", one)
-                    value = gain(one, before, weights, for_lone_flow=goal == "hunt")
+                    trial.set_user_attr("numbers", medians(rows, list(weights)))
+                    trial.set_user_attr("log_gains", gains)
+                    value = Spread.of(gains).median
                     failed = _state("FAIL") if value is None else None
                     asked.tell(trial, value, state=failed)
     done = asked.get_trials(deepcopy=False)
     found = [
-        Found(one.user_attrs["values"], one.user_attrs["numbers"], one.value)
+        Found(*(one.user_attrs[part] for part in ("values", "numbers", "log_gains")))
         for one in done
         if one.value is not None
     ]
     values = {path: sorted({one.values[path] for one in found}, key=_order) for path in file.space}
     study = define(place(folder), _definition(file, values), force=False)
     found.sort(key=lambda one: one.gain, reverse=goal == "tune")
-    return Searched(study, goal, weights, before, found, len(done))
+    return Searched(study, goal, weights, medians(before, list(weights)), found, len(done))
 
 
 @contextmanager
@@ -162,16 +221,14 @@ class _Trier:
     making: Making
     runs: Runs
     executor: Executor
-    weights: Mapping[str, float]
 
-    def medians(self, points: Sequence[int]) -> list[dict[str, float | None]]:
-        """The results of points, by the points' numbers; missing runs are made."""
+    def rows(self, points: Sequence[int]) -> list[list[dict[str, Any]]]:
+        """The runs of each point, seed by seed, by the points' numbers; missing runs are made."""
         seeds = range(1, self.file.seeds + 1)
         wanted = [(point, seed) for point in points for seed in seeds]
         self.making.run_at_once(wanted, self.executor)
         rows = self.making.rows([self.runs.run_id(*one) for one in wanted])
-        each = [rows[at : at + len(seeds)] for at in range(0, len(rows), len(seeds))]
-        return [medians(some, list(self.weights)) for some in each]
+        return [rows[at : at + len(seeds)] for at in range(0, len(rows), len(seeds))]
 
 
 def _state(name: str) -> Any:

@@ -14,7 +14,7 @@
     "tcp.congestion_control" = ["bic", "cubic"]
 
 The objective weights numbers. Each number counts as its gain over the scenario without the search's
-values, so weights need no units.
+values, with the same seed, so weights need no units.
 """
 
 from __future__ import annotations
@@ -87,25 +87,25 @@ def medians(rows: Sequence[Mapping[str, Any]], numbers: Sequence[str]) -> dict[s
     return found
 
 
-def gain(
-    found: Mapping[str, float | None],
-    before: Mapping[str, float | None],
+def log_gain(
+    found: Mapping[str, Any],
+    before: Mapping[str, Any],
     weights: Mapping[str, float],
     *,
     for_lone_flow: bool = False,
 ) -> float | None:
-    """The weighted geometric mean of the numbers' gains; above 1 is better than before.
+    """The weighted mean of the logarithms of the numbers' gains; above 0 is better than before.
 
-    A throughput ratio is better nearer to 1; with `for_lone_flow`, greater is better. None if a
-    number is missing because no run of the trial had it.
+    A throughput ratio is better nearer to 1; with `for_lone_flow`, greater is better. None if one
+    of the two runs does not have a number.
     """
     logs = []
     for name, weight in weights.items():
-        ours, theirs = found[name], before[name]
+        ours, theirs = found.get(name), before.get(name)
         if ours is None or theirs is None:
             return None
         now, then = (math.log(max(value, _SMALLEST)) for value in (ours, theirs))
         is_even = better(name) == "even" and not for_lone_flow
         gained = abs(then) - abs(now) if is_even else now - then
         logs.append(weight * (-gained if better(name) == "less" else gained))
-    return math.exp(sum(logs) / sum(weights.values()))
+    return sum(logs) / sum(weights.values())

@@ -10,8 +10,8 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -79,11 +79,11 @@ class Jobs:
         self._cluster.scale(jobs=self._count)
 
 
-@contextmanager
-def jobs(partition: str, query: str) -> Iterator[Jobs]:
-    """Starts a scheduler in this process, with workers in Slurm's jobs. Raises InputError."""
-    from dask_jobqueue import SLURMCluster
+def jobs(partition: str, query: str) -> AbstractContextManager[Jobs]:
+    """A scheduler in this process, with workers in Slurm's jobs, which are submitted on entering.
 
+    Raises InputError for options that cannot be, at once.
+    """
     options = _options(query)
     count, cores = (_number(options[name], name) for name in ("jobs", "cores"))
     if shutil.which("sbatch") is None:
@@ -93,17 +93,27 @@ def jobs(partition: str, query: str) -> Iterator[Jobs]:
             value=f"slurm://{partition}",
             remedy="run the command on a login node, or use --cluster dask://HOST:PORT",
         )
+    of_each = {
+        "cores": cores,
+        # a run takes one core and an interpreter
+        "processes": cores,
+        "memory": _memory(options["memory"]),
+        "walltime": options["walltime"],
+        "account": options["account"],
+    }
+    return _submitted(partition, count, of_each)
+
+
+@contextmanager
+def _submitted(partition: str, count: int, of_each: Mapping[str, Any]) -> Iterator[Jobs]:
+    from dask_jobqueue import SLURMCluster
+
     try:
         cluster = SLURMCluster(
             queue=partition,
-            cores=cores,
-            # a run takes one core and an interpreter
-            processes=cores,
-            memory=_memory(options["memory"]),
-            walltime=options["walltime"],
-            account=options["account"],
             # a worker may start slowly, and a scheduler may come back late
             death_timeout=_WORKER_WAITS_S,
+            **of_each,
         )
     except (OSError, RuntimeError, ValueError) as error:
         raise InputError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,7 @@ def sweep(
         jobs=jobs,
         store=store,
         until_precise=until_precise,
-        executor=executor,
+        executor=None if executor is None else nullcontext(executor),
         listeners=replace(listeners, status=listen),
     )
     if last and last[0].failed:
@@ -117,33 +118,42 @@ def run(
     jobs: int | None = None,
     store: Store | None = None,
     until_precise: Precision | None = None,
-    executor: Executor | None = None,
+    executor: AbstractContextManager[Executor] | None = None,
     listeners: Listeners | None = None,
 ) -> Study:
-    """Runs a sweep file whose scenario is `base`."""
-    every = points(file.axes, file.zip, file.where, file.file)
+    """Runs a sweep file whose scenario is `base`; the executor starts when all is checked."""
     if executor is not None:
         check_for_cluster(backend, jobs)
     keep = _kept(file, until_precise)
-    runs = Runs(base, every, backend, file.file, "axes")
-    runs.check()
+    runs = checked(file, base, backend)
     study = define(place(place_of_study), _definition(file, base, keep, backend), force=force)
     continued.require_same_content(study, runs)
-    executor = executor or Local(runs.jobs(jobs), in_process=runs.in_process)
+    if executor is None:
+        executor = nullcontext(Local(runs.jobs(jobs), in_process=runs.in_process))
     making = Making(study, runs, store or Store(), keep, listeners or Listeners())
-    with making:
+    with executor as started, making:
         if base.user_code:
-            continued.require_same_code(study, runs, executor)
-        wanted = [(number, seed) for number in range(len(every)) for seed in file.seed_numbers]
-        making.run(wanted, executor)
+            continued.require_same_code(study, runs, started)
+        points_to_run = range(len(runs.every))
+        wanted = [(number, seed) for number in points_to_run for seed in file.seed_numbers]
+        making.run(wanted, started)
         while until_precise is not None:
             wanted = runs.at_points(_more_seeds(making.so_far(), file, until_precise))
             if not wanted:
                 break
-            making.run_at_once(wanted, executor)
+            making.run_at_once(wanted, started)
         if until_precise is not None:
             _warn_of_width(making.so_far(), list(file.axes), until_precise)
     return study
+
+
+def checked(file: SweepFile, base: Scenario, backend: str = backends.DEFAULT) -> Runs:
+    """The runs of a sweep file. Raises InputError for an axis or a value that cannot be run."""
+    runs = Runs(
+        base, points(file.axes, file.zip, file.where, file.file), backend, file.file, "axes"
+    )
+    runs.check()
+    return runs
 
 
 def _warn_of_width(runs: pl.DataFrame, axes: list[str], until_precise: Precision) -> None:

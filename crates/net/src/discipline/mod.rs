@@ -88,8 +88,23 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// The names of the reasons, in the order of their numbers.
-    pub const NAMES: [&'static str; 5] = ["full", "early", "share", "pushed-out", "loss"];
+    /// All reasons, in the order of their numbers.
+    pub const ALL: [Self; 5] = [
+        Self::Full,
+        Self::Early,
+        Self::Share,
+        Self::PushedOut,
+        Self::Loss,
+    ];
+    /// Their names, in the same order.
+    pub const NAMES: [&'static str; Self::ALL.len()] =
+        ["full", "early", "share", "pushed-out", "loss"];
+
+    /// The reason of this name.
+    pub fn named(name: &[u8]) -> Option<Self> {
+        let place = Self::NAMES.iter().position(|it| it.as_bytes() == name)?;
+        Some(Self::ALL[place])
+    }
 }
 
 /// A discipline that decides when a packet arrives. Accepted packets are sent first in, first out.
@@ -104,5 +119,22 @@ pub trait QueueDiscipline: fmt::Debug + Send + Sync {
     #[inline]
     fn on_accepted(&mut self, leaves: Instant) {
         let _ = leaves;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Reason;
+
+    #[test]
+    fn every_reason_has_its_number_and_is_found_by_its_name() {
+        for (number, reason) in Reason::ALL.into_iter().enumerate() {
+            assert_eq!(reason as usize, number);
+            assert_eq!(
+                Reason::named(Reason::NAMES[number].as_bytes()),
+                Some(reason)
+            );
+        }
+        assert_eq!(Reason::named(b"fully"), None);
     }
 }

@@ -240,17 +240,24 @@ fn can_mark(packet: &PacketView) -> PyResult<()> {
     Err(PyValueError::new_err(problem))
 }
 
+/// A loss on the line is no decision of a queue.
+fn is_of_queues(reason: Reason) -> bool {
+    reason != Reason::Loss
+}
+
 fn read_reason(word: &str) -> PyResult<Reason> {
-    match word {
-        "full" => Ok(Reason::Full),
-        "early" => Ok(Reason::Early),
-        "share" => Ok(Reason::Share),
-        "pushed-out" => Ok(Reason::PushedOut),
-        _ => {
-            let problem = format!("{word:?} is not a reason: full, early, share or pushed-out");
-            Err(PyValueError::new_err(problem))
-        }
-    }
+    let reason = Reason::named(word.as_bytes()).filter(|reason| is_of_queues(*reason));
+    reason.ok_or_else(|| {
+        let problem = format!("{word:?} is not a reason: give {}", reasons());
+        PyValueError::new_err(problem)
+    })
+}
+
+fn reasons() -> String {
+    let pairs = Reason::ALL.into_iter().zip(Reason::NAMES);
+    let names = pairs.filter(|(reason, _)| is_of_queues(*reason));
+    let names: Vec<_> = names.map(|(_, name)| format!("{name:?}")).collect();
+    names.join(", ")
 }
 
 /// Reads the answer of user code to an arriving packet: true or "accept", "mark", false, or a reason for a drop.
@@ -268,9 +275,10 @@ pub(super) fn admission(answer: &Bound<'_, PyAny>, packet: &PacketView) -> PyRes
         Ok(reason) if read_reason(reason).is_ok() => read_reason(reason).map(Admission::Dropped),
         _ => {
             let problem = format!(
-                "{} does not say what becomes of the packet: return True, False, \"accept\", \"mark\", or as \
-                 the reason for a drop \"full\", \"early\", \"share\" or \"pushed-out\"",
-                answer.repr()?
+                "{} does not say what becomes of the packet: return True, False, \"accept\", \"mark\", or the \
+                 reason for a drop: {}",
+                answer.repr()?,
+                reasons()
             );
             Err(PyTypeError::new_err(problem))
         }

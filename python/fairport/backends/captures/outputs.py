@@ -97,7 +97,7 @@ def _worst(assessed: Sequence[Assessed], ports: pl.DataFrame) -> int:
         return min(outcast)[1]
     has_long = [one.port for one in assessed if (one.tables["flows"]["workload"] == BULK).any()]
     candidates = ports.filter(pl.col("port").is_in(has_long)) if has_long else ports
-    worst = metrics.bottleneck(candidates)
+    worst = metrics.bottleneck(candidates, is_endless=bool(has_long))
     return next(
         (place for place, one in enumerate(assessed) if worst and one.port == worst["port"]), 0
     )

@@ -33,8 +33,8 @@ def frames_per_s(scenario: Scenario, job: Job, layout: Mapping[str, Any]) -> flo
             payload, rate_bps = flow["udp"]["payload_bytes"], flow["udp"]["rate_bps"]
             datagrams += rate_bps / 8 / payload
             datagram_bits += rate_bps * (payload + headers.IPV4_UDP + header) / payload
-    rates = _rates(scenario, layout)
-    tcp_bps = max(0.0, _filled_bps(job, layout, rates) - datagram_bits)
+    rates = rates_bps(scenario, layout)
+    tcp_bps = max(0.0, filled_bps(job, layout, rates) - datagram_bits)
     for workload in job.document["workloads"]:
         tcp_bps += _workload_bps(workload, job.document["duration_ps"], layout, rates)
     segments = tcp_bps / 8 / (mtu + header)
@@ -54,7 +54,7 @@ def _ends(workloads: Sequence[Mapping[str, Any]], role: str) -> set[str]:
     return {end["host"] for workload in workloads for end in workload[role]}
 
 
-def _rates(scenario: Scenario, layout: Mapping[str, Any]) -> dict[int, int]:
+def rates_bps(scenario: Scenario, layout: Mapping[str, Any]) -> dict[int, int]:
     """The rate of every port, in bit/s."""
     return {port: scenario.shaped_bps(rate) for port, rate in _line_rates(layout).items()}
 
@@ -64,7 +64,7 @@ def _line_rates(layout: Mapping[str, Any]) -> dict[int, int]:
     return {port: link["rate_bps"] for link in layout["links"] for port in link["ports"]}
 
 
-def _filled_bps(job: Job, layout: Mapping[str, Any], rates: Mapping[int, int]) -> float:
+def filled_bps(job: Job, layout: Mapping[str, Any], rates: Mapping[int, int]) -> float:
     """The highest rate at which TCP flows listed in the scenario bring data to their receivers.
 
     Each passes the slowest port of its path, so together they have no more than the rates of these

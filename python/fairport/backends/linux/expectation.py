@@ -13,11 +13,21 @@ from fairport.scenario.lower import Job
 
 
 def expectation(
-    scenario: Scenario, job: Job, settings: Iterable[HostSettings], stacks: Sequence[Stack]
+    scenario: Scenario,
+    job: Job,
+    line_bps: float,
+    settings: Iterable[HostSettings],
+    stacks: Sequence[Stack],
 ) -> Expectation:
-    """What is expected of a run, from the buffer and the line of the scenario's ports."""
+    """What is expected of a run, from the buffer and the line of the scenario's ports.
+
+    `line_bps` is the rate of the line that its flows fill, if they are known to fill one. Otherwise
+    the fastest link decides: it is the one whose buffer empties soonest.
+    """
+    is_full = _fills_a_line(scenario, job, stacks)
     link, limit = scenario.link, scenario.queue.limit
-    rate, mtu = scenario.shaped_bps(int(link.rate)), int(link.mtu)
+    rate = scenario.shaped_bps(int(line_bps) if is_full else max(map(int, scenario.link_rates())))
+    mtu = int(link.mtu)
     full_frame = mtu + link.buffered_overhead
     buffered = int(limit) * full_frame if limit.in_packets else int(limit)
     on_wire = mtu + link.wire_overhead
@@ -25,7 +35,7 @@ def expectation(
     payload = mtu - headers.IPV4_TCP - (headers.TIMESTAMPS if has_timestamps else 0)
     return Expectation(
         drain_s=buffered * 8 / rate,
-        line_goodput_bps=rate * payload / on_wire if _fills_a_line(scenario, job, stacks) else None,
+        line_goodput_bps=rate * payload / on_wire if is_full else None,
         rate_bps=rate,
     )
 

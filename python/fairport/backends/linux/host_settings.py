@@ -95,9 +95,10 @@ def _pacing(scenario: Scenario, host: str, stacks: Sequence[Mapping[str, Any]]) 
 
 def _unsent_bytes(scenario: Scenario) -> int:
     """Room in a sender's socket."""
-    limit, rate_bps = scenario.queue.limit, int(scenario.link.rate)
+    limit, rate_bps = scenario.queue.limit, max(map(int, scenario.link_rates()))
     buffered = int(limit) * int(scenario.link.mtu) if limit.in_packets else int(limit)
-    delays = (scenario.link.delay, scenario.switch.processing_delay)
+    longest = max(scenario.topology.link_delays(scenario.link.delay), key=int)
+    delays = (longest, scenario.switch.processing_delay)
     adapters = (scenario.host.delay, scenario.host.delay_spread, scenario.host.jitter)
     delay_s = sum(delay.seconds for delay in delays + adapters)
     held = buffered + rate_bps / 8 * delay_s
