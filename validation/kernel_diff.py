@@ -42,7 +42,7 @@ KEPT = "crates/drill/kernel"
 # with a theme (`Theme` in crates/drill)
 SIDES = (
     *("sender", "receiver", "sender-ecn", "receiver-ecn"),
-    *("sender-pauses", "sender-outages", "receiver-outages"),
+    *("sender-pauses", "receiver-pauses", "sender-outages", "receiver-outages"),
 )
 # per side
 EXCHANGES = 500
@@ -57,7 +57,6 @@ CLASSES = [
     for name, theme in THEMES.items()
     for who in ("reno", "cubic", "receiver")
     for sack in ("on", "off")
-    if (who, name) != ("receiver", "pauses")
 ]
 
 

@@ -1,15 +1,21 @@
 //! When the receiver acknowledges: every segment, delayed (RFC 5681 4.2), or as Linux does.
 //!
-//! Data out of order, data that fills a gap, duplicates and FIN are acknowledged at once under every policy (RFC 5681
-//! 4.2), unless SACK compression holds the ACK back.
+//! Data out of order, data that fills a gap and duplicates are acknowledged at once under every policy (RFC 5681 4.2),
+//! unless SACK compression holds the ACK back.
 //!
 //! Linux's quick-ACK mode (`tcp_input.c`, `tcp_output.c`, `tcp_timer.c` of 3.0): up to 16 ACKs are not
 //! delayed at the start of a connection, after data out of order or a duplicate, and after a gap
 //! longer than the timeout. Otherwise an ACK waits for a second full segment or for `ato`, a
-//! running estimate of the gap between segments, within limits.
+//! running estimate of the gap between segments, within limits. A short segment ends a write of the
+//! peer, and is acknowledged when the application has read it. A FIN is acknowledged by the other
+//! FIN, unless that one is late.
+
+mod full_segment;
+mod gap_estimate;
 
 use fairport_units::{Duration, Instant};
 
+use self::full_segment::FullSegment;
 use crate::receive_offload::{InOrder, Merge};
 use crate::sack_compression::SackCompression;
 use crate::settings::{AckPolicy, Settings};
@@ -27,8 +33,7 @@ pub(crate) struct AckSchedule {
     policy: AckPolicy,
     /// an ACK goes out with the next poll
     now: bool,
-    /// largest segment seen (`rcv_mss`): a segment of this size counts as full, in bytes
-    full_segment: u64,
+    full: FullSegment,
     /// when data last arrived
     last_data: Instant,
     /// Linux: the estimated gap between segments; zero before the first
@@ -48,6 +53,8 @@ pub(crate) struct AckSchedule {
     quick_rules: QuickRules,
     /// data has arrived since the last ACK was sent (`ICSK_ACK_SCHED`)
     scheduled: bool,
+    /// Linux: a short segment has arrived since the last ACK was sent (`ICSK_ACK_PUSHED`)
+    short: bool,
     /// the codepoint of the present segment starts quick ACKs
     quick_for_ecn: bool,
     compression: SackCompression,
@@ -75,8 +82,7 @@ impl AckSchedule {
         Self {
             policy: settings.ack_policy,
             now: false,
-            // Linux starts from the smallest MSS that any host may have (`tcp_initialize_rcv_mss`)
-            full_segment: u64::from(settings.mss_bytes.min(536)),
+            full: FullSegment::new(settings.mss_bytes, 0),
             last_data: Instant::ZERO,
             ato: Duration::ZERO,
             quick: 0,
@@ -97,14 +103,17 @@ impl AckSchedule {
                 for_data_only: settings.quick_acks_for_data_only,
             },
             scheduled: false,
+            short: false,
             quick_for_ecn: false,
             compression: SackCompression::new(settings.sack_compression),
         }
     }
 
-    /// The connection is established, and the first gap between segments begins (`lrcvtime`).
-    pub(crate) fn begin(&mut self, now: Instant) {
+    /// The connection is established, and the first gap between segments begins (`lrcvtime`). The segments that this
+    /// host sends have `payload` bytes and `options` bytes of options.
+    pub(crate) fn begin(&mut self, now: Instant, payload: u16, options: u16) {
         self.last_data = now;
+        self.full = FullSegment::new(payload, options);
     }
 
     /// Whether an ACK is sent at the next poll.
@@ -129,8 +138,10 @@ impl AckSchedule {
     #[expect(clippy::inline_always, reason = "the hot path of a receiver")]
     #[inline(always)]
     pub(crate) fn on_in_order(&mut self, timers: &mut Timers, now: Instant, data: &InOrder) {
-        self.full_segment = self.full_segment.max(u64::from(data.payload));
-        let full = u64::from(data.payload) == self.full_segment;
+        let full = self.full.takes(data.payload);
+        if !full {
+            self.on_short(data.payload);
+        }
         if let Some(merge) = &mut self.merge
             && merge.takes(timers, now, data, full)
         {
@@ -147,11 +158,48 @@ impl AckSchedule {
             self.estimate_gap(timers, now, data);
         }
         self.last_data = now;
+        self.decide(timers, now, data);
+    }
+
+    /// `__tcp_ack_snd_check`
+    #[expect(clippy::inline_always, reason = "the hot path of a receiver")]
+    #[inline(always)]
+    fn decide(&mut self, timers: &mut Timers, now: Instant, data: &InOrder) {
         let quick = self.policy == AckPolicy::EverySegment || self.is_quick();
-        if quick || data.gap || data.unacknowledged > self.full_segment {
+        if quick || data.gap || data.unacknowledged > self.full.bytes() {
             self.now = true;
         } else {
             self.delay(timers, now, data.srtt);
+        }
+    }
+
+    /// A segment shorter than a full one arrived in order. The application reads it at once, and then Linux acknowledges
+    /// it (`tcp_cleanup_rbuf`). While data flows both ways, it does so only for the second short segment.
+    #[cold]
+    fn on_short(&mut self, payload: u16) {
+        if self.policy == AckPolicy::QuickAck && !self.full.is_full_after_all(payload) {
+            self.now |= self.short || !self.interactive;
+            self.short = true;
+        }
+    }
+
+    /// The FIN arrived in order, with the last data or alone. The application may close soon, so Linux waits for the
+    /// other FIN (`tcp_fin`).
+    #[cold]
+    pub(crate) fn on_fin(&mut self, timers: &mut Timers, now: Instant, data: &InOrder) {
+        self.now |= self.policy != AckPolicy::QuickAck;
+        self.interactive = true;
+        let merged = self
+            .merge
+            .as_mut()
+            .is_some_and(|it| it.stop(timers).is_some());
+        if data.payload > 0 && !self.full.takes(data.payload) {
+            self.on_short(data.payload);
+        }
+        if data.payload > 0 || merged {
+            self.schedule(timers, now, data);
+        } else {
+            self.decide(timers, now, data);
         }
     }
 
@@ -181,7 +229,7 @@ impl AckSchedule {
     /// Data filled the beginning of a gap. The rest of the gap begins at `gap`.
     #[cold]
     pub(crate) fn on_partly_filled(&mut self, gap: u64, unacknowledged: u64) {
-        if unacknowledged <= self.full_segment {
+        if unacknowledged <= self.full.bytes() {
             self.compression.starts_anew(gap);
         }
     }
@@ -233,59 +281,11 @@ impl AckSchedule {
 
     /// `tcp_incr_quickack`: allows quick ACKs for half a window of full segments, and up to `most`.
     fn raise_quick(&mut self, window: u64, most: u64) {
-        let acks = match window / (2 * self.full_segment) {
+        let acks = match window / (2 * self.full.bytes()) {
             0 => 2,
             acks => acks.min(most),
         };
         self.quick = self.quick.max(acks as u8);
-    }
-
-    /// `tcp_event_data_recv`: estimates the time between segments. Times are in ticks (`tcp_jiffies32`), and half of an
-    /// odd number of ticks is rounded down.
-    #[inline]
-    fn estimate_gap(&mut self, timers: &Timers, now: Instant, data: &InOrder) {
-        if self.ato == Duration::ZERO {
-            self.raise_quick(data.window, QUICK_MAX);
-            self.ato = self.delay_min;
-            return;
-        }
-        let gap = now.saturating_sub(self.last_data);
-        // while segments follow each other closely, the estimate settles at the minimum or one tick below, because half
-        // of it is rounded down
-        let (tick, least) = (timers.tick(), self.half_min * 2);
-        let follows = gap + tick <= self.half_min && gap <= data.rto;
-        let settled = self.ato == least || self.ato + tick == least;
-        if !follows || !settled {
-            self.estimate_anew(timers, now, data, gap);
-        }
-    }
-
-    /// Updates the estimate after a longer gap, or while it has not settled.
-    #[inline(never)]
-    fn estimate_anew(&mut self, timers: &Timers, now: Instant, data: &InOrder, mut gap: Duration) {
-        if gap + timers.tick() > self.half_min {
-            gap = self.gap(timers, now);
-        }
-        let within = gap <= self.half_min || gap < self.ato;
-        if gap > self.half_min || self.ato != self.half_min * 2 {
-            let half = timers.whole_ticks(self.ato / 2);
-            if gap <= self.half_min {
-                self.ato = half + self.half_min;
-            } else if within {
-                self.ato = (half + gap).min(data.rto);
-            }
-        }
-        // with a minimum RTO of 200 ms, a gap longer than the RTO is never shorter than the estimate
-        if gap > data.rto && (self.quick_rules.within_ato || !within) {
-            self.raise_quick(data.window, QUICK_MAX);
-        }
-    }
-
-    /// Time since data last arrived, in whole ticks.
-    fn gap(&self, timers: &Timers, now: Instant) -> Duration {
-        timers
-            .tick_of(now)
-            .saturating_sub(timers.tick_of(self.last_data))
     }
 
     /// Starts the delayed-ACK timer: `tcp_send_delayed_ack`, or RFC 5681's plain delay.
@@ -363,6 +363,7 @@ impl AckSchedule {
             }
         }
         self.scheduled = false;
+        self.short = false;
         if with_data && self.ato > Duration::ZERO && self.gap(timers, now) < self.ato {
             self.interactive = true;
         }

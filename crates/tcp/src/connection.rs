@@ -223,12 +223,23 @@ impl Connection {
             if self.ecn.on {
                 self.receiver.acks.answer_ecn(self.receiver.window());
             }
-            if self.receiver.is_closed() && self.closes_with_peer && !self.sender.is_closing() {
-                self.close();
+            if self.receiver.is_closed() {
+                self.on_peer_closed();
             }
         }
         if !self.finished && self.is_all_acknowledged() {
             self.finish(now, events);
+        }
+    }
+
+    /// The peer has closed. If the application has closed already, no FIN will follow that could carry the ACK
+    /// (`tcp_fin`).
+    #[cold]
+    fn on_peer_closed(&mut self) {
+        if self.sender.is_closing() {
+            self.receiver.acks.at_once();
+        } else if self.closes_with_peer {
+            self.close();
         }
     }
 

@@ -234,12 +234,13 @@ impl Receiver {
             rto: own.rto,
             srtt: own.srtt,
         };
-        self.acks.on_in_order(timers, now, &data);
+        if self.is_closed() {
+            self.acks.on_fin(timers, now, &data);
+        } else {
+            self.acks.on_in_order(timers, now, &data);
+        }
         if gap && self.has_gap() {
             self.acks.on_partly_filled(self.nxt, data.unacknowledged);
-        }
-        if self.fin.is_some() {
-            self.acks.at_once();
         }
     }
 

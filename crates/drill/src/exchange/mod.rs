@@ -86,6 +86,8 @@ struct Scribe {
     read: u64,
     within_write: Duration,
     uses_ecn: bool,
+    /// payload of a full segment in bytes
+    full: u64,
     /// draws how much later the stack handles each event; none: it does so at once
     late: Option<Dice>,
     /// window that the peer announces; none: its whole buffer
@@ -117,6 +119,7 @@ impl Scribe {
             read: 0,
             within_write: machine.within_write,
             uses_ecn: draw.ecn,
+            full: draw.payload(),
             late_until: Instant::ZERO,
             last_event: BEGIN,
         }
@@ -293,9 +296,13 @@ impl Scribe {
         }
     }
 
-    /// A segment from the peer, as a script writes it.
+    /// A segment from the peer, as a script writes it. A short one ends a write. (So may a full one, but the peer is a
+    /// stack that does not set PSH.)
     fn written(&self, segment: &Segment, ecn: Ecn) -> String {
         let mut packet = self.numbering.outbound(segment);
+        if (1..self.full).contains(&u64::from(packet.payload)) {
+            packet.flags |= PSH;
+        }
         packet.ecn = self.uses_ecn.then(|| written_codepoint(ecn));
         text::segment(&packet)
     }

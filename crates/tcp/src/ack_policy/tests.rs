@@ -17,7 +17,8 @@ impl Receiver {
         let mut settings = Settings::preset("linux-2.6").unwrap();
         settings.quick_acks_within_estimate = false;
         let mut acks = AckSchedule::new(&settings);
-        (acks.full_segment, acks.ato) = (u64::from(FULL), ato);
+        acks.ato = ato;
+        acks.full.takes(FULL);
         let now = Instant::from_secs(1);
         acks.last_data = now;
         let timers = Timers::new(Duration::ZERO);
@@ -123,7 +124,7 @@ fn the_first_gap_begins_when_the_connection_is_established() {
     settings.mss_bytes = FULL;
     let mut it = Receiver::new(Duration::ZERO);
     it.acks = AckSchedule::new(&settings);
-    it.acks.begin(it.now);
+    it.acks.begin(it.now, FULL, 0);
     // the first segment was lost, and 15 of 16 quick ACKs are left when it comes again
     it.acks.on_out_of_place(1 << 30);
     it.sends(false);
@@ -187,11 +188,11 @@ fn an_ack_that_was_nearly_due_goes_out_at_once() {
 }
 
 #[test]
-fn a_second_full_segment_is_acknowledged_at_once_and_a_short_one_is_not() {
+fn more_than_a_full_segment_is_acknowledged_at_once() {
     for (unacknowledged, at_once) in [(1460, false), (1461, true), (2920, true)] {
         let mut it = Receiver::new(MS(40));
         let data = InOrder {
-            payload: 700,
+            payload: FULL,
             unacknowledged,
             gap: false,
             window: 0,
@@ -310,6 +311,26 @@ fn a_merge_is_acknowledged_at_its_end_as_one_segment() {
     assert!(!it.acks.is_due());
     it.acks.on_timer(&mut it.timers, end, MS(200));
     assert!(it.acks.is_due());
+}
+
+/// `tcp_gro_receive`: a FIN is merged with the data before it, and nothing after it.
+#[test]
+fn a_fin_ends_a_merge() {
+    let mut it = Receiver::new(MS(40));
+    it.acks.merge = Merge::new(Duration::from_us(20));
+    it.takes(MS(40));
+    it.takes(Duration::from_us(5));
+    let fin = InOrder {
+        payload: 0,
+        unacknowledged: 2 * u64::from(FULL) + 1,
+        gap: false,
+        window: 0,
+        rto: MS(200),
+        srtt: None,
+    };
+    it.acks.on_fin(&mut it.timers, it.now, &fin);
+    assert!(it.acks.is_due());
+    assert_eq!(it.timers.next(), Instant::NEVER);
 }
 
 /// `tcp_dec_quickack_mode`: since 6.6 it counts ACKs of new data, before that every segment sent.

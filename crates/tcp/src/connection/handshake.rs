@@ -230,7 +230,7 @@ impl Connection {
             self.receiver.nxt(),
             u64::from(segment.window) << window_shift,
         );
-        self.receiver.acks.begin(now);
+        self.receiver.acks.begin(now, mss - stamps, stamps);
         if !self.sack {
             self.receiver.acks.without_sack();
         }

@@ -17,7 +17,7 @@ fn what_is_not_accepted_is_answered_and_makes_acks_quick_only_if_an_ack_was_lost
         let mut timers = Timers::new(Duration::ZERO);
         let mut receiver = connected(&settings, 0);
         let mut is_acknowledged_at_once = |receiver: &mut Receiver| {
-            let next = data(receiver.nxt(), 1, Flags::NONE);
+            let next = data(receiver.nxt(), FULL, Flags::NONE);
             receiver.on_data(&mut timers, Instant::ZERO, &next, OWN);
             let due = receiver.acks.is_due();
             receiver.on_acknowledged(&mut timers, Instant::ZERO, false);
