@@ -164,7 +164,8 @@ def others_accepted(
     drops_before[order] = np.arange(len(order))
     passed = port_arrival.astype(np.int64) - drops_before
     first, last = runs.order[runs.starts], runs.order[runs.starts + runs.lengths - 1]
-    return passed[last] - passed[first]
+    between: NDArray[np.int64] = passed[last] - passed[first]
+    return between
 
 
 def _by_arrival(
