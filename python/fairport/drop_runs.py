@@ -29,20 +29,23 @@ _MEMBER: dict[By, tuple[list[str], str]] = {
 
 
 def drop_runs(drops: pl.DataFrame, by: By) -> pl.DataFrame:
-    """The drop runs of a table of drops, which must be in order of time, as backends write it.
+    """The drop runs of a table of drops, which must have all drops of a port.
 
     Columns: the port and the ingress port or flow; `first_s`, `last_s`: times of the first and the
-    last drop; `length` in packets; `others_accepted`: packets that the port accepted between the
-    two, which can only be of other ingress ports (flows); `flows`: how many flows were hit.
+    last drop; `length` in packets; `others_accepted`: packets that arrived between the run's first
+    and last and were not dropped, which can only be of other ingress ports (flows); `flows`: how
+    many flows were hit.
     """
     runs = _find_runs(drops, by)
-    first, last = runs.order[runs.starts], runs.order[runs.starts + runs.lengths - 1]
-    return drops[first].select(
+    time_s = drops["time_s"].to_numpy()[runs.order]
+    return drops[runs.order[runs.starts]].select(
         *_MEMBER[by][0],
-        first_s="time_s",
-        last_s=drops["time_s"].gather(last),
+        first_s=pl.Series(np.minimum.reduceat(time_s, runs.starts)),
+        last_s=pl.Series(np.maximum.reduceat(time_s, runs.starts)),
         length=pl.Series(runs.lengths),
-        others_accepted=drops["port_accepted"].gather(last) - pl.col("port_accepted"),
+        others_accepted=pl.Series(
+            others_accepted(runs, _number(drops["port"]), drops["port_arrival"].to_numpy())
+        ),
         flows=pl.lit(1, pl.UInt32) if by == "flow" else pl.Series(_flows_hit(drops, runs)),
     )
 
@@ -127,18 +130,48 @@ class Runs:
 
 def _find_runs(drops: pl.DataFrame, by: By) -> Runs:
     members, count = _MEMBER[by]
-    columns = (
-        column.cast(pl.Categorical).to_physical() if column.dtype == pl.String else column
-        for column in drops.select(members)
-    )
-    return find_runs([column.to_numpy() for column in columns], drops[count].to_numpy())
+    return find_runs([_number(column) for column in drops.select(members)], drops[count].to_numpy())
+
+
+def _number(column: pl.Series) -> NDArray[Any]:
+    """The column, with a number for each text."""
+    is_text = column.dtype == pl.String
+    return (column.cast(pl.Categorical).to_physical() if is_text else column).to_numpy()
 
 
 def find_runs(members: Sequence[NDArray[Any]], arrival: NDArray[Any]) -> Runs:
-    """Rows grouped by `members` (numbers of ports, flows), cut where an arrival was accepted.
+    """Rows grouped by `members` (numbers of ports, flows), cut where an arrival was not dropped.
 
     `arrival` is the running count of the group's arrivals, by row.
     """
+    key, order = _by_arrival(members, arrival)
+    arrival = arrival[order]
+    goes_on = (key[1:] == key[:-1]) & (arrival[1:] == arrival[:-1] + np.uint64(1))
+    starts = np.flatnonzero(np.concatenate([np.ones(min(len(key), 1), bool), ~goes_on]))
+    return Runs(order, starts, np.diff(starts, append=len(key)))
+
+
+def others_accepted(
+    runs: Runs, port: NDArray[Any], port_arrival: NDArray[Any]
+) -> NDArray[np.int64]:
+    """How many packets arrived between the first and the last of each run and were not dropped.
+
+    `port` and `port_arrival` are of all drops, by row. The difference of `port_accepted` is the
+    same if packets are dropped on arrival. A discipline that drops later accepts them first.
+    """
+    _, order = _by_arrival([port], port_arrival)
+    drops_before = np.empty(len(order), np.int64)  # at this port, and all drops at ports before it
+    drops_before[order] = np.arange(len(order))
+    passed = port_arrival.astype(np.int64) - drops_before
+    first, last = runs.order[runs.starts], runs.order[runs.starts + runs.lengths - 1]
+    between: NDArray[np.int64] = passed[last] - passed[first]
+    return between
+
+
+def _by_arrival(
+    members: Sequence[NDArray[Any]], arrival: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The rows in order of group and arrival, after the group of each as one number."""
     key = np.zeros(len(arrival), np.uint64)
     for member in members:
         number = member.astype(np.uint64)
@@ -146,10 +179,11 @@ def find_runs(members: Sequence[NDArray[Any]], arrival: NDArray[Any]) -> Runs:
     # In the narrowest type that holds it, because numpy sorts 16 bits by radix: 50 times faster.
     key = key.astype(np.min_scalar_type(int(key.max(initial=np.uint64(0)))))
     order = np.argsort(key, kind="stable")
-    key, arrival = key[order], arrival[order]
-    goes_on = (key[1:] == key[:-1]) & (arrival[1:] == arrival[:-1] + np.uint64(1))
-    starts = np.flatnonzero(np.concatenate([np.ones(min(len(key), 1), bool), ~goes_on]))
-    return Runs(order, starts, np.diff(starts, append=len(key)))
+    group, count = key[order], arrival[order]
+    # Rows are in order of time. A discipline that pushes packets out drops the latest first.
+    if ((group[1:] == group[:-1]) & (count[1:] < count[:-1])).any():
+        order = np.lexsort((arrival, key))
+    return group, order
 
 
 def _flows_hit(drops: pl.DataFrame, runs: Runs) -> NDArray[np.uint32]:

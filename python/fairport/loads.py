@@ -65,6 +65,21 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
             f"Not all transfers were complete when the run ended: {each} were under way. They count"
             " with their ages, so the high percentiles of such traffic may be lower bounds."
         )
+    early = [
+        one
+        for one in found.get("traffic", [])
+        if one["before_measurement"] and not one["transfers"]
+    ]
+    if early:
+        each = ", ".join(
+            f"{_count(one['before_measurement'])} of traffic {one['index']} ({one['kind']})"
+            for one in early
+        )
+        said.append(
+            f"All transfers of some traffic began before the measurement, at"
+            f" {_ms(found['measure']['from_s'])}, and do not count: {each}. With `measure.from ="
+            ' "0s"` they count.'
+        )
     left_out = found.get("decisions_left_out")
     if left_out:
         said.append(
@@ -168,16 +183,21 @@ def _entry(tables: Tables, index: int, load: Load, span: Span) -> dict[str, Any]
         "drops": int(flows["drops"].sum()),
         "transfers": 0,
         "unfinished": 0,
+        "before_measurement": 0,
     }
     if load.kind == "udp":
         return entry | _datagrams(flows, tables["rtt"])
     if load.kind == "request-response":
-        return entry | _requests(tables["requests"].filter(pl.col("traffic") == index), span)
+        requests = tables["requests"].filter(pl.col("traffic") == index)
+        entry["before_measurement"] = _early(requests, span)
+        return entry | _requests(requests, span)
     if flows.height and metrics.is_endless(flows):
         rates = flows["goodput_bps"]
         return entry | {"goodput_bps_min": rates.min(), "jain_index": metrics.jain_index(rates)}
     rounds = tables["rounds"].filter(pl.col("traffic") == index)
     transfers = completion.transfers(flows, span)
+    of_a_size = flows.filter(pl.col("ideal_fct_s").is_not_null())
+    entry["before_measurement"] = _early(rounds if of_a_size.is_empty() else of_a_size, span)
     if not transfers.is_empty():
         entry |= _completion(transfers)
     elif load.kind == "periodic":
@@ -185,6 +205,11 @@ def _entry(tables: Tables, index: int, load: Load, span: Span) -> dict[str, Any]
     if load.kind == "incast":
         entry["rounds"] = _rounds(rounds.filter(pl.col("flow").is_null()), load, span)
     return entry
+
+
+def _early(begun: pl.DataFrame, span: Span) -> int:
+    """How many of these transfers, rounds or requests began before the measurement."""
+    return begun.filter(pl.col("start_s") < span.measure_from_s).height
 
 
 def _completion(transfers: pl.DataFrame) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fairport import metrics
+from fairport.drop_runs import others_accepted
 from fairport.tables import Tables
 from fairport.traffic_table import flat
 from fairport.verdict import is_outcast, lone_and_peers
@@ -214,16 +215,13 @@ def _drop_runs(drops: Mapping[str, Array]) -> Numbers:
     port = drops["port"]
     by_flow = metrics.find_runs([port, drops["flow"]], drops["flow_arrival"]).lengths
     runs = metrics.find_runs([port, drops["ingress_port"]], drops["ingress_arrival"])
-    several = runs.lengths >= 2
-    first = runs.starts[several]
-    last = first + runs.lengths[several] - 1
-    accepted = drops["port_accepted"][runs.order]
-    dark = accepted[last] - accepted[first] >= (last - first).astype(np.uint64)
+    others = others_accepted(runs, port, drops["port_arrival"])
+    dark = runs.lengths[(runs.lengths >= 2) & (others >= runs.lengths - 1)]
     return {
         "drop_runs_ge2": float((by_flow >= 2).sum()),
         "longest_drop_run": float(by_flow.max(initial=0)),
-        "blackouts": float(dark.sum()),
-        "longest_blackout": float(runs.lengths[several][dark].max(initial=0)),
+        "blackouts": float(len(dark)),
+        "longest_blackout": float(dark.max(initial=0)),
     }
 
 

@@ -162,6 +162,8 @@ class Traffic(TypedDict):
     """Transfers or requests; 0 for long-lived flows and UDP."""
     unfinished: int
     """Of these, those under way at the end."""
+    before_measurement: int
+    """Transfers or requests that began before the measurement, and do not count."""
     goodput_bps_min: NotRequired[float | None]
     """Long-lived flows."""
     jain_index: NotRequired[float | None]

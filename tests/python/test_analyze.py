@@ -177,6 +177,8 @@ def test_other_bad_input(fairport: Command, small: Captured, tmp_path: Path) -> 
         ("--ingress", ingress, "--egress", other): "shares no packet",
         (egress, "--from", "2", "--to", "1"): "is not before --to",
         (egress, "--from", "2"): "is not before the end of the captures, which last 0.060 s",
+        (egress, "--csv"): "--csv: needs a folder for the tables",
+        (egress, "--packets"): "--packets: needs a folder for the table",
         (egress, "--map", "nowhere.csv"): "nowhere.csv: does not exist",
         (egress, "--map", str(tmp_path)): "cannot be read: is a directory",
         (egress, "--map", egress): "is not UTF-8 text",

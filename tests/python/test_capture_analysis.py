@@ -122,6 +122,15 @@ def test_goodput_is_that_of_the_run_but_for_what_is_on_the_last_link(star: Captu
     assert rtt.is_between(0.8, 1.2).all()
 
 
+def test_what_waits_in_the_queue_at_the_end_has_not_arrived(outcast: Captured) -> None:
+    end_s = outcast.run.summary["simulated_s"]
+    found = analyse(outcast.files, measure_s=(end_s - 10e-3, end_s)).summary
+    assert found["captures"]["completeness"]["open"] > 3
+    # of 1538 B on the wire 1448 B are payload; at most one packet more, by where it begins
+    line_bps = 1e9 * (1 + 50e-6) * 1448 / 1538
+    assert found["goodput_bps_total"] <= line_bps + 8 * 1448 / 10e-3
+
+
 def test_the_verdict_names_the_starved_host(outcast: Captured) -> None:
     measure = outcast.run.summary["measure"]
     analysed = analyse(outcast.files, measure_s=(measure["from_s"], measure["to_s"]))

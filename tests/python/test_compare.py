@@ -145,6 +145,12 @@ def test_no_fix_that_fits_is_bad_input(fairport: Command, tmp_path: Path) -> Non
     assert not (tmp_path / "results").exists()
 
 
+def test_tables_without_a_folder_are_refused(fairport: Command) -> None:
+    outcome = fairport(*SHORT, "--csv", "--no-output")
+    assert outcome.status == 2
+    assert "--csv: needs a folder for the tables" in outcome.err
+
+
 def test_an_unknown_fix_lists_those_there_are(fairport: Command) -> None:
     outcome = fairport(*SHORT, "--fix", "pasing")
     assert outcome.status == 2

@@ -76,6 +76,25 @@ def test_a_run_by_ingress_goes_over_flows_and_a_run_by_flow_over_packets_of_othe
     assert metrics.drop_runs(drops, "port")["length"].to_list() == [2, 1, 1]
 
 
+def test_packets_pushed_out_latest_first_are_one_run_in_order_of_arrival():
+    # Port-fair and Linux's SFQ admit a packet and drop the last that waits: here three packets of
+    # port 1 wait, and each of the next two of port 2 takes the place of one of them.
+    arrivals = [(1, 0, OUT), (2, 1, IN), (1, 0, OUT), (1, 0, OUT), (2, 1, IN), (1, 0, IN)]
+    drops = drops_of(arrivals).with_columns(time_s=pl.Series([9e-6, 8e-6, 5e-6])).sort("time_s")
+    for by in ("ingress", "flow"):
+        (run,) = metrics.drop_runs(drops, by).to_dicts()
+        assert (run["length"], run["others_accepted"]) == (3, 1)
+        assert (run["first_s"], run["last_s"]) == (5e-6, 9e-6)
+
+
+def test_what_a_port_lost_later_was_not_accepted():
+    # CoDel drops at the head: all of these packets had been accepted when they arrived
+    drops = drops_of([(1, 0, OUT), (1, 0, OUT), (2, 1, OUT), (1, 0, OUT), (2, 1, IN)])
+    drops = drops.with_columns(port_accepted=pl.col("port_arrival") - 1)
+    assert metrics.drop_runs(drops, "ingress")["others_accepted"].to_list() == [0, 0]
+    assert metrics.blackouts(drops).is_empty()
+
+
 def test_ingress_ports_that_were_kept_out():
     drops = drops_of([*PORT_BLACKOUT, (2, 1, OUT), (1, 0, IN), (2, 2, OUT)])
     assert metrics.ingress_summary(drops).rows() == [

@@ -59,13 +59,13 @@ def test_four_runs_have_quartiles_and_fewer_have_none() -> None:
 
 
 def test_loads_are_merged_one_by_one() -> None:
+    incast = {"index": 0, "kind": "incast", "transfers": 9, "before_measurement": 0}
     runs = [
-        one(seed, None, 0.0, False)
-        | {"traffic": [{"index": 0, "kind": "incast", "transfers": 9, "unfinished": left}]}
+        one(seed, None, 0.0, False) | {"traffic": [incast | {"unfinished": left}]}
         for seed, left in enumerate((0, 3, 4))
     ]
     whole = summarise(runs)
-    assert whole["traffic"] == [{"index": 0, "kind": "incast", "transfers": 9, "unfinished": 3}]
+    assert whole["traffic"] == [incast | {"unfinished": 3}]
     assert whole["caveats"] == [
         "Not all transfers were complete when the run ended:"
         " 3 of 9 of traffic 0 (incast) were under way. They count with their ages, so the high"

@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import fairport as fp
 import polars as pl
 import pytest
 from fairport import published
@@ -250,6 +251,14 @@ def test_a_sweep_draws_the_numbers_that_claims_hold_ours_against() -> None:
     numbers = sweep.published(entry, entry.experiment.figure[0])
     packets = {name: round(bps * 500 / 8 / 460) for name, bps in numbers.items()}
     assert packets == {"dt": 40973, "red": 49897, "rio-ps": 49945}
+
+
+def test_a_full_segment_of_tcprands_testbed_is_1448_bytes() -> None:
+    # its rMin of 1448 B is plain TCP: with timestamps that is what 1500 B have room for
+    entry = catalogue.entry("lee2017/testbed-one-to-m")
+    scenario = entry.scenario(entry.variant("sack-m15-r1448")).patch({"duration": "20ms"})
+    dropped = fp.run(scenario).drops["size_bytes"]
+    assert dropped.max() == 14 + 20 + 20 + 12 + 1448 + 4
 
 
 def test_a_limit_is_no_number_to_be_drawn() -> None:

@@ -22,6 +22,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         {"duration": "100ms", "queue": {"kind": "red", "variant": "floyd-jacobson"}}
         | {"tcp.ecn": True},
     ),
+    "pushed out": (
+        "two-switch",
+        {"duration": "100ms", "queue": {"kind": "linux-sfq", "limit": "20 packets"}},
+    ),
     "before anything": ("two-switch", {"duration": "1ms"}),
     "transfers": ("outcast", {"duration": "100ms", "traffic": [{"kind": "poisson", "load": 0.5}]}),
     "rounds, UDP and bulk": (

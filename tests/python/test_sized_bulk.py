@@ -39,6 +39,19 @@ def test_a_late_one_does_not_delay_the_measurement_of_endless_ones() -> None:
     assert 0 < late["from_s"] < 0.02
 
 
+def test_a_run_says_that_none_of_them_counts() -> None:
+    # they begin at once, and the endless ones, which decide when the measurement begins, later
+    early = scenario(SMALL | {"start_jitter": "0s"}, ENDLESS | {"start": "1ms"})
+    found = fp.run(early).summary
+    small = found["traffic"][0]
+    assert (small["transfers"], small["before_measurement"]) == (0, 6)
+    [said] = [text for text in found["caveats"] if "do not count" in text]
+    assert "6 of traffic 0 (bulk)" in said
+    whole = fp.run(early.patch({"measure.from": "0s"})).summary
+    assert (whole["traffic"][0]["transfers"], whole["traffic"][0]["before_measurement"]) == (6, 0)
+    assert not any("do not count" in text for text in whole["caveats"])
+
+
 def test_they_get_no_verdict_on_their_shares() -> None:
     # also if none of them begins within the measurement
     for start in ("0s", "20ms"):

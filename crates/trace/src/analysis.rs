@@ -381,8 +381,9 @@ impl Analysis {
         }
         let left_ns = match joined.fate {
             Fate::Forwarded { left_ns, .. } => Some(left_ns),
-            Fate::Unseen | Fate::Open => Some(time_ns),
-            Fate::Dropped(_) => None,
+            Fate::Unseen => Some(time_ns),
+            // what nobody saw leaving has arrived only if it is acknowledged
+            Fate::Open | Fate::Dropped(_) => None,
         };
         self.tracker.observe(&Seen {
             direction,

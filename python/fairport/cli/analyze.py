@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairport.cli.options import Csv, Force, Json, NoFigures, Quiet
+from fairport.cli.options import Csv, Force, Json, NoFigures, Quiet, refuse_without_folder
 
 if TYPE_CHECKING:
     from fairport.backends.captures import Source
@@ -107,6 +107,9 @@ def analyze(
     from fairport.storage import save
     from fairport.storage.parts import files_below
 
+    if out is None:
+        files = {"--csv": ("tables", csv), "--packets": ("table", packets)}
+        refuse_without_folder(files, "add --out DIR")
     sources = _sources(captures or [], ingress or [], egress or [])
     name = to_scenario.stem if to_scenario is not None else ""
     with reading_bar([one.file for one in sources], shown=not quiet) as progress:

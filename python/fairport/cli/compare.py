@@ -22,6 +22,7 @@ from fairport.cli.options import (
     ScenarioName,
     SimulatedTime,
     loaded,
+    refuse_without_folder,
     repeats,
     results_folder,
 )
@@ -83,7 +84,9 @@ def compare(
 
     chosen = loaded(scenario, assignments, duration)
     folder = None if no_output else out or Path("results") / f"{chosen.name}-compare"
-    if folder is not None:
+    if folder is None:
+        refuse_without_folder({"--csv": ("tables", csv)})
+    else:
         refuse_what_is_there(folder, force=force)
     names = [name.strip() for part in fix for name in part.split(",")] if fix else None
     with resumable(), pool_bar(chosen.name, shown=not quiet) as bar:

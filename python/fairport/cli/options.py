@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fairport.scenario import Scenario
 
 MOST_SEEDS = 100_000
@@ -102,3 +104,17 @@ def loaded(
     if seed is not None:
         overrides["seed"] = seed
     return load(name).patch(overrides, by="command line")
+
+
+def refuse_without_folder(
+    files: Mapping[str, tuple[str, object]], remedy: str = "leave --no-output out"
+) -> None:
+    """Raises InputError if an option is given that writes files, because there is no folder.
+
+    `files` has, for each such option, what it writes and whether it is given.
+    """
+    from fairport.errors import InputError
+
+    for option, (what, is_given) in files.items():
+        if is_given:
+            raise InputError(f"needs a folder for the {what}", field=option, remedy=remedy)

@@ -21,6 +21,7 @@ from fairport.cli.options import (
     ScenarioName,
     SimulatedTime,
     loaded,
+    refuse_without_folder,
     repeats,
     results_folder,
 )
@@ -112,7 +113,13 @@ def run(
     seeds = range(chosen.seed, chosen.seed + repeat)
     observation = _observation(pcap, capture_all, snaplen, packets)
     if no_output:
-        _refuse_what_needs_a_folder(observation, capture_all, csv)
+        captures, rows = (observation.captures, observation.packets) if observation else ((), ())
+        files: dict[str, tuple[str, object]] = {
+            "--capture-all" if capture_all else "--pcap": ("captures", captures),
+            "--csv": ("tables", csv),
+            "--packets": ("table", rows),
+        }
+        refuse_without_folder(files)
     jobs = jobs or cores()
     with progress_bar(chosen, len(seeds), shown=not quiet, backend=backend, jobs=jobs) as bar:
         summary = run_and_save.run(
@@ -175,24 +182,3 @@ def _ports(names: str, option: str) -> tuple[str, ...]:
             "names no port", field=option, value=names, remedy=f"such as {option} bottleneck"
         )
     return ports
-
-
-def _refuse_what_needs_a_folder(
-    observation: Observation | None, capture_all: bool, csv: bool
-) -> None:
-    """Raises InputError for an option that writes files, which `--no-output` does not allow."""
-    from fairport.errors import InputError
-
-    needs = {
-        "--capture-all" if capture_all else "--pcap": (
-            "captures",
-            observation and observation.captures,
-        ),
-        "--csv": ("tables", csv),
-        "--packets": ("table", observation and observation.packets),
-    }
-    for option, (files, is_given) in needs.items():
-        if is_given:
-            raise InputError(
-                f"needs a folder for the {files}", field=option, remedy="leave --no-output out"
-            )

@@ -19,6 +19,7 @@ from fairport.cli.options import (
     ScenarioName,
     SimulatedTime,
     loaded,
+    refuse_without_folder,
     repeats,
     results_folder,
 )
@@ -61,7 +62,9 @@ def validate(
 
     chosen = loaded(scenario, assignments, duration)
     folder = None if no_output else out or Path("results") / f"{chosen.name}-validate"
-    if folder is not None:
+    if folder is None:
+        refuse_without_folder({"--csv": ("tables", csv)})
+    else:
         refuse_what_is_there(folder, force=force)
     try:
         with pool_bar(f"validate {chosen.name}", shown=not quiet) as bar:

@@ -94,7 +94,8 @@ class Host(Section):
     the time of adapter, interrupt and wake-up. It is added to all other times of hosts, also on the
     Linux backend, whose hosts have no adapters."""
     queue: PositivePacketCount = PacketCount("1000 packets")
-    """Buffer of the host's own output port; the default is Linux's txqueuelen."""
+    """Buffer of the host's own output port. The packet that is being sent counts. The default is
+    Linux's txqueuelen."""
 
     @model_validator(mode="after")
     def _one_source_of_times(self) -> Self:
