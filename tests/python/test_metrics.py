@@ -76,6 +76,19 @@ def test_a_run_by_ingress_goes_over_flows_and_a_run_by_flow_over_packets_of_othe
     assert metrics.drop_runs(drops, "port")["length"].to_list() == [2, 1, 1]
 
 
+def test_a_run_is_of_packets_that_arrived_in_a_row_whichever_was_dropped_first():
+    # Disciplines that push out the last packet of the longest queue (DRR, Linux's SFQ, port-fair)
+    # may drop a packet after one that arrived later.
+    times_s = (7e-6, 8e-6, 9e-6)
+    drops = drops_of([*PORT_BLACKOUT[:6], (1, 0, IN)]).reverse()
+    pushed_out = drops.with_columns(time_s=pl.Series(times_s))
+    for by in ("ingress", "flow"):
+        (run,) = metrics.drop_runs(pushed_out, by).to_dicts()
+        assert (run["length"], run["others_accepted"]) == (3, 2)
+        assert (run["first_s"], run["last_s"]) == (times_s[0], times_s[2])
+    assert metrics.blackouts(pushed_out).height == 1
+
+
 def test_ingress_ports_that_were_kept_out():
     drops = drops_of([*PORT_BLACKOUT, (2, 1, OUT), (1, 0, IN), (2, 2, OUT)])
     assert metrics.ingress_summary(drops).rows() == [
