@@ -185,6 +185,15 @@ def test_a_selector_that_selects_nothing_is_refused(
     assert error.value.remedy
 
 
+@pytest.mark.parametrize("kind", [{"kind": "bulk"}, {"kind": "incast", "total": "1MB"}])
+def test_in_a_network_of_one_host_nobody_can_send_to_it(kind: dict[str, str]) -> None:
+    scenario = load("outcast").patch({"traffic": [kind | {"from": "all", "to": "h0"}]})
+    with pytest.raises(ScenarioError) as error:
+        lower(scenario, ["h0"], PRESETS)
+    assert (error.value.field, error.value.problem) == ("traffic.0.from", "selects no host")
+    assert "`h0`" in error.value.remedy
+
+
 def test_selectors() -> None:
     assert select("h3", HOSTS) == ["h3"]
     assert select("h3..h5", HOSTS) == ["h3", "h4", "h5"]

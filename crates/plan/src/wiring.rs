@@ -219,7 +219,8 @@ pub struct HostOutput {
     pub latency: Duration,
     /// node number of the switch where its packets enter the network
     pub edge: u32,
-    /// the ports of its adapters
+    /// the ports at which its own packets arrive first: those of its adapters; of a host that forwards, the port that
+    /// leads to itself
     pub adapters: Vec<PortId>,
     /// number of packets that each adapter's queue holds
     pub queue_packets: u32,
@@ -233,12 +234,16 @@ pub(crate) fn outputs(job: &Job, topology: &Topology, timing: &Timing) -> Vec<Ho
         None => HostTime::Drawn(Server::new(job.host.processing, stream)),
         Some(tables) => HostTime::Measured(Box::new(MeasuredHost::new(Arc::clone(tables), stream))),
     };
+    let adapters = |host: NodeId| match topology.own_port(host) {
+        Some(own) => vec![own],
+        None => topology.node(host).ports.clone(),
+    };
     let output = |i: usize| HostOutput {
         time: time(Stream::new(job.seed, "host-out", i as u64)),
         latency: timing.host_latency[i],
         edge: edge(topology, topology.hosts()[i]),
         queue_packets: job.host.queue_packets,
-        adapters: topology.node(topology.hosts()[i]).ports.clone(),
+        adapters: adapters(topology.hosts()[i]),
     };
     (0..topology.hosts().len()).map(output).collect()
 }

@@ -22,8 +22,6 @@ pub struct Recorder {
     marks: Marks,
     trace: Trace,
     by_flow: Vec<Losses>,
-    /// drops after the end of the run, by port
-    late_drops: Vec<u64>,
 }
 
 /// What happened to the packets of one flow, at all ports together.
@@ -59,7 +57,6 @@ impl Recorder {
             marks: Marks::default(),
             trace: Trace::new(topology, traced),
             by_flow: Vec::new(),
-            late_drops: vec![0; topology.ports().len()],
         }
     }
 
@@ -78,11 +75,6 @@ impl Recorder {
         self.by_flow[flow as usize]
     }
 
-    /// Packets that a port will drop after the end of the run.
-    pub fn late_drops(&self, port: PortId) -> u64 {
-        self.late_drops[port.0 as usize]
-    }
-
     /// Adds what the recorder of another region of the network has seen.
     pub fn absorb(&mut self, other: Self) {
         self.drops.append(other.drops);
@@ -90,9 +82,6 @@ impl Recorder {
         self.trace.absorb(other.trace);
         for (own, more) in self.by_flow.iter_mut().zip(other.by_flow) {
             *own = *own + more;
-        }
-        for (own, more) in self.late_drops.iter_mut().zip(other.late_drops) {
-            *own += more;
         }
     }
 
@@ -115,7 +104,6 @@ impl Recorder {
             Admission::Accepted => {}
             Admission::Dropped(_) if arrival.time > self.end => {
                 flow.late_drops += 1;
-                self.late_drops[arrival.port.0 as usize] += 1;
             }
             Admission::Dropped(reason) => {
                 flow.drops += 1;

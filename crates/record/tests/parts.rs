@@ -105,7 +105,7 @@ fn late_drops_of_two_regions_are_added() {
     }
     let [mut one, another] = regions;
     one.recorder.absorb(another.recorder);
-    assert_eq!(one.recorder.late_drops(one.port), 5);
+    assert_eq!(one.recorder.losses(1).late_drops, 5);
 }
 
 #[test]

@@ -82,6 +82,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
                 parts.arbiter,
                 observer,
             );
+            network.end_at(end);
             if partition.regions() > 1 {
                 network.confine(&topology, &partition, region, end);
             }

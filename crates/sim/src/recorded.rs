@@ -54,10 +54,7 @@ impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher 
     /// The tables of flows, ports, rounds, requests and samples, and the merged logs and recorders of all domains.
     fn into_parts(self) -> (Vec<Table>, FlowLog, Recorder) {
         let ports = ports(
-            |port| {
-                let network = self.network_of(port);
-                (network, network.observer().recorder())
-            },
+            |port| self.network_of(port),
             self.duration,
             &self.flows_through,
             &self.clock_errors_ppb,

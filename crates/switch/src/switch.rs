@@ -111,7 +111,7 @@ impl Switch {
             seen: Vec::new(),
             end,
         };
-        let network = Network::new(
+        let mut network = Network::new(
             &topology,
             ports,
             Routes::default(),
@@ -119,6 +119,7 @@ impl Switch {
             arbiter,
             watcher,
         );
+        network.end_at(end);
         let count = attachments
             .iter()
             .map(|one| one.interface as usize + 1)

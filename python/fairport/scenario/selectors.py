@@ -44,11 +44,14 @@ Selector = Annotated[
 
 
 class SelectorError(InputError):
-    """A selector that names a host which the topology does not have."""
+    """A selector that selects no host, or names one which the topology does not have."""
 
 
 def select(selector: str | list[str], hosts: Sequence[str], *, but: str | None = None) -> list[str]:
-    """The selected hosts, each once, in the order of selection; "all" leaves out `but`."""
+    """The selected hosts, each once, in the order of selection; "all" leaves out `but`.
+
+    Raises SelectorError.
+    """
     chosen: dict[str, None] = {}
     for part in [selector] if isinstance(selector, str) else selector:
         if part == "all" and "all" not in hosts:
@@ -64,6 +67,8 @@ def select(selector: str | list[str], hosts: Sequence[str], *, but: str | None =
             chosen.update((host, None) for host in hosts[start : end + 1])
         else:
             chosen[hosts[position(part, hosts)]] = None
+    if not chosen:
+        raise SelectorError("selects no host", remedy=f"the only host is the receiver, `{but}`")
     return list(chosen)
 
 

@@ -1,5 +1,6 @@
 //! The totals of a region's ports, the packets in flight, and the check that no packet was lost.
 
+use std::collections::btree_map::Entry;
 use std::ops::Add;
 
 use fairport_units::{Duration, Instant};
@@ -12,7 +13,20 @@ use crate::packet::Header;
 use crate::port::{Kind, PortTotals};
 use crate::topology::PortId;
 
+/// A port's accounts before the first packet that arrives there after the end of the run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AtEnd {
+    totals: PortTotals,
+    backlog_integral: u128,
+}
+
 impl<P: Copy, O: Observer<P>> Network<P, O> {
+    /// Lets the run end at `end`. A host that is late with sending may decide before it about packets that its NIC will
+    /// see after it. They do not count in the port's totals. This comes before the first packet.
+    pub fn end_at(&mut self, end: Instant) {
+        self.region.end = end;
+    }
+
     /// Brings every port up to date at `now`. Call this before totals or packets in flight are read.
     pub fn settle(&mut self, now: Instant) {
         for id in 0..self.region.ports.len() as u32 {
@@ -22,14 +36,16 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// The totals of a port, as of the last [`Network::settle`].
     pub fn totals(&self, port: PortId) -> &PortTotals {
-        &self.region.ports[port.0 as usize].totals
+        let at_end = self.region.at_end.get(&port);
+        at_end.map_or(&self.region.ports[port.0 as usize].totals, |it| &it.totals)
     }
 
     /// Packets that a port dropped on arrival or later, as of the last [`Network::settle`].
     pub fn drops(&self, port: PortId) -> u64 {
-        let port = &self.region.ports[port.0 as usize];
-        let revoked = self.region.scheduled.revoked(port.kind()).packets;
-        port.totals.arrivals - port.totals.accepted + revoked
+        let totals = self.totals(port);
+        let kind = self.region.ports[port.0 as usize].kind();
+        let revoked = self.region.scheduled.revoked(kind).packets;
+        totals.arrivals - totals.accepted + revoked
     }
 
     /// How long a port was busy until `now`, as of the last [`Network::settle`]: how long it sent, gaps included, or a
@@ -39,8 +55,9 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let port = &region.ports[id.0 as usize];
         let revoked = region.scheduled.revoked(port.kind());
         let waiting = region.scheduled.backlog(port.kind());
-        let packets = port.totals.accepted - revoked.packets - u64::from(waiting.packets);
-        let bytes = port.totals.accepted_bytes - revoked.bytes - u64::from(waiting.bytes);
+        let totals = self.totals(id);
+        let packets = totals.accepted - revoked.packets - u64::from(waiting.packets);
+        let bytes = totals.accepted_bytes - revoked.bytes - u64::from(waiting.bytes);
         let gap_bytes = self.fabric.framing.gap_bytes();
         port.busy(now, [packets, bytes], gap_bytes, region.on_the_way(id))
     }
@@ -52,7 +69,9 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         let port = &region.ports[id.0 as usize];
         match port.kind() {
             Kind::Plain | Kind::Ahead(_) | Kind::Cut(_) | Kind::Fifo => {
-                port.backlog_integral_until(now, region.on_the_way(id))
+                let at_end = region.at_end.get(&id);
+                let integral = at_end.map_or(port.backlog_integral, |it| it.backlog_integral);
+                integral_until(now, integral, region.on_the_way(id))
             }
             kind @ Kind::Scheduled(_) => {
                 port.backlog_integral + region.scheduled.backlog_integral_since(kind, now)
@@ -113,6 +132,18 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 }
 
 impl<P: Copy, O: Observer<P>> Region<P, O> {
+    /// Keeps the accounts of a NIC as they are, if it has not kept them yet.
+    #[cold]
+    pub(super) fn keep_accounts(&mut self, nic: PortId) {
+        if let Entry::Vacant(place) = self.at_end.entry(nic) {
+            let port = &self.ports[nic.0 as usize];
+            place.insert(AtEnd {
+                totals: port.totals,
+                backlog_integral: port.backlog_integral,
+            });
+        }
+    }
+
     /// See [`Network::backlog`].
     pub(super) fn backlog(&mut self, fabric: &Fabric, id: PortId, now: Instant) -> Backlog {
         self.catch_up(fabric, id, now);
@@ -133,20 +164,37 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         }
     }
 
-    /// The packets that a port has accepted and may not have sent yet.
+    /// The packets that a port has accepted and may not have sent yet, without those that arrive after the end.
     fn on_the_way(&self, id: PortId) -> impl Iterator<Item = Place> {
         let transits = &self.packets.transits[..];
         let buffer = self
             .buffer_number(id)
             .map(|number| &self.buffers[number as usize]);
-        let link = &self.ports[id.0 as usize].link;
-        let on_link = buffer.is_none().then(|| link.places(transits));
+        let port = &self.ports[id.0 as usize];
+        let on_link = buffer.is_none().then(|| port.link.places(transits));
         let in_buffer = buffer.map(Buffer::places);
-        on_link
+        let places = on_link
             .into_iter()
             .flatten()
-            .chain(in_buffer.into_iter().flatten())
+            .chain(in_buffer.into_iter().flatten());
+        let in_time = self.at_end.get(&id).map(|at_end| {
+            // those that arrive after the end were accepted last
+            let late = port.totals.accepted - at_end.totals.accepted;
+            let all = buffer.map_or(port.link.len() as usize, |it| it.places().count());
+            all - late as usize
+        });
+        places.take(in_time.unwrap_or(usize::MAX))
     }
+}
+
+/// A backlog's integral until `now`, for a port that serves first in, first out: what was added when packets were
+/// accepted, minus the part that comes after `now`. Those `on_the_way` may not have left the buffer yet.
+fn integral_until(now: Instant, integral: u128, on_the_way: impl Iterator<Item = Place>) -> u128 {
+    let ahead = on_the_way.map(|packet| {
+        let span = packet.leaves.saturating_sub(now).as_ps();
+        u128::from(span) * u128::from(packet.frame_bytes)
+    });
+    integral.saturating_sub(ahead.sum())
 }
 
 /// The packet counts of one region, or their sum over several.

@@ -37,6 +37,9 @@ impl<'a, P: Copy, O: Observer<P>> Access<'a, P, O> {
         let Self { fabric, region } = self;
         let (route, port) = region.passages.enter(&fabric.routes, packet.header.route);
         packet.header.route = route;
+        if at > region.end {
+            region.keep_accounts(port);
+        }
         let nic = &mut region.ports[port.0 as usize];
         let number = nic.location.number;
         region.injected += 1;

@@ -2,8 +2,11 @@
 //!
 //! Nothing in it is shared with another region: packets, events, counts and random numbers are its own.
 
+use std::collections::BTreeMap;
+
 use fairport_units::{Duration, Instant};
 
+use super::accounts::AtEnd;
 use super::crossings::Crossings;
 use super::passages::Passages;
 use super::scheduled::ScheduledPorts;
@@ -105,6 +108,10 @@ pub(super) struct Region<P: Copy, O: Observer<P>> {
     pub(super) ahead_until: Instant,
     /// whether all ports of the kind `Ahead` are drop-tail
     pub(super) only_plain_ahead: bool,
+    /// the end of the run
+    pub(super) end: Instant,
+    /// the accounts of the NICs that have decided about a packet which they will see after the end
+    pub(super) at_end: BTreeMap<PortId, AtEnd>,
     pub(super) packets: Pool<P>,
     pub(super) crossings: Crossings,
     pub(super) ingress_arrivals: Vec<u64>,
@@ -156,6 +163,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             buffers: Vec::new(),
             ahead_until: Instant::ZERO,
             only_plain_ahead: true,
+            end: Instant::NEVER,
+            at_end: BTreeMap::new(),
             packets: Pool::new(),
             crossings: Crossings::none(),
             ingress_arrivals: vec![0; ingress_base as usize],

@@ -47,19 +47,4 @@ impl<S> OutputPort<S> {
             extras.busy.forget(now);
         }
     }
-
-    /// The backlog's integral until `now`, for a port that serves first in, first out: what was added when
-    /// packets were accepted, minus the part that comes after `now`. Those `on_the_way` may not have left
-    /// the buffer yet.
-    pub(crate) fn backlog_integral_until(
-        &self,
-        now: Instant,
-        on_the_way: impl Iterator<Item = Place>,
-    ) -> u128 {
-        let ahead = on_the_way.map(|packet| {
-            let span = packet.leaves.saturating_sub(now).as_ps();
-            u128::from(span) * u128::from(packet.frame_bytes)
-        });
-        self.backlog_integral.saturating_sub(ahead.sum())
-    }
 }

@@ -40,7 +40,7 @@ impl Switch {
         self.network.assert_conservation();
         let packet_hops = self.network.packet_hops();
         let ports = ports(
-            |_| (&self.network, &self.network.observer().recorder),
+            |_| &self.network,
             self.end - Instant::ZERO,
             &self.flows_through,
             &self.clock_errors_ppb,
