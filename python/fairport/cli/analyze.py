@@ -108,8 +108,8 @@ def analyze(
     from fairport.storage.parts import files_below
 
     if out is None:
-        files = {"--csv": ("tables", csv), "--packets": ("table", packets)}
-        refuse_without_folder(files, "add --out DIR")
+        need_folder = {"--csv": ("tables", csv), "--packets": ("table", packets)}
+        refuse_without_folder(need_folder, "add --out DIR")
     sources = _sources(captures or [], ingress or [], egress or [])
     name = to_scenario.stem if to_scenario is not None else ""
     with reading_bar([one.file for one in sources], shown=not quiet) as progress:
