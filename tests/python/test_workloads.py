@@ -257,7 +257,7 @@ def test_a_run_with_transfers_has_the_figure_of_their_slowdown() -> None:
     assert "fct" in figures.kinds(result)
     legend = plot(result, "fct").axes[0].get_legend()
     shown = [text.get_text() for text in legend.get_texts()]
-    groups = ["all", "≤ 100 kB", "100 kB to 10 MB", "> 10 MB"]
+    groups = ["≤ 100 kB", "100 kB to 10 MB", "> 10 MB"]
     assert [text.split(":")[0] for text in shown] == groups[: len(shown)]
     assert "fct" not in figures.kinds(run(asked({"from": "h1", "to": "h0"})))
 
