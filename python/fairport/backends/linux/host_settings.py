@@ -20,9 +20,6 @@ from fairport.scenario.refusal import refusal
 _KERNEL_NAMES = {"newreno": "reno"}
 # the settings of a stack that no TCP connection has
 _ANY = Stack("reno", None, False)
-# The kernel paces at this percentage of the window per round trip, in slow start and after it. For
-# `linux` its own percentages are right.
-_PACING_PERCENT = {"window": 100}
 _PS_PER_MS = 10**9
 # settings of a host, and so of all its connections
 _OF_A_HOST = (
@@ -117,8 +114,9 @@ def _settings(stack: Mapping[str, Any], pacing: str, unsent_bytes: int) -> HostS
         "tcp_rmem": f"4096 1048576 {_SOCKET_BYTES}",
         "tcp_wmem": f"4096 131072 {unsent_bytes}",
     }
-    if percent := _PACING_PERCENT.get(pacing):
-        sysctls |= {"tcp_pacing_ss_ratio": percent, "tcp_pacing_ca_ratio": percent}
+    if pacing == "window":
+        # percentages of the window per round trip, in slow start and after it
+        sysctls |= {"tcp_pacing_ss_ratio": 100, "tcp_pacing_ca_ratio": 100}
     return HostSettings(
         sysctls=tuple((f"ipv4/{name}", str(value)) for name, value in sysctls.items()),
         rto_min_ms=max(1, round(stack["rto_min_ps"] / _PS_PER_MS)),
