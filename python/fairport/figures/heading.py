@@ -16,7 +16,7 @@ from fairport.figures.colours import MUTED
 if TYPE_CHECKING:
     from matplotlib.font_manager import FontProperties
 
-    from fairport.figures.style import Picture
+    from fairport.figures.picture import Picture
 
 _TITLE_PT, _SUBJECT_PT = 10.0, 8.0
 # A longer sentence gets smaller letters, and in the end fewer words.

@@ -7,18 +7,13 @@ has the same colour in every figure.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import matplotlib
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
 
 from fairport.figures.colours import BLUE as BLUE
 from fairport.figures.colours import GRID as GRID
@@ -28,6 +23,11 @@ from fairport.figures.colours import PAPER as PAPER
 from fairport.figures.heading import fitting as fitting
 from fairport.figures.heading import heading
 from fairport.figures.heading import width_in as width_in
+from fairport.figures.picture import PNG_DPI as PNG_DPI
+from fairport.figures.picture import Picture as Picture
+from fairport.figures.picture import applied as applied
+from fairport.figures.picture import save as save
+from fairport.figures.picture import save_both as save_both
 from fairport.quantities import counted, time_at_size
 from fairport.summary import is_measured_in_part
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from fairport.result import Result
 
 WIDTH_IN = 5.0
-PNG_DPI = 220
 
 GREEN = "#009e73"
 
@@ -51,47 +50,6 @@ HANDLE_IN = 0.35
 """In a legend: the mark beside a text, and the gap to the next one."""
 # smaller letters cannot be read, so a text that is longer is shortened
 _SMALLEST = 5.0
-
-_RC: Any = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans", "Arial", "Helvetica"],
-    "font.size": 8.5,
-    "axes.titlesize": 8.5,
-    "axes.labelsize": 8.5,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "legend.fontsize": 8,
-    "text.color": INK,
-    "axes.titley": 1.0,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": MUTED,
-    "axes.linewidth": 0.7,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "axes.axisbelow": True,
-    "grid.color": GRID,
-    "grid.linewidth": 0.6,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "xtick.major.size": 3,
-    "ytick.major.size": 0,
-    "legend.frameon": False,
-    "legend.handlelength": 1.6,
-    "lines.linewidth": 1.6,
-    "lines.solid_capstyle": "round",
-    "figure.facecolor": PAPER,
-    "axes.facecolor": "none",
-    "hatch.linewidth": 0.6,
-    "path.simplify": True,
-    "path.simplify_threshold": 0.4,
-    "agg.path.chunksize": 20_000,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "fairport",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,44 +163,6 @@ def ingress_looks(
         taken[look.colour] = number + 1
         looks[port] = Look(look.colour, _HATCHES[number % len(_HATCHES)], look.marker)
     return looks
-
-
-class Picture(Figure):
-    """A figure that a notebook shows without pyplot."""
-
-    title = ""
-    """What it shows, as a sentence."""
-
-    def _repr_png_(self) -> bytes:
-        buffer = io.BytesIO()
-        with applied():
-            self.savefig(buffer, format="png", dpi=PNG_DPI)
-        return buffer.getvalue()
-
-
-def applied() -> AbstractContextManager[None]:
-    """The style, for the time of a `with`."""
-    return matplotlib.rc_context(_RC)
-
-
-def save(picture: Figure, path: Path) -> None:
-    """Writes PNG or SVG by the path's ending, the same bytes for the same picture."""
-    with applied():
-        if path.suffix == ".svg":
-            title = getattr(picture, "title", "")
-            picture.savefig(path, metadata={"Date": None} | ({"Title": title} if title else {}))
-        else:
-            # More compression would take longer, and save at most a tenth of the size.
-            pack = {"compress_level": 1}
-            picture.savefig(path, dpi=PNG_DPI, metadata={"Software": None}, pil_kwargs=pack)
-
-
-def save_both(picture: Figure, path: Path) -> Path:
-    """Writes `path` with the ending .png and with .svg; returns the latter."""
-    png, svg = (path.with_name(f"{path.name}.{ending}") for ending in ("png", "svg"))
-    save(picture, png)
-    save(picture, svg)
-    return svg
 
 
 def frame(

@@ -7,18 +7,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from fairport._toml import loads
 from fairport.errors import ScenarioError, did_you_mean
-from fairport.scenario.hidden_errors import hidden_errors
 from fairport.scenario.model import Scenario
-from fairport.scenario.problems import refused
-from fairport.scenario.source import Source
+from fairport.scenario.source import Source, is_path
 from fairport.toml_files import parse as parse_toml
-
-# fields that a file has above its first section
-_OWN_FIELDS = ("name", "description", "paper", "seed", "duration", "routing")
 
 
 def load(source: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
@@ -30,7 +23,7 @@ def load(source: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
     if isinstance(source, Scenario):
         return source
     if isinstance(source, Mapping):
-        return validate(dict(source), Source())
+        return Scenario.read(dict(source), Source())
     if not isinstance(source, str | Path):
         raise ScenarioError(
             "is not a scenario",
@@ -45,31 +38,13 @@ def source_text(source: str | Path) -> str:
 
     Raises ScenarioError.
     """
-    return _read(Path(source)) if _is_path(source) else builtin_text(str(source))
+    return _read(Path(source)) if is_path(source) else builtin_text(str(source))
 
 
 def parse(text: str, file: str) -> Scenario:
     """A scenario from TOML text; `file` is its name in messages."""
     remedy = "see https://toml.io, or start from `fairport scenario show outcast`"
-    return validate(parse_toml(text, file, ScenarioError, remedy), Source(file, text))
-
-
-def validate(document: dict[str, Any], source: Source) -> Scenario:
-    """A scenario from a document with the fields of a file."""
-    file = source.file
-    folder = Path(file).parent if file and _is_path(file) else Path()
-
-    def check(one: dict[str, Any]) -> Scenario:
-        return Scenario.model_validate(one, context={"folder": folder})
-
-    document = _plain(document)
-    try:
-        scenario = check(document)
-    except ValidationError as error:
-        hidden = hidden_errors(error, document, check)
-        raise refused(error, document, source, ScenarioError, _OWN_FIELDS, hidden) from None
-    scenario._source = source
-    return scenario
+    return Scenario.read(parse_toml(text, file, ScenarioError, remedy), Source(file, text))
 
 
 def builtin_names() -> list[str]:
@@ -100,19 +75,6 @@ def builtin_use(name: str) -> str:
     builtin_text(name)
     uses = (resources.files("fairport.scenario") / "uses.toml").read_text(encoding="utf-8")
     return str(loads(uses)[name])
-
-
-def _plain(value: Any) -> Any:
-    """The same values, where numbers and lists that come from NumPy are Python's own."""
-    if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value.tolist() if hasattr(value, "tolist") else value
-
-
-def _is_path(source: str | Path) -> bool:
-    return isinstance(source, Path) or source.endswith(".toml") or "/" in source or "\\" in source
 
 
 def _read(path: Path) -> str:

@@ -6,18 +6,21 @@ import html
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, PrivateAttr, model_validator
+from pydantic import AfterValidator, Field, PrivateAttr, ValidationError, model_validator
 from typing_extensions import Self
 
 from fairport import headers
-from fairport.errors import did_you_mean
+from fairport.errors import ScenarioError, did_you_mean
 from fairport.published import experiment_names
 from fairport.scenario.base import Name, PositiveDuration, Section, refuse
 from fairport.scenario.classifier import Classifier
 from fairport.scenario.fifo_queues import DropTail
+from fairport.scenario.hidden_errors import hidden_errors
 from fairport.scenario.loss import AnyLoss
 from fairport.scenario.measure import Measure, Probes
 from fairport.scenario.network import Host, HostTimes, Link, Switch
+from fairport.scenario.patch import overridden
+from fairport.scenario.problems import refused
 from fairport.scenario.queues import Queue
 from fairport.scenario.routing import DestinationSuffix, Routing
 from fairport.scenario.shaper import Shaper, TokenBucket
@@ -30,6 +33,8 @@ from fairport.scenario.units import Duration, Limit, Rate
 from fairport.scenario.user_code import Factory, UserCode
 
 _SEEDS = 2**63
+# fields that a file has above its first section
+_OWN_FIELDS = ("name", "description", "paper", "seed", "duration", "routing")
 
 
 def _published(paper: str) -> str:
@@ -252,6 +257,22 @@ class Scenario(Section):
 
     __str__ = __repr__
 
+    @classmethod
+    def read(cls, document: dict[str, Any], source: Source) -> Scenario:
+        """A scenario from a document with the fields of a file. Raises ScenarioError."""
+
+        def check(one: dict[str, Any]) -> Scenario:
+            return cls.model_validate(one, context={"folder": source.folder})
+
+        document = _plain(document)
+        try:
+            scenario = check(document)
+        except ValidationError as error:
+            hidden = hidden_errors(error, document, check)
+            raise refused(error, document, source, ScenarioError, _OWN_FIELDS, hidden) from None
+        scenario._source = source
+        return scenario
+
     def _repr_html_(self) -> str:
         """For notebooks: its description, and the file."""
         text = html.escape(self.to_toml())
@@ -328,8 +349,21 @@ class Scenario(Section):
     def patch(self, overrides: Mapping[str, Any], *, by: str = "patch") -> Scenario:
         """A copy with values set by dotted paths, such as `{"traffic.0.start": "1ms"}`.
 
-        In messages about these values, `by` is their source.
+        It is checked as a file is. In messages about these values, `by` is their source. Raises
+        ScenarioError.
         """
-        from fairport.scenario.patch import patched
+        document = overridden(self.document(), overrides, by)
+        patched = self.read(document, self.source.overridden(overrides, by))
+        code = self.user_code
+        return patched.with_user_code(
+            disciplines=code.disciplines, congestion_controls=code.congestion_controls
+        )
 
-        return patched(self, overrides, by)
+
+def _plain(value: Any) -> Any:
+    """The same values, where numbers and lists that come from NumPy are Python's own."""
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value.tolist() if hasattr(value, "tolist") else value

@@ -10,24 +10,20 @@ from typing import Any
 
 from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import ScenarioError
-from fairport.scenario.load import validate
-from fairport.scenario.model import Scenario
 
 
-def patched(scenario: Scenario, overrides: Mapping[str, Any], by: str) -> Scenario:
-    """The scenario with values set by dotted paths, checked as a file is. Raises ScenarioError.
+def overridden(
+    document: Mapping[str, Any], overrides: Mapping[str, Any], by: str
+) -> dict[str, Any]:
+    """A copy of the document with values set by dotted paths. Raises ScenarioError.
 
     `by` is the source of the values in messages.
     """
-    document = copy.deepcopy(scenario.document())
+    result = copy.deepcopy(dict(document))
     for path, value in overrides.items():
         # a copy, because a later path may change this value, which belongs to the caller
-        _set(document, path, copy.deepcopy(value), by)
-    result = validate(document, scenario.source.overridden(overrides, by))
-    code = scenario.user_code
-    return result.with_user_code(
-        disciplines=code.disciplines, congestion_controls=code.congestion_controls
-    )
+        _set(result, path, copy.deepcopy(value), by)
+    return result
 
 
 def read_assignments(assignments: Iterable[str]) -> dict[str, Any]:

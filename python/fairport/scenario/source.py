@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from fairport.toml_lines import line_of
 
@@ -18,6 +19,11 @@ class Source:
     """The TOML text, if there is one."""
     set_by: dict[str, str] = field(default_factory=dict)
     """Dotted paths that were overridden, and by what: `--set`, `--duration`, a fix."""
+
+    @property
+    def folder(self) -> Path:
+        """Where files are looked for whose relative paths the document has: beside it."""
+        return Path(self.file).parent if self.file and is_path(self.file) else Path()
 
     def where(self, path: str) -> str:
         """Where the field of this dotted path was set, for messages: "my.toml:12"."""
@@ -40,3 +46,8 @@ class Source:
 def parts(path: str) -> list[str | int]:
     """The path "traffic.0.from" as its parts."""
     return [int(part) if part.isdigit() else part for part in path.split(".")]
+
+
+def is_path(source: str | Path) -> bool:
+    """Whether it is a file, and not the name of a built-in scenario."""
+    return isinstance(source, Path) or source.endswith(".toml") or "/" in source or "\\" in source

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 from fairport import _core
 from fairport.backends.jobs import job_of, refused
-from fairport.backends.linux import shapers
+from fairport.backends.linux import capacity, shapers
 from fairport.backends.linux.host_settings import host_settings, refuse_user_code
 from fairport.backends.linux.prepared import NAME, PreparedLinux
 from fairport.scenario import Scenario
@@ -42,7 +43,14 @@ class Linux:
         if scenario.queue.implementation == "tc":
             shapers.check(scenario, _core.layout(json.dumps(job.document)))
         settings, stacks = host_settings(scenario, job)
-        return PreparedLinux(scenario, job, settings, stacks, is_checked=is_checked)
+        measured = partial(capacity.forwarded_per_s, _frames_out) if is_checked else None
+        return PreparedLinux(scenario, job, settings, stacks, forwarded_per_s=measured)
 
 
 BACKEND = Linux()
+
+
+def _frames_out(scenario: Scenario) -> int:
+    """Runs a scenario, and counts the frames that left the switch."""
+    run = BACKEND.prepare(scenario, 1, is_checked=False).run()
+    return int(run.health["frames_out"])

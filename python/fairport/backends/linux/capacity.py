@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,19 +67,17 @@ def require(needed: float, rate_bps: int, measured: Callable[[], float]) -> None
     )
 
 
-@lru_cache(maxsize=1)
-def forwarded_per_s() -> float:
+@cache
+def forwarded_per_s(frames_out: Callable[[Scenario], int]) -> float:
     """Frames per second that the switch forwards here if it gets more than it can carry.
 
-    If they are few, something disturbed the measurement, and it is repeated.
+    `frames_out` runs a scenario, however demanding, and returns how many frames left the switch. If
+    they are few, something disturbed the measurement, and it is repeated.
     """
-    from fairport.backends.linux.backend import BACKEND
-
     scenario = overload(pairs=2, duration_s=_PROBE_S)
     most = 0.0
     for _ in range(_PROBES):
-        health = BACKEND.prepare(scenario, 1, is_checked=False).run().health
-        most = max(most, health["frames_out"] / _PROBE_S)
+        most = max(most, frames_out(scenario) / _PROBE_S)
         if most > LITTLE:
             break
     return most
