@@ -1,4 +1,4 @@
-"""Modules that import each other in a circle, in a crate or in Python: only those listed here.
+"""Modules that import each other in a circle: none in Python, and in a crate only those listed here.
 
 No circle exists between crates or Python packages (test_layers.py). Inside a crate, a module is a
 file or folder right below `src`. In Python a module is a file. Imports inside functions count,
@@ -18,11 +18,6 @@ from test_layers import imported
 ROOT = Path(__file__).parents[2]
 
 ACCEPTED = {
-    ("net", frozenset({"discipline", "observer", "queue", "scheduler"})): (
-        "`queue` is the list of all disciplines and schedulers, and builds each from its"
-        " configuration; the configuration reads the port that it is built for (`queue::context`)."
-        " A new discipline is one file and one line for it."
-    ),
     ("tcp", frozenset({"checks", "congestion", "presets", "recovery", "settings", "sizing"})): (
         "`settings` is one flat list, whose fields have the types of the algorithms that they"
         " choose; each algorithm is built from the list, checks its part of it, and a preset is"
@@ -30,16 +25,6 @@ ACCEPTED = {
     ),
     ("trace", frozenset({"analysis", "outcome"})): (
         "an analysis ends by making its outcome, which reads all that the analysis has gathered."
-    ),
-}
-
-ACCEPTED_IN_PYTHON = {
-    frozenset({"scenario.load", "scenario.model", "scenario.patch"}): (
-        "`Scenario.patch` is a method, because its users look for it there. A patched scenario is"
-        " read anew, as a file is."
-    ),
-    frozenset({"backends.linux.backend", "backends.linux.capacity", "backends.linux.prepared"}): (
-        "how many frames the machine forwards is found out by a run of the backend."
     ),
 }
 
@@ -164,13 +149,12 @@ def test_no_modules_use_each_other_in_a_circle_without_a_written_reason() -> Non
     assert ACCEPTED.keys() - found == set(), "it is gone"
 
 
-def test_no_python_modules_import_each_other_in_a_circle_without_a_written_reason() -> None:
+def test_no_python_modules_import_each_other_in_a_circle() -> None:
     uses = python_uses(ROOT / "python" / "fairport")
     found = {
         frozenset(name.removeprefix("fairport.") for name in circle) for circle in circles(uses)
     }
-    assert found - ACCEPTED_IN_PYTHON.keys() == set(), "take it apart, or write down why not"
-    assert ACCEPTED_IN_PYTHON.keys() - found == set(), "it is gone"
+    assert found == set(), "take it apart"
 
 
 def test_a_circle_is_found_through_a_third_module_and_through_super(tmp_path: Path) -> None:

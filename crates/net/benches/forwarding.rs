@@ -190,11 +190,11 @@ fn at_work(kind: &Kind) -> (Network<Content, Blind>, Window) {
         routes.push([there, back]);
     }
     let customs = CustomQueues::default();
-    let queues = NetworkContext::new(&tree, 1, 1518, &customs);
+    let queues = NetworkContext::new(&tree, 1, 1518);
     let build = |queue: &Value, i: u64| {
         let config: QueueConfig = serde_json::from_value(queue.clone()).expect("a queue");
         let port = queues.port(PortId(i as u32), RATE);
-        config.build(&port).expect("a queue")
+        config.build(&port, &customs).expect("a queue")
     };
     let drop_tail = &kinds()[0].queue;
     let port = |i| PortConfig {

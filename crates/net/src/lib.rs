@@ -12,6 +12,7 @@ pub mod arbitration;
 mod buffer;
 mod busy_time;
 pub mod classifier;
+mod context;
 pub mod discipline;
 pub mod error;
 pub mod event_queue;

@@ -7,7 +7,6 @@
 //! port calls its discipline without a virtual function. A discipline from outside this crate needs no line here: see
 //! [`CustomQueues`].
 
-pub(crate) mod context;
 mod custom;
 
 use fairport_units::Instant;
@@ -25,7 +24,7 @@ use crate::scheduler::{
     strict_priority,
 };
 
-pub use context::{NetworkContext, PortContext};
+pub use crate::context::{NetworkContext, PortContext};
 pub use custom::{Config as CustomConfig, CustomQueue, CustomQueues};
 
 /// Which packets a port accepts, and which of them is sent next.
@@ -81,11 +80,15 @@ macro_rules! queues {
         }
 
         impl QueueConfig {
-            /// The empty queue of one port.
+            /// The empty queue of one port. `customs` are the disciplines from outside this crate.
             ///
             /// # Errors
             /// If this port cannot have such a queue; the error names the field.
-            pub fn build(&self, port: &PortContext<'_>) -> Result<Queueing, BuildError> {
+            pub fn build(
+                &self,
+                port: &PortContext<'_>,
+                customs: &CustomQueues,
+            ) -> Result<Queueing, BuildError> {
                 match self {
                     $(Self::$Fifo(config) => Ok(Queueing::Fifo {
                         discipline: Discipline::$Fifo(config.build(port)?.into()),
@@ -95,7 +98,7 @@ macro_rules! queues {
                         let scheduler = Scheduler::$Sched(config.build(port)?);
                         Ok(Queueing::Scheduled(Box::new(scheduler)))
                     })*
-                    Self::Custom(config) => config.build(port),
+                    Self::Custom(config) => config.build(port, customs),
                 }
             }
         }

@@ -48,13 +48,15 @@ fn slow_port(queue: &Value, end: Option<Instant>) -> (Bench, PortId) {
     let star = star(2).unwrap();
     let slow = to_receiver(&star);
     let customs = CustomQueues::default();
-    let context = NetworkContext::new(&star, 1, FULL_FRAME, &customs);
+    let context = NetworkContext::new(&star, 1, FULL_FRAME);
     let mut bench = bench_of_ports(&star, Rule::Fixed, |id| {
         let mut port = drop_tail_port(id, 1000, GIGABIT, Duration::ZERO);
         if id == slow {
             let queue: QueueConfig = serde_json::from_value(queue.clone()).expect("a queue");
             port.rate = SLOW;
-            port.queueing = queue.build(&context.port(id, SLOW)).expect("a queue");
+            port.queueing = queue
+                .build(&context.port(id, SLOW), &customs)
+                .expect("a queue");
         }
         port
     });

@@ -175,9 +175,9 @@ fn refused(queue: Value, customs: &CustomQueues) -> BuildError {
     let nodes = 0..topology.nodes().len() as u32;
     let switch = nodes.map(NodeId).find(|node| !topology.node(*node).is_host);
     let port: PortId = topology.node(switch.unwrap()).ports[0];
-    let context = NetworkContext::new(&topology, 1, 1518, customs);
+    let context = NetworkContext::new(&topology, 1, 1518);
     let config: QueueConfig = serde_json::from_value(queue).unwrap();
-    let built = config.build(&context.port(port, Rate::from_bps(1_000_000_000)));
+    let built = config.build(&context.port(port, Rate::from_bps(1_000_000_000)), customs);
     built.expect_err("refused")
 }
 

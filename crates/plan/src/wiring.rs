@@ -69,6 +69,7 @@ pub(crate) struct Wiring<'a> {
     timing: &'a Timing,
     losses: Losses<'a>,
     queues: NetworkContext<'a>,
+    customs: &'a CustomQueues,
     full_frame: u32,
     /// by node: number of the host
     host_number: Vec<u32>,
@@ -95,7 +96,8 @@ impl<'a> Wiring<'a> {
             topology,
             timing,
             losses: Losses::new(&job.losses, topology, job.seed)?,
-            queues: NetworkContext::new(topology, job.seed, full_frame, customs),
+            queues: NetworkContext::new(topology, job.seed, full_frame),
+            customs,
             full_frame,
             host_number,
         })
@@ -121,7 +123,7 @@ impl<'a> Wiring<'a> {
             }
         } else {
             let rate = shaper.as_ref().map_or(rate, Shaper::rate);
-            job.queue.build(&self.queues.port(id, rate))?
+            job.queue.build(&self.queues.port(id, rate), self.customs)?
         };
         Ok(PortConfig {
             rate,

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Backlog, DropTail};
 use crate::BuildError;
+use crate::context::positive_share;
 use crate::limit::Limit;
-use crate::queue::context::positive_share;
 use crate::stream::Stream;
 
 /// The known variants of RED.

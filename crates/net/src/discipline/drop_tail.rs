@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Admission, Backlog, PacketView, QueueDiscipline, QueueView, Reason};
 use crate::BuildError;
+use crate::context::PortContext;
 use crate::limit::Limit;
-use crate::queue::PortContext;
 
 /// A drop-tail queue, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,16 @@ pub struct Config {
 impl Config {
     pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<DropTail, BuildError> {
         port.buffer(self.limit)
+    }
+}
+
+impl PortContext<'_> {
+    /// A buffer with this limit, or with the limit that the port's link overrides it with.
+    ///
+    /// # Errors
+    /// If the buffer has no room for a packet of the MTU.
+    pub fn buffer(&self, limit: Limit) -> Result<DropTail, BuildError> {
+        self.limit(limit).map(DropTail::new)
     }
 }
 

@@ -10,9 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Admission, DropTail, PacketView, QueueDiscipline, QueueView, Reason};
 use crate::BuildError;
+use crate::context::{PortContext, positive_time};
 use crate::limit::Limit;
-use crate::queue::PortContext;
-use crate::queue::context::positive_time;
 use crate::stream::Stream;
 
 /// A PIE queue, in the plan of a run. Names and values of RFC 8033 are in brackets.

@@ -9,9 +9,8 @@ use super::average::Average;
 use super::drop_probability::{DropProbability, DropType, EarlyDrop, QueueUnit, Ramp, Variant};
 use super::{Admission, DropTail, PacketView, QueueDiscipline, QueueView, Reason};
 use crate::BuildError;
+use crate::context::{PortContext, positive_share};
 use crate::limit::Limit;
-use crate::queue::PortContext;
-use crate::queue::context::positive_share;
 use crate::stream::Stream;
 
 /// A RED queue, in the plan of a run.

@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Admission, DropTail, PacketView, QueueDiscipline, QueueView, Reason};
 use crate::BuildError;
+use crate::context::{PortContext, positive_share};
 use crate::limit::{Limit, share};
-use crate::queue::PortContext;
-use crate::queue::context::positive_share;
 use crate::stream::Stream;
 
 /// A queue with Linux's RED, in the plan of a run.

@@ -15,9 +15,8 @@ use super::drop_probability::{DropProbability, DropType, EarlyDrop, QueueUnit, R
 use super::{Admission, Backlog, DropTail, PacketView, QueueDiscipline, QueueView, Reason};
 use crate::BuildError;
 use crate::classifier::SHORT;
+use crate::context::{PortContext, positive_share};
 use crate::limit::Limit;
-use crate::queue::PortContext;
-use crate::queue::context::positive_share;
 use crate::stream::Stream;
 
 /// A RIO queue, in the plan of a run.

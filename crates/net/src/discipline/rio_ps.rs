@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Rio, rio};
 use crate::BuildError;
+use crate::context::PortContext;
 use crate::limit::Limit;
-use crate::queue::PortContext;
 
 /// A RIO-PS queue, in the plan of a run. Fields that end in `_ppb` are in parts of 10^9.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

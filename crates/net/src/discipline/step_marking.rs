@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Admission, DropTail, PacketView, QueueDiscipline, QueueView};
 use crate::BuildError;
+use crate::context::PortContext;
 use crate::limit::Limit;
-use crate::queue::PortContext;
 
 /// A step-marking queue, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Admission, DropTail, PacketView, QueueDiscipline, QueueView, Reason};
 use crate::BuildError;
+use crate::context::PortContext;
 use crate::limit::Limit;
-use crate::queue::PortContext;
 
 /// Number of classes with a threshold of their own. The last threshold also applies to higher classes.
 pub const WTD_CLASSES: usize = 4;
@@ -98,8 +98,8 @@ impl QueueDiscipline for WeightedTailDrop {
 mod tests {
     use super::*;
     use crate::PortId;
+    use crate::context::NetworkContext;
     use crate::discipline::fixtures::{frame, full_frames};
-    use crate::queue::{CustomQueues, NetworkContext};
     use crate::topology::star;
     use fairport_units::Rate;
 
@@ -125,8 +125,7 @@ mod tests {
     #[test]
     fn there_are_one_to_four_thresholds() {
         let topology = star(2).expect("two hosts");
-        let customs = CustomQueues::default();
-        let network = NetworkContext::new(&topology, 1, 1518, &customs);
+        let network = NetworkContext::new(&topology, 1, 1518);
         let port = network.port(PortId(0), Rate::from_bps(1_000_000_000));
         let refusal = |count| {
             let config = Config {
@@ -148,8 +147,7 @@ mod tests {
     #[test]
     fn a_threshold_has_room_for_one_packet_of_the_mtu() {
         let topology = star(2).expect("two hosts");
-        let customs = CustomQueues::default();
-        let network = NetworkContext::new(&topology, 1, 1518, &customs);
+        let network = NetworkContext::new(&topology, 1, 1518);
         let port = network.port(PortId(0), Rate::from_bps(1_000_000_000));
         let is_refused = |limit| {
             let config = Config {

@@ -31,10 +31,13 @@ pub struct Config {
 }
 
 impl Config {
-    pub(super) fn build(&self, port: &PortContext<'_>) -> Result<Queueing, BuildError> {
-        let factories = &port.customs().factories;
-        let Some(factory) = factories.get(&self.name) else {
-            let known: Vec<&str> = port.customs().names().collect();
+    pub(super) fn build(
+        &self,
+        port: &PortContext<'_>,
+        customs: &CustomQueues,
+    ) -> Result<Queueing, BuildError> {
+        let Some(factory) = customs.factories.get(&self.name) else {
+            let known: Vec<&str> = customs.names().collect();
             let remedy = if known.is_empty() {
                 "register a factory of this name".to_string()
             } else {

@@ -5,10 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Handle, Offer, PacketFifo, PacketScheduler, Waiting, WaitingPackets};
 use crate::BuildError;
+use crate::context::{PortContext, positive_time};
 use crate::discipline::{Admission, DropTail, NOTHING, PacketView, Reason};
 use crate::limit::Limit;
-use crate::queue::PortContext;
-use crate::queue::context::positive_time;
 
 /// A `CoDel` queue, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

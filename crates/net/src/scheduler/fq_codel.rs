@@ -9,10 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::codel::Parameters;
 use super::{Handle, Offer, PacketScheduler, WaitingPackets, hash};
 use crate::BuildError;
+use crate::context::{PortContext, positive};
 use crate::discipline::{Admission, Backlog, DropTail, NOTHING, PacketView, Reason};
 use crate::limit::Limit;
-use crate::queue::PortContext;
-use crate::queue::context::positive;
 use turns::{FlowQueue, Lists};
 
 /// An FQ-CoDel queue, in the plan of a run.

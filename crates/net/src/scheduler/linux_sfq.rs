@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets, hash};
 use crate::BuildError;
+use crate::context::{PortContext, positive};
 use crate::discipline::{Admission, PacketView, Reason};
-use crate::queue::PortContext;
-use crate::queue::context::positive;
 use crate::stream::Stream;
 
 /// A queue with Linux's SFQ, in the plan of a run: what `tc qdisc add .. sfq` sets.

@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Addresses, Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets, hash};
 use crate::BuildError;
+use crate::context::{PortContext, positive};
 use crate::discipline::{Admission, Backlog, NOTHING, PacketView, Reason};
-use crate::queue::PortContext;
-use crate::queue::context::positive;
 
 /// An SFQ queue, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -160,7 +159,7 @@ mod tests {
     use super::super::fixtures::{TestPort, packet};
     use super::*;
     use crate::PortId;
-    use crate::queue::{CustomQueues, NetworkContext};
+    use crate::context::NetworkContext;
     use crate::topology::star;
     use fairport_units::Rate;
 
@@ -200,8 +199,7 @@ mod tests {
     #[test]
     fn the_hosts_of_each_list_are_in_its_bucket_and_no_others_are_placed() {
         let topology = star(4).expect("four hosts");
-        let customs = CustomQueues::default();
-        let network = NetworkContext::new(&topology, 1, 1518, &customs);
+        let network = NetworkContext::new(&topology, 1, 1518);
         let config = Config {
             limit_packets: 40,
             buckets: 4,

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets};
 use crate::BuildError;
+use crate::context::PortContext;
 use crate::discipline::{Admission, PacketView, Reason};
-use crate::queue::PortContext;
 
 /// A shared buffer, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ impl Config {
             let (problem, remedy) = ("admits no packet", "give a number above 0, such as 1.0");
             return Err(BuildError::new("queue.alpha", self.alpha, problem, remedy));
         }
-        let memory = port.switch_memory(self.memory_bytes);
+        let memory = port.shared(|| SwitchMemory::new(self.memory_bytes));
         Ok(SharedBuffer::new(memory, self.alpha))
     }
 }
@@ -171,8 +171,7 @@ mod tests {
     #[test]
     fn a_threshold_of_nothing_is_refused() {
         let topology = crate::topology::star(2).expect("two hosts");
-        let customs = crate::queue::CustomQueues::default();
-        let network = crate::queue::NetworkContext::new(&topology, 1, 1518, &customs);
+        let network = crate::context::NetworkContext::new(&topology, 1, 1518);
         let rate = fairport_units::Rate::from_bps(1);
         let port = network.port(crate::PortId(1), rate);
         let is_built = |alpha| {

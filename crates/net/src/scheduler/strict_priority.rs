@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets};
 use crate::BuildError;
 use crate::classifier::SHORT;
+use crate::context::PortContext;
 use crate::discipline::{Admission, DropTail, NOTHING, PacketView};
 use crate::limit::Limit;
-use crate::queue::PortContext;
 
 /// A pair of queues in strict priority, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -234,7 +234,7 @@ impl Setup {
 
     fn ports(&self, topology: &Topology, bottleneck: PortId) -> Vec<PortConfig> {
         let rate = Rate::from_bps(1_000_000_000);
-        let context = NetworkContext::new(topology, 1, FULL_FRAME, &self.customs);
+        let context = NetworkContext::new(topology, 1, FULL_FRAME);
         let of_hosts =
             json!({"kind": "drop-tail", "limit": {"packets": 1000}, "count_in_service": false});
         let port = |id: PortId| {
@@ -250,7 +250,9 @@ impl Setup {
                 clock_error_ppb: 0,
                 latency: Duration::from_us(1),
                 far_processing: None,
-                queueing: queue.build(&context.port(id, rate)).expect("a queue"),
+                queueing: queue
+                    .build(&context.port(id, rate), &self.customs)
+                    .expect("a queue"),
                 shaper: self.shaper.clone().filter(|_| is_bottleneck),
                 losses: if is_bottleneck {
                     self.losses.clone()

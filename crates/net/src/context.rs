@@ -7,10 +7,7 @@ use std::collections::BTreeMap;
 
 use fairport_units::{Duration, Rate};
 
-use crate::discipline::DropTail;
 use crate::limit::{Limit, share};
-use crate::queue::CustomQueues;
-use crate::scheduler::SwitchMemory;
 use crate::stream::Stream;
 use crate::{BuildError, NodeId, PortId, Topology};
 
@@ -20,7 +17,6 @@ pub struct NetworkContext<'a> {
     topology: &'a Topology,
     seed: u64,
     full_frame_bytes: u32,
-    customs: &'a CustomQueues,
     /// numbers of the hosts, by name
     host_numbers: BTreeMap<&'a str, u32>,
     /// what the ports of each switch share so far, by its type
@@ -29,19 +25,13 @@ pub struct NetworkContext<'a> {
 
 impl<'a> NetworkContext<'a> {
     /// The context of a run. All random streams derive from its `seed`. A packet of the MTU takes `full_frame_bytes` in
-    /// a buffer. `customs` are the disciplines from outside this crate.
-    pub fn new(
-        topology: &'a Topology,
-        seed: u64,
-        full_frame_bytes: u32,
-        customs: &'a CustomQueues,
-    ) -> Self {
+    /// a buffer.
+    pub fn new(topology: &'a Topology, seed: u64, full_frame_bytes: u32) -> Self {
         let names = topology.hosts().iter().zip(0..);
         Self {
             topology,
             seed,
             full_frame_bytes,
-            customs,
             host_numbers: names
                 .map(|(host, number)| (topology.node(*host).name.as_str(), number))
                 .collect(),
@@ -99,11 +89,11 @@ impl PortContext<'_> {
         time.max(Duration::from_ps(1))
     }
 
-    /// A buffer with this limit, or with the limit that the port's link overrides it with.
+    /// The limit of the port's buffer: this one, or that with which the port's link overrides it.
     ///
     /// # Errors
-    /// If the buffer has no room for a packet of the MTU.
-    pub fn buffer(&self, limit: Limit) -> Result<DropTail, BuildError> {
+    /// If the buffer would have no room for a packet of the MTU.
+    pub(crate) fn limit(&self, limit: Limit) -> Result<Limit, BuildError> {
         let own = self.network.topology.port(self.port).options.limit_bytes;
         let limit = own.map_or(limit, Limit::Bytes);
         let (problem, remedy) = match limit {
@@ -118,7 +108,7 @@ impl PortContext<'_> {
                 "holds nothing".to_string(),
                 "give a limit, such as \"16KiB\" or \"11 packets\"",
             ),
-            _ => return Ok(DropTail::new(limit)),
+            _ => return Ok(limit),
         };
         Err(BuildError::new("queue.limit", limit, problem, remedy))
     }
@@ -141,12 +131,6 @@ impl PortContext<'_> {
         self.network.topology.hosts().len()
     }
 
-    /// The memory shared by the ports of this port's switch. It has `size_bytes`, unless another port of the switch has
-    /// created it before.
-    pub fn switch_memory(&self, size_bytes: u32) -> SwitchMemory {
-        self.shared(|| SwitchMemory::new(size_bytes))
-    }
-
     /// What the ports of this port's switch share in one run: a clone of the `T` that the first of them made. Only a
     /// scheduler with [`shares_memory`](crate::scheduler::PacketScheduler::shares_memory) may use it during the run.
     pub fn shared<T: Clone + 'static>(&self, make: impl FnOnce() -> T) -> T {
@@ -155,11 +139,6 @@ impl PortContext<'_> {
         let one = shared.entry((switch, TypeId::of::<T>()));
         let one = one.or_insert_with(|| Box::new(make()));
         one.downcast_ref::<T>().expect("found by its type").clone()
-    }
-
-    /// The disciplines from outside this crate.
-    pub(super) fn customs(&self) -> &CustomQueues {
-        self.network.customs
     }
 }
 
@@ -211,8 +190,7 @@ mod tests {
     #[test]
     fn a_port_has_its_name_and_a_packets_time_is_its_bits_over_the_rate() {
         let topology = star(2).expect("two hosts");
-        let customs = CustomQueues::default();
-        let network = NetworkContext::new(&topology, 1, 1518, &customs);
+        let network = NetworkContext::new(&topology, 1, 1518);
         let time = |bps, bytes| {
             let port = network.port(PortId(0), Rate::from_bps(bps));
             port.packet_time(bytes)
@@ -235,8 +213,7 @@ mod tests {
         use std::rc::Rc;
 
         let topology = star(2).expect("two hosts");
-        let customs = CustomQueues::default();
-        let network = NetworkContext::new(&topology, 1, 1518, &customs);
+        let network = NetworkContext::new(&topology, 1, 1518);
         let shared = |network: &NetworkContext<'_>, port| {
             let port = network.port(PortId(port), Rate::from_bps(1));
             port.shared(|| Rc::new(Cell::new(0_u8)))
@@ -245,17 +222,16 @@ mod tests {
         shared(&network, 1).set(7);
         assert_eq!(shared(&network, 3).get(), 7);
         assert_eq!(shared(&network, 0).get(), 0);
-        let again = NetworkContext::new(&topology, 1, 1518, &customs);
+        let again = NetworkContext::new(&topology, 1, 1518);
         assert_eq!(shared(&again, 3).get(), 0);
     }
 
     #[test]
     fn a_buffer_has_room_for_a_packet_of_the_mtu() {
         let topology = star(2).expect("two hosts");
-        let customs = CustomQueues::default();
-        let network = NetworkContext::new(&topology, 1, 1518, &customs);
+        let network = NetworkContext::new(&topology, 1, 1518);
         let port = network.port(PortId(0), Rate::from_bps(1_000_000));
-        let accepts = |limit| port.buffer(limit).is_ok();
+        let accepts = |limit| port.limit(limit).is_ok();
         let bytes = [0, 1000, 1517, 1518, 1519, 100_000].map(Limit::Bytes);
         assert_eq!(bytes.map(accepts), [false, false, false, true, true, true]);
         let packets = [0, 1, 2].map(Limit::Packets);
