@@ -38,7 +38,7 @@ test: $(VENV)/.built  ## run every test, Rust and Python
 	$(BIN)/python -m pytest -m "alone" tests/repo tests/python
 
 # The last two need tools, or a network, that may not be there: they are skipped with their reason.
-lint: $(VENV)/.built  ## check format, lints, types, rustdoc's links and the dependencies' licences; FIX=1: format the sources first
+lint: $(VENV)/.locked $(VENV)/.tools  ## check format, lints, types, rustdoc's links and the dependencies' licences; FIX=1: format the sources first
 	$(if $(FIX),$(CARGO) fmt --all && $(BIN)/ruff check --fix . && $(BIN)/ruff format .)
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
