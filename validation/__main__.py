@@ -22,6 +22,7 @@ CASES = {
     "mutants": "changes of the code, and which of them no test notices",
     "linux": "two switches and a fat-tree, over real Linux as well (as root)",
     "irregular-hosts": "how irregular hosts must be for an outcast, as `linux` (as root)",
+    "interrupts": "what adapters that interrupt seldom change, as `linux` (as root)",
     "fuzz": "bytes that no program has written against every reader",
     "threads": "every order in which the threads of a run can take their steps",
     "kernel-diff": "random lossy exchanges, replayed against this machine's kernel",

@@ -13,8 +13,9 @@ import math
 import os
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import fairport as fp
 from fairport.figures import style
@@ -42,7 +43,11 @@ Ratios = dict[tuple[str, int], list[float]]
 def main(arguments: Sequence[str]) -> int:
     """Runs everything, prints it, and renews table and picture at the end."""
     given = options("irregular-hosts", __doc__, arguments, seeds=10)
-    ratios = {(side, us): ratios_of(side, us, given.seeds) for us in JITTERS_US for side in SIDES}
+    ratios = {
+        (side, us): ratios_of(side, {"host.jitter": f"{us}us"}, given.seeds)
+        for us in JITTERS_US
+        for side in SIDES
+    }
     rows = [
         [
             f"U(0, {us} us)" if us else "none",
@@ -59,10 +64,9 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def ratios_of(side: str, jitter_us: int, seeds: Sequence[int]) -> list[float]:
-    """The lone flow's goodput over its peers' mean, in each valid run."""
-    changes = {"duration": "5s", "tcp.rto_min": "10ms", "host.jitter": f"{jitter_us}us"}
-    scenario = fp.scenario(BASE).patch(changes)
+def ratios_of(side: str, changes: Mapping[str, Any], seeds: Sequence[int]) -> list[float]:
+    """The lone flow's goodput over its peers' mean, in each valid run with these changes."""
+    scenario = fp.scenario(BASE).patch({"duration": "5s", "tcp.rto_min": "10ms", **changes})
     if side == LINUX:
         results = fp.run_many(scenario, seeds, backend=LINUX)
     else:

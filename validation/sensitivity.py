@@ -49,6 +49,9 @@ PARAMETERS: dict[str, dict[str, dict[str, Any]]] = {
         "0 to 20 us": {"host.processing": {"kind": "uniform", "min": "0s", "max": "20us"}},
         "exponential, mean 2.5 us": {"host.processing": {"kind": "exponential", "mean": "2500ns"}},
     },
+    "shortest time between interrupts": {
+        f"{us} us": {"host.interrupt_interval": f"{us}us"} for us in (20, 50, 125, 250)
+    },
     "start jitter": {
         "0": {"traffic.0.start_jitter": "0s"},
         "100 us": {"traffic.0.start_jitter": "100us"},

@@ -125,6 +125,31 @@ def test_jitter_is_among_what_decides_the_phase() -> None:
     assert "later" not in phase_parameters(load(SCENARIO))["host"]
 
 
+def test_interrupts_are_among_what_decides_the_phase() -> None:
+    host = phase_parameters(load(SCENARIO | {"host": {"interrupt_interval": "50us"}}))["host"]
+    assert host.endswith(", interrupts at least 50us apart")
+    assert "interrupts" not in phase_parameters(load(SCENARIO))["host"]
+
+
+@pytest.mark.parametrize("times", [{"profile": constant(0)}, {"processing": "0s"}])
+def test_packets_between_two_interrupts_reach_the_host_together(times: dict[str, Any]) -> None:
+    def delays(interval: str) -> dict[str, Any]:
+        host = {"delay": "5us", "delay_spread": "0s", "interrupt_interval": interval} | times
+        datagrams = {"kind": "udp", "from": "h1", "to": "h0", "rate": "8Mbps", "payload": "1000B"}
+        change = {"host": host, "traffic": [datagrams], "duration": "1.9s"}
+        return dict(fp.run(SCENARIO | change).flows.row(0, named=True))
+
+    without, moderated = delays("0s"), delays("2.5ms")
+    # One datagram comes per ms. The first raises an interrupt, and the next interrupts are 2.5, 5
+    # and 7.5 ms later. So datagrams wait for 0, 1.5, 0.5, 2, 1 and 0 ms, and so on.
+    added_s = moderated["rtt_mean_s"] - without["rtt_mean_s"]
+    assert added_s == pytest.approx(1e-3, abs=0.01e-3)
+    assert moderated["rtt_min_s"] == pytest.approx(without["rtt_min_s"], abs=1e-9)
+    assert moderated["rtt_max_s"] == pytest.approx(without["rtt_max_s"] + 2e-3, abs=1e-9)
+    # a datagram that comes long after the last interrupt raises one at once
+    assert delays("0.9ms")["rtt_max_s"] == pytest.approx(without["rtt_max_s"], abs=1e-9)
+
+
 BCUBE = {"topology": {"kind": "bcube"}, "traffic": [{"from": "h5", "to": "h0"}]}
 CONSTANT = {"processing": {"kind": "constant", "value": "1us"}}
 

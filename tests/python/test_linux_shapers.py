@@ -105,6 +105,7 @@ def test_the_gate_of_the_kernels_disciplines_names_every_fault() -> None:
         ({"link": {"rate": "1Gbps", "delay": "0s"}}, "link.rate"),
         ({"link": {"rate": "100Mbps", "delay": "1us"}}, "link.delay"),
         ({"host": {"jitter": "20us"}}, "host.jitter"),
+        ({"host": {"interrupt_interval": "20us"}}, "host.interrupt_interval"),
         ({"queue": {"kind": "pie", "implementation": "tc"}}, "no counterpart"),
         ({"topology": {"kind": "fat-tree", "k": 4}}, "more than one path"),
     ],

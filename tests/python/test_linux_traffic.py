@@ -62,6 +62,18 @@ def test_adapters_come_on_top_of_what_real_hosts_take(
 
 
 @as_root
+def test_real_hosts_get_packets_at_interrupts() -> None:
+    asked = {
+        "kind": "request-response", "clients": "h1", "servers": "h0",
+        "requests": 20, "request": "100B", "response": "100B",
+    }  # fmt: skip
+    response_s = run(asked, host={"interrupt_interval": "20ms"}).tables["requests"]["response_s"]
+    # A request waits for the server's next interrupt, and the answer comes to the client when its
+    # next interrupt is due. So an exchange takes one interval; without, a fifth of a millisecond.
+    assert response_s.median() == pytest.approx(0.02, abs=0.5e-3)
+
+
+@as_root
 def test_finite_and_constant_rate_flows_side_by_side() -> None:
     result = run(
         {"from": "h1", "to": "h0", "size": "500kB", "start": "0.2s"},

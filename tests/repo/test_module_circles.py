@@ -1,4 +1,4 @@
-"""Modules that import each other in a circle: none in Python, and in a crate only those listed here.
+"""Modules that import each other in a circle: in Python none, in crates only those listed here.
 
 No circle exists between crates or Python packages (test_layers.py). Inside a crate, a module is a
 file or folder right below `src`. In Python a module is a file. Imports inside functions count,

@@ -17,6 +17,7 @@ pub mod discipline;
 pub mod error;
 pub mod event_queue;
 pub mod framing;
+mod interrupts;
 pub mod limit;
 mod link;
 pub mod loss;

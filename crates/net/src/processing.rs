@@ -3,6 +3,7 @@
 use fairport_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
+use crate::interrupts::Interrupts;
 use crate::stream::Stream;
 
 /// How long the processing of one packet takes. Packets are served one after another, so a short time never overtakes a
@@ -49,6 +50,7 @@ impl Processing {
 /// A server that processes packets one after another, each for a drawn time.
 #[derive(Clone, Debug)]
 pub struct Server {
+    interrupts: Interrupts,
     processing: Processing,
     stream: Stream,
     free_at: Instant,
@@ -62,6 +64,7 @@ impl Server {
     /// An idle server.
     pub fn new(processing: Processing, stream: Stream) -> Self {
         Self {
+            interrupts: Interrupts::new(Duration::ZERO),
             processing,
             stream,
             free_at: Instant::ZERO,
@@ -77,6 +80,13 @@ impl Server {
         Self { jitter, ..self }
     }
 
+    /// Lets packets begin to be processed only at interrupts, which are at least `interval` apart.
+    #[must_use]
+    pub fn with_interrupt_interval(self, interval: Duration) -> Self {
+        let interrupts = Interrupts::new(interval);
+        Self { interrupts, ..self }
+    }
+
     /// When the server will have processed all packets that it was given.
     #[inline]
     pub fn free_at(&self) -> Instant {
@@ -86,6 +96,7 @@ impl Server {
     /// When the packet that reaches the server at `at` is handed on. Calls are in order of time.
     #[inline]
     pub fn serve(&mut self, at: Instant) -> Instant {
+        let at = self.interrupts.next(at);
         self.free_at = at.max(self.free_at) + self.processing.draw(&mut self.stream);
         if self.jitter == Duration::ZERO {
             return self.free_at;

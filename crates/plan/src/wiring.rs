@@ -164,14 +164,18 @@ impl<'a> Wiring<'a> {
         let link = link + self.timing.host_latency[host as usize];
         let processing = match job.host.profile {
             // a measured time runs from an arrival to the answer, so it counts completely when the host sends
-            Some(_) if job.host.jitter_ps == Duration::ZERO => return (link, None),
+            Some(_) if job.host.jitter_ps.max(job.host.interrupt_interval_ps) == Duration::ZERO => {
+                return (link, None);
+            }
             Some(_) => Processing::NONE,
             None => job.host.processing,
         };
         // each link into a host has its own random stream
         let adapter = u64::from(topology.port(port.peer).number);
         let stream = Stream::new(job.seed, "host-in", adapter << 32 | u64::from(host));
-        let server = Server::new(processing, stream).with_jitter(job.host.jitter_ps);
+        let server = Server::new(processing, stream)
+            .with_interrupt_interval(job.host.interrupt_interval_ps)
+            .with_jitter(job.host.jitter_ps);
         (link, Some(server))
     }
 }

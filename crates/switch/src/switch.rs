@@ -329,7 +329,7 @@ impl Switch {
     fn deliver(&mut self, one: &Due, now: Instant) {
         let interface = self.interfaces[one.host.0 as usize];
         let host = self.hosts[interface as usize].expect("every interface in use has its host");
-        self.health.sent(one.at, now);
+        self.health.sent(one.host, one.at, now);
         self.answers.delivered(one.at, now, host, one.numbers());
         let frame = one.content.frame;
         match self.outlet.send(interface, self.frames.bytes(frame)) {

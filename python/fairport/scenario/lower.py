@@ -107,7 +107,11 @@ def lower(
             "classifier": None if scenario.classifier is None else scenario.classifier.job(),
             "losses": [loss.job() for loss in scenario.loss],
             "host": scenario.host_times().job()
-            | {"jitter_ps": int(scenario.host.jitter), "queue_packets": int(scenario.host.queue)},
+            | {
+                "jitter_ps": int(scenario.host.jitter),
+                "interrupt_interval_ps": int(scenario.host.interrupt_interval),
+                "queue_packets": int(scenario.host.queue),
+            },
             "stacks": [],
             "flows": [],
             "workloads": [],

@@ -18,7 +18,7 @@ from fairport.scenario.fifo_queues import DropTail
 from fairport.scenario.hidden_errors import hidden_errors
 from fairport.scenario.loss import AnyLoss
 from fairport.scenario.measure import Measure, Probes
-from fairport.scenario.network import Host, HostTimes, Link, Switch
+from fairport.scenario.network import ADAPTER_TIMES, Host, HostTimes, Link, Switch
 from fairport.scenario.patch import overridden
 from fairport.scenario.problems import refused
 from fairport.scenario.queues import Queue
@@ -327,7 +327,7 @@ class Scenario(Section):
     def resolved(self) -> dict[str, Any]:
         """The document with every default filled in."""
         filled = self.model_dump(by_alias=True, exclude_none=True)
-        apart = {name: filled["host"][name] for name in ("jitter", "queue")}
+        apart = {name: filled["host"][name] for name in (*ADAPTER_TIMES, "queue")}
         filled["host"] = self.host_times().document() | apart
         return filled
 

@@ -67,6 +67,10 @@ LINUX_PROFILE = "linux-6-vm"
 virtual machine, joined by veth pairs."""
 
 
+ADAPTER_TIMES = ("jitter", "interrupt_interval")
+"""Fields of a host whose times are the adapter's: they are added to measured and to real times."""
+
+
 class Host(Section):
     """Every host.
 
@@ -93,6 +97,10 @@ class Host(Section):
     """Each packet reaches the host later by a time drawn uniformly between 0 and this, in order:
     the time of adapter, interrupt and wake-up. It is added to all other times of hosts, also on the
     Linux backend, whose hosts have no adapters."""
+    interrupt_interval: Duration = Duration("0s")
+    """Shortest time between two interrupts of a host's adapter. Packets that come in between wait
+    for the next one and reach the host together, also on the Linux backend. Linux sets it with
+    `ethtool -C ... rx-usecs`. With 0 every packet raises an interrupt."""
     queue: PositivePacketCount = PacketCount("1000 packets")
     """Buffer of the host's own output port. The packet that is being sent counts. The default is
     Linux's txqueuelen."""
@@ -132,7 +140,7 @@ class Host(Section):
             name: str(getattr(self, name)) if name in given else "0s"
             for name in ("delay", "delay_spread")
         }
-        return delays | {"jitter": str(self.jitter)}
+        return delays | {name: str(getattr(self, name)) for name in ADAPTER_TIMES}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fairport.scenario.host_profile import resolved
 from fairport.scenario.model import Scenario
-from fairport.scenario.network import HostTimes
+from fairport.scenario.network import Host, HostTimes
 from fairport.scenario.shaper import Htb
 from fairport.scenario.units import Duration, Rate
 
@@ -24,7 +24,7 @@ def phase_parameters(scenario: Scenario) -> dict[str, str]:
         "switch": f"{switch.processing_delay}; ties {switch.arbitration}, {first} first",
         "queue": f"{queue.kind} {queue.phase}",
         **_shaper(scenario),
-        "host": _host(scenario.host_times()) + _jitter(scenario.host.jitter),
+        "host": _host(scenario.host_times()) + _adapter(scenario.host),
         "start": ", ".join(starts),
     }
 
@@ -54,8 +54,10 @@ def _host(host: HostTimes) -> str:
     return f"times measured on Linux {measured.machine.kernel} ({name}){beside}"
 
 
-def _jitter(jitter: Duration) -> str:
-    return f", packets arrive later by U(0, {jitter})" if jitter else ""
+def _adapter(host: Host) -> str:
+    jitter, interval = host.jitter, host.interrupt_interval
+    late = f", packets arrive later by U(0, {jitter})" if jitter else ""
+    return late + (f", interrupts at least {interval} apart" if interval else "")
 
 
 def _shaper(scenario: Scenario) -> dict[str, str]:

@@ -103,6 +103,9 @@ pub struct HostJob {
     /// each packet reaches the host later by a time drawn uniformly up to this, in order
     #[serde(default)]
     pub jitter_ps: Duration,
+    /// shortest time between two interrupts of a host's adapter; packets that come in between wait for the next one
+    #[serde(default)]
+    pub interrupt_interval_ps: Duration,
     /// number of packets that the NIC's queue holds
     pub queue_packets: u32,
 }

@@ -96,7 +96,8 @@ def _unsent_bytes(scenario: Scenario) -> int:
     buffered = int(limit) * int(scenario.link.mtu) if limit.in_packets else int(limit)
     longest = max(scenario.topology.link_delays(scenario.link.delay), key=int)
     delays = (longest, scenario.switch.processing_delay)
-    adapters = (scenario.host.delay, scenario.host.delay_spread, scenario.host.jitter)
+    host = scenario.host
+    adapters = (host.delay, host.delay_spread, host.jitter, host.interrupt_interval)
     delay_s = sum(delay.seconds for delay in delays + adapters)
     held = buffered + rate_bps / 8 * delay_s
     return max(_LEAST_BYTES, min(_SOCKET_BYTES, int(_PORTS * held)))

@@ -93,6 +93,7 @@ def check(scenario: Scenario, layout: Mapping[str, Any]) -> None:
     needing_netem = {
         "link.delay": any(link["delay_ps"] for link in layout["links"]),
         "host.jitter": scenario.host.jitter,
+        "host.interrupt_interval": scenario.host.interrupt_interval,
         "loss": scenario.loss,
     }
     if asked := [field for field, is_asked in needing_netem.items() if is_asked]:
