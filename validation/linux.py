@@ -1,4 +1,4 @@
-"""Simulation beside real Linux, through the same switch: the table of docs/validation/linux.md.
+"""Simulation beside real Linux: the table of docs/validation/simulation-and-linux.md.
 
     sudo .venv/bin/python -m validation linux --only "11 packets, n = 12"
 
@@ -116,7 +116,7 @@ def main(arguments: Sequence[str]) -> int:
     text = _table()
     print(text)
     if not given.print_only:
-        between_markers(DOCS / "validation/linux.md", "beside", text)
+        between_markers(DOCS / "validation/simulation-and-linux.md", "beside", text)
     return 0
 
 

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import fairport as fp
 import polars as pl
 import pytest
+import typer
 from conftest import Command
 from fairport import tables
+from fairport.cli.app import app
 from fairport.scenario import Scenario, builtin_names
 from fairport.storage import digests
 
@@ -235,7 +239,12 @@ def test_a_pipe_gets_data_alone(fairport_process: Command) -> None:
 
 def test_version_and_help(fairport: Command) -> None:
     assert fairport("--version").out == f"fairport {fp.__version__}\n"
-    assert "scenario" in fairport("--help").out
+    commands, _, options = fairport("--help").out.partition("\nOptions:\n")
+    # each command once, in its section, before the options
+    listed = re.findall(r"^  ([a-z]+) +[A-Z]", commands, re.MULTILINE)
+    program: Any = typer.main.get_command(app)
+    assert sorted(listed) == sorted(program.commands)
+    assert "--version" in options
     assert "--set" in fairport("run", "--help").out
 
 

@@ -185,7 +185,10 @@ def _every() -> Iterator[tuple[str, Any]]:
 
 def _arguments(command: Any) -> str:
     arguments = [param for param in command.params if param.param_type_name == "argument"]
-    shown = [param.metavar or param.name.upper() for param in arguments]
+    shown = [
+        (param.metavar or param.name.upper()) + (".." if param.nargs != 1 else "")
+        for param in arguments
+    ]
     return " ".join(
         name if param.required else f"[{name}]"
         for name, param in zip(shown, arguments, strict=True)

@@ -18,7 +18,7 @@ def analyze(
     captures: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="CAPTURE..",
+            metavar="CAPTURE",
             help="pcap or pcapng files, plain, gzip or zstd; - is standard input.",
             show_default=False,
         ),
@@ -39,16 +39,16 @@ def analyze(
             help="A capture of packets that leave by an output. May be repeated.",
         ),
     ] = None,
+    tunnels: Annotated[
+        bool, typer.Option("--tunnels", help="Decode GRE, ERSPAN, VXLAN, Geneve, IP in IP.")
+    ] = False,
     hosts: Annotated[
         Path | None,
         typer.Option(
-            "--map", metavar="FILE", help="CSV: address,name,hops of hosts.", show_default=False
-        ),
-    ] = None,
-    to_scenario: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write a scenario made from the captures.", show_default=False
+            "--map",
+            metavar="FILE",
+            help="Hosts' names and hops: CSV with address,name,hops.",
+            show_default=False,
         ),
     ] = None,
     start: Annotated[
@@ -77,12 +77,12 @@ def analyze(
         float,
         typer.Option(metavar="SECONDS", min=0.001, help="Longest time in the switch's queue."),
     ] = 2.0,
-    tunnels: Annotated[
-        bool, typer.Option("--tunnels", help="Decode GRE, ERSPAN, VXLAN, Geneve, IP in IP.")
-    ] = False,
-    packets: Annotated[
-        bool, typer.Option("--packets", help="Keep one row per packet at the output.")
-    ] = False,
+    to_scenario: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write a scenario made from the captures.", show_default=False
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -90,16 +90,19 @@ def analyze(
         ),
     ] = None,
     force: Force = False,
-    json: Json = False,
-    csv: Csv = False,
+    packets: Annotated[
+        bool, typer.Option("--packets", help="Keep one row per packet at the output.")
+    ] = False,
     no_figures: NoFigures = False,
+    csv: Csv = False,
+    json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Find who is starved, and why, from a switch's captures.
 
     With captures of both sides of one switch, every drop is found, and drop runs are counted by
-    ingress port. The verdict is on the worst output. With one capture, losses and
-    timeouts are inferred.
+    ingress port. With several outputs, the verdict is on the worst one. With one capture, losses
+    and timeouts are inferred.
     """
     from fairport.backends import captures as backend
     from fairport.cli import analyze_table, output

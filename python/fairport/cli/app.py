@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -34,32 +34,52 @@ from fairport.cli import (
 from fairport.cli.examples import epilog
 from fairport.cli.group import Commands
 
-# In the order of the help; each is a function, or a group of commands.
-_COMMANDS: dict[str, Callable[..., Any] | typer.Typer] = {
-    "run": run.run,
-    "analyze": analyze.analyze,
-    "compare": compare.compare,
-    "validate": validate.validate,
-    "reproduce": reproduce.reproduce,
-    "sweep": sweep.sweep,
-    "query": query.query,
-    "plot": plot.plot,
-    "tune": search.tune,
-    "hunt": search.hunt,
-    "list": listing.list_scenarios,
-    "fixes": fixes.fixes,
-    "scenario": scenario.app,
-    "stack": stack.app,
-    "topology": topology.app,
-    "paths": paths.paths,
-    "report": report.report,
-    "rerun": rerun.rerun,
-    "microscope": microscope.microscope,
-    "script": script.script,
-    "store": store.store,
-    "doctor": doctor.doctor,
-    "linux": linux.app,
+# Sections of the help, in their order; each command is a function, or a group of commands.
+_SECTIONS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
+    "Who is starved, and why": {
+        "run": run.run,
+        "microscope": microscope.microscope,
+        "analyze": analyze.analyze,
+    },
+    "Which fix works": {
+        "compare": compare.compare,
+        "tune": search.tune,
+    },
+    "Many runs": {
+        "sweep": sweep.sweep,
+        "query": query.query,
+        "plot": plot.plot,
+        "hunt": search.hunt,
+    },
+    "Can it be trusted": {
+        "reproduce": reproduce.reproduce,
+        "validate": validate.validate,
+        "script": script.script,
+        "rerun": rerun.rerun,
+    },
+    "Look things up": {
+        "list": listing.list_scenarios,
+        "fixes": fixes.fixes,
+        "paths": paths.paths,
+        "scenario": scenario.app,
+        "stack": stack.app,
+        "topology": topology.app,
+    },
+    "Results and this machine": {
+        "report": report.report,
+        "store": store.store,
+        "doctor": doctor.doctor,
+        "linux": linux.app,
+    },
 }
+_NAMES = {name for commands in _SECTIONS.values() for name in commands}
+
+
+_ABOUT = """A laboratory for TCP fairness in data-centre networks.
+
+It shows who is starved when many senders share one bottleneck, why it happens at the switch port,
+and which fix works.
+"""
 
 
 def _version(wanted: bool) -> None:
@@ -81,12 +101,13 @@ def _common(
     pass
 
 
-def _program(names: Iterable[str]) -> typer.Typer:
+def _program(names: Container[str]) -> typer.Typer:
     """The command `fairport` with only these subcommands."""
     made = typer.Typer(
         name="fairport",
         cls=Commands,
-        help="A laboratory for TCP fairness in data-centre networks.",
+        help=_ABOUT,
+        epilog=epilog("fairport"),
         no_args_is_help=True,
         add_completion=True,
         # plain help, because rich takes 80 ms to import
@@ -95,16 +116,18 @@ def _program(names: Iterable[str]) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     made.callback()(_common)
-    for name in names:
-        command = _COMMANDS[name]
-        if isinstance(command, typer.Typer):
-            made.add_typer(command, name=name)
-        else:
-            made.command(name, epilog=epilog(name))(command)
+    for section, commands in _SECTIONS.items():
+        for name, command in commands.items():
+            if name not in names:
+                continue
+            if isinstance(command, typer.Typer):
+                made.add_typer(command, name=name, rich_help_panel=section)
+            else:
+                made.command(name, epilog=epilog(name), rich_help_panel=section)(command)
     return made
 
 
-app = _program(_COMMANDS)
+app = _program(_NAMES)
 
 
 def program(arguments: Sequence[str]) -> typer.Typer:
@@ -113,4 +136,4 @@ def program(arguments: Sequence[str]) -> typer.Typer:
     Reading the options of all commands takes 40 ms.
     """
     first = arguments[0] if arguments else ""
-    return _program([first]) if first in _COMMANDS else app
+    return _program([first]) if first in _NAMES else app

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 EXAMPLES: dict[str, list[str]] = {
+    "fairport": [
+        "fairport run outcast",
+        "fairport compare outcast --repeat 5",
+        "fairport COMMAND --help",
+    ],
     "run": [
         "fairport run outcast",
         "fairport run outcast --repeat 20 --out results/twenty",
@@ -13,18 +18,26 @@ EXAMPLES: dict[str, list[str]] = {
         "fairport compare outcast --repeat 5",
         "fairport compare leaf-spine-incast --fix codel,dctcp --metric rounds_done",
     ],
-    "validate": ["fairport validate two-switch --repeat 3"],
+    "validate": [
+        "fairport validate two-switch --set link.rate=100Mbps --set tcp.stack=linux-6 --repeat 3",
+    ],
     "reproduce": [
         "fairport reproduce",
         "fairport reproduce prakash2012/one-to-n --quick",
         "fairport reproduce --all --jobs 2",
     ],
-    "analyze": ["fairport analyze ingress.pcapng egress.pcapng"],
+    "analyze": [
+        "fairport analyze ingress.pcapng egress.pcapng",
+        "fairport analyze --ingress A=in1.pcap --ingress B=in2.pcap --egress out.pcap --out found",
+    ],
     "sweep": ["fairport sweep outcast-map --quick", "fairport sweep my-sweep.toml --estimate"],
     "query": ["fairport query results/my-sweep 'select * from runs limit 5'"],
-    "plot": ["fairport plot results/my-sweep --x queue.limit --y throughput_ratio"],
-    "tune": ["fairport tune my-search.toml"],
-    "hunt": ["fairport hunt my-search.toml"],
+    "plot": [
+        "fairport plot results/my-sweep --x queue.limit --y throughput_ratio",
+        "fairport plot results/my-sweep --out my-sweep.html",
+    ],
+    "tune": ["fairport tune tune-red --trials 20", "fairport tune my-search.toml"],
+    "hunt": ["fairport hunt hunt-outcast --trials 20", "fairport hunt my-search.toml"],
     "list": ["fairport list", "fairport list buffer-sizes"],
     "fixes": ["fairport fixes", "fairport fixes red > mine.toml"],
     "paths": [
@@ -34,10 +47,22 @@ EXAMPLES: dict[str, list[str]] = {
     ],
     "report": ["fairport report results/outcast"],
     "rerun": ["fairport rerun results/outcast"],
-    "microscope": ["fairport microscope results/outcast"],
-    "script": ["fairport script exchange.pkt"],
+    "microscope": [
+        "fairport microscope results/outcast",
+        "fairport microscope results/outcast --around 2.5s --span 5ms",
+    ],
+    "script": ["fairport script exchange.pkt", "fairport script scripts --stack linux-3.0"],
     "store": ["fairport store", "fairport store --clear"],
-    "doctor": ["fairport doctor"],
+    "doctor": ["fairport doctor", "fairport doctor --measure-hosts --out my-host.toml"],
+    "scenario show": [
+        "fairport scenario show outcast > my.toml",
+        "fairport scenario show outcast --set queue.limit=32KiB",
+    ],
+    "scenario schema": ["fairport scenario schema > scenario.schema.json"],
+    "stack show": ["fairport stack show linux-6"],
+    "topology export": [
+        "fairport topology export outcast --format graphml --out network.graphml",
+    ],
 }
 
 

@@ -57,6 +57,21 @@ class Group(TyperGroup):
 class Commands(Group):
     """All commands, below the one name `fairport`."""
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Writes the commands by section, and then the options."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name, command in self.commands.items():
+            # names of one width, because each section aligns its own rows
+            row = (f"{name:<10}", command.get_short_help_str(limit=formatter.width))
+            sections.setdefault(getattr(command, "rich_help_panel", ""), []).append(row)
+        for title, rows in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+        super().format_options(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Writes nothing: the commands come before the options."""
+
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Reads the options before the command."""
         with _silent_without_reader(), _one_message():

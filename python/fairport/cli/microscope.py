@@ -38,8 +38,9 @@ def microscope(
 ) -> None:
     """Draw every packet at a port around a blackout.
 
-    The queue and the windows are drawn below the packets. Writes the moment as PNG and SVG, and the
-    whole run, down to single packets, as a page.
+    In a blackout packets of one ingress port are dropped, one after another, while those of another
+    are accepted. The queue and the windows are drawn below the packets. Writes the moment as PNG
+    and SVG, and the whole run, down to single packets, as a page.
     """
     from fairport.cli import output
     from fairport.cli.progress import progress_bar

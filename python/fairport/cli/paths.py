@@ -17,17 +17,17 @@ def paths(
         int,
         typer.Option("--top", metavar="N", min=0, help="Rows of each table; 0 for all."),
     ] = 20,
-    json: Json = False,
     figure: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE", help="Draw the paths into this .png or .svg file.", show_default=False
         ),
     ] = None,
+    json: Json = False,
 ) -> None:
     """Print every flow's path and the ports that flows share.
 
-    A summary comes first.
+    A summary with the expected bottleneck comes first. Nothing is run.
     """
     from fairport import figures
     from fairport.cli import output

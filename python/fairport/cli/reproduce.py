@@ -21,15 +21,15 @@ def reproduce(
         ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every experiment.")] = False,
-    backend: BackendName = "simulation",
     quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds, shorter runs.")] = False,
-    out: Annotated[Path | None, results_folder("results/reproduce")] = None,
-    force: Force = False,
-    json: Json = False,
     check: Annotated[
         bool, typer.Option("--check", help="Exit with status 1 when a claim differs.")
     ] = False,
+    backend: BackendName = "simulation",
+    out: Annotated[Path | None, results_folder("results/reproduce")] = None,
+    force: Force = False,
     no_output: NoOutput = False,
+    json: Json = False,
     quiet: Quiet = False,
     jobs: Jobs = None,
 ) -> None:

@@ -17,7 +17,7 @@ def rerun(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Repeat a run and compare the fingerprints.
+    """Repeat a run, and check that its packets are the same.
 
     Exit status 1: they differ.
     """

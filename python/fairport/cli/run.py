@@ -34,32 +34,18 @@ if TYPE_CHECKING:
 
 def run(
     scenario: ScenarioName,
-    backend: BackendName = "simulation",
-    duration: SimulatedTime = "",
-    seed: FirstSeed = None,
-    repeat: Annotated[int, repeats("Number of runs")] = 1,
     assignments: Assignments = None,
+    duration: SimulatedTime = "",
+    repeat: Annotated[int, repeats("Number of runs")] = 1,
+    seed: FirstSeed = None,
+    backend: BackendName = "simulation",
     out: Annotated[Path | None, results_folder("results/NAME")] = None,
     force: Force = False,
-    json: Json = False,
-    csv: Csv = False,
     no_output: NoOutput = False,
     no_figures: NoFigures = False,
+    csv: Csv = False,
+    json: Json = False,
     quiet: Quiet = False,
-    overload: Annotated[
-        bool, typer.Option("--overload", help="Allow Poisson arrivals at a load above 1.")
-    ] = False,
-    jobs: Jobs = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="Most cores that one simulation may use. The result does not depend on it.  "
-            "[default: all that other runs leave free]",
-            show_default=False,
-        ),
-    ] = None,
     pcap: Annotated[
         str,
         typer.Option(
@@ -91,8 +77,25 @@ def run(
             help="Keep one row per packet at these ports, in the table `packets`.",
         ),
     ] = "",
+    jobs: Jobs = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Most cores that one simulation may use. The result does not depend on it.  "
+            "[default: all that other runs leave free]",
+            show_default=False,
+        ),
+    ] = None,
+    overload: Annotated[
+        bool, typer.Option("--overload", help="Allow Poisson arrivals at a load above 1.")
+    ] = False,
 ) -> None:
-    """Run a scenario: tables, figures, a verdict.
+    """Run a scenario, and say who is starved and why.
+
+    It prints a table by hop class and a verdict, and writes tables, figures and a report.
+    `fairport list` has the built-in scenarios.
 
     `--backend linux` runs it over the kernel's TCP (as root). A run for which the machine was too
     slow does not count and is repeated, at most --repeat times in all.

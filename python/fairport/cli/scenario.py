@@ -6,13 +6,19 @@ from typing import Annotated
 
 import typer
 
+from fairport.cli.examples import epilog
 from fairport.cli.group import Group
 from fairport.cli.options import Assignments
 
-app = typer.Typer(cls=Group, help="Look at scenarios.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    cls=Group,
+    help="Print a scenario, or the schema of scenario files.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 
-@app.command()
+@app.command(epilog=epilog("scenario show"))
 def show(
     name: Annotated[
         str, typer.Argument(metavar="NAME|FILE", help="A built-in scenario, or a TOML file.")
@@ -42,7 +48,7 @@ def show(
         output.print_text(patched.to_toml() if assignments else source_text(name))
 
 
-@app.command()
+@app.command(epilog=epilog("scenario schema"))
 def schema() -> None:
     """Print the JSON Schema of scenario files."""
     from fairport.cli import output

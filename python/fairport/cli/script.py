@@ -32,8 +32,8 @@ def script(
             show_default=False,
         ),
     ] = None,
-    quiet: Quiet = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, one entry per script.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Run packetdrill scripts against the TCP stacks.
 

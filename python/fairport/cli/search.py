@@ -23,10 +23,10 @@ def tune(
     file: File,
     trials: Trials = 50,
     out: Out = "",
-    jobs: Jobs = None,
     force: RestartStudy = False,
     json: Json = False,
     quiet: Quiet = False,
+    jobs: Jobs = None,
 ) -> None:
     """Find the best settings of a fix, a stack or a queue.
 
@@ -40,10 +40,10 @@ def hunt(
     file: File,
     trials: Trials = 50,
     out: Out = "",
-    jobs: Jobs = None,
     force: RestartStudy = False,
     json: Json = False,
     quiet: Quiet = False,
+    jobs: Jobs = None,
 ) -> None:
     """Find the scenario within bounds that treats a flow worst.
 

@@ -6,11 +6,15 @@ from typing import Annotated
 
 import typer
 
+from fairport.cli.examples import epilog
 from fairport.cli.group import Group
 from fairport.cli.options import Json
 
 app = typer.Typer(
-    cls=Group, help="Look at TCP stacks.", no_args_is_help=True, rich_markup_mode=None
+    cls=Group,
+    help="List the TCP stacks, or print one's settings.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 
@@ -27,7 +31,7 @@ def list_stacks(json: Json = False) -> None:
         output.print_rows(rows)
 
 
-@app.command()
+@app.command(epilog=epilog("stack show"))
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A stack preset.")],
     json: Json = False,

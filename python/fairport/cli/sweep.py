@@ -19,15 +19,12 @@ def sweep(
             help="A sweep file in TOML, or a built-in study: outcast-map, fixes-map.",
         ),
     ],
-    out: Annotated[
-        str,
-        typer.Option(
-            metavar="DIR|URL",
-            help="Folder of the study, or a URL such as s3://bucket/study."
-            "  [default: results/NAME]",
-            show_default=False,
-        ),
-    ] = "",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Run the quick version that the file describes.")
+    ] = False,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Print the number of runs, and stop.")
+    ] = False,
     seeds: Annotated[
         int | None,
         typer.Option(
@@ -56,10 +53,19 @@ def sweep(
             show_default=False,
         ),
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Run the quick version that the file describes.")
-    ] = False,
     backend: BackendName = "simulation",
+    out: Annotated[
+        str,
+        typer.Option(
+            metavar="DIR|URL",
+            help="Folder of the study, or a URL such as s3://bucket/study."
+            "  [default: results/NAME]",
+            show_default=False,
+        ),
+    ] = "",
+    force: RestartStudy = False,
+    json: Json = False,
+    quiet: Quiet = False,
     jobs: Jobs = None,
     cluster: Annotated[
         str,
@@ -68,15 +74,9 @@ def sweep(
             help="Run on a cluster: dask://HOST:PORT, or slurm://PARTITION?jobs=20&cores=16.",
         ),
     ] = "",
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Print the number of runs, and stop.")
-    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Allow more than a million points.")] = False,
-    force: RestartStudy = False,
-    json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
-    """Run a study: a scenario over axes, with several seeds each.
+    """Run a study: a scenario at many settings, several seeds each.
 
     Finished runs are kept. The same command continues where it stopped, repeats runs that failed,
     and adds runs that are new in the file. Exit status 1: a run failed; its error is in the column

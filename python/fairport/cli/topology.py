@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from fairport.cli.examples import epilog
 from fairport.cli.group import Group
 from fairport.cli.options import Assignments, ScenarioName, loaded
 
 app = typer.Typer(
     cls=Group,
-    help="Export networks to other tools.",
+    help="Export a scenario's network to other tools.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -23,7 +24,7 @@ def _group() -> None:
     pass
 
 
-@app.command()
+@app.command(epilog=epilog("topology export"))
 def export(
     scenario: ScenarioName,
     name: Annotated[

@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 def validate(
     scenario: ScenarioName,
+    assignments: Assignments = None,
+    duration: SimulatedTime = "",
     repeat: Annotated[int, repeats("Runs on each side")] = 5,
     seed: FirstSeed = None,
-    duration: SimulatedTime = "",
-    assignments: Assignments = None,
     out: Annotated[Path | None, results_folder("results/NAME-validate")] = None,
     force: Force = False,
-    json: Json = False,
-    csv: Csv = False,
     no_output: NoOutput = False,
     no_figures: NoFigures = False,
+    csv: Csv = False,
+    json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare simulation and real Linux in a scenario (as root).
