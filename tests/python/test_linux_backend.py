@@ -364,6 +364,10 @@ def test_the_gate_expects_the_rates_that_links_have() -> None:
     assert of_link.line_goodput_bps == pytest.approx(1e9 * 1448 / 1538)
     assert of_links.line_goodput_bps == pytest.approx(1e8 * 1448 / 1538)
     assert of_links.drain_s == pytest.approx(10 * of_link.drain_s)
+    # a link may have a buffer of its own
+    hosts[0]["limit"] = "1MiB"
+    of_a_link = expected(fast | {"topology": own})
+    assert of_a_link.drain_s == pytest.approx(2**20 * 8 / 1e8)
     # transfers may leave the line idle: then the fastest link counts
     some = fast | {"topology": own, "traffic": [bulk[0] | {"size": "100kB"}]}
     assert (expected(some).line_goodput_bps, expected(some).rate_bps) == (None, 1e8)
