@@ -109,14 +109,18 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _text("congestion_control", "congestion control of the sender", _TCP_OF_HOSTS),
         _s("start_s", "when the application opened the connection"),
         _s("established_s", "when the handshake was done", "never"),
-        _s("end_s", "when the last byte was delivered", "still running"),
+        _s(
+            "end_s",
+            "when the last byte was delivered, also after a stop",
+            "still running, stopped UDP",
+        ),
         _bytes("size_bytes", "bytes to send", "endless"),
         _bytes("delivered_bytes", "delivered in order to the application, whole run"),
         _bytes(
             "measured_bytes", "new bytes that arrived at the receiving host within the measurement"
         ),
         _bps("goodput_bps", "measured_bytes over the length of the measurement"),
-        _s("fct_s", "flow completion time", "not completed"),
+        _s("fct_s", "flow completion time", "endless, still running, or stopped"),
         _s(
             "ideal_fct_s",
             "completion time in the empty network, all data sent at once",

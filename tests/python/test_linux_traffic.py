@@ -70,7 +70,7 @@ def test_finite_and_constant_rate_flows_side_by_side() -> None:
             "kind": "udp", "from": "h2", "to": "h0", "rate": "4Mbps", "payload": "1000B",
             "stop": "1.3s",
         },
-        {"from": "h3", "to": "h0", "stop": "1s"},
+        {"from": "h3", "to": "h0", "stop": "1s", "size": "1GB"},
     )  # fmt: skip
     file, udp, stopped = result.flows.sort("flow").iter_rows(named=True)
     assert file["delivered_bytes"] == file["size_bytes"] == 500_000
@@ -86,6 +86,7 @@ def test_finite_and_constant_rate_flows_side_by_side() -> None:
     assert udp["congestion_control"] is None
     # a flow that is stopped has no completion time, and sends nothing later
     assert stopped["fct_s"] is None
+    assert stopped["size_bytes"] == 10**9 > stopped["delivered_bytes"]
     late = result.series.filter(pl.col("flow") == stopped["flow"], pl.col("time_s") > 1.2)
     assert late["goodput_bps"].sum() == 0
     assert result.summary["udp"]["sent"] == udp["segments_sent"]
