@@ -88,7 +88,8 @@ ABOUT: dict[str, str] = {
     " bin that has samples.",
     "rounds": "One row per round of an incast, or per periodic transfer.",
     "requests": "One row per request of a client.",
-    "trace": "One row per packet that arrived at the traced port.",
+    "trace": "One row per packet around the longest blackouts at the port that most flows pass: one"
+    " blackout of each ingress port, as far as 64 consecutive arrivals there contain it.",
     "conversations": "One row per flow, with facts that only captures show; otherwise empty.",
     "packets": "One row per packet at the ports that `--packets` names; otherwise empty.",
     "answers": "One row per packet that made a host send something: how long the host took. Only of"
