@@ -24,6 +24,7 @@ import polars as pl
 import pytest
 from fairport.cli.app import app
 from fairport.errors import BackendError
+from linux_runs import SCENARIO, as_root
 from typer.testing import CliRunner
 
 if sys.platform != "linux":
@@ -38,18 +39,6 @@ from fairport.backends.protocol import BOTTLENECK, Observation
 from fairport.microscope import focus, look
 
 pytestmark = pytest.mark.alone
-
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
-
-SCENARIO: dict[str, Any] = {
-    "name": "linux-test",
-    "duration": "2s",
-    "topology": {"kind": "two-switch", "peers": 2},
-    "link": {"rate": "50Mbps", "delay": "0s"},
-    "queue": {"kind": "drop-tail", "limit": "20 packets"},
-    "tcp": {"stack": "linux-6", "congestion_control": "cubic", "rto_min": "10ms"},
-    "traffic": [{"from": "all", "to": "h0", "start_jitter": "1ms"}],
-}
 
 
 def ours(pid: int | None = None) -> list[str]:

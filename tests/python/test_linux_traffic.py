@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import math
-import os
 import socket
 import sys
 import threading
@@ -17,6 +16,7 @@ import polars as pl
 import pytest
 from conftest import timely
 from fairport.payload import RandomizedSender
+from linux_runs import SCENARIO, as_root
 
 if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)
@@ -25,21 +25,16 @@ from fairport.backends.linux import namespaces, tcp_info
 
 pytestmark = pytest.mark.alone
 
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
-
 MSS = 1448
-SCENARIO: dict[str, Any] = {
-    "name": "traffic-test",
+THREE_PEERS = SCENARIO | {
     "duration": "1.5s",
     "topology": {"kind": "two-switch", "peers": 3},
-    "link": {"rate": "50Mbps", "delay": "0s"},
     "queue": {"kind": "drop-tail", "limit": "40 packets"},
-    "tcp": {"stack": "linux-6", "congestion_control": "cubic", "rto_min": "10ms"},
 }
 
 
 def run(*traffic: dict[str, Any], **change: Any) -> fp.Result:
-    scenario = SCENARIO | {"traffic": list(traffic)} | change
+    scenario = THREE_PEERS | {"traffic": list(traffic)} | change
     return timely(lambda: fp.run(scenario, seed=1, backend="linux"))
 
 
