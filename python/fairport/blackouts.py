@@ -1,8 +1,8 @@
 """Which blackout to show, packet by packet, and why.
 
-A run's table `trace` holds the longest blackout of each ingress port of one output port. The one to
-show is that of the starved class. The longest blackout of all is often one of the many flows in
-slow start, and shows the opposite.
+A run's table `trace` holds the longest blackout of each ingress port of one output port, as far as
+64 consecutive arrivals there contain it. The one to show is that of the starved class. The longest
+blackout of all is often one of the many flows in slow start, and shows the opposite.
 """
 
 from __future__ import annotations
@@ -20,17 +20,37 @@ from fairport.verdict import lone_and_peers, ratio_in_words
 
 
 @dataclass(frozen=True, slots=True)
+class Run:
+    """Drops in a row."""
+
+    length: int
+    first_s: float
+    last_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """One blackout of a run."""
 
     packets: pl.DataFrame
     """The rows of `trace`, in order of time."""
+    run: Run
+    """The longest drop run of the ingress port in these rows."""
+    whole_length: int
+    """The length of this drop run in the table `drops`, beyond these rows."""
     port: str
     """The output port."""
     ingress_port: str
     """The ingress port whose packets were dropped in a row."""
     why: str
     """Why this blackout is shown, as a clause."""
+
+    @property
+    def part(self) -> str:
+        """If the drop run is longer than what these rows show: how much of it they show."""
+        if self.whole_length <= self.run.length:
+            return ""
+        return f"{self.run.length} of its {self.whole_length} consecutive drops, within 64 arrivals"
 
 
 def shown(
@@ -58,7 +78,23 @@ def shown(
         port = trace["port"][0]
         chosen, why = of_the_starved(tables, summary, port, known)
     packets = trace.filter(blackout_of=chosen).sort("time_s")
-    return Shown(packets, packets["port"][0], chosen, why)
+    port, run = packets["port"][0], _longest_run(packets.filter(ingress_port=chosen))
+    of_drops = metrics.drop_runs(tables["drops"].filter(port=port, ingress_port=chosen), "ingress")
+    same = (pl.col("first_s") <= run.last_s) & (pl.col("last_s") >= run.first_s)
+    whole = of_drops.filter(same)["length"].max()
+    return Shown(packets, run, int(whole or 0), port, chosen, why)  # type: ignore[arg-type]
+
+
+def _longest_run(packets: pl.DataFrame) -> Run:
+    """The longest run of drops in the packets of one ingress port."""
+    runs = (
+        packets.with_columns(run=pl.col("fate").rle_id())
+        .filter(fate="dropped")
+        .group_by("run")
+        .agg(pl.len(), first=pl.col("time_s").min(), last=pl.col("time_s").max())
+        .sort("len", "first", descending=[True, False])
+    )
+    return Run(*runs.select("len", "first", "last").row(0))
 
 
 def count(tables: Tables, port: str) -> int:

@@ -51,11 +51,12 @@ class Span:
 def transfers(flows: pl.DataFrame, span: Span) -> pl.DataFrame:
     """TCP flows of a given size that started within the measurement, with their `slowdown`.
 
-    `is_over`: whether the flow had finished at the end of the run; `lasted_s`: its completion time,
-    or its age then; `lasted_ideals`: the same as a multiple of `ideal_fct_s`.
+    `is_over`: whether the flow was complete at the end of the run; `lasted_s`: its completion time,
+    or its age then or when it was stopped; `lasted_ideals`: the same as a multiple of
+    `ideal_fct_s`.
     """
     ideal = pl.col("ideal_fct_s")
-    lasted = pl.coalesce("fct_s", span.end_s - pl.col("start_s"))
+    lasted = pl.coalesce("fct_s", pl.coalesce("end_s", span.end_s) - pl.col("start_s"))
     return flows.filter(
         pl.col("size_bytes").is_not_null(), ideal.is_not_null(), span.starts
     ).with_columns(
@@ -84,8 +85,8 @@ def in_group(name: str) -> pl.Expr:
 def summary(flows: pl.DataFrame, span: Span) -> dict[str, Any] | None:
     """Completion times and slowdowns of all transfers and by group of size; None without any.
 
-    `flows` minus `completed` is the number still under way at the end. Quantiles count them with
-    their ages (`fairport.censored`); the mean is that of the completed transfers.
+    `flows` minus `completed` is the number still under way at the end, or stopped. Quantiles count
+    them with their ages (`fairport.censored`); the mean is that of the completed transfers.
     """
     ours = transfers(flows, span)
     if ours.is_empty():

@@ -62,7 +62,7 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
             for one in waiting
         )
         said.append(
-            f"Not all transfers were complete when the run ended: {each} were under way. They count"
+            f"Not all transfers were complete when the run ended: {each} were not. They count"
             " with their ages, so the high percentiles of such traffic may be lower bounds."
         )
     early = [

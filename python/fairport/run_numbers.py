@@ -54,7 +54,7 @@ NUMBERS: dict[str, str] = {
     "round_time_median_s": "of the first incast",
     "round_time_p99_s": "of the first incast",
     "transfers": "of the first traffic that is transfers or requests",
-    "unfinished": "of those, what was under way at the end",
+    "unfinished": "of those, what was under way at the end, or stopped",
     "fct_median_s": "of the first traffic that is transfers",
     "fct_p99_s": "of the first traffic that is transfers",
     "small_fct_p99_s": "of transfers of up to 100 kB, of the first traffic that has them",

@@ -161,7 +161,7 @@ class Traffic(TypedDict):
     transfers: int
     """Transfers or requests; 0 for long-lived flows and UDP."""
     unfinished: int
-    """Of these, those under way at the end."""
+    """Of these, those under way at the end, or stopped."""
     before_measurement: int
     """Transfers or requests that began before the measurement, and do not count."""
     goodput_bps_min: NotRequired[float | None]

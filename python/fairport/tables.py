@@ -88,7 +88,8 @@ ABOUT: dict[str, str] = {
     " bin that has samples.",
     "rounds": "One row per round of an incast, or per periodic transfer.",
     "requests": "One row per request of a client.",
-    "trace": "One row per packet that arrived at the traced port.",
+    "trace": "One row per packet around the longest blackouts at the port that most flows pass: one"
+    " blackout of each ingress port, as far as 64 consecutive arrivals there contain it.",
     "conversations": "One row per flow, with facts that only captures show; otherwise empty.",
     "packets": "One row per packet at the ports that `--packets` names; otherwise empty.",
     "answers": "One row per packet that made a host send something: how long the host took. Only of"
@@ -109,14 +110,18 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _text("congestion_control", "congestion control of the sender", _TCP_OF_HOSTS),
         _s("start_s", "when the application opened the connection"),
         _s("established_s", "when the handshake was done", "never"),
-        _s("end_s", "when the last byte was delivered", "still running"),
+        _s(
+            "end_s",
+            "when the last byte was delivered, also after a stop",
+            "still running, stopped UDP",
+        ),
         _bytes("size_bytes", "bytes to send", "endless"),
         _bytes("delivered_bytes", "delivered in order to the application, whole run"),
         _bytes(
             "measured_bytes", "new bytes that arrived at the receiving host within the measurement"
         ),
         _bps("goodput_bps", "measured_bytes over the length of the measurement"),
-        _s("fct_s", "flow completion time", "not completed"),
+        _s("fct_s", "flow completion time", "endless, still running, or stopped"),
         _s(
             "ideal_fct_s",
             "completion time in the empty network, all data sent at once",

@@ -465,6 +465,7 @@ def test_a_run_that_does_not_fit_the_machine_says_so(
     error, hint = refused(fairport, file)
     assert "mine.toml: needs about " in error
     assert "the machine has 1000.0 B left" in error
+    assert "lower `link.rate` (1Gbps)" in hint
     assert "[probes]" in hint
 
 

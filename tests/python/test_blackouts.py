@@ -66,6 +66,18 @@ def test_no_port_has_a_longer_blackout_that_would_have_fitted(result: Result) ->
         assert longest is None or lost >= longest
 
 
+def test_it_says_how_much_of_a_longer_drop_run_was_recorded(result: Result) -> None:
+    shown = blackouts.shown(result.tables, result.summary)
+    assert shown is not None
+    runs = metrics.drop_runs(result.drops.filter(port=shown.port), "ingress")
+    [whole] = runs.filter(ingress_port=shown.ingress_port, first_s=shown.run.first_s)["length"]
+    assert whole > shown.run.length, "the last drop came after more than 64 arrivals"
+    said = f"{shown.run.length} of its {whole} consecutive drops, within 64 arrivals"
+    assert shown.part == said
+    notes = [text.get_text() for text in figures.draw(result, "queue").texts]
+    assert any(said in note for note in notes)
+
+
 def test_another_one_can_be_chosen(result: Result) -> None:
     other = next(one for one in result.trace["blackout_of"] if one != _default(result))
     shown = blackouts.shown(result.tables, result.summary, other)

@@ -4,6 +4,7 @@ import itertools
 from dataclasses import replace
 
 import fairport as fp
+import polars as pl
 import pytest
 import synthetic
 from fairport import figures, metrics
@@ -107,6 +108,16 @@ def test_a_span_without_samples_has_no_bars():
     result = fp.run(fp.scenario("outcast").patch({"duration": "20ms"}), seed=1)
     first, _, whole = figures.draw(result, "bars").axes
     assert (len(first.patches), len(whole.patches)) == (0, 15)
+
+
+def test_windows_of_one_class_are_not_those_of_a_mean_that_no_flow_has():
+    mixed = fp.scenario("dctcp-against-cubic").patch({"duration": "100ms"})
+    result = fp.run(mixed, seed=1)
+    means = result.series.group_by("flow", maintain_order=True).agg(
+        kb=pl.col("cwnd_bytes").mean() / 1e3
+    )["kb"]
+    wanted = f"The flows' mean congestion windows are {means.min():.3g} kB to {means.max():.3g} kB"
+    assert figures.draw(result, "cwnd").title == wanted
 
 
 def test_nothing_to_compare_is_said_in_the_verdicts_words():

@@ -341,6 +341,14 @@ def test_real_hosts_answer_after_microseconds() -> None:
     assert in_pairs.mean() > 0.5  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("option", [["--out", "mine.toml"], ["--description", "mine"], ["--force"]])
+def test_the_doctor_refuses_options_of_a_profile_that_it_does_not_write(option: list[str]) -> None:
+    answer = CliRunner().invoke(app, ["doctor", *option])
+    assert answer.exit_code == 2
+    assert f"{option[0]}: is about the host profile" in answer.output
+    assert "add --measure-hosts" in answer.output
+
+
 def test_measure_hosts_replaces_no_file_by_itself(tmp_path: Path) -> None:
     out = tmp_path / "there.toml"
     out.write_text("mine")

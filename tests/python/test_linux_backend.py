@@ -24,6 +24,7 @@ import polars as pl
 import pytest
 from fairport.cli.app import app
 from fairport.errors import BackendError
+from linux_runs import SCENARIO, as_root
 from typer.testing import CliRunner
 
 if sys.platform != "linux":
@@ -38,18 +39,6 @@ from fairport.backends.protocol import BOTTLENECK, Observation
 from fairport.microscope import focus, look
 
 pytestmark = pytest.mark.alone
-
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
-
-SCENARIO: dict[str, Any] = {
-    "name": "linux-test",
-    "duration": "2s",
-    "topology": {"kind": "two-switch", "peers": 2},
-    "link": {"rate": "50Mbps", "delay": "0s"},
-    "queue": {"kind": "drop-tail", "limit": "20 packets"},
-    "tcp": {"stack": "linux-6", "congestion_control": "cubic", "rto_min": "10ms"},
-    "traffic": [{"from": "all", "to": "h0", "start_jitter": "1ms"}],
-}
 
 
 def ours(pid: int | None = None) -> list[str]:
@@ -364,6 +353,10 @@ def test_the_gate_expects_the_rates_that_links_have() -> None:
     assert of_link.line_goodput_bps == pytest.approx(1e9 * 1448 / 1538)
     assert of_links.line_goodput_bps == pytest.approx(1e8 * 1448 / 1538)
     assert of_links.drain_s == pytest.approx(10 * of_link.drain_s)
+    # a link may have a buffer of its own
+    hosts[0]["limit"] = "1MiB"
+    of_a_link = expected(fast | {"topology": own})
+    assert of_a_link.drain_s == pytest.approx(2**20 * 8 / 1e8)
     # transfers may leave the line idle: then the fastest link counts
     some = fast | {"topology": own, "traffic": [bulk[0] | {"size": "100kB"}]}
     assert (expected(some).line_goodput_bps, expected(some).rate_bps) == (None, 1e8)

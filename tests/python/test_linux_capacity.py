@@ -16,6 +16,7 @@ from typing import Any, cast
 import fairport as fp
 import pytest
 from fairport.errors import BackendError
+from linux_runs import as_root
 
 if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)
@@ -27,8 +28,6 @@ from fairport.backends.linux.ticks import Ticks
 from fairport.backends.linux.waiting import Waiting
 
 pytestmark = pytest.mark.alone
-
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
 
 # 1538 B of a full frame on the wire, and an ACK for every second of them
 LINE_1G = 1e9 / 8 / 1538 * 1.5

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
@@ -10,6 +9,7 @@ import fairport as fp
 import polars as pl
 import pytest
 from fairport.errors import ScenarioError
+from linux_runs import SCENARIO, as_root
 
 if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)
@@ -20,18 +20,6 @@ from fairport.backends.protocol import Observation
 from pyroute2 import IPRoute
 
 pytestmark = pytest.mark.alone
-
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
-
-SCENARIO: dict[str, Any] = {
-    "name": "linux-hosts-test",
-    "duration": "2s",
-    "topology": {"kind": "two-switch", "peers": 2},
-    "link": {"rate": "50Mbps", "delay": "0s"},
-    "queue": {"kind": "drop-tail", "limit": "20 packets"},
-    "tcp": {"stack": "linux-6", "congestion_control": "cubic", "rto_min": "10ms"},
-    "traffic": [{"from": "all", "to": "h0", "start_jitter": "1ms"}],
-}
 
 
 @as_root

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import math
-import os
 import socket
 import sys
 import threading
@@ -17,6 +16,7 @@ import polars as pl
 import pytest
 from conftest import timely
 from fairport.payload import RandomizedSender
+from linux_runs import SCENARIO, as_root
 
 if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)
@@ -25,21 +25,16 @@ from fairport.backends.linux import namespaces, tcp_info
 
 pytestmark = pytest.mark.alone
 
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: network namespaces")
-
 MSS = 1448
-SCENARIO: dict[str, Any] = {
-    "name": "traffic-test",
+THREE_PEERS = SCENARIO | {
     "duration": "1.5s",
     "topology": {"kind": "two-switch", "peers": 3},
-    "link": {"rate": "50Mbps", "delay": "0s"},
     "queue": {"kind": "drop-tail", "limit": "40 packets"},
-    "tcp": {"stack": "linux-6", "congestion_control": "cubic", "rto_min": "10ms"},
 }
 
 
 def run(*traffic: dict[str, Any], **change: Any) -> fp.Result:
-    scenario = SCENARIO | {"traffic": list(traffic)} | change
+    scenario = THREE_PEERS | {"traffic": list(traffic)} | change
     return timely(lambda: fp.run(scenario, seed=1, backend="linux"))
 
 
@@ -82,7 +77,7 @@ def test_finite_and_constant_rate_flows_side_by_side() -> None:
             "kind": "udp", "from": "h2", "to": "h0", "rate": "4Mbps", "payload": "1000B",
             "stop": "1.3s",
         },
-        {"from": "h3", "to": "h0", "stop": "1s"},
+        {"from": "h3", "to": "h0", "stop": "1s", "size": "1GB"},
     )  # fmt: skip
     file, udp, stopped = result.flows.sort("flow").iter_rows(named=True)
     assert file["delivered_bytes"] == file["size_bytes"] == 500_000
@@ -98,6 +93,7 @@ def test_finite_and_constant_rate_flows_side_by_side() -> None:
     assert udp["congestion_control"] is None
     # a flow that is stopped has no completion time, and sends nothing later
     assert stopped["fct_s"] is None
+    assert stopped["size_bytes"] == 10**9 > stopped["delivered_bytes"]
     late = result.series.filter(pl.col("flow") == stopped["flow"], pl.col("time_s") > 1.2)
     assert late["goodput_bps"].sum() == 0
     assert result.summary["udp"]["sent"] == udp["segments_sent"]

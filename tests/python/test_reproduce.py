@@ -287,6 +287,7 @@ def test_transfers_count_by_size_and_from_the_measurement_on() -> None:
             "traffic": [0, 0, 0, 1],
             "size_bytes": [100, 100, 5000, 100],
             "start_s": [5.0, 20.0, 20.0, 20.0],
+            "end_s": [14.0, 21.0, 27.0, 23.0],
             "fct_s": [9.0, 1.0, 7.0, 3.0],
             "ideal_fct_s": [1.0, 1.0, 1.0, 1.0],
         }
@@ -302,7 +303,8 @@ def test_transfers_count_by_size_and_from_the_measurement_on() -> None:
 def test_a_transfer_under_way_is_not_left_out_of_the_mean() -> None:
     # of two transfers one takes 1 s, the other is under way at the age of 80 s
     columns = {"traffic": [0, 0], "size_bytes": [100, 100], "start_s": [20.0, 20.0]}
-    flows = pl.DataFrame(columns | {"fct_s": [1.0, None], "ideal_fct_s": [1.0, 1.0]})
+    columns |= {"end_s": [21.0, None], "fct_s": [1.0, None], "ideal_fct_s": [1.0, 1.0]}
+    flows = pl.DataFrame(columns)
     assert METRICS["fct_mean_s"].value(record_of(flows), Of()) == pytest.approx(40.5)
     assert METRICS["fct_max_s"].value(record_of(flows), Of()) == 80.0
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import fairport as fp
 import pytest
+from conftest import Command
 from fairport.papers import catalogue
 from fairport.scenario import parse
 from fairport.storage import reproduction
@@ -69,3 +70,11 @@ def test_the_manifest_says_what_was_run(tmp_path: Path) -> None:
     assert again.fingerprint == first["fingerprints"][0]
     with pytest.raises(fp.InputError, match="a reproduction"):
         fp.load_run(folder)
+
+
+def test_without_figures_there_are_the_numbers_only(fairport: Command, tmp_path: Path) -> None:
+    done = fairport("reproduce", MODEL, "--quick", "--no-figures", "--out", "found")
+    assert done.status == 0
+    assert "report.html" not in done.out
+    written = {one.name for one in (tmp_path / "found").glob("[!.]*")}
+    assert written == {"manifest.json", "summary.json"}

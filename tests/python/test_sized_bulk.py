@@ -7,6 +7,7 @@ from pathlib import Path
 
 import fairport as fp
 from conftest import Command
+from fairport.completion import Span, transfers
 from fairport.scenario import Scenario, load
 from fairport.study.compare import compare
 from fairport.study.store import Store
@@ -50,6 +51,18 @@ def test_a_run_says_that_none_of_them_counts() -> None:
     whole = fp.run(early.patch({"measure.from": "0s"})).summary
     assert (whole["traffic"][0]["transfers"], whole["traffic"][0]["before_measurement"]) == (6, 0)
     assert not any("do not count" in text for text in whole["caveats"])
+
+
+def test_one_that_is_stopped_is_not_complete_and_as_old_as_it_was_then() -> None:
+    stopped = scenario(SMALL, LARGE | {"size": "1GB", "stop": "20ms"}).patch({"duration": "100ms"})
+    result = fp.run(stopped)
+    [found] = transfers(result.flows, Span.of(result.summary)).filter(src="h4").rows(named=True)
+    assert found["end_s"] < 0.08
+    assert (found["fct_s"], found["is_over"]) == (None, False)
+    assert found["lasted_s"] == found["end_s"] - found["start_s"]
+    assert result.summary["traffic"][1]["unfinished"] == 1
+    [said] = [text for text in result.summary["caveats"] if "Not all transfers" in text]
+    assert "1 of 1 of traffic 1 (bulk) were not." in said
 
 
 def test_they_get_no_verdict_on_their_shares() -> None:

@@ -110,17 +110,19 @@ def test_memory_is_asked_for_all_runs_at_a_time(
     short: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
-    monkeypatch.setattr(memory, "require", lambda needed, what: asked.append(needed))
+    monkeypatch.setattr(memory, "require", lambda needed, scenario: asked.append(needed))
     fp.run_many(short, [1, 2, 3], jobs=1).close()
     fp.run_many(short, [1, 2, 3], jobs=8).close()
     assert asked[1] == 3 * asked[0]
 
 
-def test_what_is_too_large_says_both_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_large_says_both_sizes(
+    short: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(memory, "available_bytes", lambda: 2**30)
-    memory.require(2**30, "x.toml")
+    memory.require(2**30, short)
     with pytest.raises(ResourceError, match=r"about 4\.0 GiB .* has 1\.0 GiB left"):
-        memory.require(2**32, "x.toml")
+        memory.require(2**32, short)
 
 
 def test_a_run_that_is_given_up_stops_its_threads(short: Scenario) -> None:

@@ -180,6 +180,7 @@ def test_slowdown_is_against_the_empty_network_and_by_size() -> None:
             "protocol": ["tcp"] * 5,
             "start_s": [0.0, 1.0, 1.0, 1.0, 1.0],
             "size_bytes": [1, 100_000, 100_001, 20_000_000, None],
+            "end_s": [9.0, 3.0, 7.0, None, None],
             "fct_s": [9.0, 2.0, 6.0, None, None],
             "ideal_fct_s": [1.0, 1.0, 2.0, 4.0, None],
         },

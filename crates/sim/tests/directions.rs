@@ -2,14 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::common::watched::{Sight, run_seen};
 use crate::common::{flow, outcast, seconds, single_flow};
-use fairport_net::discipline::Admission;
 use fairport_net::topology::fat_tree;
-use fairport_net::{Arrival, Header, Observer, Packet, PortId};
-use fairport_plan::{Job, Plan};
-use fairport_record::{Numbered, PortFingerprint, Recorder, Watcher};
-use fairport_sim::Simulation;
-use fairport_units::Instant;
+use fairport_net::{Arrival, Packet, PortId};
+use fairport_record::Numbered;
 use serde_json::{Value, json};
 
 /// The flow and the content of each packet, in the order of sending.
@@ -17,81 +14,31 @@ type Packets = Vec<(u32, Numbered)>;
 /// The ports that each packet passed, by its flow, whether it goes backward, and its number.
 type Ways = BTreeMap<(u32, bool, u16), Vec<PortId>>;
 
-/// A recorder that also keeps the packets that hosts send, and the ports that each packet passes.
+/// The packets that hosts send, and the ports that each packet passes.
+#[derive(Default)]
 struct Kept {
-    recorder: Recorder,
     packets: Packets,
     ways: Ways,
 }
 
-impl Watcher for Kept {
-    fn recorder(&self) -> &Recorder {
-        &self.recorder
-    }
-
-    fn recorder_mut(&mut self) -> &mut Recorder {
-        &mut self.recorder
-    }
-
-    fn into_recorder(self) -> Recorder {
-        self.recorder
-    }
-}
-
-impl Observer<Numbered> for Kept {
-    type PortState = PortFingerprint;
-
-    fn sent(&mut self, port: PortId, state: &mut PortFingerprint, packet: &Packet<Numbered>) {
-        self.recorder.sent(port, state, packet);
+impl Sight<Numbered> for Kept {
+    fn sent(&mut self, packet: &Packet<Numbered>) {
         self.packets.push((packet.header.flow, packet.content));
     }
 
-    fn admission(
-        &mut self,
-        port: PortId,
-        state: &mut PortFingerprint,
-        time: Instant,
-        header: &Header,
-        admission: Admission,
-    ) {
-        Observer::<Numbered>::admission(&mut self.recorder, port, state, time, header, admission);
-    }
-
-    fn watches(&self, _: PortId) -> bool {
-        true
-    }
-
-    fn detail(&mut self, arrival: &Arrival<'_, Numbered>) {
+    fn arrived(&mut self, arrival: &Arrival<'_, Numbered>) -> bool {
         let content = arrival.content;
         let key = (arrival.header.flow, content.is_backward, content.number);
         self.ways.entry(key).or_default().push(arrival.port);
-        self.recorder.detail(arrival);
-    }
-
-    fn revised(&mut self, arrival: &Arrival<'_, Numbered>) {
-        self.recorder.revised(arrival);
-    }
-
-    fn departs(&mut self, port: PortId, packet: &Packet<Numbered>, arrival: u64, depart: Instant) {
-        self.recorder.departs(port, packet, arrival, depart);
+        true
     }
 }
 
 /// Runs a job to its end; returns its packets and the ports that they passed.
-fn run_kept(job: Value) -> (Packets, Ways) {
-    let job: Job = serde_json::from_value(job).expect("a job");
-    let plan = Plan::new(job).expect("a possible job");
-    let mut simulation = Simulation::with_observer(plan, |_, recorder| Kept {
-        recorder,
-        packets: Vec::new(),
-        ways: BTreeMap::new(),
-    });
-    while !simulation.advance(100_000) {}
-    let kept = simulation.observer_mut();
-    (
-        std::mem::take(&mut kept.packets),
-        std::mem::take(&mut kept.ways),
-    )
+fn run_kept(job: &Value) -> (Packets, Ways) {
+    let mut simulation = run_seen(job, Kept::default());
+    let kept = std::mem::take(&mut simulation.observer_mut().sight);
+    (kept.packets, kept.ways)
 }
 
 #[test]
@@ -99,7 +46,7 @@ fn data_goes_forward_and_acknowledgements_go_backward_each_way_with_its_own_numb
     let mut job = single_flow();
     job["duration_ps"] = json!(seconds(0.05));
     job["flows"] = json!([flow("a", "b"), flow("b", "a")]);
-    let packets = run_kept(job).0;
+    let packets = run_kept(&job).0;
     for of in [0, 1] {
         for is_backward in [false, true] {
             let some: Vec<Numbered> = packets
@@ -138,7 +85,7 @@ fn each_direction_of_each_flow_draws_its_ways_apart() {
     };
     let tcp = || flow("h12", "h0");
     job["flows"] = json!([datagrams("h12", "h0"), tcp(), datagrams("h12", "h0"), tcp()]);
-    let ways = run_kept(job).1;
+    let ways = run_kept(&job).1;
     // the fourth port is that of a core switch; there are 4 equally likely paths to another pod
     let tree = fat_tree(4).unwrap();
     let core = |direction: (u32, bool), number| {

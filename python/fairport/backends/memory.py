@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fairport.backends import control_groups
 from fairport.errors import ResourceError
+from fairport.scenario import Scenario
 
 # by version of control groups: the controller, its files, and the word in memory.stat
 _FILES = (
@@ -16,16 +17,20 @@ _FILES = (
 )
 
 
-def require(needed_bytes: int, what: str) -> None:
-    """Raises ResourceError when `what` needs more memory than the machine has left."""
+def require(needed_bytes: int, scenario: Scenario, what: str = "") -> None:
+    """Raises ResourceError when runs of the scenario need more memory than the machine has left.
+
+    `what` names the runs, by default as the scenario's file.
+    """
     available = available_bytes()
     if available is not None and needed_bytes > available:
         raise ResourceError(
             f"needs about {_shown(needed_bytes)} of memory,"
             f" and the machine has {_shown(available)} left",
-            remedy="shorten `duration`, lengthen the intervals of [probes],"
+            remedy=f"shorten `duration` ({scenario.duration}), lower `link.rate`"
+            f" ({scenario.link.rate}), lengthen the intervals of [probes],"
             " or take a smaller topology",
-            file=what,
+            file=what or scenario.file,
         )
 
 

@@ -55,7 +55,7 @@ def run(
     chosen = backends.get(backend)
     prepared = _prepared(chosen, scenario, scenario.seed if seed is None else seed, observation)
     needed = prepared.estimate.memory_bytes
-    memory.require(needed, scenario.file)
+    memory.require(needed, scenario)
     threads = cores.that_fit(threads, needed)
     return run_prepared(chosen, prepared, progress, threads)
 
@@ -95,7 +95,7 @@ def run_many(
     jobs = 1 if chosen.is_real_time else min(jobs, len(seeds))
     first = _prepared(chosen, scenario, seeds[0], observation)
     needed = first.estimate.memory_bytes * jobs
-    memory.require(needed, scenario.file)
+    memory.require(needed, scenario)
     threads = cores.that_fit(threads, needed)
     rest = (_prepared(chosen, scenario, seed, observation) for seed in seeds[1:])
     prepared = chain([first], rest)

@@ -11,6 +11,8 @@ import typer
 from fairport.cli.options import Force, Json, Quiet
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fairport.scenario.host_profile import HostProfile
 
 _DEFAULT = Path("host-profile.toml")
@@ -26,8 +28,13 @@ def doctor(
         ),
     ] = False,
     out: Annotated[
-        Path, typer.Option(metavar="FILE", help="File for the host profile.")
-    ] = _DEFAULT,
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help=f"File for the host profile.  [default: {_DEFAULT}]",
+            show_default=False,
+        ),
+    ] = None,
     description: Annotated[
         str, typer.Option(metavar="TEXT", help="Description of the machine in the host profile.")
     ] = "",
@@ -44,6 +51,7 @@ def doctor(
     from fairport.cli import output
 
     if measure_hosts:
+        out = out or _DEFAULT
         profile = _measured(out, description, force=force, quiet=quiet)
         if json:
             output.print_json(profile.model_dump(exclude_none=True))
@@ -51,6 +59,7 @@ def doctor(
             output.print_rows(_rows(profile))
             print(f"written: {out}", file=sys.stderr)
         return
+    _refuse_without_profile({"--out": out, "--description": description, "--force": force})
     findings = []
     if sys.platform == "linux":
         from fairport.backends.linux.doctor import examine
@@ -64,6 +73,19 @@ def doctor(
         )
     else:
         output.print_text("the Linux backend needs Linux; the simulation runs everywhere\n")
+
+
+def _refuse_without_profile(given: Mapping[str, object]) -> None:
+    """Raises InputError for an option that only `--measure-hosts` uses."""
+    from fairport.errors import InputError
+
+    for option, value in given.items():
+        if value:
+            raise InputError(
+                "is about the host profile, and none is asked for",
+                field=option,
+                remedy="add --measure-hosts",
+            )
 
 
 def _measured(out: Path, description: str, *, force: bool, quiet: bool) -> HostProfile:

@@ -8,7 +8,16 @@ from typing import Annotated
 import typer
 
 from fairport.cli.group import resumable
-from fairport.cli.options import BackendName, Force, Jobs, Json, NoOutput, Quiet, results_folder
+from fairport.cli.options import (
+    BackendName,
+    Force,
+    Jobs,
+    Json,
+    NoFigures,
+    NoOutput,
+    Quiet,
+    results_folder,
+)
 from fairport.cli.statuses import CHECK_FAILED
 
 
@@ -29,6 +38,7 @@ def reproduce(
     out: Annotated[Path | None, results_folder("results/reproduce")] = None,
     force: Force = False,
     no_output: NoOutput = False,
+    no_figures: NoFigures = False,
     json: Json = False,
     quiet: Quiet = False,
     jobs: Jobs = None,
@@ -39,7 +49,7 @@ def reproduce(
     With `--backend linux` (as root), experiments that were run on real hosts run over real TCP as
     well, and each claim has both results.
     """
-    if everything and not no_output:
+    if everything and not (no_output or no_figures):
         # before this process imports the same
         from fairport.backends.cores import cores
         from fairport.figures import saving
@@ -70,7 +80,7 @@ def reproduce(
     with resumable(), pool_bar("reproduce", shown=not quiet) as bar:
         done = run(wanted, quick=quick, jobs=jobs, progress=bar, backend=backend)
     if folder is not None:
-        reproduction.save(done, folder, force=force, jobs=jobs)
+        reproduction.save(done, folder, force=force, figures=not no_figures, jobs=jobs)
     if json:
         output.print_json(document(done))
     elif not quiet:

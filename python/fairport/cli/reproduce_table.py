@@ -92,7 +92,7 @@ def show(done: Sequence[Reproduced], folder: Path | None) -> None:
     console.print(
         ", ".join(f"{count} {state}" for state, count in totals(done).items()), style="bold"
     )
-    if folder is not None:
+    if folder is not None and (folder / REPORT).exists():
         console.print(str(folder / REPORT), soft_wrap=True)
 
 

@@ -53,7 +53,19 @@ def goodput_by_span(result: Result, rates: Mapping[int, float], span: str) -> st
 
 
 def window(result: Result, means: Mapping[str, float | None]) -> str:
-    """The mean congestion windows; `means` by hop class, in bytes."""
+    """The mean congestion windows; `means` by hop class, in bytes.
+
+    One class may hold flows of different kinds, whose common mean no flow has: the title then says
+    how far their own means are apart.
+    """
+    samples = result.series.join(metrics.compared(result.flows), on="flow", how="semi")
+    mean = pl.col("cwnd_bytes").mean()
+    of_flows = sorted(samples.group_by("flow").agg(mean)["cwnd_bytes"].drop_nulls().to_list())
+    if len(means) == 1 and len(of_flows) > 1:
+        quantity = QUANTITIES["cwnd_bytes"].at_size(of_flows[-1])
+        least, most = (short(quantity, of_flows[end]) for end in (0, -1))
+        if least != most:
+            return f"The flows' mean congestion windows are {least} to {most}"
     return _class_by_class(result, means, "cwnd_bytes", "congestion window")
 
 

@@ -23,8 +23,9 @@ CAPTION = (
     "the least to the greatest sample of each step. Below: every packet around one blackout, by "
     "the port through which it came in, and how long the accepted ones waited for the wire. It is "
     "the longest recorded blackout of the ingress port that the class with the lowest throughput "
-    "ratio uses, within the measurement. While packets of that port are dropped one after the "
-    "other, packets of other ports are accepted."
+    "ratio uses, within the measurement. Of a longer drop run, as much is recorded as lies within "
+    "64 arrivals at the port. While packets of that port are dropped one after the other, packets "
+    "of other ports are accepted."
 )
 
 
@@ -55,7 +56,7 @@ def draw(result: Result, blackout_of: str | None = None) -> Figure:
     ports = trace["ingress_port"].n_unique()
     hidden = shown.packets["ingress_port"].n_unique() - ports
     heights = [1.1, 0.1 + 0.34 * ports, 0.75]
-    run = _longest_run(trace.filter(ingress_port=shown.ingress_port))
+    run = shown.run
     accepted = shown.packets.filter(
         pl.col("fate") != "dropped", pl.col("time_s").is_between(run.first_s, run.last_s)
     )
@@ -74,7 +75,9 @@ def draw(result: Result, blackout_of: str | None = None) -> Figure:
     unit = times.label_axis(panels[2], trace["wait_s"].max() or 0.0)  # type: ignore[arg-type]
     style.y_label(picture, panels[2:], f"wait ({unit})")
     others = f"; not shown: packets from {counted(hidden, 'other port')}" if hidden else ""
-    style.note(picture, f"longest recorded blackout of {shown.ingress_port}: {shown.why}{others}")
+    part = f"; {shown.part}" if shown.part else ""
+    said = f"longest recorded blackout of {shown.ingress_port}: {shown.why}"
+    style.note(picture, said + part + others)
     return picture
 
 
@@ -88,11 +91,10 @@ def _without(result: Result) -> str:
 
 
 def _prepared(packets: pl.DataFrame) -> pl.DataFrame:
-    """The trace with times from the first packet, waiting times, and runs of equal fate."""
+    """The trace with times from the first packet, and waiting times."""
     return packets.with_columns(
         since_s=pl.col("time_s") - pl.col("time_s").first(),
         wait_s=pl.col("depart_s") - pl.col("time_s"),
-        run=pl.col("fate").rle_id().over("ingress_port"),
     )
 
 
@@ -202,23 +204,3 @@ def _blackout(
     waits.set_ylim(0, waits.get_ylim()[1] * 1.05)
     length_s: Any = trace["since_s"].max()
     times.name_axis(waits, length_s, f" from {trace['time_s'][0]:.6f} s")
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """Drops in a row."""
-
-    length: int
-    first_s: float
-    last_s: float
-
-
-def _longest_run(packets: pl.DataFrame) -> _Run:
-    """The longest run of drops of one ingress port."""
-    runs = (
-        packets.filter(pl.col("fate") == "dropped")
-        .group_by("run")
-        .agg(pl.len(), first=pl.col("time_s").min(), last=pl.col("time_s").max())
-        .sort("len", "first", descending=[True, False])
-    )
-    return _Run(*runs.select("len", "first", "last").row(0))

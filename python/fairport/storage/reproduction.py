@@ -24,21 +24,33 @@ Pictures = list[tuple[str, Path]]
 """Titles and SVG files."""
 
 
-def save(done: Sequence[Reproduced], folder: Path, *, force: bool, jobs: int | None = None) -> Path:
+def save(
+    done: Sequence[Reproduced],
+    folder: Path,
+    *,
+    force: bool,
+    figures: bool = True,
+    jobs: int | None = None,
+) -> Path:
     """Writes the folder, completely or not at all, and returns its path. Raises OutputError.
 
     At most `jobs` processes draw at a time (None: one per processor).
     """
-    from fairport.report import reproduce
-
     with atomic_folder(folder, force=force) as partial:
-        (partial / FIGURES).mkdir()
-        names = [one.entry.name for one in done]
-        pictures = dict(zip(names, _drawn(done, partial / FIGURES, jobs), strict=True))
-        (partial / REPORT).write_text(reproduce.page(done, pictures), encoding="utf-8")
+        if figures:
+            _draw_and_report(done, partial, jobs)
         write_json(partial / SUMMARY, document(done))
         write_json(partial / MANIFEST, _manifest(done))
     return folder
+
+
+def _draw_and_report(done: Sequence[Reproduced], folder: Path, jobs: int | None) -> None:
+    from fairport.report import reproduce
+
+    (folder / FIGURES).mkdir()
+    names = [one.entry.name for one in done]
+    pictures = dict(zip(names, _drawn(done, folder / FIGURES, jobs), strict=True))
+    (folder / REPORT).write_text(reproduce.page(done, pictures), encoding="utf-8")
 
 
 def _manifest(done: Sequence[Reproduced]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import polars as pl
 
 from fairport import backends
 from fairport.backends import cores, memory
-from fairport.backends.protocol import Estimate as RunEstimate
+from fairport.backends.protocol import Prepared
 from fairport.errors import InputError
 from fairport.scenario import Scenario
 from fairport.study.execution import Ended, Executor, Run, Task
@@ -111,12 +111,13 @@ class Runs:
             for number in having[:: -(-len(having) // _TRIED)]:
                 point = self.every[number]
                 try:
-                    estimate, self._checked[number] = self._planned(number)
+                    prepared, self._checked[number] = self._planned(number)
                 except InputError as error:
                     refused = refused or self._placed(error, point)
                     continue
-                memory.require(estimate.memory_bytes, point.name)
-                self._needed_bytes = max(self._needed_bytes, estimate.memory_bytes)
+                needed = prepared.estimate.memory_bytes
+                memory.require(needed, prepared.scenario, point.name)
+                self._needed_bytes = max(self._needed_bytes, needed)
                 seen |= {*_values(point)}
                 break
             else:
@@ -156,13 +157,13 @@ class Runs:
         except InputError as error:
             return error
 
-    def _planned(self, number: int) -> tuple[RunEstimate, Run]:
-        """The estimate of a point's run, and the run. Raises InputError."""
+    def _planned(self, number: int) -> tuple[Prepared, Run]:
+        """A point's run, prepared and as workers get it. Raises InputError."""
         scenario = self.every[number].applied(self.base)
         prepared = self._backend.prepare(scenario, scenario.seed)
         self.keys[number] = prepared.key
         run = LeanRun.of(prepared) or (self._backend.name, scenario)
-        return prepared.estimate, run
+        return prepared, run
 
     def at_points(self, more: Iterable[tuple[Mapping[str, Any], int]]) -> list[tuple[int, int]]:
         """Pairs of point and seed by the values of the axes, with points as numbers."""

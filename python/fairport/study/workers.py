@@ -9,16 +9,14 @@ started from a script's first line, from a notebook and from a thread.
 from __future__ import annotations
 
 import atexit
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from threading import Lock
 from typing import Any, BinaryIO, TypeVar, cast
 
-from fairport.interrupts import without_interrupts
+from fairport import children
 from fairport.study.worker import Report, receive, send
 
 Value = TypeVar("Value")
@@ -109,15 +107,13 @@ def shared() -> Workers:
 
 
 def _started(*modules: str) -> subprocess.Popen[bytes]:
-    path = os.pathsep.join(part for part in sys.path if part)
-    environment = os.environ | dict.fromkeys(_ONE_THREAD, "1") | {"PYTHONPATH": path}
-    with without_interrupts():
-        return subprocess.Popen(
-            [sys.executable, "-m", "fairport.study.worker", *modules],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-        )
+    return children.started(
+        "fairport.study.worker",
+        *modules,
+        environment=dict.fromkeys(_ONE_THREAD, "1"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
 
 
 def _called(

@@ -1,7 +1,8 @@
 //! Equal-cost multi-path: every switch chooses one of its shortest ways by a hash of the flow's 5-tuple (RFC 2992).
 //!
 //! Each switch has a seed of its own, derived from the run's seed, as operators configure it. If all switches used the
-//! same hash, the switches of one layer would leave ways of the next layer unused (polarisation).
+//! same hash, the switches of one layer would leave ways of the next layer unused (polarisation). The seed derives from
+//! the number of the switch's node, so it changes if a host is added before it.
 
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};

@@ -1,21 +1,32 @@
-//! A run in which every port is watched, so that no packet is forwarded ahead.
+//! Runs in which every port is watched, so that no packet is forwarded ahead.
 
 use fairport_net::discipline::Admission;
 use fairport_net::{Arrival, Header, Observer, Packet, PortId};
 use fairport_plan::{Job, Plan};
-use fairport_record::{PortFingerprint, Recorder, Watcher};
+use fairport_record::{Content, PortFingerprint, Recorder, Simulated, Watcher};
 use fairport_sim::{Recorded, Simulation};
 use fairport_tcp::Segment;
 use fairport_units::Instant;
 use serde_json::Value;
 
-/// A recorder that watches every port; it can be made to miss the drops.
-struct EveryPort {
-    recorder: Recorder,
-    hides_drops: bool,
+/// What a test sees of the packets of a run, besides the recorder.
+pub(crate) trait Sight<P: Content> {
+    /// A host sent a packet.
+    fn sent(&mut self, packet: &Packet<P>) {
+        let _ = packet;
+    }
+
+    /// A packet arrived at a port. Returns whether the recorder learns of it.
+    fn arrived(&mut self, arrival: &Arrival<'_, P>) -> bool;
 }
 
-impl Watcher for EveryPort {
+/// A recorder that watches every port.
+pub(crate) struct EveryPort<S> {
+    recorder: Recorder,
+    pub(crate) sight: S,
+}
+
+impl<S> Watcher for EveryPort<S> {
     fn recorder(&self) -> &Recorder {
         &self.recorder
     }
@@ -29,11 +40,12 @@ impl Watcher for EveryPort {
     }
 }
 
-impl Observer<Segment> for EveryPort {
+impl<P: Content, S: Sight<P>> Observer<P> for EveryPort<S> {
     type PortState = PortFingerprint;
 
-    fn sent(&mut self, port: PortId, state: &mut PortFingerprint, packet: &Packet<Segment>) {
+    fn sent(&mut self, port: PortId, state: &mut PortFingerprint, packet: &Packet<P>) {
         self.recorder.sent(port, state, packet);
+        self.sight.sent(packet);
     }
 
     fn admission(
@@ -44,46 +56,58 @@ impl Observer<Segment> for EveryPort {
         header: &Header,
         admission: Admission,
     ) {
-        Observer::<Segment>::admission(&mut self.recorder, port, state, time, header, admission);
+        Observer::<P>::admission(&mut self.recorder, port, state, time, header, admission);
     }
 
     fn watches(&self, _: PortId) -> bool {
         true
     }
 
-    fn detail(&mut self, arrival: &Arrival<'_, Segment>) {
-        let is_drop = matches!(arrival.admission, Admission::Dropped(_));
-        if !(is_drop && self.hides_drops) {
+    fn detail(&mut self, arrival: &Arrival<'_, P>) {
+        if self.sight.arrived(arrival) {
             self.recorder.detail(arrival);
         }
     }
 
-    fn revised(&mut self, arrival: &Arrival<'_, Segment>) {
+    fn revised(&mut self, arrival: &Arrival<'_, P>) {
         self.recorder.revised(arrival);
     }
 
-    fn departs(&mut self, port: PortId, packet: &Packet<Segment>, arrival: u64, depart: Instant) {
+    fn departs(&mut self, port: PortId, packet: &Packet<P>, arrival: u64, depart: Instant) {
         self.recorder.departs(port, packet, arrival, depart);
+    }
+}
+
+/// All packets, or all but the drops.
+struct Packets {
+    has_drops: bool,
+}
+
+impl Sight<Segment> for Packets {
+    fn arrived(&mut self, arrival: &Arrival<'_, Segment>) -> bool {
+        self.has_drops || arrival.admission.is_accepted()
     }
 }
 
 /// Runs a job to its end with every port watched, so that each packet has an event at each port.
 pub(crate) fn run_watched(job: &Value) -> Recorded {
-    run_observed(job, false)
+    run_seen(job, Packets { has_drops: true }).into_recorded()
 }
 
 /// Runs a job to its end with every port watched and a recorder that misses the drops.
 pub(crate) fn run_hiding_drops(job: &Value) -> Recorded {
-    run_observed(job, true)
+    run_seen(job, Packets { has_drops: false }).into_recorded()
 }
 
-fn run_observed(job: &Value, hides_drops: bool) -> Recorded {
+/// Runs a job to its end with every port watched.
+pub(crate) fn run_seen<P: Simulated + Send, S: Sight<P> + Send>(
+    job: &Value,
+    sight: S,
+) -> Simulation<P, EveryPort<S>> {
     let job: Job = serde_json::from_value(job.clone()).expect("a job");
     let plan = Plan::new(job).expect("a possible job");
-    let mut simulation = Simulation::with_observer(plan, |_, recorder| EveryPort {
-        recorder,
-        hides_drops,
-    });
+    let mut simulation =
+        Simulation::with_observer(plan, |_, recorder| EveryPort { recorder, sight });
     while !simulation.advance(100_000) {}
-    simulation.into_recorded()
+    simulation
 }

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from fairport import metrics
+from fairport.quantities import counted
 from fairport.tables import Tables
 from fairport.verdict import OUTCAST_BELOW, PARITY, lone_and_peers, ratio_in_words
 
@@ -30,7 +31,7 @@ def sentence(summary: Mapping[str, Any], tables: Tables, *, is_joined: bool) -> 
     others = flows.filter(metrics.hop_class() == peers)
     ratio = summary["verdict"]["ratio"]
     where = _by_port(ours, tables) if is_joined else ""
-    subject = f"{_hosts(ours)} ({_count(ours.height)}, {_hops(lone)}{where})"
+    subject = f"{_hosts(ours)} ({counted(ours.height, 'flow')}, {_hops(lone)}{where})"
     verb = "gets" if ours["src"].n_unique() == 1 else "get"
     if ratio is None:
         return f"{subject} {verb} the line alone: the {peers} flows deliver nothing."
@@ -67,10 +68,6 @@ def _by_port(flows: pl.DataFrame, tables: Tables) -> str:
 
 def _hops(name: str) -> str:
     return "1 hop" if name == "1-hop" else name.replace("-hop", " hops")
-
-
-def _count(number: int, what: str = "flow") -> str:
-    return f"{number} {what}{'s' if number != 1 else ''}"
 
 
 def _waiting(
@@ -169,7 +166,7 @@ def _ended(raw: Mapping[str, Any], flows: pl.DataFrame) -> list[str]:
     if ends.is_empty():
         return []
     return [
-        f"{_count(ends.len(), 'long flow')} ended before the measurement did, the first one at"
+        f"{counted(ends.len(), 'long flow')} ended before the measurement did, the first one at"
         f" {min(ends.to_list()):.3f} s. Goodput is a mean over the whole measurement: limit it with"
         " --to."
     ]
@@ -194,7 +191,7 @@ def _apart(tables: Tables) -> list[str]:
     if away:
         verb = "is" if away == 1 else "are"
         found.append(
-            f"{_count(away, 'long flow')} left by no captured output, and {verb} not compared."
+            f"{counted(away, 'long flow')} left by no captured output, and {verb} not compared."
         )
     parts: list[set[str]] = []
     for pair in long.select("ingress_port", "egress_port").drop_nulls().unique().iter_rows():
@@ -215,13 +212,13 @@ def _damage(file: Mapping[str, Any]) -> str:
         return f"{file['file']}: {file['damage']} at byte {file['damaged_at_byte']}."
     return (
         f"{file['file']}: {file['damage']} at byte {file['damaged_at_byte']}: {file['lost_bytes']}"
-        f" bytes, at least {_count(file['lost_packets'], 'packet')}, could not be read."
+        f" bytes, at least {counted(file['lost_packets'], 'packet')}, could not be read."
     )
 
 
 def _copies(file: Mapping[str, Any]) -> str:
     return (
-        f"{file['file']} holds {_count(file['copies'], 'packet')} twice. The copies do not count."
+        f"{file['file']} holds {counted(file['copies'], 'packet')} twice. The copies do not count."
         " Mirror one direction of each port, do not capture at `any`, and merge files with"
         " mergecap -I none."
     )
@@ -233,11 +230,11 @@ def _lacks(file: Mapping[str, Any]) -> bool:
 
 
 def _unread(file: Mapping[str, Any]) -> str:
-    each = [f"{count} {what}" for what, count in file["unread"].items()]
+    each = [f"{count:,} {what}" for what, count in file["unread"].items()]
     remedy = " Capture more of each packet (-s 128)." if _CUT_OFF in file["unread"] else ""
     return (
-        f"{file['file']}: {file['skipped']} of {_count(file['packets'], 'packet')} hold no TCP or"
-        f" UDP that can be read ({_listed(each)}), and are left out.{remedy}"
+        f"{file['file']}: {file['skipped']:,} of {counted(file['packets'], 'packet')} hold no TCP"
+        f" or UDP that can be read ({_listed(each)}), and are left out.{remedy}"
     )
 
 
@@ -247,8 +244,8 @@ def _tunnelled(files: Sequence[Mapping[str, Any]]) -> list[str]:
     inside, read = (sum(file[key] for file in files) for key in ("tunnelled", "packets"))
     names = _listed([file["file"] for file in files])
     return [
-        f"{names}: {inside} of {_count(read, 'packet')} belong to tunnels. --tunnels decodes what"
-        " is in them."
+        f"{names}: {inside:,} of {counted(read, 'packet')} belong to tunnels. --tunnels decodes"
+        " what is in them."
     ]
 
 
@@ -282,18 +279,18 @@ def _completeness(complete: Mapping[str, Any]) -> list[str]:
             " arrivals, and the drops next to them not as consecutive."
         )
     if complete["missed_at_egress"]:
-        packets = _count(complete["missed_at_egress"], "packet")
+        packets = counted(complete["missed_at_egress"], "packet")
         found.append(
             f"The egress capture lacks {packets} that arrived, as ACKs show: they are no drops."
         )
     if complete["without_ingress"]:
         found.append(
-            f"{_count(complete['without_ingress'], 'packet')} left that came by no captured port:"
+            f"{counted(complete['without_ingress'], 'packet')} left that came by no captured port:"
             " add the captures of the other ingress ports."
         )
     if complete["open"]:
         found.append(
-            f"Of {_count(complete['open'], 'packet')} the fate is unknown, because a capture ended"
+            f"Of {counted(complete['open'], 'packet')} the fate is unknown, because a capture ended"
             " too early. They do not count."
         )
     if left and complete["joined"] / left < _ALMOST_ALL:

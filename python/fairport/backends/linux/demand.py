@@ -65,11 +65,17 @@ def _line_rates(layout: Mapping[str, Any]) -> dict[int, int]:
 
 
 def filled_bps(job: Job, layout: Mapping[str, Any], rates: Mapping[int, int]) -> float:
-    """The highest rate at which TCP flows listed in the scenario bring data to their receivers.
+    """The highest rate at which TCP flows listed in the scenario bring data to their receivers."""
+    return sum(rates[port] for port in filled_ports(job, layout, rates))
 
-    Each passes the slowest port of its path, so together they have no more than the rates of these
-    ports. If ports of a path are equally slow, the first of each path counts, or the last of each
-    path, whichever are fewer. Transfers of a given size count if they keep a port busy long enough.
+
+def filled_ports(job: Job, layout: Mapping[str, Any], rates: Mapping[int, int]) -> set[int]:
+    """The ports that limit this rate.
+
+    Each flow passes the slowest port of its path, so together they have no more than the rates of
+    these ports. If ports of a path are equally slow, the first of each path counts, or the last of
+    each path, whichever are fewer. Transfers of a given size count if they keep a port busy long
+    enough.
     """
     paths: list[Sequence[int]] = []
     busy_s: dict[int, float] = {}
@@ -87,7 +93,8 @@ def filled_bps(job: Job, layout: Mapping[str, Any], rates: Mapping[int, int]) ->
     noticed_s = STALLED_SHARE * job.document["duration_ps"] / _PS_PER_S
     paths += [path for path in sized if busy_s[_slowest(path, rates)] >= noticed_s]
     ends = (paths, [path[::-1] for path in paths])
-    return min(sum(rates[port] for port in {_slowest(path, rates) for path in one}) for one in ends)
+    found = ({_slowest(path, rates) for path in one} for one in ends)
+    return min(found, key=lambda ports: sum(rates[port] for port in ports))
 
 
 def _slowest(path: Sequence[int], rates: Mapping[int, int]) -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from fairport import headers
+from fairport.backends.linux import demand
 from fairport.backends.linux.flows import Stack
 from fairport.backends.linux.gate import Expectation
 from fairport.backends.linux.namespaces import HostSettings
@@ -15,26 +17,29 @@ from fairport.scenario.lower import Job
 def expectation(
     scenario: Scenario,
     job: Job,
-    line_bps: float,
+    layout: Mapping[str, Any],
     settings: Iterable[HostSettings],
     stacks: Sequence[Stack],
 ) -> Expectation:
     """What is expected of a run, from the buffer and the line of the scenario's ports.
 
-    `line_bps` is the rate of the line that its flows fill, if they are known to fill one. Otherwise
-    the fastest link decides: it is the one whose buffer empties soonest.
+    If its flows are known to fill a line, that line counts. Otherwise the port decides whose buffer
+    empties soonest.
     """
+    rates = demand.rates_bps(scenario, layout)
     is_full = _fills_a_line(scenario, job, stacks)
-    link, limit = scenario.link, scenario.queue.limit
-    rate = scenario.shaped_bps(int(line_bps) if is_full else max(map(int, scenario.link_rates())))
+    ports: Collection[int] = demand.filled_ports(job, layout, rates) if is_full else rates
+    rate = sum(rates[port] for port in ports) if is_full else max(rates.values())
+    link, limit = scenario.link, scenario.sized_queue().limit
     mtu = int(link.mtu)
     full_frame = mtu + link.buffered_overhead
     buffered = int(limit) * full_frame if limit.in_packets else int(limit)
+    own = {port: one["limit_bytes"] for one in layout["links"] for port in one["ports"]}
     on_wire = mtu + link.wire_overhead
     has_timestamps = all(one.has_timestamps for one in settings)
     payload = mtu - headers.IPV4_TCP - (headers.TIMESTAMPS if has_timestamps else 0)
     return Expectation(
-        drain_s=buffered * 8 / rate,
+        drain_s=min(8 * (own[port] or buffered) / rates[port] for port in ports),
         line_goodput_bps=rate * payload / on_wire if is_full else None,
         rate_bps=rate,
     )

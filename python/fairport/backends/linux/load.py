@@ -187,10 +187,8 @@ class Load:
             self._send(flow, side)
 
     def _stop(self, flow: LiveFlow) -> None:
-        flow.report.size_bytes = None
         if flow.datagrams is not None:
             flow.datagrams.stop()
-            flow.report.finished_s = self._now()
             return
         it = flow.sides[SENDER]
         if it.socket is None or flow.report.established_s is None:

@@ -111,8 +111,9 @@ def _flows(
     sizes = [report.size_bytes for report in reports]
     ideals = [report.spec.ideal_s for report in reports]
     datagrams = np.array([report.datagrams_sent for report in reports], dtype=np.uint64)
-    # only a flow of a given size has a completion time
-    fct = np.where([size is None for size in sizes], np.nan, finished - started)
+    # an endless flow and one that was stopped have no completion time
+    is_complete = [report.delivered_bytes == report.size_bytes for report in reports]
+    fct = np.where(is_complete, finished - started, np.nan)
     expiries, waited_s = _timeouts(load, counts["timeouts"], timeouts)
     return {
         "flow": np.arange(count, dtype=np.uint32),

@@ -187,10 +187,8 @@ class PreparedLinux:
 
     @cached_property
     def _expectation(self) -> gate.Expectation:
-        rates = demand.rates_bps(self.scenario, self._layout)
-        line_bps = demand.filled_bps(self.job, self._layout, rates)
         settings = self.settings.values()
-        return expectation(self.scenario, self.job, line_bps, settings, self.stacks)
+        return expectation(self.scenario, self.job, self._layout, settings, self.stacks)
 
     @cached_property
     def _frames_per_s(self) -> float:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -18,11 +16,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from fairport import _core
+from fairport import _core, children
 from fairport.backends.linux import namespaces
 from fairport.backends.linux.flows import Key
 from fairport.backends.linux.load import Load, LoadReport, LoadTask
-from fairport.interrupts import without_interrupts
 
 _SWITCH_PRIORITY = 50
 _LOAD_PRIORITY = 10
@@ -62,14 +59,10 @@ class Child:
     def __init__(self, name: str, main: Callable[[Connection, Any], None], task: Any) -> None:
         self.name = name
         self.reports, there = multiprocessing.Pipe()
-        path = os.pathsep.join(part for part in sys.path if part)
-        program = [sys.executable, "-m", "fairport.backends.linux.child"]
-        with without_interrupts():
-            self._process = subprocess.Popen(
-                [*program, str(there.fileno()), str(os.getpid())],
-                pass_fds=[there.fileno()],
-                env=os.environ | {"PYTHONPATH": path},
-            )
+        pipe = there.fileno()
+        self._process = children.started(
+            "fairport.backends.linux.child", str(pipe), str(os.getpid()), pass_fds=[pipe]
+        )
         there.close()
         self.reports.send((main, task))
 

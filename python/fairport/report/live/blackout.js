@@ -56,7 +56,8 @@ function drawBlackout(doc) {
   }, ...parts);
   place.replaceChildren(drawing);
   const why = one.ingress === doc.blackouts.shown ? ` It is shown first because ${doc.blackouts.why}.` : "";
-  byId("blackout-said").textContent = `The longest recorded blackout of ${one.ingress} at ${doc.blackouts.port}, from ${one.from.toFixed(6)} s.${why} Crosses are dropped, bars are accepted.`;
+  const part = one.part && ` These are ${one.part} at the port.`;
+  byId("blackout-said").textContent = `The longest recorded blackout of ${one.ingress} at ${doc.blackouts.port}, from ${one.from.toFixed(6)} s.${why}${part} Crosses are dropped, bars are accepted.`;
   byId("blackout-of").textContent = one.ingress;
   document.querySelector("#trace-rows").replaceChildren(...us.map((time, at) => {
     const cells = [ingress[at], time.toFixed(3), dropped[at] ? "dropped" : "forwarded",

@@ -172,6 +172,7 @@ def _blackouts(result: Result) -> dict[str, Any] | None:
             {
                 "ingress": name,
                 "from": begin,
+                "part": one.part,
                 "packets": {
                     "ingress": packets["ingress_port"].to_list(),
                     "us": _micro(packets["time_s"] - begin),
