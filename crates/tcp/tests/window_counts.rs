@@ -9,13 +9,13 @@ use serde_json::json;
 fn the_window_restarts_after_more_than_a_timeout_of_silence() {
     for (us, restarts) in [(400_000, 0), (400_001, 1)] {
         let mut peer = Peer::opened(&today(&json!({"slow_start_after_idle": true})));
+        peer.writes(10);
+        peer.at(100).acks(10);
         peer.writes(1);
-        peer.at(100).acks(1);
-        peer.writes(1);
-        peer.at(200).acks(2);
+        peer.at(200).acks(11);
         assert_eq!(peer.info().rto.as_ps(), 300_000_000_000);
         peer.at_us(us).writes(1);
-        peer.at_us(us + 100_000).acks(3);
+        peer.at_us(us + 100_000).acks(12);
         let is_restart = |kind| kind == DecisionKind::IdleRestart;
         let decisions = peer.log.decisions.iter();
         let seen = decisions.filter(|(_, it)| is_restart(it.what)).count();

@@ -183,13 +183,15 @@ impl Congestion {
 
     /// Nothing was sent for `halvings` timeouts: the window is halved as often, but not below the initial window.
     pub(crate) fn reduce_idle(&mut self, now: Instant, halvings: u64) {
-        self.window
-            .publish(now, DecisionKind::IdleRestart, DecisionCause::Idle);
-        self.window.remember_in_threshold();
         let window = &mut self.window;
         let least = window.initial().min(window.cwnd);
         let halved = window.cwnd.checked_shr(halvings.min(64) as u32);
-        window.cwnd = halved.unwrap_or(0).max(least);
+        let cwnd = halved.unwrap_or(0).max(least);
+        if cwnd < window.cwnd {
+            window.publish(now, DecisionKind::IdleRestart, DecisionCause::Idle);
+        }
+        window.remember_in_threshold();
+        window.cwnd = cwnd;
     }
 
     /// Both sides use ECN.

@@ -143,6 +143,7 @@ impl Sender {
             window,
         );
         self.rtt.handshake_done();
+        self.usage.begin(agreed.at);
         timers.stop_retransmission();
         if self.recovery.tracks_deliveries() {
             self.board.track_deliveries();
