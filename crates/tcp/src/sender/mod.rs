@@ -100,7 +100,7 @@ impl Sender {
             rto: RtoSeries::new(settings),
             rtt: RttEstimator::new(settings),
             clock: TimestampClock::new(settings.clock_granularity_ps),
-            policies: Policies::new(settings, congestion.pacing_rate().is_some(), seed),
+            policies: Policies::new(settings, &congestion, seed),
             before_ack: None,
             congestion,
             counters: Counters::default(),
