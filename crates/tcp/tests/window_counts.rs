@@ -53,6 +53,33 @@ fn marked_segments_are_counted_whole_where_the_window_is_in_bytes() {
     }
 }
 
+/// What is in flight is what was sent and not acknowledged, whatever arrived, is lost or went out again, and with or
+/// without SACK.
+#[test]
+fn in_flight_are_the_bytes_from_the_first_unacknowledged_one() {
+    for sack in [true, false] {
+        let mut peer = Peer::opened(&today(
+            &json!({"sack": sack, "nagle": false, "tail_loss_probe": false}),
+        ));
+        let in_flight = |peer: &Peer| peer.end.gauges().in_flight_bytes;
+        peer.end.write(9100);
+        peer.end.close();
+        peer.sends();
+        assert_eq!(in_flight(&peer), 9100, "the FIN is no data");
+        for to in [4, 5, 6] {
+            let blocks: &[(u32, u32)] = if sack { &[(3, to)] } else { &[] };
+            peer.at(100).sacks(0, blocks);
+        }
+        assert_eq!(peer.info().ca_state, CaState::Recovery);
+        assert_eq!(in_flight(&peer), 9100, "SACK {sack}");
+        peer.at(110).sacks_bytes(9000, &[]);
+        assert_eq!(in_flight(&peer), 100);
+        // and the FIN
+        peer.at(111).sacks_bytes(9101, &[]);
+        assert_eq!(in_flight(&peer), 0);
+    }
+}
+
 /// A host cuts a burst into segments in its adapter: the first begins it, and the others go on.
 #[test]
 fn of_a_burst_all_segments_but_the_first_go_on_with_it() {

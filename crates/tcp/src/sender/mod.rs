@@ -229,13 +229,16 @@ impl Sender {
     /// See [`Gauges`].
     pub(crate) fn gauges(&self) -> Gauges {
         let window = self.congestion.window();
-        let fin_acked = self.stream.fin_sent && self.board.is_empty();
+        let fin_sent = self.stream.fin_sent;
+        let fin_acked = fin_sent && self.board.is_empty();
+        let sent_bytes = self.board.nxt() - self.stream.start - u64::from(fin_sent);
+        let acked_bytes = self.board.una() - self.stream.start - u64::from(fin_acked);
         Gauges {
             cwnd_bytes: self.bytes(window.cwnd),
             ssthresh_bytes: self.bytes(window.ssthresh),
             srtt: self.rtt.srtt(),
-            in_flight_bytes: self.bytes(self.board.pipe()),
-            acked_bytes: self.board.una() - self.stream.start - u64::from(fin_acked),
+            in_flight_bytes: sent_bytes - acked_bytes,
+            acked_bytes,
         }
     }
 
