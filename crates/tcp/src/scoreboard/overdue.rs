@@ -42,7 +42,7 @@ impl Scoreboard {
         let before = self.lost;
         let latest = deliveries.latest;
         let detect = |it: Transmission| rule(it, latest);
-        let wait = self.mark_first_transmissions(detect);
+        let wait = self.mark_first_transmissions(&mut deliveries, detect);
         let lost = self.lost - before;
         let (again, wait_again) = self.mark_retransmissions(&mut deliveries, detect);
         self.deliveries = Some(deliveries);
@@ -55,6 +55,7 @@ impl Scoreboard {
 
     fn mark_first_transmissions(
         &mut self,
+        deliveries: &mut Deliveries,
         detect: impl Fn(Transmission) -> Arrival,
     ) -> Option<Duration> {
         let mut ordinal = self.lost_below.max(self.head);
@@ -66,7 +67,8 @@ impl Scoreboard {
                 match detect(record.transmission()) {
                     Arrival::Open => break,
                     Arrival::Late(by) => {
-                        wait = Some(self.last_late(ordinal, &detect).unwrap_or(by));
+                        let last = self.last_late(ordinal, deliveries, &detect);
+                        wait = Some(last.unwrap_or(by));
                         break;
                     }
                     Arrival::Lost => {
@@ -83,20 +85,35 @@ impl Scoreboard {
         wait
     }
 
-    /// Time until the last first transmission above `ordinal` that may be late is overdue.
+    /// Time until the last first transmission above `ordinal` that may be late is overdue. What was sent after the latest
+    /// delivered transmission and what is SACKed may each be a window of segments, so neither is gone through.
     fn last_late(
         &self,
         ordinal: u64,
+        deliveries: &mut Deliveries,
         detect: &impl Fn(Transmission) -> Arrival,
     ) -> Option<Duration> {
-        (ordinal + 1..self.tail)
-            .rev()
-            .map(|it| self.record(it))
-            .filter(|record| !record.is(KNOWN))
-            .find_map(|record| match detect(record.transmission()) {
-                Arrival::Late(by) => Some(by),
-                Arrival::Open | Arrival::Lost => None,
-            })
+        let is_earlier =
+            |record: &Record| record.is(RESENT) || record.transmission() < deliveries.latest;
+        let mut end = deliveries.earlier_end.max(self.head);
+        while end < self.tail && is_earlier(self.record(end)) {
+            end += 1;
+        }
+        deliveries.earlier_end = end;
+        while end > ordinal + 1 {
+            end -= 1;
+            let record = self.record(end);
+            if record.is(SACKED) {
+                let first = self.find(self.sacked_ranges.start_of(record.start));
+                // a range may begin within a segment, which is then not SACKed
+                end = first + u64::from(!self.record(first).is(SACKED));
+            } else if !record.is(KNOWN)
+                && let Arrival::Late(by) = detect(record.transmission())
+            {
+                return Some(by);
+            }
+        }
+        None
     }
 
     fn mark_retransmissions(

@@ -378,3 +378,42 @@ fn what_is_lost_beyond_something_younger_goes_again_after_a_timeout() {
     board.mark_timed_out(Instant::from_ms(100), Duration::from_ms(50));
     assert_eq!(repeated(&mut board, Instant::from_ms(100)), [0, 2, 3]);
 }
+
+/// A late segment costs no more in a large window: neither what was sent later nor what is SACKed is gone through.
+#[test]
+fn while_a_segment_may_be_late_an_ack_looks_at_few_others() {
+    let mut board = Scoreboard::new(seq::first(0), 1);
+    board.track_deliveries();
+    let sent = |number: u64| Instant::from_us(number);
+    for number in 0..1000 {
+        let start = board.nxt();
+        let payload = 100;
+        let fin = false;
+        board.push(
+            sent(number),
+            Chunk {
+                start,
+                payload,
+                fin,
+            },
+        );
+    }
+    // the first and the eleventh are late
+    for number in (1..10).chain(11..900) {
+        let start = board.chunk(number).start;
+        board.begin_ack(Instant::ZERO);
+        board.sack(SackBlock {
+            start: seq::wire(start),
+            end: seq::wire(start + 100),
+        });
+        let (now, allowed) = (sent(1000 + number), Duration::from_ms(9));
+        let asked = std::cell::Cell::new(0);
+        let (lost, wait) = board.mark_overdue(|it, latest| {
+            asked.set(asked.get() + 1);
+            rack::detect(it, latest, allowed, now)
+        });
+        let last = if number < 10 { 0 } else { 10 };
+        assert_eq!((lost, wait), (0, Some(sent(last) + allowed - now)));
+        assert!(asked.get() <= 2, "{} for {number}", asked.get());
+    }
+}
