@@ -235,13 +235,13 @@ impl Controller for Cubic {
     }
 
     /// A timeout forgets everything (`bictcp_reset`).
-    fn on_timeout(&mut self, _window: &mut Window) {
+    fn on_timeout(&mut self, _window: &mut Window, now: Instant, nxt: u64) {
         self.ack_ratio = AckRatio::new();
         self.last_max = 0;
         self.epoch = None;
         self.delay_min = Duration::ZERO;
         if let Some(hystart) = &mut self.hystart {
-            hystart.reset();
+            hystart.on_timeout(now, nxt);
         }
     }
 

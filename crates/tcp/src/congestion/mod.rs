@@ -116,12 +116,12 @@ impl Congestion {
 
     /// A timeout: the window falls to one segment. The `first` timeout of a series also lowers the threshold, unless
     /// fast recovery has just done so (Linux; RFC 5681 would use the flight size again).
-    pub(crate) fn on_timeout(&mut self, first: bool) {
+    pub(crate) fn on_timeout(&mut self, first: bool, now: Instant, nxt: u64) {
         if first {
             self.algorithm.on_loss(&mut self.window);
         }
         self.window.collapse();
-        self.algorithm.on_timeout(&mut self.window);
+        self.algorithm.on_timeout(&mut self.window, now, nxt);
     }
 
     /// Sets the window at a timeout.

@@ -43,8 +43,11 @@ impl Controller for Spy {
         self.heard("mark");
         window.lower_threshold(7);
     }
-    fn on_timeout(&mut self, window: &mut Window) {
-        self.heard(format!("timeout, window {}", window.cwnd));
+    fn on_timeout(&mut self, window: &mut Window, now: Instant, nxt: u64) {
+        self.heard(format!(
+            "timeout at {now}, window {}, next {nxt}",
+            window.cwnd
+        ));
     }
     fn on_undo(&mut self) {
         self.heard("undo");
@@ -123,8 +126,8 @@ fn a_congestion_control_is_told_everything_once() {
     it.on_rate_sample(&ack(1), &rate(4));
     it.on_loss();
     it.on_mark();
-    it.on_timeout(true);
-    it.on_timeout(false);
+    it.on_timeout(true, now, 30);
+    it.on_timeout(false, now, 30);
     it.undo(20, 10);
     it.on_idle(now, Duration::from_ms(9));
     it.on_resume(now);
@@ -138,8 +141,8 @@ fn a_congestion_control_is_told_everything_once() {
         "loss at 20",
         "mark",
         "loss at 7",
-        "timeout, window 1",
-        "timeout, window 1",
+        "timeout at 1 s, window 1, next 30",
+        "timeout at 1 s, window 1, next 30",
         "undo",
         "idle for 9 ms",
         "resume",
