@@ -170,3 +170,43 @@ fn a_connection_that_opens_late_in_the_run_has_not_been_idle() {
     assert_eq!(at_once, 40);
     assert_eq!(pair.client_log.decisions, []);
 }
+
+/// Leaves window and threshold as they are, whatever happens.
+#[derive(Debug)]
+struct Steady;
+
+impl Controller for Steady {
+    fn on_ack(&mut self, _window: &mut Window, _ack: &AckSample) {}
+
+    fn on_loss(&mut self, _window: &mut Window) {}
+}
+
+/// `tcp_end_cwnd_reduction`: a threshold without limit is no window. It was 10 segments; PRR alone
+/// changes it, and at most doubles the flight.
+#[test]
+fn a_loss_that_sets_no_threshold_does_not_open_the_window() {
+    for (preset, fate) in [
+        ("linux-6", Fate::Lose),
+        ("rfc", Fate::Lose),
+        ("linux-6", Fate::Mark),
+        ("rfc", Fate::Mark),
+    ] {
+        let mut settings = Settings::preset(preset).unwrap();
+        settings.ecn = true;
+        settings.congestion_control = CongestionControl::custom("steady", |_| Box::new(Steady));
+        let mut pair = Pair::same(&settings, Duration::from_ms(10))
+            .connected()
+            .through(move |sent| match sent.data {
+                Some(50) => fate,
+                _ => Fate::Arrive,
+            });
+        pair.client.write(200 * 1448);
+        pair.run();
+        assert_eq!(pair.client.counters().timeouts, 0);
+        let segments = pair.client.gauges().cwnd_bytes / 1448;
+        assert!(
+            (9..20).contains(&segments),
+            "{preset}, {fate:?}: {segments}"
+        );
+    }
+}

@@ -131,7 +131,8 @@ impl Congestion {
 
     /// Sets the window in fast recovery, during a gradual reduction or at its end.
     pub(crate) fn set_recovery_window(&mut self, cwnd: u64) {
-        if !self.algorithm.sets_window() {
+        // a loss that set no threshold leaves the window (`tcp_end_cwnd_reduction`)
+        if !self.algorithm.sets_window() && cwnd < u64::MAX {
             self.window.cwnd = cwnd;
         }
     }
