@@ -220,10 +220,7 @@ impl Sender {
 
     /// Converts an amount in the window's unit into bytes.
     fn bytes(&self, amount: u64) -> u64 {
-        match self.congestion.window().unit() {
-            1 => amount.saturating_mul(u64::from(self.stream.payload)),
-            _ => amount,
-        }
+        self.congestion.window().bytes(amount)
     }
 
     /// See [`Gauges`].
