@@ -71,7 +71,7 @@ pub(crate) struct Sender {
     /// the congestion window
     congestion: Congestion,
     usage: WindowUse,
-    /// none if the connection does not use ECN
+    /// none if the connection does not use ECN, unless its window falls because the host's queue was full
     ecn: Option<Reaction>,
     recovery: Recovery,
     rto: RtoSeries,
