@@ -294,3 +294,47 @@ impl Scoreboard {
         Some(self.chunk(last))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::recovery::rack;
+    use crate::segment::SackBlock;
+    use crate::seq;
+
+    /// A late segment costs no more in a large window: neither what was sent later nor what is SACKed is gone through.
+    #[test]
+    fn while_a_segment_may_be_late_an_ack_looks_at_few_others() {
+        let mut board = Scoreboard::new(seq::first(0), 1);
+        board.track_deliveries();
+        let sent = |number: u64| Instant::from_us(number);
+        for number in 0..1000 {
+            let chunk = Chunk {
+                start: board.nxt(),
+                payload: 100,
+                fin: false,
+            };
+            board.push(sent(number), chunk);
+        }
+        // the first and the eleventh are late
+        for number in (1..10).chain(11..900) {
+            let start = board.chunk(number).start;
+            board.begin_ack(Instant::ZERO);
+            board.sack(SackBlock {
+                start: seq::wire(start),
+                end: seq::wire(start + 100),
+            });
+            let (now, allowed) = (sent(1000 + number), Duration::from_ms(9));
+            let asked = Cell::new(0);
+            let (lost, wait) = board.mark_overdue(|it, latest| {
+                asked.set(asked.get() + 1);
+                rack::detect(it, latest, allowed, now)
+            });
+            let waits_for = if number < 10 { 0 } else { 10 };
+            assert_eq!((lost, wait), (0, Some(sent(waits_for) + allowed - now)));
+            assert!(asked.get() <= 2, "{} for {number}", asked.get());
+        }
+    }
+}
