@@ -69,7 +69,7 @@ pub struct Gauges {
     pub ssthresh_bytes: u64,
     /// Smoothed round-trip time; none before the first sample.
     pub srtt: Option<Duration>,
-    /// Bytes estimated to be in the network: `pipe` in RFC 6675, in flight in Linux.
+    /// Bytes of data sent and not acknowledged cumulatively.
     pub in_flight_bytes: u64,
     /// Bytes of data acknowledged cumulatively.
     pub acked_bytes: u64,

@@ -64,7 +64,8 @@ impl RttEstimator {
             base: settings
                 .rto_initial_ps
                 .as_ps()
-                .next_multiple_of(settings.clock_tick_ps.as_ps().max(1)),
+                .next_multiple_of(settings.clock_tick_ps.as_ps().max(1))
+                .min(settings.rto_max_ps.as_ps()),
             backoff: 0,
             syn_backoff_lasts: settings.syn_backoff_lasts,
             ack_ends_backoff: settings.ack_ends_backoff,

@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::pair::{Fate, Pair};
 use fairport_tcp::{
     AckSample, CongestionControl, Controller, Controllers, DecisionCause, DecisionKind, Settings,
-    Setup, Window,
+    Setup, Start, Window,
 };
-use fairport_units::Duration;
+use fairport_units::{Duration, Instant};
 use serde_json::json;
 
 /// Additive increase by one segment per round trip, which is the default, and decrease to 0.7.
@@ -141,5 +141,72 @@ fn what_would_send_nothing_stops_the_run_and_names_the_congestion_control() {
         let said = stopped.downcast_ref::<String>().map(String::as_str);
         let said = said.or_else(|| stopped.downcast_ref::<&str>().copied());
         assert!(said.is_some_and(|it| it.contains(message)), "{said:?}");
+    }
+}
+
+/// Opens with a window of forty segments.
+#[derive(Debug)]
+struct Large;
+
+impl Controller for Large {
+    fn on_established(&mut self, window: &mut Window, _start: &Start) {
+        window.cwnd = 40 * window.unit();
+    }
+}
+
+/// `tcp_finish_connect`: the time before the handshake is not idle, so the first window is used as it is.
+#[test]
+fn a_connection_that_opens_late_in_the_run_has_not_been_idle() {
+    let mut settings = Settings::preset("linux-6").unwrap();
+    settings.small_queue = false;
+    settings.congestion_control = CongestionControl::custom("large", |_| Box::new(Large));
+    let mut pair = Pair::same(&settings, Duration::from_ms(10));
+    pair.now = Instant::from_secs(5);
+    pair = pair.connected();
+    pair.client.write(40 * 1448);
+    let burst = pair.now;
+    pair.run();
+    let at_once = pair.data().iter().filter(|(at, _)| *at == burst).count();
+    assert_eq!(at_once, 40);
+    assert_eq!(pair.client_log.decisions, []);
+}
+
+/// Leaves window and threshold as they are, whatever happens.
+#[derive(Debug)]
+struct Steady;
+
+impl Controller for Steady {
+    fn on_ack(&mut self, _window: &mut Window, _ack: &AckSample) {}
+
+    fn on_loss(&mut self, _window: &mut Window) {}
+}
+
+/// `tcp_end_cwnd_reduction`: a threshold without limit is no window. It was 10 segments; PRR alone
+/// changes it, and at most doubles the flight.
+#[test]
+fn a_loss_that_sets_no_threshold_does_not_open_the_window() {
+    for (preset, fate) in [
+        ("linux-6", Fate::Lose),
+        ("rfc", Fate::Lose),
+        ("linux-6", Fate::Mark),
+        ("rfc", Fate::Mark),
+    ] {
+        let mut settings = Settings::preset(preset).unwrap();
+        settings.ecn = true;
+        settings.congestion_control = CongestionControl::custom("steady", |_| Box::new(Steady));
+        let mut pair = Pair::same(&settings, Duration::from_ms(10))
+            .connected()
+            .through(move |sent| match sent.data {
+                Some(50) => fate,
+                _ => Fate::Arrive,
+            });
+        pair.client.write(200 * 1448);
+        pair.run();
+        assert_eq!(pair.client.counters().timeouts, 0);
+        let segments = pair.client.gauges().cwnd_bytes / 1448;
+        assert!(
+            (9..20).contains(&segments),
+            "{preset}, {fate:?}: {segments}"
+        );
     }
 }

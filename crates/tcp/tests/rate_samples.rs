@@ -16,9 +16,11 @@ thread_local! {
     static RESUMED: RefCell<Vec<Instant>> = const { RefCell::new(Vec::new()) };
 }
 
-/// `NewReno` that writes down what is reported to it, and sends as fast as it can.
+/// `NewReno` that writes down what is reported to it, and sends as fast as it can: by a pace, or without any.
 #[derive(Debug)]
-struct Listener;
+struct Listener {
+    pace: Option<u64>,
+}
 
 impl Controller for Listener {
     fn on_rate_sample(&mut self, _window: &mut Window, ack: &AckSample, rate: &RateSample) {
@@ -31,24 +33,25 @@ impl Controller for Listener {
         true
     }
     fn pacing_rate(&self) -> Option<u64> {
-        Some(1 << 60)
+        self.pace
     }
 }
 
-fn listener(_setup: &Setup<'_>) -> Box<dyn Controller> {
-    Box::new(Listener)
-}
-
-fn settings() -> Settings {
+fn settings(pace: Option<u64>) -> Settings {
     let mut settings = today(&json!({}));
+    let listener = move |_: &Setup<'_>| -> Box<dyn Controller> { Box::new(Listener { pace }) };
     settings.congestion_control = CongestionControl::custom("listener", listener);
     settings
 }
 
 fn opened() -> Peer {
+    opened_with(Some(1 << 60))
+}
+
+fn opened_with(pace: Option<u64>) -> Peer {
     SAMPLES.with_borrow_mut(Vec::clear);
     RESUMED.with_borrow_mut(Vec::clear);
-    Peer::opened(&settings())
+    Peer::opened(&settings(pace))
 }
 
 fn last() -> (AckSample, RateSample) {
@@ -176,4 +179,34 @@ fn sending_begins_again_with_the_first_segment_after_a_gap() {
     peer.at(100).acks(3);
     peer.writes(1);
     assert_eq!(resumed(), 2);
+}
+
+/// A congestion control may ask for rates and leave the pace to the stack.
+#[test]
+fn without_a_pace_the_samples_are_the_same() {
+    let samples = [Some(1 << 60), None].map(|pace| {
+        let mut peer = opened_with(pace);
+        assert_eq!(peer.writes(10), all(0..10));
+        peer.at(100).acks(2);
+        // the first three are sent again
+        peer.at(110).sacks(2, &[(5, 8)]);
+        peer.at(120).sacks(3, &[(5, 10)]);
+        peer.at(220).acks(10);
+        assert_eq!(last().1.totals.delivered, 10);
+        // the pacer would have released the next segment earlier
+        let at_any_time = |(ack, rate): &(AckSample, RateSample)| {
+            let next_departure = Instant::ZERO;
+            (
+                *ack,
+                RateSample {
+                    next_departure,
+                    ..*rate
+                },
+            )
+        };
+        let samples: Vec<_> = SAMPLES.with_borrow(|it| it.iter().map(at_any_time).collect());
+        (format!("{samples:?}"), resumed())
+    });
+    assert_eq!(samples[0], samples[1]);
+    assert!(last().1.interval.is_some() && resumed() == 1);
 }

@@ -9,13 +9,13 @@ use serde_json::json;
 fn the_window_restarts_after_more_than_a_timeout_of_silence() {
     for (us, restarts) in [(400_000, 0), (400_001, 1)] {
         let mut peer = Peer::opened(&today(&json!({"slow_start_after_idle": true})));
+        peer.writes(10);
+        peer.at(100).acks(10);
         peer.writes(1);
-        peer.at(100).acks(1);
-        peer.writes(1);
-        peer.at(200).acks(2);
+        peer.at(200).acks(11);
         assert_eq!(peer.info().rto.as_ps(), 300_000_000_000);
         peer.at_us(us).writes(1);
-        peer.at_us(us + 100_000).acks(3);
+        peer.at_us(us + 100_000).acks(12);
         let is_restart = |kind| kind == DecisionKind::IdleRestart;
         let decisions = peer.log.decisions.iter();
         let seen = decisions.filter(|(_, it)| is_restart(it.what)).count();
@@ -50,6 +50,33 @@ fn marked_segments_are_counted_whole_where_the_window_is_in_bytes() {
         peer.flags = Flags::ACK | Flags::ECE;
         peer.at(100).acks(3);
         assert_eq!(peer.info().delivered_ce, 3, "{window_unit}");
+    }
+}
+
+/// What is in flight is what was sent and not acknowledged, whatever arrived, is lost or went out again, and with or
+/// without SACK.
+#[test]
+fn in_flight_are_the_bytes_from_the_first_unacknowledged_one() {
+    for sack in [true, false] {
+        let mut peer = Peer::opened(&today(
+            &json!({"sack": sack, "nagle": false, "tail_loss_probe": false}),
+        ));
+        let in_flight = |peer: &Peer| peer.end.gauges().in_flight_bytes;
+        peer.end.write(9100);
+        peer.end.close();
+        peer.sends();
+        assert_eq!(in_flight(&peer), 9100, "the FIN is no data");
+        for to in [4, 5, 6] {
+            let blocks: &[(u32, u32)] = if sack { &[(3, to)] } else { &[] };
+            peer.at(100).sacks(0, blocks);
+        }
+        assert_eq!(peer.info().ca_state, CaState::Recovery);
+        assert_eq!(in_flight(&peer), 9100, "SACK {sack}");
+        peer.at(110).sacks_bytes(9000, &[]);
+        assert_eq!(in_flight(&peer), 100);
+        // and the FIN
+        peer.at(111).sacks_bytes(9101, &[]);
+        assert_eq!(in_flight(&peer), 0);
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use fairport_tcp::{
     AckSample, Controller, RateSample as EngineRateSample, Setup, Start, Window as EngineWindow,
 };
-use fairport_units::Duration;
+use fairport_units::{Duration, Instant};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -291,7 +291,7 @@ impl Controller for PyController {
         }
     }
 
-    fn on_timeout(&mut self, window: &mut EngineWindow) {
+    fn on_timeout(&mut self, window: &mut EngineWindow, _now: Instant, _nxt: u64) {
         self.call(Method::Timeout, window, |_| Ok([]));
     }
 

@@ -144,8 +144,8 @@ impl Controller for Algorithm {
         dispatch!(self, it => it.on_mark(window));
     }
 
-    fn on_timeout(&mut self, window: &mut Window) {
-        dispatch!(self, it => it.on_timeout(window));
+    fn on_timeout(&mut self, window: &mut Window, now: Instant, nxt: u64) {
+        dispatch!(self, it => it.on_timeout(window, now, nxt));
     }
 
     fn on_undo(&mut self) {

@@ -120,7 +120,7 @@ impl Controller for Bic {
     }
 
     /// A timeout forgets everything (`bictcp_reset`).
-    fn on_timeout(&mut self, _window: &mut Window) {
+    fn on_timeout(&mut self, _window: &mut Window, _now: Instant, _nxt: u64) {
         self.ack_ratio = AckRatio::new();
         self.last_max = 0;
         self.lost_before = false;

@@ -108,9 +108,9 @@ pub trait Controller: Debug + Send + Sync {
         self.on_loss(window);
     }
 
-    /// The retransmission timer fired. The window is already one segment. For the first timeout of a series,
-    /// [`Self::on_loss`] was called before.
-    fn on_timeout(&mut self, _window: &mut Window) {}
+    /// The retransmission timer fired at `now`, when `nxt` was the position of the next new byte to send. The window is
+    /// already one segment. For the first timeout of a series, [`Self::on_loss`] was called before.
+    fn on_timeout(&mut self, _window: &mut Window, _now: Instant, _nxt: u64) {}
 
     /// The last reduction was needless. Window and threshold are already restored, unless the algorithm
     /// [`sets_window`](Self::sets_window) itself.

@@ -162,8 +162,8 @@ impl Controller for Checked {
         self.call(window, |it, window| it.on_mark(window));
     }
 
-    fn on_timeout(&mut self, window: &mut Window) {
-        self.call(window, |it, window| it.on_timeout(window));
+    fn on_timeout(&mut self, window: &mut Window, now: Instant, nxt: u64) {
+        self.call(window, |it, window| it.on_timeout(window, now, nxt));
     }
 
     fn on_undo(&mut self) {

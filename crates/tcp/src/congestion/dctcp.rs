@@ -63,15 +63,20 @@ impl Controller for Dctcp {
 
     /// Halves the threshold, or lowers it as for a mark if the stack says so.
     fn on_loss(&mut self, window: &mut Window) {
-        if self.uses_ecn && !self.halves_on_loss {
-            self.on_mark(window);
-        } else {
+        if self.halves_on_loss {
             window.lower_threshold(window.cwnd / 2);
+        } else {
+            self.on_mark(window);
         }
     }
 
-    /// Lowers the threshold by alpha/2 of the window (RFC 8257 3.3 step 9).
+    /// Lowers the threshold by alpha/2 of the window (RFC 8257 3.3 step 9). Without ECN, where only a full queue of the
+    /// host calls for this, halves it.
     fn on_mark(&mut self, window: &mut Window) {
+        if !self.uses_ecn {
+            window.lower_threshold(window.cwnd / 2);
+            return;
+        }
         let cut = (u128::from(window.cwnd) * u128::from(self.alpha)) >> (ALPHA_SHIFT + 1);
         window.lower_threshold(window.cwnd - cut as u64);
     }
@@ -237,6 +242,20 @@ mod tests {
             dctcp.alpha = alpha;
             dctcp.end_round();
             assert_eq!(dctcp.alpha, then);
+        }
+    }
+
+    /// `dctcp_reno`: what the kernel runs if the peer does not use ECN.
+    #[test]
+    fn without_ecn_it_halves_the_window_whatever_alpha_is() {
+        for halves_on_loss in [true, false] {
+            let (mut it, mut window) = dctcp(halves_on_loss);
+            (it.uses_ecn, it.alpha) = (false, 0);
+            it.on_loss(&mut window);
+            assert_eq!(window.ssthresh, 50);
+            window.cwnd = 61;
+            it.on_mark(&mut window);
+            assert_eq!(window.ssthresh, 30);
         }
     }
 

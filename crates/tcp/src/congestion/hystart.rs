@@ -63,17 +63,19 @@ impl HyStart {
         }
     }
 
-    /// Forgets everything, after a timeout.
-    pub(super) fn reset(&mut self) {
-        *self = Self {
-            ack_delay: self.ack_delay,
-            found: false,
-            round_end: 0,
-            round_start: Instant::ZERO,
-            last_ack: Instant::ZERO,
-            rtt: Duration::NEVER,
-            samples: 0,
-        };
+    /// A timeout: slow start may end again. The round that begins now lasts until all that was sent before is repaired.
+    pub(super) fn on_timeout(&mut self, now: Instant, nxt: u64) {
+        self.found = false;
+        self.begin_round(now, nxt);
+    }
+
+    /// `bictcp_hystart_reset`
+    fn begin_round(&mut self, now: Instant, nxt: u64) {
+        self.round_end = nxt;
+        self.round_start = now;
+        self.last_ack = now;
+        self.rtt = Duration::NEVER;
+        self.samples = 0;
     }
 
     /// Whether slow start ends with this ACK, and why. It ends only once.
@@ -88,11 +90,7 @@ impl HyStart {
             return None;
         }
         if sample.una > self.round_end {
-            self.round_end = sample.nxt;
-            self.round_start = sample.now;
-            self.last_ack = sample.now;
-            self.rtt = Duration::NEVER;
-            self.samples = 0;
+            self.begin_round(sample.now, sample.nxt);
         }
         if window.segments() < LOW_WINDOW {
             return None;

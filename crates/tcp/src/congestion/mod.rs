@@ -116,12 +116,12 @@ impl Congestion {
 
     /// A timeout: the window falls to one segment. The `first` timeout of a series also lowers the threshold, unless
     /// fast recovery has just done so (Linux; RFC 5681 would use the flight size again).
-    pub(crate) fn on_timeout(&mut self, first: bool) {
+    pub(crate) fn on_timeout(&mut self, first: bool, now: Instant, nxt: u64) {
         if first {
             self.algorithm.on_loss(&mut self.window);
         }
         self.window.collapse();
-        self.algorithm.on_timeout(&mut self.window);
+        self.algorithm.on_timeout(&mut self.window, now, nxt);
     }
 
     /// Sets the window at a timeout.
@@ -131,7 +131,8 @@ impl Congestion {
 
     /// Sets the window in fast recovery, during a gradual reduction or at its end.
     pub(crate) fn set_recovery_window(&mut self, cwnd: u64) {
-        if !self.algorithm.sets_window() {
+        // a loss that set no threshold leaves the window (`tcp_end_cwnd_reduction`)
+        if !self.algorithm.sets_window() && cwnd < u64::MAX {
             self.window.cwnd = cwnd;
         }
     }
@@ -183,13 +184,15 @@ impl Congestion {
 
     /// Nothing was sent for `halvings` timeouts: the window is halved as often, but not below the initial window.
     pub(crate) fn reduce_idle(&mut self, now: Instant, halvings: u64) {
-        self.window
-            .publish(now, DecisionKind::IdleRestart, DecisionCause::Idle);
-        self.window.remember_in_threshold();
         let window = &mut self.window;
         let least = window.initial().min(window.cwnd);
         let halved = window.cwnd.checked_shr(halvings.min(64) as u32);
-        window.cwnd = halved.unwrap_or(0).max(least);
+        let cwnd = halved.unwrap_or(0).max(least);
+        if cwnd < window.cwnd {
+            window.publish(now, DecisionKind::IdleRestart, DecisionCause::Idle);
+        }
+        window.remember_in_threshold();
+        window.cwnd = cwnd;
     }
 
     /// Both sides use ECN.

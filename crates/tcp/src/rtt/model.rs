@@ -156,16 +156,18 @@ fn nothing_is_known_before_the_first_sample_and_the_handshake_leaves_the_initial
     assert_eq!(it.rto(), Duration::from_secs(1));
 }
 
-/// Found by the fuzz target `segments`: the minimum counts in whole ticks.
+/// Found by the fuzz target `segments`: the minimum counts in whole ticks, and so does the first timeout.
 #[test]
-fn a_minimum_that_ticks_raise_beyond_the_maximum_is_the_maximum() {
+fn what_ticks_raise_beyond_the_maximum_is_the_maximum() {
     let mut settings = Settings::preset("ns2").unwrap();
     settings.rto_initial_ps = Duration::from_secs(1);
     settings.rto_min_ps = Duration::from_secs(1);
     settings.rto_max_ps = Duration::from_secs(1);
     settings.rtt_tick_ps = Duration::from_ms(300);
+    settings.clock_tick_ps = Duration::from_ms(300);
     assert_eq!(settings.validate(), Ok(()));
     let mut it = RttEstimator::new(&settings);
+    assert_eq!(it.rto(), Duration::from_secs(1));
     it.sample(Instant::from_secs(1), Duration::from_ms(10), 1, 2);
     assert_eq!(it.rto(), Duration::from_secs(1));
 }

@@ -40,6 +40,8 @@ impl Record {
 pub(super) struct Deliveries {
     /// the latest transmission known to have arrived (`RACK.segment`)
     pub(super) latest: Transmission,
+    /// every segment below this was sent before `latest`, or sent again; none from here on was sent before it
+    pub(super) earlier_end: u64,
     /// a segment was delivered since losses were last looked for
     pub(super) unexamined: bool,
     /// the delivery of a segment that was sent again after this time may be that of its first transmission
@@ -69,6 +71,7 @@ impl Deliveries {
     pub(super) fn new() -> Self {
         Self {
             latest: Transmission::default(),
+            earlier_end: 0,
             unexamined: false,
             trusted: Instant::ZERO,
             sent: None,

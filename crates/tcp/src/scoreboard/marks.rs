@@ -77,7 +77,7 @@ impl Scoreboard {
     }
 
     /// The ordinal of the segment that contains `position`, which must be outstanding.
-    fn find(&self, position: u64) -> u64 {
+    pub(super) fn find(&self, position: u64) -> u64 {
         // mostly it follows the highest SACKed segment
         let next = self.highest_sacked[0];
         if (self.head..self.tail).contains(&next) && self.record(next).start == position {

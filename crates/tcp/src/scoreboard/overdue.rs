@@ -42,7 +42,7 @@ impl Scoreboard {
         let before = self.lost;
         let latest = deliveries.latest;
         let detect = |it: Transmission| rule(it, latest);
-        let wait = self.mark_first_transmissions(detect);
+        let wait = self.mark_first_transmissions(&mut deliveries, detect);
         let lost = self.lost - before;
         let (again, wait_again) = self.mark_retransmissions(&mut deliveries, detect);
         self.deliveries = Some(deliveries);
@@ -55,6 +55,7 @@ impl Scoreboard {
 
     fn mark_first_transmissions(
         &mut self,
+        deliveries: &mut Deliveries,
         detect: impl Fn(Transmission) -> Arrival,
     ) -> Option<Duration> {
         let mut ordinal = self.lost_below.max(self.head);
@@ -66,7 +67,8 @@ impl Scoreboard {
                 match detect(record.transmission()) {
                     Arrival::Open => break,
                     Arrival::Late(by) => {
-                        wait = Some(self.last_late(ordinal, &detect).unwrap_or(by));
+                        let last = self.last_late(ordinal, deliveries, &detect);
+                        wait = Some(last.unwrap_or(by));
                         break;
                     }
                     Arrival::Lost => {
@@ -83,20 +85,35 @@ impl Scoreboard {
         wait
     }
 
-    /// Time until the last first transmission above `ordinal` that may be late is overdue.
+    /// Time until the last first transmission above `ordinal` that may be late is overdue. What was sent after the latest
+    /// delivered transmission and what is SACKed may each be a window of segments, so neither is gone through.
     fn last_late(
         &self,
         ordinal: u64,
+        deliveries: &mut Deliveries,
         detect: &impl Fn(Transmission) -> Arrival,
     ) -> Option<Duration> {
-        (ordinal + 1..self.tail)
-            .rev()
-            .map(|it| self.record(it))
-            .filter(|record| !record.is(KNOWN))
-            .find_map(|record| match detect(record.transmission()) {
-                Arrival::Late(by) => Some(by),
-                Arrival::Open | Arrival::Lost => None,
-            })
+        let is_earlier =
+            |record: &Record| record.is(RESENT) || record.transmission() < deliveries.latest;
+        let mut end = deliveries.earlier_end.max(self.head);
+        while end < self.tail && is_earlier(self.record(end)) {
+            end += 1;
+        }
+        deliveries.earlier_end = end;
+        while end > ordinal + 1 {
+            end -= 1;
+            let record = self.record(end);
+            if record.is(SACKED) {
+                let first = self.find(self.sacked_ranges.start_of(record.start));
+                // a range may begin within a segment, which is then not SACKed
+                end = first + u64::from(!self.record(first).is(SACKED));
+            } else if !record.is(KNOWN)
+                && let Arrival::Late(by) = detect(record.transmission())
+            {
+                return Some(by);
+            }
+        }
+        None
     }
 
     fn mark_retransmissions(
@@ -275,5 +292,49 @@ impl Scoreboard {
         }
         self.note_sent(last, now);
         Some(self.chunk(last))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::recovery::rack;
+    use crate::segment::SackBlock;
+    use crate::seq;
+
+    /// A late segment costs no more in a large window: neither what was sent later nor what is SACKed is gone through.
+    #[test]
+    fn while_a_segment_may_be_late_an_ack_looks_at_few_others() {
+        let mut board = Scoreboard::new(seq::first(0), 1);
+        board.track_deliveries();
+        let sent = |number: u64| Instant::from_us(number);
+        for number in 0..1000 {
+            let chunk = Chunk {
+                start: board.nxt(),
+                payload: 100,
+                fin: false,
+            };
+            board.push(sent(number), chunk);
+        }
+        // the first and the eleventh are late
+        for number in (1..10).chain(11..900) {
+            let start = board.chunk(number).start;
+            board.begin_ack(Instant::ZERO);
+            board.sack(SackBlock {
+                start: seq::wire(start),
+                end: seq::wire(start + 100),
+            });
+            let (now, allowed) = (sent(1000 + number), Duration::from_ms(9));
+            let asked = Cell::new(0);
+            let (lost, wait) = board.mark_overdue(|it, latest| {
+                asked.set(asked.get() + 1);
+                rack::detect(it, latest, allowed, now)
+            });
+            let waits_for = if number < 10 { 0 } else { 10 };
+            assert_eq!((lost, wait), (0, Some(sent(waits_for) + allowed - now)));
+            assert!(asked.get() <= 2, "{} for {number}", asked.get());
+        }
     }
 }

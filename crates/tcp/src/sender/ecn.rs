@@ -8,9 +8,11 @@ use super::Sender;
 use crate::recovery::State;
 use crate::segment::Flags;
 
-/// The state of an ECN-capable sender.
+/// The state of a sender that uses ECN, or whose window falls because its host's queue was full.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reaction {
+    /// both sides have agreed on ECN
+    agreed: bool,
     /// the next new segment carries CWR
     cwr_due: bool,
     /// `SND.NXT` when the window last began to fall for ECE
@@ -26,7 +28,10 @@ pub(super) struct Reaction {
 impl Sender {
     /// Both sides have agreed on ECN.
     pub(crate) fn use_ecn(&mut self) {
-        self.ecn = Some(Reaction::default());
+        self.ecn = Some(Reaction {
+            agreed: true,
+            ..Reaction::default()
+        });
         self.congestion.use_ecn();
     }
 
@@ -120,9 +125,13 @@ impl Sender {
 
     /// Loss recovery replaces a gradual reduction, if one is in progress. Returns where that would have ended.
     pub(super) fn end_cwr(&mut self) -> Option<u64> {
-        let reaction = self.ecn.as_mut().filter(|reaction| reaction.reduces)?;
-        reaction.reduces = false;
-        Some(std::mem::take(&mut reaction.point))
+        let reaction = self.ecn.filter(|reaction| reaction.reduces)?;
+        self.ecn = reaction.agreed.then_some(Reaction {
+            reduces: false,
+            point: 0,
+            ..reaction
+        });
+        Some(reaction.point)
     }
 
     /// Makes the next new segment carry CWR, because the window fell for a loss or a timeout.

@@ -5,7 +5,7 @@
 use fairport_units::Instant;
 
 use super::Sender;
-use crate::decision::{Decision, DecisionCause, DecisionKind};
+use crate::decision::{DecisionCause, DecisionKind};
 use crate::recovery::reduction::ReductionSample;
 use crate::recovery::undo::Before;
 use crate::recovery::{Change, State};
@@ -32,16 +32,7 @@ impl Sender {
         events: &mut impl Events,
     ) {
         let window = self.congestion.window();
-        events.decision(
-            now,
-            Decision {
-                what,
-                cause,
-                cwnd_before_bytes: self.bytes(before.cwnd),
-                cwnd_after_bytes: self.bytes(window.cwnd),
-                ssthresh_bytes: self.bytes(window.ssthresh),
-            },
-        );
+        events.decision(now, window.decision(what, cause, before.cwnd));
     }
 
     /// Reports that RACK's reordering window changed.

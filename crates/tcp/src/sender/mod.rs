@@ -71,7 +71,7 @@ pub(crate) struct Sender {
     /// the congestion window
     congestion: Congestion,
     usage: WindowUse,
-    /// none if the connection does not use ECN
+    /// none if the connection does not use ECN, unless its window falls because the host's queue was full
     ecn: Option<Reaction>,
     recovery: Recovery,
     rto: RtoSeries,
@@ -100,7 +100,7 @@ impl Sender {
             rto: RtoSeries::new(settings),
             rtt: RttEstimator::new(settings),
             clock: TimestampClock::new(settings.clock_granularity_ps),
-            policies: Policies::new(settings, congestion.pacing_rate().is_some(), seed),
+            policies: Policies::new(settings, &congestion, seed),
             before_ack: None,
             congestion,
             counters: Counters::default(),
@@ -143,6 +143,7 @@ impl Sender {
             window,
         );
         self.rtt.handshake_done();
+        self.usage.begin(agreed.at);
         timers.stop_retransmission();
         if self.recovery.tracks_deliveries() {
             self.board.track_deliveries();
@@ -219,22 +220,22 @@ impl Sender {
 
     /// Converts an amount in the window's unit into bytes.
     fn bytes(&self, amount: u64) -> u64 {
-        match self.congestion.window().unit() {
-            1 => amount.saturating_mul(u64::from(self.stream.payload)),
-            _ => amount,
-        }
+        self.congestion.window().bytes(amount)
     }
 
     /// See [`Gauges`].
     pub(crate) fn gauges(&self) -> Gauges {
         let window = self.congestion.window();
-        let fin_acked = self.stream.fin_sent && self.board.is_empty();
+        let fin_sent = self.stream.fin_sent;
+        let fin_acked = fin_sent && self.board.is_empty();
+        let sent_bytes = self.board.nxt() - self.stream.start - u64::from(fin_sent);
+        let acked_bytes = self.board.una() - self.stream.start - u64::from(fin_acked);
         Gauges {
             cwnd_bytes: self.bytes(window.cwnd),
             ssthresh_bytes: self.bytes(window.ssthresh),
             srtt: self.rtt.srtt(),
-            in_flight_bytes: self.bytes(self.board.pipe()),
-            acked_bytes: self.board.una() - self.stream.start - u64::from(fin_acked),
+            in_flight_bytes: sent_bytes - acked_bytes,
+            acked_bytes,
         }
     }
 

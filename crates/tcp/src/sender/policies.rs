@@ -4,6 +4,7 @@
 use fairport_units::Instant;
 
 use super::Sender;
+use crate::congestion::Congestion;
 use crate::offload::{Offer, Offload};
 use crate::pacing::{Load, Pacer};
 use crate::recovery::State;
@@ -23,6 +24,8 @@ pub(super) struct Policies {
     pub(super) sizing: Option<Box<Sizing>>,
     /// spaces segments; none: they are sent back to back
     pub(super) pacer: Option<Box<Pacer>>,
+    /// each segment that is sent is noted: the pacer spaces it, or the delivery rate is measured
+    pub(super) notes_sent: bool,
     /// sends bursts; none: single segments
     pub(super) offload: Option<Box<Offload>>,
     /// limits this flow's data in the host's queue; none: no limit
@@ -32,11 +35,13 @@ pub(super) struct Policies {
 }
 
 impl Policies {
-    /// `has_rate`: congestion control sets the pacing rate.
-    pub(super) fn new(settings: &Settings, has_rate: bool, seed: u64) -> Self {
+    pub(super) fn new(settings: &Settings, congestion: &Congestion, seed: u64) -> Self {
+        let has_rate = congestion.pacing_rate().is_some();
+        let pacer = Pacer::new(settings, has_rate, seed);
         Self {
             sizing: Sizing::new(settings, seed),
-            pacer: Pacer::new(settings, has_rate, seed),
+            notes_sent: pacer.is_some() || congestion.wants_rate_samples(),
+            pacer,
             offload: settings.segmentation_offload.then(Box::default),
             small_queue: SmallQueue::new(settings, has_rate),
             pushback: settings.host_queue_pushback,
@@ -179,9 +184,9 @@ impl Sender {
         waits
     }
 
-    /// A segment with `payload` bytes was sent.
+    /// Notes a segment that was sent with `payload` bytes.
     #[inline(never)]
-    pub(super) fn pace(&mut self, timers: &mut Timers, now: Instant, payload: u16) {
+    pub(super) fn note_segment(&mut self, timers: &mut Timers, now: Instant, payload: u16) {
         if self.before_ack.is_some() {
             self.note_restart(now);
         }

@@ -129,7 +129,8 @@ impl Sender {
         self.report(expired, now, cause, events);
         let lowers_threshold = self.timeout_lowers_threshold();
         let before = self.present_window();
-        self.congestion.on_timeout(lowers_threshold);
+        let nxt = self.board.nxt();
+        self.congestion.on_timeout(lowers_threshold, now, nxt);
         self.queue_cwr();
         if let Some(sizing) = &mut self.policies.sizing {
             let after = self.congestion.window().cwnd;

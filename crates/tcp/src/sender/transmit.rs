@@ -153,10 +153,9 @@ impl Sender {
         if let Some(offload) = &mut self.policies.offload {
             offload.on_sent(now, u64::from(chunk.payload));
         }
-        if self.policies.pacer.is_some() {
-            // a congestion control that uses the delivery rate always paces
+        if self.policies.notes_sent {
             self.board.note_sent_last(now);
-            self.pace(timers, now, chunk.payload);
+            self.note_segment(timers, now, chunk.payload);
         }
         self.counters.segments_sent += 1;
     }
@@ -185,8 +184,8 @@ impl Sender {
             offload.end();
         }
         self.note_sent(now);
-        if self.policies.pacer.is_some() {
-            self.pace(timers, now, chunk.payload);
+        if self.policies.notes_sent {
+            self.note_segment(timers, now, chunk.payload);
         }
         self.counters.segments_sent += 1;
         self.counters.retransmits += 1;

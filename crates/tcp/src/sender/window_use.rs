@@ -24,7 +24,7 @@ pub(super) struct WindowUse {
     /// the most data outstanding since the window was last used, and when that was
     used: u64,
     used_at: Instant,
-    /// when data was last sent
+    /// when data was last sent, or the handshake was completed
     sent_at: Instant,
 }
 
@@ -41,6 +41,12 @@ impl WindowUse {
             used_at: Instant::ZERO,
             sent_at: Instant::ZERO,
         }
+    }
+
+    /// The handshake is complete: no time before it was idle (`tcp_finish_connect`, `tcp_init_transfer`).
+    pub(super) fn begin(&mut self, now: Instant) {
+        self.sent_at = now;
+        self.used_at = now;
     }
 }
 

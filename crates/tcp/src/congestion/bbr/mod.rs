@@ -315,7 +315,7 @@ impl Controller for Bbr {
     }
 
     /// A timeout counts as the end of a round with a loss.
-    fn on_timeout(&mut self, window: &mut Window) {
+    fn on_timeout(&mut self, window: &mut Window, now: Instant, _nxt: u64) {
         self.recovery.state = State::Loss;
         self.full_pipe.bandwidth = Bandwidth::ZERO;
         let signs = Signs {
@@ -325,7 +325,7 @@ impl Controller for Bbr {
             round_starts: true,
             probes: self.mode == Mode::ProbeBandwidth,
         };
-        self.detect_policer(window, Instant::NEVER, signs);
+        self.detect_policer(window, now, signs);
     }
 
     /// Forgets what a needless recovery seemed to show.

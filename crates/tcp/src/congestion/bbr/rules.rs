@@ -268,7 +268,7 @@ fn a_timeout_looks_for_the_full_pipe_anew_and_counts_for_the_policer() {
     it.totals.lost += 30;
     it.totals.delivered_at += Duration::from_ms(100);
     it.bbr.totals = it.totals;
-    it.bbr.on_timeout(&mut it.window);
+    it.bbr.on_timeout(&mut it.window, it.now, 0);
     assert_eq!(it.bbr.full_pipe.bandwidth, Bandwidth::ZERO);
     assert_eq!(it.bbr.recovery.state, State::Loss);
     let policed = it.bbr.long_term.rate();
@@ -278,7 +278,7 @@ fn a_timeout_looks_for_the_full_pipe_anew_and_counts_for_the_policer() {
         it.round(50, 0);
     }
     assert_eq!(it.bbr.long_term.rate(), policed);
-    it.bbr.on_timeout(&mut it.window);
+    it.bbr.on_timeout(&mut it.window, it.now, 0);
     assert_eq!(it.bbr.long_term.rate(), None);
 }
 

@@ -138,7 +138,7 @@ fn slow_start_ends_once_until_a_timeout() {
     let base = Duration::from_ms(80);
     let mut ends = |from: u64, reset: bool| {
         if reset {
-            hystart.reset();
+            hystart.on_timeout(Instant::from_ms(from), 0);
         }
         (0..9)
             .filter(|i| {
@@ -152,6 +152,24 @@ fn slow_start_ends_once_until_a_timeout() {
     assert_eq!(ends(1000, false), 1);
     assert_eq!(ends(2000, false), 0);
     assert_eq!(ends(3000, true), 1);
+}
+
+/// `bictcp_state` calls `bictcp_hystart_reset` with the timeout: until more than what was sent before is acknowledged, it
+/// is one round, whose train ended with the timeout.
+#[test]
+fn the_repair_of_a_timeout_is_one_round() {
+    let base = Duration::from_ms(10);
+    for (nxt, ends_at) in [(0, Some(6)), (10, Some(16)), (1000, None)] {
+        let (mut hystart, window) = hystart("linux-2.6");
+        hystart.on_timeout(Instant::from_ms(900), nxt);
+        let ends = (0..100).find(|i| {
+            let sample = ack(Instant::from_ms(1000 + i), 1 + i, 2000);
+            hystart
+                .ends_slow_start(&window, base, base, &sample)
+                .is_some()
+        });
+        assert_eq!(ends, ends_at, "{nxt}");
+    }
 }
 
 /// 20 ACKs, this far apart, on a path of 10 ms.

@@ -166,7 +166,7 @@ pub(super) fn compare(
                 (cwnd, counted) = (threshold, 0);
             }
             Event::Timeout => {
-                congestion.on_timeout(true);
+                congestion.on_timeout(true, now, 0);
                 threshold = kernel.threshold(cwnd).max(2);
                 (cwnd, counted) = (1, 0);
                 kernel.reset();
