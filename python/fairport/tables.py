@@ -238,7 +238,7 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
     ),
     "requests": (
         _TRAFFIC,
-        _u32("flow", "flow of its connection", "never opened"),
+        _u32("flow", "flow of its connection", "a first request that did not arrive"),
         _u32("request", "number on its connection, from 0; request 0 opens it"),
         _s("start_s", "when the client sent it"),
         _s("end_s", "when the client had the whole answer", "not yet answered"),

@@ -102,7 +102,8 @@ impl DatagramSource {
             _ => self.gap,
         };
         if let Pattern::OnOff { on_mean, off_mean } = self.udp.pattern {
-            while self.next_at >= self.burst_ends {
+            // both are never if a silence lasts beyond all time
+            while self.next_at >= self.burst_ends && self.next_at < Instant::NEVER {
                 // the rest of the gap passes after the silence
                 let silence = exponential(&mut self.stream, off_mean);
                 self.next_at += silence;
@@ -165,6 +166,22 @@ mod tests {
         // 33 333 bursts of 10 datagrams; 2 % are more than four standard deviations
         let share = datagrams(pattern, 100) / 1_000_000.0;
         assert!((share * 3.0 - 1.0).abs() < 0.02, "{share}");
+    }
+
+    #[test]
+    fn a_silence_that_never_ends_is_the_end() {
+        let mut source = source(
+            Pattern::OnOff {
+                on_mean: Duration::from_us(1),
+                off_mean: Duration::NEVER,
+            },
+            u64::MAX,
+        );
+        // on average, each silence is as long as all of time
+        for _ in 0..20 {
+            source.send();
+        }
+        assert_eq!(source.next_at(), Instant::NEVER);
     }
 
     #[test]

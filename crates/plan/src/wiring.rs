@@ -7,7 +7,7 @@ use fairport_net::loss::Losses;
 use fairport_net::port::PortConfig;
 use fairport_net::processing::{Processing, Server};
 use fairport_net::queue::{BufferRelease, CustomQueues, Discipline, NetworkContext, Queueing};
-use fairport_net::shaper::Shaper;
+use fairport_net::shaper;
 use fairport_net::stream::Stream;
 use fairport_net::{BuildError, NodeId, PortId, Topology};
 use fairport_units::{Duration, Instant, Rate};
@@ -57,9 +57,13 @@ pub(crate) fn link_rate(job: &Job, topology: &Topology, port: PortId) -> Rate {
 /// The rate at which a port's queue is emptied: that of its link, or of its shaper if that is lower.
 pub(crate) fn rate(job: &Job, topology: &Topology, port: PortId) -> Rate {
     let link = link_rate(job, topology, port);
+    shaper_at(job, topology, port).map_or(link, |shaper| link.min(shaper.rate()))
+}
+
+/// The shaper of a port, if it has one.
+fn shaper_at(job: &Job, topology: &Topology, port: PortId) -> Option<shaper::Config> {
     let at_host = topology.node(topology.port(port).node).is_host;
-    let shaper = job.shaper.filter(|shaper| shaper.is_at_hosts() || !at_host);
-    shaper.map_or(link, |shaper| link.min(shaper.rate()))
+    job.shaper.filter(|shaper| shaper.is_at_hosts() || !at_host)
 }
 
 /// Builds the ports of a topology.
@@ -107,26 +111,25 @@ impl<'a> Wiring<'a> {
     pub(crate) fn port(&self, id: PortId) -> Result<PortConfig, BuildError> {
         let (job, topology) = (self.job, self.topology);
         let port = topology.port(id);
-        let rate = link_rate(job, topology, id);
-        check_rate(rate, job.link.clock_error_ppb)?;
+        let line = link_rate(job, topology, id);
+        check_rate(line, job.link.clock_error_ppb)?;
         let (latency, far_processing) = self.far_end(id);
-        let at_host = topology.node(port.node).is_host;
-        let shaper = job.shaper.filter(|shaper| shaper.is_at_hosts() || !at_host);
         let stream = || Stream::new(job.seed, "shaper", u64::from(id.0));
-        let shaper = shaper
+        let shaper = shaper_at(job, topology, id)
             .map(|shaper| shaper.build(self.full_frame, stream()))
             .transpose()?;
-        let queueing = if at_host {
+        let queueing = if topology.node(port.node).is_host {
             Queueing::Fifo {
                 discipline: Discipline::DropTail(DropTail::packets(job.host.queue_packets)),
                 release: BufferRelease::EndOfService,
             }
         } else {
-            let rate = shaper.as_ref().map_or(rate, Shaper::rate);
-            job.queue.build(&self.queues.port(id, rate), self.customs)?
+            let emptied_at = rate(job, topology, id);
+            job.queue
+                .build(&self.queues.port(id, emptied_at), self.customs)?
         };
         Ok(PortConfig {
-            rate,
+            rate: line,
             clock_error_ppb: self.timing.clock_errors_ppb[id.0 as usize],
             latency,
             far_processing,

@@ -316,3 +316,43 @@ fn without_spread_every_seed_gives_the_same_constants() {
     job["seed"] = json!(2);
     assert_eq!(timing, *plan(&job).timing());
 }
+
+#[test]
+fn a_queue_is_emptied_by_its_line_where_the_shaper_is_faster() {
+    let queue = |shaper_bps: Option<u64>| {
+        let mut job = job(&json!({"kind": "star", "hosts": 3}));
+        job["queue"] = json!({
+            "kind": "red", "limit": {"bytes": 16_384}, "count_in_service": false, "variant": "ns2",
+            "min": {"packets": 5}, "max": {"packets": 15}, "max_p_ppb": 100_000_000,
+            "weight_ppb": 2_000_000, "gentle": true, "ecn": false, "mean_packet_bytes": 500,
+        });
+        if let Some(rate_bps) = shaper_bps {
+            job["shaper"] = json!({
+                "kind": "tbf", "rate_bps": rate_bps, "burst_bytes": 20_000, "timer_lateness_ps": 0,
+                "hosts": false,
+            });
+        }
+        let plan = plan(&job);
+        let of_switch = |port: &PortId| !plan.port_names()[port.0 as usize].starts_with('h');
+        let port = plan.topology().port_ids().find(of_switch);
+        let port = port.expect("the switch has ports").0 as usize;
+        format!("{:?}", plan.ports()[port].queueing)
+    };
+    // how fast the average of an idle queue falls depends on the rate
+    let line = queue(None);
+    assert_eq!(queue(Some(10_000_000_000)), line);
+    assert_ne!(queue(Some(100_000_000)), line);
+}
+
+#[test]
+fn flows_that_a_trace_starts_after_the_end_are_not_expected() {
+    let mut job = job(&json!({"kind": "star", "hosts": 3}));
+    let pattern = json!({
+        "kind": "trace", "start_ps": [0, 99 * MS, 100 * MS, 200 * MS], "src": [0, 0, 0, 0],
+        "dst": [0, 0, 0, 0], "bytes": [1, 1, 1, 1],
+    });
+    job["workloads"] = json!([workload(&[1], &[0], &pattern)]);
+    assert_eq!(plan(&job).expected().flows, 2);
+    job["workloads"][0]["stop_ps"] = json!(50 * MS);
+    assert_eq!(plan(&job).expected().flows, 1);
+}

@@ -147,6 +147,26 @@ fn a_client_sends_its_next_request_when_it_has_the_answer_and_has_thought() {
 }
 
 #[test]
+fn a_request_that_has_arrived_has_its_flow_before_it_is_answered() {
+    let pattern = json!({
+        "kind": "request-response", "connections": 1, "requests": 5,
+        "request": {"points": [[100, 1_000_000_000]], "unit_bytes": 1},
+        "response": {"points": [[4000, 1_000_000_000]], "unit_bytes": 1},
+        "think": {"kind": "constant", "value_ps": MS}, "jitter_ps": 0,
+    });
+    let flow_at = |us| {
+        let (_, log) = drive(&workload(&[1], &[0], &pattern), Instant::from_us(us));
+        let [(_, exchange)] = &*log.exchanges else {
+            panic!("one request by then");
+        };
+        assert_eq!(exchange.end, Instant::NEVER);
+        exchange.flow
+    };
+    // it arrives after 200 us, and its answer after another 200 us
+    assert_eq!((flow_at(199), flow_at(201)), (None, Some(0)));
+}
+
+#[test]
 fn a_trace_starts_its_flows_when_the_file_says() {
     let pattern = json!({
         "kind": "trace", "start_ps": [0, 3 * MS, 3 * MS], "src": [0, 1, 0], "dst": [1, 0, 1],

@@ -11,7 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 
-use crate::into_arrays;
+use crate::{into_arrays, with_parts};
 
 create_exception!(
     fairport._core,
@@ -84,26 +84,20 @@ fn source((file, name, role): Given) -> Source {
 }
 
 fn capture_error(py: Python<'_>, error: &Error) -> PyErr {
+    let unread;
     let (file, problem, remedy) = match error {
-        Error::Io { file, source } => (
-            file,
-            format!("cannot be read: {}", reason(source)),
-            "check its path and that you may read it".to_owned(),
-        ),
+        Error::Io { file, source } => {
+            unread = format!("cannot be read: {}", reason(source));
+            (file, &unread, "check its path and that you may read it")
+        }
         Error::Capture {
             file,
             problem,
             remedy,
-        } => (file, problem.clone(), remedy.clone()),
+        } => (file, problem, remedy.as_str()),
     };
-    let raised = CaptureError::new_err(error.to_string());
-    let value = raised.value(py);
-    for (name, part) in [("file", file), ("problem", &problem), ("remedy", &remedy)] {
-        if let Err(failed) = value.setattr(name, part) {
-            return failed;
-        }
-    }
-    raised
+    let parts = [("file", &**file), ("problem", problem), ("remedy", remedy)];
+    with_parts(py, CaptureError::new_err(error.to_string()), parts)
 }
 
 /// The system's reason for an error, without its number.

@@ -37,20 +37,22 @@ create_exception!(
 );
 
 fn job_error(py: Python<'_>, error: &BuildError) -> PyErr {
-    let raised = JobError::new_err(error.to_string());
-    let value = raised.value(py);
     let parts = [
-        ("field", &error.field),
+        ("field", &*error.field),
         ("value", &error.value),
         ("problem", &error.problem),
         ("remedy", &error.remedy),
     ];
-    for (name, part) in parts {
-        if let Err(failed) = value.setattr(name, part) {
-            return failed;
-        }
-    }
-    raised
+    with_parts(py, JobError::new_err(error.to_string()), parts)
+}
+
+/// The exception with the parts of its message as attributes.
+fn with_parts<const N: usize>(py: Python<'_>, raised: PyErr, parts: [(&str, &str); N]) -> PyErr {
+    let value = raised.value(py);
+    let set = parts
+        .into_iter()
+        .try_for_each(|(name, part)| value.setattr(name, part));
+    set.err().unwrap_or(raised)
 }
 
 fn parse<'a, T: serde::Deserialize<'a>>(py: Python<'_>, json: &'a str) -> PyResult<T> {

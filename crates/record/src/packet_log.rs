@@ -22,8 +22,8 @@ pub(crate) const PACKET_FATES: [&str; 4] = ["waiting", "forwarded", "marked", "d
 const NO_REASON: u8 = u8::MAX;
 
 /// The packets that arrived at one port.
+#[derive(Default)]
 struct PortLog {
-    port: PortId,
     /// number of the port's arrival in the first row
     first: u64,
     rows: Vec<LoggedPacket>,
@@ -33,28 +33,36 @@ struct PortLog {
 pub struct PacketLog {
     from: Instant,
     to: Instant,
-    ports: Vec<PortLog>,
+    /// by port: its log, if it has one
+    ports: Vec<Option<PortLog>>,
 }
 
 impl PacketLog {
     /// A log of the packets that arrive at these ports from `from` to `to`.
     pub fn new(ports: impl IntoIterator<Item = PortId>, from: Instant, to: Instant) -> Self {
-        let log = |port| PortLog {
-            port,
-            first: 0,
-            rows: Vec::new(),
-        };
+        let mut logs = Vec::new();
+        for port in ports {
+            let place = port.0 as usize;
+            if logs.len() <= place {
+                logs.resize_with(place + 1, || None);
+            }
+            logs[place] = Some(PortLog::default());
+        }
         Self {
             from,
             to,
-            ports: ports.into_iter().map(log).collect(),
+            ports: logs,
         }
     }
 
     /// Whether this port's packets are logged.
     #[inline]
     pub fn watches(&self, port: PortId) -> bool {
-        self.ports.iter().any(|log| log.port == port)
+        matches!(self.ports.get(port.0 as usize), Some(Some(_)))
+    }
+
+    fn of(&mut self, port: PortId) -> Option<&mut PortLog> {
+        self.ports.get_mut(port.0 as usize)?.as_mut()
     }
 
     /// A packet arrived.
@@ -62,7 +70,7 @@ impl PacketLog {
         if arrival.time < self.from || arrival.time > self.to {
             return;
         }
-        let Some(log) = self.ports.iter_mut().find(|log| log.port == arrival.port) else {
+        let Some(log) = self.of(arrival.port) else {
             return;
         };
         if log.rows.is_empty() {
@@ -113,8 +121,7 @@ impl PacketLog {
     }
 
     fn amend(&mut self, port: PortId, port_arrival: u64, change: impl FnOnce(&mut LoggedPacket)) {
-        let log = self.ports.iter_mut().find(|log| log.port == port);
-        let row = log.and_then(|log| {
+        let row = self.of(port).and_then(|log| {
             let place = port_arrival.checked_sub(log.first)?;
             log.rows.get_mut(place as usize)
         });
@@ -125,9 +132,9 @@ impl PacketLog {
 
     /// The table, port by port. A packet that would leave after `end` is still waiting.
     pub fn into_table(self, end: Instant) -> Table {
-        let rows = self.ports.iter().map(|log| log.rows.len()).sum();
-        let mut table = LoggedPackets::with_capacity(rows);
-        for log in self.ports {
+        let logs = self.ports.iter().flatten();
+        let mut table = LoggedPackets::with_capacity(logs.map(|log| log.rows.len()).sum());
+        for log in self.ports.into_iter().flatten() {
             for mut row in log.rows {
                 if row.depart_s > end && row.fate != DROPPED {
                     row.depart_s = Instant::NEVER;

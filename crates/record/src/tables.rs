@@ -217,7 +217,7 @@ table! {
     Requests of Request in "requests" {
         /// number of the part of the plan's traffic that it belongs to
         traffic: u32,
-        /// the flow of its connection; none if the connection was never opened
+        /// the flow of its connection; none of a first request that has not reached the server
         flow: Option<u32>,
         /// number of the request on its connection, from 0
         request: u32,

@@ -87,6 +87,10 @@ impl Input {
 
     #[cold]
     fn fill(&mut self, wanted: usize) -> bool {
+        if self.is_over {
+            // what is left need not be moved: after damage this is asked again at every byte
+            return false;
+        }
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
             self.end -= self.start;
@@ -140,5 +144,22 @@ pub(crate) fn io_error(file: &str, source: io::Error) -> Error {
     Error::Io {
         file: file.to_owned(),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_at_the_end_is_not_moved_for_every_byte() {
+        let mut input = Input::new(Box::new(io::Cursor::new([7; 100]))).unwrap();
+        assert!(!input.has(101));
+        for consumed in 1..=100 {
+            input.consume(1);
+            assert_eq!(input.bytes().len(), 100 - consumed);
+            assert!(!input.has(101) && input.has(100 - consumed));
+            assert_eq!(input.start, consumed);
+        }
     }
 }

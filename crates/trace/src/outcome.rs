@@ -83,9 +83,9 @@ fn is_long(end: &FlowEnd, end_ns: u64) -> bool {
     end.counts.delivered_bytes >= LONG_BYTES || (end.counts.fins == 0 && !is_idle)
 }
 
-/// The bounds of the measurement: from when the long flows that last to the end are established, to the end of the
-/// captures.
-fn measurement(ends: &Ends, end_ns: u64) -> (u64, u64) {
+/// The bounds of the measurement: from the first whole interval after the long flows that last to the end are
+/// established, to the end of the captures.
+fn measurement(ends: &Ends, end_ns: u64, interval_ns: u64) -> (u64, u64) {
     let lasts = |end: &&FlowEnd| {
         is_long(end, end_ns)
             && end.counts.segments > 0
@@ -98,7 +98,8 @@ fn measurement(ends: &Ends, end_ns: u64) -> (u64, u64) {
         .filter_map(|end| end.established_ns);
     // a flow that begins late is not a reason to measure only the last moments
     let early = established.filter(|ns| *ns <= end_ns / 2);
-    (early.max().unwrap_or(0), end_ns)
+    let from_ns = early.max().unwrap_or(0).next_multiple_of(interval_ns);
+    (from_ns.min(end_ns), end_ns)
 }
 
 pub(crate) fn outcome(analysis: Analysis) -> Outcome {
@@ -106,27 +107,17 @@ pub(crate) fn outcome(analysis: Analysis) -> Outcome {
     // nothing is measured after the captures end
     let given = analysis.measure_ns;
     let given = given.map(|(from_ns, to_ns)| (from_ns, to_ns.min(analysis.end_ns)));
-    let (from_ns, to_ns) = given.unwrap_or_else(|| measurement(&ends, analysis.end_ns));
-    let interval_ns = analysis.tracker.series.interval_ns();
+    let series = &analysis.tracker.series;
+    let (from_ns, to_ns) =
+        given.unwrap_or_else(|| measurement(&ends, analysis.end_ns, series.interval_ns()));
     let measured: Vec<u64> = ends
         .iter()
         .map(|(_, direction, end)| match given {
             Some(_) => end.measured_bytes,
             None if from_ns == 0 => end.counts.delivered_bytes,
-            None => {
-                let from_ns = from_ns.next_multiple_of(interval_ns);
-                analysis
-                    .tracker
-                    .series
-                    .bytes_between(direction, from_ns, u64::MAX)
-            }
+            None => series.bytes_from(direction, from_ns),
         })
         .collect();
-    let from_ns = if given.is_none() && from_ns > 0 {
-        from_ns.next_multiple_of(interval_ns).min(to_ns)
-    } else {
-        from_ns
-    };
     let span_s = (to_ns.saturating_sub(from_ns)).max(1) as f64 / 1e9;
     let (hosts, numbers) = hosts(&analysis, &ends);
     let mut tables = vec![

@@ -128,6 +128,21 @@ fn links_without_ethernet() {
 }
 
 #[test]
+fn tags_do_not_hide_a_packet_where_ethernet_is_left_out() {
+    let bytes = frame(VlanTags::None, v4());
+    let decoded = |tags: &[u8]| {
+        // what comes before the type, and the type of each tag and of IP
+        let before = [0, 0, 0, 1, 0, 6, 2, 2, 2, 2, 2, 2, 0, 0];
+        let cooked = [&before[..], tags, &[8, 0], &bytes[14..]].concat();
+        decode(&cooked, cooked.len() as u32 + 1000, 113, 0, false)
+    };
+    check(&decoded(&[0x81, 0, 0, 5]).unwrap());
+    check(&decoded(&[0x88, 0xa8, 0, 100, 0x81, 0, 0, 200]).unwrap());
+    let three = [0x81, 0, 0, 1].repeat(3);
+    assert_eq!(decoded(&three), Err(Unread::Malformed));
+}
+
+#[test]
 fn labels_are_read_through_to_the_packet() {
     let plain = frame(VlanTags::None, v4());
     let labelled = |ether_type: u16, labels: &[u32], packet: &[u8]| {

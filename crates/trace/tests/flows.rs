@@ -379,3 +379,44 @@ fn a_connection_with_nothing_to_send_is_idle_and_one_that_waits_for_a_timeout_is
     starved.sent(205 * MS, 1, true, None);
     assert_eq!(starved.tracker.end(0).idle_ns(2000 * MS), 0);
 }
+
+#[test]
+fn a_window_is_scaled_only_if_both_ends_offer_it() {
+    let most = |scales: [Option<u8>; 2]| {
+        let mut tap = Tap::new(1000);
+        let [offer, answer] = scales;
+        let syn = Packet {
+            flags: Flags::SYN,
+            window_scale: offer,
+            ..tap.packet()
+        };
+        tap.see(1, 0, &syn, false);
+        let answer = Packet {
+            flags: Flags::from_bits(Flags::SYN.bits() | Flags::ACK.bits()),
+            window_scale: answer,
+            ..tap.packet()
+        };
+        tap.see(0, MS, &answer, false);
+        // the end that opened the connection receives
+        tap.data(2 * MS, 1).ack(3 * MS, 2);
+        tap.tracker.counts(0).window_max_bytes
+    };
+    assert_eq!(most([Some(7), Some(2)]), 60_000 << 7);
+    assert_eq!(most([Some(7), None]), 60_000);
+}
+
+#[test]
+fn round_trips_count_within_the_measurement() {
+    let mut tap = Tap::new(0);
+    tap.tracker = Tracker::new(10 * MS, Some((50 * MS, 100 * MS)));
+    tap.handshake(0);
+    // round trips of 3 ms, then of 2 ms within the measurement, then of 5 ms
+    for (n, at, back) in [(0, 10, 2), (1, 60, 1), (2, 90, 1), (3, 120, 4)] {
+        tap.data(at * MS, n).ack((at + back) * MS, n + 1);
+    }
+    let end = tap.tracker.end(0);
+    let found = (end.rtt.min_s(), end.rtt.mean_s(), end.rtt.max_s());
+    assert_eq!(found, (0.002, 0.002, 0.002));
+    let samples: u64 = tap.tracker.rtt_bins(0).iter().map(|(_, n)| n).sum();
+    assert_eq!(samples, 2);
+}

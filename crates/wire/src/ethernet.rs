@@ -78,7 +78,8 @@ pub enum TagKind {
 }
 
 impl TagKind {
-    const fn new(number: u16) -> Option<Self> {
+    /// The kind of the tag that a type of this number begins, or None if it begins none.
+    pub const fn new(number: u16) -> Option<Self> {
         match number {
             0x8100 => Some(Self::Customer),
             0x88a8 => Some(Self::Service),

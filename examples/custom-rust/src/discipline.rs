@@ -16,7 +16,7 @@ use serde_json::Value;
 struct Parameters {
     limit: Limit,
     /// Of the limit, in percent.
-    share_percent: u32,
+    share_percent: u8,
 }
 
 /// Makes the queue of one port.
@@ -27,7 +27,7 @@ pub(crate) fn build(parameters: &Value, port: &PortContext<'_>) -> Result<Custom
     })?;
     let share = parameters
         .limit
-        .share(parameters.share_percent * 10_000_000);
+        .share(u32::from(parameters.share_percent) * 10_000_000);
     Ok(CustomQueue::Discipline(Box::new(PerIngress {
         buffer: port.buffer(parameters.limit)?,
         share: DropTail::new(share),

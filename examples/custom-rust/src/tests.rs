@@ -184,9 +184,14 @@ fn a_scheduler_that_sends_a_packet_twice_or_none_is_told_so() {
 }
 
 #[test]
-fn a_parameter_that_is_missing_is_refused() {
-    let job: Job = serde_json::from_value(with_queue("per-ingress", json!({}))).expect("a job");
-    let error = run(job).expect_err("refused");
-    assert_eq!(error.field, "queue.parameters");
-    assert!(error.problem.contains("share_percent"), "{error}");
+fn a_parameter_that_is_missing_or_too_large_is_refused() {
+    for (parameters, problem) in [
+        (json!({}), "share_percent"),
+        (json!({"share_percent": 500}), "500"),
+    ] {
+        let job = serde_json::from_value(with_queue("per-ingress", parameters)).expect("a job");
+        let error = run(job).expect_err("refused");
+        assert_eq!(error.field, "queue.parameters");
+        assert!(error.problem.contains(problem), "{error}");
+    }
 }

@@ -106,11 +106,14 @@ impl WorkloadContext<'_> {
         self.log.exchanges.len() - 1
     }
 
-    /// Logs that the request in this row was answered on `flow`.
-    pub(crate) fn log_answer(&mut self, row: usize, flow: u32, now: Instant) {
-        let (_, exchange) = &mut self.log.exchanges[row];
-        exchange.flow = Some(flow);
-        exchange.end = now;
+    /// Logs that the request in this row has reached the server on `flow`.
+    pub(crate) fn log_arrival(&mut self, row: usize, flow: u32) {
+        self.log.exchanges[row].1.flow = Some(flow);
+    }
+
+    /// Logs that the request in this row was answered.
+    pub(crate) fn log_answer(&mut self, row: usize, now: Instant) {
+        self.log.exchanges[row].1.end = now;
     }
 
     /// Logs a completed round.

@@ -24,7 +24,7 @@ pub struct Round {
 pub struct Exchange {
     /// number of the request on its connection, from 0
     pub number: u32,
-    /// the flow of the connection; none if it is a first request whose connection was never opened
+    /// the flow of the connection; none if it is a first request that has not reached the server
     pub flow: Option<u32>,
     /// when the client sent it; the first request opens the connection
     pub start: Instant,

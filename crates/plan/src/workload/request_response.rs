@@ -113,13 +113,14 @@ impl Workload for RequestResponse {
     fn on_request(&mut self, now: Instant, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
         let dialogue = &mut self.dialogues[flow.token as usize];
         dialogue.flow = Some(flow.number);
+        context.log_arrival(dialogue.row, flow.number);
         context.answer(now, flow.number, dialogue.response_bytes);
     }
 
     /// The client has received the response.
     fn on_complete(&mut self, now: Instant, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
         let dialogue = &mut self.dialogues[flow.token as usize];
-        context.log_answer(dialogue.row, flow.number, now);
+        context.log_answer(dialogue.row, now);
         if dialogue.requests < self.requests {
             let think = self.think.draw(&mut dialogue.stream);
             context.wake_at(now + think, u64::from(flow.token));

@@ -35,8 +35,8 @@ impl Trace {
 }
 
 impl Workload for Trace {
-    fn expected_flows(&self, _span: Duration, _trip: &mut Trip<'_>) -> u64 {
-        self.rows.start_ps.len() as u64
+    fn expected_flows(&self, span: Duration, _trip: &mut Trip<'_>) -> u64 {
+        self.rows.start_ps.partition_point(|start| *start < span) as u64
     }
 
     fn begin(&mut self, context: &mut WorkloadContext<'_>) {

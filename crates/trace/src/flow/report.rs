@@ -105,7 +105,7 @@ pub struct FlowEnd {
     pub back: Counts,
     /// when its sender last sent something, if all of that has arrived
     pub(crate) done_ns: Option<u64>,
-    /// RTT samples
+    /// RTT samples, of the measurement if its bounds are given
     pub rtt: RttSummary,
     /// time from the tap to the sender and back, and to the receiver and back
     pub legs_ns: [Option<u64>; 2],

@@ -39,7 +39,7 @@ struct Opening {
     /// by direction: when data last reached the receiver, and its bytes during the measurement
     ended_ns: [u64; 2],
     measured_bytes: [u64; 2],
-    /// by direction: RTT samples of the whole capture
+    /// by direction: RTT samples, of the measurement if its bounds are given
     rtt: [RttSummary; 2],
 }
 
@@ -199,6 +199,10 @@ impl Tracker {
                 self.halves[place].leg_of_answers(sample);
             }
             opening.answer_ns = seen.time_ns;
+            if packet.window_scale.is_none() {
+                // windows are scaled only if both ends offer it (RFC 7323 2.2)
+                self.halves[place ^ 1].window_scale = 0;
+            }
         } else {
             opening.syns += 1;
             opening.syn_ns = seen.time_ns;
@@ -260,24 +264,18 @@ impl Tracker {
             // if the path to the sender was never measured, only this part is known
             let rtt_ns = leg_ns + sender_leg_ns.unwrap_or(0);
             half.add_rtt(rtt_ns);
-            self.openings[place / 2].rtt[other % 2].add(Duration::from_ns(rtt_ns));
             self.series.add_rtt(other as u32, now, rtt_ns);
-            self.add_to_histogram(other, rtt_ns, now);
+            if self
+                .measure_ns
+                .is_none_or(|(from, to)| (from..=to).contains(&now))
+            {
+                self.openings[place / 2].rtt[other % 2].add(Duration::from_ns(rtt_ns));
+                self.histograms[other].add(rtt_ns);
+            }
         }
         if outcome.unseen_bytes > 0 {
             self.deliver(other as u32, now, outcome.unseen_bytes);
         }
-    }
-
-    #[inline]
-    fn add_to_histogram(&mut self, place: usize, rtt_ns: u64, now: u64) {
-        if self
-            .measure_ns
-            .is_some_and(|(from, to)| !(from..=to).contains(&now))
-        {
-            return;
-        }
-        self.histograms[place].add(rtt_ns);
     }
 
     #[inline]

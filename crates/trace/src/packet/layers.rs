@@ -1,7 +1,10 @@
 //! From a frame to its IP packet and transport: Ethernet with VLAN tags, other links, and labels of MPLS.
 
 use fairport_wire::Network as IpPacket;
-use fairport_wire::{Captured, EtherType, EthernetFrame, Ipv4Packet, Ipv6Packet, Transport};
+use fairport_wire::ethernet::TAG_BYTES;
+use fairport_wire::{
+    Captured, EtherType, EthernetFrame, Ipv4Packet, Ipv6Packet, TagKind, Transport,
+};
 
 use super::unread::Unread;
 
@@ -21,6 +24,8 @@ const LABELLED: [u16; 2] = [0x8847, 0x8848];
 /// Length of a label with its fields, in bytes.
 const LABEL_BYTES: usize = 4;
 const MOST_LABELS: usize = 16;
+/// As in a frame of Ethernet.
+const MOST_TAGS: usize = 2;
 
 /// Whether captures with this link type can be read.
 pub fn is_known_link(link_type: u16) -> bool {
@@ -65,8 +70,13 @@ pub(super) fn ethernet(frame: Captured<'_>) -> Result<IpPacket<'_>, Unread> {
     typed(frame.ether_type(), frame.payload())
 }
 
-/// The packet of the type with this number.
-pub(super) fn numbered(number: u16, packet: Captured<'_>) -> Result<IpPacket<'_>, Unread> {
+/// The packet of the type with this number, behind VLAN tags if the number begins one. Linux's `any` shows tags so.
+pub(super) fn numbered(mut number: u16, mut packet: Captured<'_>) -> Result<IpPacket<'_>, Unread> {
+    for _ in 0..MOST_TAGS {
+        if TagKind::new(number).is_some() {
+            (number, packet) = (half(packet, 2)?, behind(packet, TAG_BYTES)?);
+        }
+    }
     typed(EtherType::new(number).ok_or(Unread::Malformed)?, packet)
 }
 
