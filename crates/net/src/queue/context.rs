@@ -99,13 +99,18 @@ impl PortContext<'_> {
         time.max(Duration::from_ps(1))
     }
 
+    /// This limit, or the one that the port's link overrides it with.
+    pub fn limit(&self, limit: Limit) -> Limit {
+        let own = self.network.topology.port(self.port).options.limit_bytes;
+        own.map_or(limit, Limit::Bytes)
+    }
+
     /// A buffer with this limit, or with the limit that the port's link overrides it with.
     ///
     /// # Errors
     /// If the buffer has no room for a packet of the MTU.
     pub fn buffer(&self, limit: Limit) -> Result<DropTail, BuildError> {
-        let own = self.network.topology.port(self.port).options.limit_bytes;
-        let limit = own.map_or(limit, Limit::Bytes);
+        let limit = self.limit(limit);
         let (problem, remedy) = match limit {
             Limit::Bytes(bytes) if bytes < self.full_frame_bytes() => (
                 format!(
