@@ -43,7 +43,9 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             } = of_link[0].taken;
             if output != Routes::END {
                 let rank = self.arbiter.rank(output.0, ingress_number);
-                of_link.iter_mut().for_each(|tied| tied.rank = rank);
+                for tied in of_link {
+                    tied.rank = rank;
+                }
             }
         }
         tied.sort_by_key(|Tied { rank, taken }| (taken.contest(), *rank, taken.from));
