@@ -175,11 +175,6 @@ impl Shaper {
         self
     }
 
-    /// The long-term rate.
-    pub fn rate(&self) -> Rate {
-        self.rate
-    }
-
     /// When a packet of `frame_bytes`, which could go at `at`, may go. Calls are in order of time.
     pub(crate) fn release(&mut self, at: Instant, frame_bytes: u32) -> Instant {
         let cost = cost(self.rate, frame_bytes);
@@ -391,9 +386,5 @@ mod tests {
             hosts: false,
         };
         assert_eq!(refused(none), "shaper.rate");
-        assert_eq!(
-            build(tbf(4000)).map(|shaper| shaper.rate()).ok(),
-            Some(RATE)
-        );
     }
 }

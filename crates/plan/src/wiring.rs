@@ -7,7 +7,6 @@ use fairport_net::loss::Losses;
 use fairport_net::port::PortConfig;
 use fairport_net::processing::{Processing, Server};
 use fairport_net::queue::{BufferRelease, CustomQueues, Discipline, NetworkContext, Queueing};
-use fairport_net::shaper::Shaper;
 use fairport_net::stream::Stream;
 use fairport_net::{BuildError, NodeId, PortId, Topology};
 use fairport_units::{Duration, Instant, Rate};
@@ -120,8 +119,8 @@ impl<'a> Wiring<'a> {
                 release: BufferRelease::EndOfService,
             }
         } else {
-            let rate = shaper.as_ref().map_or(rate, Shaper::rate);
-            job.queue.build(&self.queues.port(id, rate))?
+            let emptied_at = self::rate(job, topology, id);
+            job.queue.build(&self.queues.port(id, emptied_at))?
         };
         Ok(PortConfig {
             rate,
