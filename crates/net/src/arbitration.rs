@@ -41,7 +41,7 @@ impl Arbiter {
         }
     }
 
-    /// A number for a contender at `output`; the contender with the lowest number goes first.
+    /// A number for an ingress port whose packets contend at `output`; the one with the lowest number goes first.
     pub fn rank(&mut self, output: u32, ingress_number: u16) -> u64 {
         match self.rule {
             Rule::RoundRobin => u64::from(ingress_number.wrapping_sub(self.turn[output as usize])),

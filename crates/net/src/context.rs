@@ -89,13 +89,18 @@ impl PortContext<'_> {
         time.max(Duration::from_ps(1))
     }
 
-    /// The limit of the port's buffer: this one, or that with which the port's link overrides it.
+    /// This limit, or the one that the port's link overrides it with.
+    pub fn limit(&self, limit: Limit) -> Limit {
+        let own = self.network.topology.port(self.port).options.limit_bytes;
+        own.map_or(limit, Limit::Bytes)
+    }
+
+    /// [`Self::limit`], if a buffer of that size has room for a packet of the MTU.
     ///
     /// # Errors
-    /// If the buffer would have no room for a packet of the MTU.
-    pub(crate) fn limit(&self, limit: Limit) -> Result<Limit, BuildError> {
-        let own = self.network.topology.port(self.port).options.limit_bytes;
-        let limit = own.map_or(limit, Limit::Bytes);
+    /// If it has not.
+    pub(crate) fn limit_of_buffer(&self, limit: Limit) -> Result<Limit, BuildError> {
+        let limit = self.limit(limit);
         let (problem, remedy) = match limit {
             Limit::Bytes(bytes) if bytes < self.full_frame_bytes() => (
                 format!(
@@ -231,7 +236,7 @@ mod tests {
         let topology = star(2).expect("two hosts");
         let network = NetworkContext::new(&topology, 1, 1518);
         let port = network.port(PortId(0), Rate::from_bps(1_000_000));
-        let accepts = |limit| port.limit(limit).is_ok();
+        let accepts = |limit| port.limit_of_buffer(limit).is_ok();
         let bytes = [0, 1000, 1517, 1518, 1519, 100_000].map(Limit::Bytes);
         assert_eq!(bytes.map(accepts), [false, false, false, true, true, true]);
         let packets = [0, 1, 2].map(Limit::Packets);

@@ -224,10 +224,10 @@ fn cost(rate: Rate, bytes: u32) -> i64 {
 
 /// A span in signed picoseconds.
 fn signed(span: Duration) -> i64 {
-    i64::try_from(span.as_ps()).unwrap_or(LONGEST)
+    i64::try_from(span.as_ps()).map_or(LONGEST, |ps| ps.min(LONGEST))
 }
 
-/// 26 days in ps: longer than any run or wait, and sums of a few of them fit into 64 bits.
+/// 26 days in ps: longer spans count as this one, so that sums of a few of them fit into 64 bits.
 const LONGEST: i64 = i64::MAX / 4;
 
 #[cfg(test)]
@@ -299,6 +299,14 @@ mod tests {
         assert_eq!(bucket.release(late, 1500), late);
         assert_eq!(bucket.release(late, 1500), late);
         assert_eq!(bucket.release(late, 1500), late + Duration::from_us(120));
+    }
+
+    #[test]
+    fn a_bucket_is_full_after_the_longest_pause() {
+        // at 1 bit/s the bucket holds almost two days, and a scenario may last 106
+        let mut bucket = Shaper::token_bucket(Rate::from_bps(1), 20_000);
+        let late = Instant::from_ps(i64::MAX as u64);
+        assert_eq!(bucket.release(late, 1500), late);
     }
 
     #[test]

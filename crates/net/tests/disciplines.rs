@@ -3,10 +3,14 @@
 use crate::common::{
     FULL_FRAME, LIMIT_PACKETS, Number, SENDERS, Send, Setup, Sinks, check, fifos, sends,
 };
+use fairport_net::PortId;
 use fairport_net::classifier::SHORT;
+use fairport_net::discipline::{Backlog, PacketView, QueueDiscipline, QueueView};
 use fairport_net::loss::{Loss, Runs};
+use fairport_net::queue::{CustomQueues, NetworkContext, QueueConfig, Queueing};
 use fairport_net::shaper::Shaper;
 use fairport_net::stream::Stream;
+use fairport_net::topology::{LinkOptions, two_switch};
 use fairport_units::{Duration, Instant, Rate};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -211,4 +215,57 @@ fn strict_priority_conserves_and_never_lets_the_second_class_go_before_the_first
     let first = |number: &Number| sends[*number].sender == usize::from(SHORT);
     assert!((0..200).filter(first).all(|n| !lost(&n)));
     assert!((0..200).filter(lost).count() > 50);
+}
+
+/// A link may have a limit of its own. What is a share of the limit is then a share of that one.
+#[test]
+fn a_port_with_a_limit_of_its_own_decides_as_if_all_ports_had_it() {
+    let own = 20 * FULL_FRAME;
+    let admissions = |queue: &Value, link_limit| {
+        let mut topology = two_switch(1).unwrap();
+        topology.set_fabric(LinkOptions {
+            limit_bytes: link_limit,
+            ..LinkOptions::default()
+        });
+        let is_switch = |id: PortId| !topology.node(topology.port(id).node).is_host;
+        let between = |id: &PortId| is_switch(*id) && is_switch(topology.port(*id).peer);
+        let port = topology
+            .port_ids()
+            .find(between)
+            .expect("a link between switches");
+        let customs = CustomQueues::default();
+        let context = NetworkContext::new(&topology, 1, FULL_FRAME);
+        let config: QueueConfig = serde_json::from_value(queue.clone()).expect("a queue");
+        let port = context.port(port, Rate::from_bps(1_000_000_000));
+        let built = config.build(&port, &customs);
+        let Ok(Queueing::Fifo { mut discipline, .. }) = built else {
+            panic!("a discipline that decides on arrival");
+        };
+        let mut admit = |step: u32| {
+            let packets = step / 4 % 22; // the queue grows until it is full, again and again
+            let view = QueueView {
+                now: Instant::from_us(u64::from(step)),
+                backlog: Backlog {
+                    bytes: packets * FULL_FRAME,
+                    packets,
+                },
+                idle_at: Instant::NEVER,
+            };
+            let packet = PacketView {
+                frame_bytes: FULL_FRAME,
+                flow: 0,
+                class: 0,
+                ecn: 0,
+                ingress_number: 0,
+            };
+            discipline.admit(&view, &packet)
+        };
+        (0..1000).map(&mut admit).collect::<Vec<_>>()
+    };
+    for mut queue in fifos() {
+        queue["limit"] = json!({"packets": 1000});
+        let by_link = admissions(&queue, Some(own));
+        queue["limit"] = json!({"bytes": own});
+        assert_eq!(by_link, admissions(&queue, None), "{}", queue["kind"]);
+    }
 }

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::bench::{Row, bench};
+use crate::common::bench::{GIGABIT, Row, bench, bench_of_ports, drop_tail_port};
 use fairport_net::PortId;
 use fairport_net::arbitration::Rule;
-use fairport_net::topology::{fat_tree, two_switch};
+use fairport_net::processing::{Processing, Server};
+use fairport_net::routing::DestinationSuffix;
+use fairport_net::stream::Stream;
+use fairport_net::topology::{fat_tree, star, two_switch};
 use fairport_units::{Duration, Instant};
 use proptest::prelude::*;
 
@@ -137,4 +140,39 @@ fn of_two_equal_trains_through_a_full_queue_one_input_is_blacked_out() {
         lost.iter().all(|side| *side == lost[0]),
         "one side bears every loss"
     );
+}
+
+/// Packets that a node's processing holds up are handed on together, and stay in order.
+#[test]
+fn packets_of_one_link_that_arrive_together_are_not_reordered() {
+    let star = star(3).unwrap();
+    let nic = star.node(star.hosts()[1]).ports[0];
+    for rule in [Rule::Fixed, Rule::RoundRobin, Rule::Random] {
+        let mut bench = bench_of_ports(&star, rule, |id| {
+            let mut port = drop_tail_port(id, 1000, GIGABIT, Duration::from_us(1));
+            if id == nic {
+                let server = Server::new(Processing::NONE, Stream::new(1, "test", 0));
+                port.far_processing = Some(server.with_jitter(Duration::from_ms(5)));
+            }
+            port
+        });
+        // the same host sends to another one, too
+        let path = DestinationSuffix::new(&star).path(&star, 1, 2).unwrap();
+        let stream = Stream::new(1, "spray", 0);
+        bench.routes[1] = bench.network.add_route(&[path], stream);
+        for number in 0..600 {
+            bench.send(Instant::ZERO, number as usize / 3 % 2, 1500, number);
+        }
+        bench.run();
+        let (first, second) = (star.hosts()[0], star.hosts()[2]);
+        for receiver in [first, second] {
+            let received = bench.sinks.received.iter();
+            let here = received.filter(|packet| packet.1 == receiver);
+            let numbers: Vec<u64> = here.map(|packet| packet.2).collect();
+            assert!(
+                numbers.len() == 300 && numbers.is_sorted(),
+                "{rule:?}: {numbers:?}"
+            );
+        }
+    }
 }

@@ -20,6 +20,8 @@ pub(crate) struct Done {
 pub(crate) struct Life {
     /// ends of the connection that have not finished; 0 if the connection is never closed
     open_ends: u8,
+    /// the later of the times at which ends have finished so far
+    last_end: Instant,
     /// when the last end finished; [`Instant::NEVER`] before that
     over_at: Instant,
     /// all zero until the flow is given up
@@ -31,6 +33,7 @@ impl Life {
     pub(crate) fn new(application: &Application) -> Self {
         Self {
             open_ends: if application.stays_open() { 0 } else { 2 },
+            last_end: Instant::ZERO,
             over_at: Instant::NEVER,
             done: Done::default(),
         }
@@ -46,14 +49,16 @@ impl Life {
         self.over_at != Instant::NEVER
     }
 
-    /// Records that one end has finished; returns whether it was the last.
+    /// Records that one end has finished; returns whether the other had been recorded before. If the two are in
+    /// different regions, the end that was the first to finish may be recorded last.
     pub(crate) fn finish_end(&mut self, now: Instant) -> bool {
         let Some(left) = self.open_ends.checked_sub(1) else {
             return false;
         };
         self.open_ends = left;
+        self.last_end = self.last_end.max(now);
         if left == 0 {
-            self.over_at = now;
+            self.over_at = self.last_end;
         }
         left == 0
     }

@@ -53,6 +53,20 @@ fn red_drops_early_and_keeps_its_queue_between_the_thresholds() {
     }
 }
 
+/// The average of an idle queue falls as if the line had sent packets meanwhile.
+#[test]
+fn a_shaper_that_is_faster_than_the_line_changes_nothing() {
+    let mut job = outcast();
+    job["queue"] = red("ns2");
+    job["duration_ps"] = json!(seconds(0.2));
+    let without = run(&job);
+    job["shaper"] = json!({
+        "kind": "tbf", "rate_bps": 100_000_000_000_u64, "burst_bytes": 20_000,
+        "timer_lateness_ps": 0, "hosts": false,
+    });
+    assert_eq!(run(&job).fingerprint, without.fingerprint);
+}
+
 #[test]
 fn linux_red_drops_at_its_upper_threshold_at_the_latest() {
     let results = through(json!({

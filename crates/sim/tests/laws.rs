@@ -201,6 +201,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         stack(),
         1..6_usize,
         prop::option::of(10_000..200_000_u64),
+        prop::option::of(5..20_u64),
         besides(),
     );
     let probes = (
@@ -213,7 +214,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         let (network, hosts, traffic, probes) = parts;
         let ((topology, count), (queue, room_bytes), shaper, mbps) = network;
         let (delay_us, is_slow, queue_packets) = hosts;
-        let (stack, flows, size_bytes, besides) = traffic;
+        let (stack, flows, size_bytes, stop_ms, besides) = traffic;
         let (seed, duration_ms, from_ms, to_ms) = probes;
         let rate_bps = mbps * 1_000_000;
         let is_scheduled = queue.get("count_in_service").is_none();
@@ -237,6 +238,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
             .map(|i| {
                 let mut flow = flow(&sender(i), "h0");
                 flow["size_bytes"] = json!(size_bytes);
+                flow["stop_ps"] = json!(stop_ms.map(|ms| ms * seconds(0.001)));
                 flow
             })
             .collect();

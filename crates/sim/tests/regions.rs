@@ -1,6 +1,6 @@
 //! Which runs are cut into regions.
 
-use crate::common::{flow, outcast, seconds};
+use crate::common::{column, flow, outcast, run, run_in_regions, seconds};
 use fairport_plan::Plan;
 use fairport_sim::{Pilot, Simulation};
 use serde_json::{Value, json};
@@ -44,4 +44,19 @@ fn a_run_whose_load_grows_is_cut_once_it_pays() {
 #[test]
 fn a_run_that_has_gone_far_is_not_begun_again() {
     assert_eq!(cut(all_to_all_halves(0.5, 1.5)), None);
+}
+
+/// The last end of a connection may be in any region.
+#[test]
+fn a_flow_that_is_stopped_is_over_when_its_last_end_is_whatever_the_regions() {
+    let mut job = all_to_all_halves(0.0, 0.1);
+    for flow in job["flows"].as_array_mut().expect("a list") {
+        flow["stop_ps"] = json!(seconds(0.05));
+    }
+    let ends = column(&run(&job), "flows", "end_s");
+    assert!(ends.iter().all(|end| *end > 0.05));
+    assert_eq!(
+        column(&run_in_regions(&job, 2, false), "flows", "end_s"),
+        ends
+    );
 }

@@ -29,7 +29,7 @@ impl PortContext<'_> {
     /// # Errors
     /// If the buffer has no room for a packet of the MTU.
     pub fn buffer(&self, limit: Limit) -> Result<DropTail, BuildError> {
-        self.limit(limit).map(DropTail::new)
+        self.limit_of_buffer(limit).map(DropTail::new)
     }
 }
 

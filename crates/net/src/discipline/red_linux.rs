@@ -3,7 +3,7 @@
 //! `include/net/red.h` and `tc`'s `tc_red.c`: W = 2^-Wlog, the probability at `max` is (max - min) / 2^Plog, and the
 //! decay of an idle queue is looked up in a table of shifts.
 
-use fairport_units::Duration;
+use fairport_units::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -66,6 +66,8 @@ pub struct RedLinux {
     idle_shift: IdleTable,
     weight_log: u32,
     ecn: bool,
+    /// when the last packet was dropped; an idle link counts as idle from then on
+    dropped_at: Instant,
     /// 2^Plog - 1
     mask: u64,
     /// the number drawn, which the count is compared with
@@ -89,6 +91,7 @@ impl RedLinux {
             average: 0,
             count: -1,
             drawn: 0,
+            dropped_at: Instant::ZERO,
             stream,
         }
     }
@@ -135,8 +138,8 @@ impl RedLinux {
 impl QueueDiscipline for RedLinux {
     #[inline(never)] // makes the dispatcher a jump
     fn admit(&mut self, queue: &QueueView, packet: &PacketView) -> Admission {
-        let idle = queue.idle();
-        self.average = if idle > Duration::ZERO {
+        self.average = if queue.idle() > Duration::ZERO {
+            let idle = queue.now.saturating_sub(queue.idle_at.max(self.dropped_at));
             self.idle_shift
                 .decay(self.average, idle.as_ps() / 1_000_000)
         } else {
@@ -151,7 +154,11 @@ impl QueueDiscipline for RedLinux {
                 Admission::Dropped(Reason::Full)
             };
         }
-        self.admit_above_min(fits, packet)
+        let admission = self.admit_above_min(fits, packet);
+        if !admission.is_accepted() {
+            self.dropped_at = queue.now;
+        }
+        admission
     }
 }
 
@@ -303,6 +310,27 @@ mod tests {
         assert_eq!([4, 5, 5, 5].map(&mut count), [-1, 0, 1, 2]);
         assert_eq!([15, 5, 5].map(&mut count), [-1, 0, 1]);
         assert_eq!([4, 14].map(&mut count), [-1, 0]);
+    }
+
+    /// `red_enqueue` ends an idle period with any packet. If that is dropped, the next dequeue begins another.
+    #[test]
+    fn an_idle_time_counts_once_however_many_packets_are_dropped_in_it() {
+        let mut red = red(false);
+        red.average = u64::from(40 * MTU) << 9;
+        let mut average_at = |us| {
+            let queue = QueueView {
+                now: Instant::from_us(us),
+                idle_at: Instant::ZERO,
+                ..full_frames(0)
+            };
+            let admission = red.admit(&queue, &frame(MTU));
+            assert_eq!(admission, Admission::Dropped(Reason::Early));
+            red.average >> 9
+        };
+        // 10 ms halve it, and a microsecond more takes a 512th
+        assert_eq!(average_at(10_000), u64::from(20 * MTU));
+        let left = u64::from(20 * MTU) * 511 / 512;
+        assert!(average_at(10_001).abs_diff(left) <= 1);
     }
 
     #[test]

@@ -42,14 +42,15 @@ pub struct Config {
 
 impl Config {
     pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<Rio, BuildError> {
+        let limit = port.limit(self.limit);
         let rio = rio::Config {
-            limit: self.limit,
+            limit,
             count_in_service: self.count_in_service,
-            short_min: self.limit.share(self.short_min_ppb),
-            short_max: self.limit.share(self.short_max_ppb),
+            short_min: limit.share(self.short_min_ppb),
+            short_max: limit.share(self.short_max_ppb),
             short_max_p_ppb: self.short_max_p_ppb,
-            long_min: self.limit.share(self.long_min_ppb),
-            long_max: self.limit.share(self.long_max_ppb),
+            long_min: limit.share(self.long_min_ppb),
+            long_max: limit.share(self.long_max_ppb),
             long_max_p_ppb: self.long_max_p_ppb,
             weight_ppb: self.weight_ppb,
             gentle: self.gentle,

@@ -38,20 +38,20 @@ impl Config {
         for class in 0..given {
             self.check(class, port)?;
         }
-        let threshold = |class: usize| DropTail::new(self.threshold(class.min(given - 1)));
+        let threshold = |class: usize| DropTail::new(self.threshold(class.min(given - 1), port));
         Ok(WeightedTailDrop::new(
             buffer,
             std::array::from_fn(threshold),
         ))
     }
 
-    fn threshold(&self, class: usize) -> Limit {
-        self.limit.share(self.thresholds_ppb[class])
+    fn threshold(&self, class: usize, port: &PortContext<'_>) -> Limit {
+        port.limit(self.limit).share(self.thresholds_ppb[class])
     }
 
     /// The threshold of a class must have room for a packet of the MTU.
     fn check(&self, class: usize, port: &PortContext<'_>) -> Result<(), BuildError> {
-        let threshold = self.threshold(class);
+        let threshold = self.threshold(class, port);
         match threshold {
             Limit::Bytes(bytes) if bytes >= port.full_frame_bytes() => Ok(()),
             Limit::Packets(packets) if packets > 0 => Ok(()),

@@ -31,14 +31,24 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 None => break,
             }
         }
-        // Sorted by link first, so that a random rule does not draw in the order of the event queue.
-        tied.sort_unstable_by_key(|Tied { taken, .. }| (taken.contest(), taken.from));
-        for Tied { rank, taken } in &mut tied {
-            if taken.output != Routes::END {
-                *rank = self.arbiter.rank(taken.output.0, taken.ingress_number);
+        // Sorted by link first, so that a random rule does not draw in the order of the event queue. Packets of one link
+        // have one rank, and both sorts keep their order.
+        tied.sort_by_key(|Tied { taken, .. }| (taken.contest(), taken.from));
+        let contender = |tied: &Tied| (tied.taken.output, tied.taken.from);
+        for of_link in tied.chunk_by_mut(|one, next| contender(one) == contender(next)) {
+            let Taken {
+                output,
+                ingress_number,
+                ..
+            } = of_link[0].taken;
+            if output != Routes::END {
+                let rank = self.arbiter.rank(output.0, ingress_number);
+                for tied in of_link {
+                    tied.rank = rank;
+                }
             }
         }
-        tied.sort_unstable_by_key(|Tied { rank, taken }| (taken.contest(), *rank, taken.from));
+        tied.sort_by_key(|Tied { rank, taken }| (taken.contest(), *rank, taken.from));
         let mut previous = None;
         for (i, Tied { taken, .. }) in tied.iter().enumerate() {
             let output = taken.output;

@@ -47,6 +47,8 @@ struct Bucket {
     fifo: PacketFifo,
     /// bytes left in the queue's turn
     allot: i64,
+    /// number of the last change of its length, among those of all queues
+    changed: u64,
 }
 
 /// SFQ as in Linux.
@@ -57,6 +59,8 @@ pub struct LinuxSfq {
     buckets: Vec<Bucket>,
     /// buckets with packets, in the order of their turns
     round: VecDeque<u32>,
+    /// changes of the lengths of queues
+    changes: u64,
     seed: u64,
     stream: Stream,
     perturb_at: Instant,
@@ -70,6 +74,7 @@ impl LinuxSfq {
             quantum_bytes,
             buckets: vec![Bucket::default(); config.divisor as usize],
             round: VecDeque::new(),
+            changes: 0,
             seed: stream.up_to(u64::MAX),
             stream,
             perturb_at: match config.perturb_ps {
@@ -88,19 +93,31 @@ impl LinuxSfq {
             self.round.push_back(index);
         }
         bucket.fifo.push(packet, packets);
+        self.note_change(index);
     }
 
-    /// The bucket with the most packets, once `newcomer` has one more. Among equals the newcomer's, then the one that
-    /// is served first.
-    fn longest(&self, newcomer: u32) -> u32 {
-        let length = |index: u32| self.buckets[index as usize].fifo.packets();
-        let mut longest = (newcomer, length(newcomer) + 1);
-        for index in &self.round {
-            if *index != newcomer && length(*index) > longest.1 {
-                longest = (*index, length(*index));
-            }
+    /// Records that a queue has become longer or shorter.
+    #[inline]
+    fn note_change(&mut self, index: u32) {
+        self.changes += 1;
+        self.buckets[index as usize].changed = self.changes;
+    }
+
+    /// Removes a packet, because there is one too many: the last of the longest queue. Among equals, that is the queue
+    /// that became so long last. If no queue has more than one packet, the first in the round loses it.
+    fn remove_one(&mut self, packets: &WaitingPackets) -> Handle {
+        let length = |index: &u32| {
+            let bucket = &self.buckets[*index as usize];
+            (bucket.fifo.packets(), bucket.changed)
+        };
+        let mut index = self.round.iter().copied().max_by_key(length);
+        if index.is_some_and(|index| length(&index).0 == 1) {
+            index = self.round.pop_front();
         }
-        longest.0
+        let index = index.expect("packets wait");
+        self.note_change(index);
+        let last = self.buckets[index as usize].fifo.pop_last(packets);
+        last.expect("a bucket in the round holds a packet")
     }
 
     fn bucket_of(&self, flow: u32) -> u32 {
@@ -156,19 +173,14 @@ impl PacketScheduler for LinuxSfq {
         {
             return Admission::Dropped(Reason::Share);
         }
+        self.push(own, packet, packets);
         if offer.backlog.packets >= self.config.limit_packets {
-            // With the newcomer there is one packet too many, so the longest queue loses its last packet.
-            let longest = self.longest(own);
-            if longest == own {
+            let last = self.remove_one(packets);
+            if last == packet {
                 return Admission::Dropped(Reason::Share);
             }
-            // The longest queue is longer than the newcomer's, so it keeps at least one packet.
-            let victim = &mut self.buckets[longest as usize].fifo;
-            if let Some(last) = victim.pop_last(packets) {
-                packets.drop_queued(last, Reason::PushedOut);
-            }
+            packets.drop_queued(last, Reason::PushedOut);
         }
-        self.push(own, packet, packets);
         Admission::Accepted
     }
 
@@ -195,6 +207,7 @@ impl PacketScheduler for LinuxSfq {
             if !bucket.fifo.is_empty() {
                 bucket.allot -= i64::from(packets[packet].packet.frame_bytes);
                 self.round.push_front(next); // its turn is not used up yet
+                self.note_change(next);
             }
             return Some(packet);
         }
@@ -280,7 +293,7 @@ mod tests {
 
     /// `sfq_drop` takes the longest queue with the newcomer in it; among equals, the queue that became so long last.
     #[test]
-    fn a_newcomer_that_makes_its_queue_as_long_as_the_longest_is_refused() {
+    fn of_queues_alike_long_the_one_that_became_so_last_loses() {
         let mut port = port(11, 1518, Duration::ZERO);
         for n in 0..11 {
             port.enter(packet(n % 2, 1518)); // 6 of flow 0, 5 of flow 1
@@ -288,12 +301,26 @@ mod tests {
         let refused = Admission::Dropped(Reason::Share);
         assert_eq!(port.enter(packet(1, 1518)), refused);
         assert!(port.dropped().is_empty());
-        // a queue that is shorter by two pushes one out
-        port.send();
-        port.send();
-        port.enter(packet(0, 1518));
-        port.enter(packet(0, 1518));
-        assert_eq!(port.enter(packet(1, 1518)), Admission::Accepted);
-        assert_eq!(port.dropped(), [(0, Reason::PushedOut)]);
+
+        let mut port = self::port(12, 1518, Duration::ZERO);
+        for n in 0..12 {
+            port.enter(packet(n % 2, 1518));
+        }
+        // flow 1 came to 6 packets last, and then flow 0 to 5
+        for loser in [1, 0, 0, 1] {
+            assert_eq!(port.enter(packet(2, 1518)), Admission::Accepted);
+            assert_eq!(port.dropped(), [(loser, Reason::PushedOut)]);
+        }
+    }
+
+    /// `sfq_drop`: if all slots have a length of 1, it takes `q->tail->next`, whose turn is next.
+    #[test]
+    fn of_queues_with_one_packet_each_the_first_in_the_round_loses_it() {
+        let mut port = port(3, 1518, Duration::ZERO);
+        for flow in 0..5 {
+            assert_eq!(port.enter(packet(flow, 1518)), Admission::Accepted);
+        }
+        assert_eq!(port.dropped(), [0, 1].map(|flow| (flow, Reason::PushedOut)));
+        assert_eq!(port.flows_sent(), [2, 3, 4]);
     }
 }

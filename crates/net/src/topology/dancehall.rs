@@ -50,7 +50,7 @@ pub struct Dancehall {
 /// servers.
 ///
 /// # Errors
-/// If there is no server or no client, or more than 4096 of either.
+/// If there is no server router, no server or no client, more than 4096 of one kind, or too many hosts in all.
 pub fn dancehall(shape: &Dancehall) -> Result<Topology, BuildError> {
     let routers = shape.server_routers.len() as u32;
     size::check("topology.server_routers", routers, 1, 4096, 4)?;
@@ -59,6 +59,7 @@ pub fn dancehall(shape: &Dancehall) -> Result<Topology, BuildError> {
     size::check("topology.clients", shape.clients, 1, 4096, 420)?;
     let far = shape.middle_clients;
     size::check("topology.middle_clients", far, 0, 4096, 0)?;
+    size::check_hosts(u64::from(routers) * u64::from(servers) + u64::from(shape.clients + far))?;
     let mut network = Topology::default();
     let [left, middle, right] = ["left", "middle", "right"].map(|name| network.add_switch(name));
     network.connect(left, middle, shape.left);
@@ -133,5 +134,19 @@ mod tests {
             .map(|delay| delay.unwrap().as_ps() / 1_000_000_000)
             .collect();
         assert_eq!(delays, [10, 40, 70, 100]);
+    }
+
+    #[test]
+    fn there_are_no_more_hosts_than_in_the_largest_fat_tree() {
+        let hosts = |servers_per_router| {
+            let shape = Dancehall {
+                servers_per_router,
+                server_routers: vec![LinkOptions::default(); 16],
+                ..shape(8, 8)
+            };
+            dancehall(&shape).map(|network| network.hosts().len())
+        };
+        assert_eq!(hosts(4095).ok(), Some(65_536));
+        assert_eq!(hosts(4096).unwrap_err().field, "topology");
     }
 }

@@ -1,11 +1,8 @@
 //! Two switches: the receiver and a lone sender at one, the other senders at the other (Chopra & Helsley 2012; Walsh &
 //! Topalovic 2012).
 
-use super::{LinkOptions, Topology};
+use super::{LinkOptions, Topology, size};
 use crate::error::BuildError;
-
-/// The largest number of peers.
-const MOST_PEERS: u32 = 4096;
 
 /// Receiver `h0` and lone sender `h1` are at switch `s0`; `peers` hosts `h2`.. are at `s1`; one link joins the
 /// switches. Port 0 of `s0` leads to the receiver, 1 to the lone sender, 2 to `s1`.
@@ -13,15 +10,7 @@ const MOST_PEERS: u32 = 4096;
 /// # Errors
 /// If there is no peer, or more than 4096 peers.
 pub fn two_switch(peers: u32) -> Result<Topology, BuildError> {
-    if !(1..=MOST_PEERS).contains(&peers) {
-        let problem = format!("is not a number from 1 to {MOST_PEERS}");
-        return Err(BuildError::new(
-            "topology.peers",
-            peers,
-            problem,
-            "use peers = 12",
-        ));
-    }
+    size::check("topology.peers", peers, 1, 4096, 12)?;
     let mut topology = Topology::default();
     let [s0, s1] = ["s0", "s1"].map(|name| topology.add_switch(name));
     let link = LinkOptions::default();
