@@ -61,7 +61,7 @@ lint: $(VENV)/.locked $(VENV)/.tools  ## check format, lints, types, rustdoc's l
 	else pip-audit --disable-pip --require-hashes --requirement requirements.lock; fi
 
 wheel: $(VENV)/.locked $(VENV)/.tools $(WHEEL_DOCS)  ## build the wheel for every Python from 3.10 on, into dist/; PGO=1: guided by profiles of runs
-	$(BIN)/maturin build --release --locked --out dist $(if $(PGO),--pgo)
+	$(BIN)/maturin build --release --locked --strip --out dist $(if $(PGO),--pgo)
 
 # The documentation goes into the wheel, which installs it as share/doc/fairport.
 # a folder that `maturin` takes as it is: the documentation, made anew

@@ -17,6 +17,14 @@ else:
     from tomli import TOMLDecodeError as TOMLDecodeError
 
 
+class _LimitError(TOMLDecodeError):
+    """A text beyond a limit of the reader's own."""
+
+    def __init__(self, problem: str) -> None:
+        # from Python 3.14 and tomli 2.3 on, the reader's error asks for a place and warns without
+        ValueError.__init__(self, problem)
+
+
 def loads(text: str) -> dict[str, Any]:
     """The document of a TOML text. Raises TOMLDecodeError."""
     try:
@@ -24,6 +32,6 @@ def loads(text: str) -> dict[str, Any]:
     except TOMLDecodeError:
         raise
     except RecursionError:
-        raise TOMLDecodeError("Too many brackets within each other") from None
+        raise _LimitError("Too many brackets within each other") from None
     except ValueError:
-        raise TOMLDecodeError("A number has too many digits") from None
+        raise _LimitError("A number has too many digits") from None

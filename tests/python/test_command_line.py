@@ -110,6 +110,7 @@ def test_who_writes_to_a_pipe_without_reader_ends_as_if_by_sigpipe(
     try:
         done = subprocess.run(
             [*ENTRY, *arguments],
+            env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
             stdout=writer if stream == "stdout" else subprocess.PIPE,
             stderr=writer if stream == "stderr" else subprocess.PIPE,
             check=False,

@@ -19,6 +19,7 @@ from fairport.files import (
     atomic_file,
     atomic_folder,
     is_partial,
+    partial,
     put_back,
     replace_file,
 )
@@ -198,6 +199,20 @@ def test_what_a_living_writer_writes_is_left_alone(tmp_path: Path) -> None:
 
 
 @posix
+def test_a_folder_that_is_removed_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_late(folder: Path) -> int | None:
+        monkeypatch.undo()
+        folder.rmdir()  # by another program, which has found nobody's lock
+        return partial._locked(folder)
+
+    monkeypatch.setattr(partial, "_locked", too_late)
+    with atomic_folder(tmp_path / "results", force=False) as made:
+        (made / "new").touch()
+    assert listing(tmp_path / "results") == ["new"]
+
+
 def test_only_what_fairport_left_is_removed(tmp_path: Path) -> None:
     theirs = [
         tmp_path / ".run.0123456789abcdef.partial" / "thesis.tex",

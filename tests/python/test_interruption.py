@@ -149,6 +149,21 @@ def test_a_disk_that_gets_full_is_named_and_leaves_nothing(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_disk_that_gets_full_behind_stdout_is_named_without_a_buffer_too(tmp_path: Path) -> None:
+    # as in many containers; Python then takes a write of a part for that of the whole
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)); "
+    with (tmp_path / "out").open("wb") as out:
+        done = subprocess.run(
+            [*ENTRY[:-1], limit + ENTRY[-1], "scenario", "schema"],
+            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (2, "error: stdout: File too large\n")
+
+
 def test_ctrl_c_is_heard_while_a_study_waits_for_its_runs(tmp_path: Path) -> None:
     ours, theirs = os.openpty()
     study = ["compare", "outcast", "--fix", "red", "--repeat", "2", "--duration", "5min"]

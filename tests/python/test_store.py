@@ -115,11 +115,16 @@ def test_a_store_of_a_newer_version_is_refused(kept: Store) -> None:
     assert "FAIRPORT_STORE" in refused.value.remedy
 
 
-def test_machines_with_the_same_release_share(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machines_with_the_same_release_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """For an installed release the table of fingerprints decides, not the built files."""
-    checkout = model_version.model_version()
-    monkeypatch.setattr(model_version, "_PACKAGE", Path("site-packages") / "fairport")
     monkeypatch.setattr(model_version, "model_version", model_version.model_version.__wrapped__)
+    (tmp_path / "crates" / "python").mkdir(parents=True)
+    (tmp_path / "crates" / "python" / "Cargo.toml").touch()
+    monkeypatch.setattr(model_version, "_PACKAGE", tmp_path / "python" / "fairport")
+    checkout = model_version.model_version()
+    monkeypatch.setattr(model_version, "_PACKAGE", tmp_path / "lib" / "site-packages" / "fairport")
     release = model_version.model_version()
     assert release != checkout
     assert store_module._VERSION.fullmatch(release)

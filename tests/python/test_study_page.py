@@ -20,7 +20,7 @@ AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 AXES: dict[str, list[Any]] = {
     "peers": [2, 12],
     "queue.limit": ["4 packets", "16 packets"],
-    "stack": ["it's old", "new"],
+    "stack": ["it's an old one", "new"],
 }
 
 
@@ -53,7 +53,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     for peers in AXES["peers"]:
         for limit in AXES["queue.limit"]:
             for stack in AXES["stack"]:
-                if (peers, limit, stack) == (12, "16 packets", "it's old"):
+                if (peers, limit, stack) == (12, "16 packets", "it's an old one"):
                     continue
                 for seed in range(1, 11):
                     is_two = (peers, limit, stack) == (12, "4 packets", "new")
@@ -96,13 +96,27 @@ def change(page: Page, label: str, option: str) -> None:
 
 
 def test_a_panel_per_stack_and_a_cut_cell_for_two_states(page: Page) -> None:
-    assert texts(page, "#panels h3") == ["it's old", "new"]
+    assert texts(page, "#panels h3") == ["it's an old one", "new"]
     cells = "document.querySelectorAll('#panels figure')[{}].querySelectorAll('{}').length"
     # cells with one state; two more elements are the frame around the cell under the pointer
     assert page.value(cells.format(0, "rect:not(.frame)")) == 3
     assert page.value(cells.format(1, "rect:not(.frame)")) == 3
     assert page.value(cells.format(1, "polygon")) == 2
     assert page.value("getComputedStyle(document.querySelector('figure.still')).display") == "none"
+
+
+def test_long_names_of_rows_do_not_cover_the_name_of_their_axis(page: Page) -> None:
+    change(page, "Vertical", "stack")
+    assert "it's an old one" in texts(page, "#panels text[text-anchor=end]")
+    name_ends, rows_begin = page.value(
+        """(() => {
+          const [name] = document.querySelectorAll("#panels [transform]");
+          const rows = [...name.parentNode.querySelectorAll("text[text-anchor=end]")];
+          return [name.getBoundingClientRect().right,
+            Math.min(...rows.map((one) => one.getBoundingClientRect().left))];
+        })()"""
+    )
+    assert name_ends < rows_begin
 
 
 def test_keys_read_a_cell_and_enter_chooses_it(page: Page) -> None:
@@ -125,7 +139,7 @@ def test_keys_read_a_cell_and_enter_chooses_it(page: Page) -> None:
 def test_the_query_of_a_point_finds_its_runs(page: Page, study: Study) -> None:
     page.value("study.choose([0])")
     (query,) = texts(page, "#detail pre")
-    assert "'it''s old'" in query
+    assert "'it''s an old one'" in query
     assert study.sql(query).height == 10
 
 
@@ -144,7 +158,7 @@ def test_what_is_chosen_is_in_the_address(page: Page, study: Study, tmp_path: Pa
     (said,) = texts(page, "#says")
     assert said.startswith("Which stack is best, by the median of RTT mean (ms): the lowest.")
     # at 3 of 4 points both have runs, with equal numbers, so they are equally good
-    assert texts(page, "#key > span") == ["it's old: 3 of 4", "new: 1 of 4"]
+    assert texts(page, "#key > span") == ["it's an old one: 3 of 4", "new: 1 of 4"]
     assert page.value("document.querySelectorAll('#panels rect.as-good').length") == 3
     fragment = page.value("location.hash")
     file = tmp_path / "again.html"
@@ -155,7 +169,7 @@ def test_what_is_chosen_is_in_the_address(page: Page, study: Study, tmp_path: Pa
     # an address that does not fit opens the page as usual
     page.open(file, "#x=99&y=nonsense&best=0&number=no&point=12345&fixed=7,7,7")
     page.wait("window.study?.ready === true")
-    assert texts(page, "#panels h3") == ["it's old", "new"]
+    assert texts(page, "#panels h3") == ["it's an old one", "new"]
 
 
 def test_axes_can_change_places(page: Page) -> None:

@@ -1,12 +1,14 @@
 """The oldest Python and the oldest dependencies that pyproject.toml allows are enough."""
 
 import os
+import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 UV = (sys.executable, "-m", "uv")
@@ -57,6 +59,20 @@ def oldest(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _uv(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*UV, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_the_lower_bounds_are_the_versions_that_are_tested(oldest: Path) -> None:
+    """A dependency of ours may need a later one than we say, which is then the one that runs."""
+    bounds = re.findall(r'^    "([\w-]+)>=([\d.]+)[,;"]', _dependencies(), flags=re.MULTILINE)
+    frozen = _uv("pip", "freeze", "--python", oldest).stdout
+    versions = dict(line.split("==") for line in frozen.splitlines())
+    assert len(bounds) > 10
+    assert [name for name, bound in bounds if Version(versions[name]) != Version(bound)] == []
+
+
+def _dependencies() -> str:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    return text.partition("\ndependencies = [")[2].partition("\n]")[0]
 
 
 def test_every_kind_of_command_runs_with_the_oldest_versions(oldest: Path, tmp_path: Path) -> None:

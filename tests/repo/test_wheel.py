@@ -1,9 +1,12 @@
-"""The wheel is complete: it works in an environment with nothing but Python."""
+"""The wheel is complete: it works in an environment with nothing but Python. So are the sources."""
 
 import re
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCS = "crates/python/fairport.data/data/share/doc/fairport"
@@ -61,3 +64,17 @@ def test_the_wheel_runs_a_scenario_in_an_empty_environment(tmp_path: Path) -> No
     brought = home / "share" / "doc" / "fairport"
     pages = [page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md")]
     assert [page for page in pages if not (brought / page).exists()] == []
+
+
+def test_the_sources_of_a_release_hold_every_file(tmp_path: Path) -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout")
+    sdist = [sys.executable, "-m", "maturin", "sdist", "--out", str(tmp_path)]
+    subprocess.run(sdist, cwd=ROOT, check=True)
+    (archive,) = tmp_path.glob("fairport-*.tar.gz")
+    with tarfile.open(archive) as opened:
+        held = {name.partition("/")[2] for name in opened.getnames()}
+    assert set(listed.stdout.split("\0")) - {""} - held == set()

@@ -26,6 +26,14 @@ def main() -> None:
     gc.set_threshold(COLLECT_EVERY)
     if sys.stdout is None:  # closed by the caller: `>&-`
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    raw = getattr(sys.stdout, "buffer", None)
+    if isinstance(raw, io.RawIOBase):
+        # PYTHONUNBUFFERED: Python would lose what a full disk did not take, without an error
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(raw),
+            encoding=sys.stdout.encoding,
+            line_buffering=sys.stdout.isatty(),
+        )
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # a terminal or a pipe that takes only ASCII gets \xb1 instead of a character that it

@@ -74,16 +74,14 @@ class Commands(Group):
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Reads the options before the command."""
-        with _silent_without_reader(), _one_message():
+        with _silent_without_reader(), _one_message(), _written():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the command."""
-        with _silent_without_reader(), _one_message(), warnings.catch_warnings():
+        with _silent_without_reader(), _one_message(), _written(), warnings.catch_warnings():
             warnings.showwarning = _in_one_line
-            done = super().invoke(ctx)
-            sys.stdout.flush()
-            return done
+            return super().invoke(ctx)
 
 
 @contextmanager
@@ -105,6 +103,17 @@ def _silent_without_reader() -> Iterator[None]:
         yield
     except BrokenPipeError:
         raise typer.Exit(READER_LEFT) from None
+
+
+@contextmanager
+def _written() -> Iterator[None]:
+    """Writes what the command has printed, whatever its status, while an error is still heard."""
+    try:
+        yield
+    except typer.Exit:
+        sys.stdout.flush()
+        raise
+    sys.stdout.flush()
 
 
 @contextmanager

@@ -76,9 +76,10 @@ def partial_folder(final: Path) -> Iterator[Path]:
         partial = _name(final)
         partial.mkdir(parents=True)
         lock = _locked(partial)
-        if lock is None or _is_ours(lock, partial):
+        if partial.exists() if lock is None else _is_ours(lock, partial):
             break
-        os.close(lock)
+        if lock is not None:
+            os.close(lock)
     try:
         write_list(partial, [])
         yield partial

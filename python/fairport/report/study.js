@@ -3,7 +3,7 @@
 "use strict";
 (() => {
   const MOST_PANELS = 24;
-  const [WIDE, LEFT, BELOW] = [400, 58, 34];
+  const [WIDE, BELOW] = [400, 34];
   const ALL = -1;
   let doc = null;
   const view = { number: 0, best: ALL, x: 0, y: ALL, fixed: [], point: null };
@@ -131,29 +131,29 @@
 
   function panel({ title, cells }) {
     const [columns, rows] = [used(view.x), isAxis(view.y) ? used(view.y) : [0]];
-    const wide = (WIDE - LEFT - 6) / columns.length;
+    const names = isAxis(view.y) ? rows.map((y) => bare(doc.axes[view.y].labels[y])) : [];
+    const left = 22 + 7 * Math.max(5, ...names.map((name) => name.length));
+    const wide = (WIDE - left - 6) / columns.length;
     const tall = Math.min(Math.max(220 / rows.length, 14), 40);
     const high = tall * rows.length;
     const picture = draw("svg", { viewBox: `0 0 ${WIDE} ${high + BELOW + 6}`, tabindex: 0, role: "application", "aria-label": `Map ${title}: arrow keys move, Enter chooses` });
-    const place = (column, row) => [LEFT + column * wide, 4 + (rows.length - 1 - row) * tall, wide, tall];
+    const place = (column, row) => [left + column * wide, 4 + (rows.length - 1 - row) * tall, wide, tall];
     columns.forEach((x, column) => rows.forEach((y, row) => {
       const points = cells.get(`${x},${y}`);
       if (points) picture.append(...cell(points, place(column, row)));
     }));
-    const step = Math.ceil(columns.length / 9);
+    const [step, stepY] = [Math.ceil(columns.length / 9), Math.ceil(14 / tall)];
     columns.forEach((x, column) => {
       if (column % step) return;
-      picture.append(draw("text", { x: LEFT + (column + 0.5) * wide, y: high + 18, "text-anchor": "middle" }, bare(doc.axes[view.x].labels[x])));
+      picture.append(draw("text", { x: left + (column + 0.5) * wide, y: high + 18, "text-anchor": "middle" }, bare(doc.axes[view.x].labels[x])));
     });
     if (isAxis(view.y)) {
-      const stepY = Math.ceil(14 / tall);
-      rows.forEach((y, row) => {
-        if (row % stepY) return;
-        picture.append(draw("text", { x: LEFT - 5, y: 8 + (rows.length - 0.5 - row) * tall, "text-anchor": "end" }, bare(doc.axes[view.y].labels[y])));
+      names.forEach((name, row) => {
+        if (row % stepY === 0) picture.append(draw("text", { x: left - 5, y: 8 + (rows.length - 0.5 - row) * tall, "text-anchor": "end" }, name));
       });
       picture.append(draw("text", { class: "small", x: 11, y: 4 + high / 2, "text-anchor": "middle", transform: `rotate(-90 11 ${4 + high / 2})` }, doc.axes[view.y].title));
     }
-    picture.append(draw("text", { class: "small", x: LEFT + (WIDE - LEFT) / 2, y: high + BELOW, "text-anchor": "middle" }, doc.axes[view.x].title));
+    picture.append(draw("text", { class: "small", x: left + (WIDE - left) / 2, y: high + BELOW, "text-anchor": "middle" }, doc.axes[view.x].title));
     watch(picture, cells, columns, rows, place);
     const parts = title ? [make("h3", { textContent: title })] : [];
     return make("figure", {}, ...parts, picture);
