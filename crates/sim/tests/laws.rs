@@ -187,6 +187,8 @@ struct Drawn {
     /// a host's processing time per packet, and whether packets may arrive faster than that
     processing_s: f64,
     is_slow: bool,
+    /// whether adapters interrupt seldom
+    is_bunched: bool,
 }
 
 fn drawn() -> impl Strategy<Value = Drawn> {
@@ -196,7 +198,13 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         shaper(),
         prop::sample::select(&[10, 100, 1000][..]),
     );
-    let hosts = (0..100_u64, prop::bool::weighted(0.2), 1..1000_u32);
+    let interrupts = prop::sample::select(&[0, 0, 0, 20, 300, 5000_u64][..]);
+    let hosts = (
+        0..100_u64,
+        prop::bool::weighted(0.2),
+        1..1000_u32,
+        interrupts,
+    );
     let traffic = (
         stack(),
         1..6_usize,
@@ -213,7 +221,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
     (network, hosts, traffic, probes).prop_map(|parts| {
         let (network, hosts, traffic, probes) = parts;
         let ((topology, count), (queue, room_bytes), shaper, mbps) = network;
-        let (delay_us, is_slow, queue_packets) = hosts;
+        let (delay_us, is_slow, queue_packets, interrupts_us) = hosts;
         let (stack, flows, size_bytes, stop_ms, besides) = traffic;
         let (seed, duration_ms, from_ms, to_ms) = probes;
         let rate_bps = mbps * 1_000_000;
@@ -229,6 +237,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         // a host that takes longer than the gap between its datagrams has a growing backlog
         let processing_s = if is_slow { 100e-6 } else { 0.5e-6 };
         job["host"]["processing"] = json!({"kind": "constant", "value_ps": seconds(processing_s)});
+        job["host"]["interrupt_interval_ps"] = json!(interrupts_us * 1_000_000);
         job["stacks"] = json!([stack]);
         if !is_scheduled {
             job["shaper"] = json!(shaper);
@@ -258,6 +267,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
             host_room_bytes,
             processing_s,
             is_slow,
+            is_bunched: interrupts_us > 0,
         }
     })
 }
@@ -337,8 +347,9 @@ fn limits(drawn: &Drawn, recorded: &Recorded) -> Limits {
     let payload_share = f64::from(MTU_BYTES - HEADERS) / f64::from(WIRE_BYTES);
     let line_bps = drawn.rate_bps as f64 * payload_share * FASTEST_CLOCK;
     let host_bps = f64::from(MTU_BYTES - HEADERS) * 8.0 / drawn.processing_s;
-    // A slow host may already have a backlog of small datagrams when the measurement begins.
-    let payload_bps = if drawn.is_slow {
+    // A slow host may already have a backlog of small datagrams when the measurement begins, and packets may wait for an
+    // interrupt then.
+    let payload_bps = if drawn.is_slow || drawn.is_bunched {
         line_bps.max(host_bps)
     } else {
         line_bps
