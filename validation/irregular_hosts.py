@@ -13,9 +13,8 @@ import math
 import os
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import fairport as fp
 from fairport.figures import style
@@ -29,6 +28,7 @@ from validation.clocks import spread
 from validation.linux import BASE
 from validation.markdown import table
 
+_SCENARIO = fp.scenario(BASE).patch({"duration": "5s", "tcp.rto_min": "10ms"})
 JITTERS_US = (0, 5, 10, 20, 40, 60)
 SIDES = (LINUX, SIMULATION)
 # a lone flow that gets nothing is drawn at the edge of a logarithmic scale
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
     """Runs everything, prints it, and renews table and picture at the end."""
     given = options("irregular-hosts", __doc__, arguments, seeds=10)
     ratios = {
-        (side, us): ratios_of(side, {"host.jitter": f"{us}us"}, given.seeds)
+        (side, us): ratios_of(side, _SCENARIO.patch({"host.jitter": f"{us}us"}), given.seeds)
         for us in JITTERS_US
         for side in SIDES
     }
@@ -64,9 +64,8 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def ratios_of(side: str, changes: Mapping[str, Any], seeds: Sequence[int]) -> list[float]:
-    """The lone flow's goodput over its peers' mean, in each valid run with these changes."""
-    scenario = fp.scenario(BASE).patch({"duration": "5s", "tcp.rto_min": "10ms", **changes})
+def ratios_of(side: str, scenario: fp.Scenario, seeds: Sequence[int]) -> list[float]:
+    """The lone flow's goodput over its peers' mean, in each valid run."""
     if side == LINUX:
         results = fp.run_many(scenario, seeds, backend=LINUX)
     else:
