@@ -18,13 +18,9 @@ from test_layers import imported
 ROOT = Path(__file__).parents[2]
 
 ACCEPTED = {
-    ("tcp", frozenset({"checks", "congestion", "presets", "recovery", "settings", "sizing"})): (
-        "`settings` is one flat list, whose fields have the types of the algorithms that they"
-        " choose; each algorithm is built from the list, checks its part of it, and a preset is"
-        " such a list."
-    ),
-    ("trace", frozenset({"analysis", "outcome"})): (
-        "an analysis ends by making its outcome, which reads all that the analysis has gathered."
+    ("tcp", frozenset({"congestion", "recovery", "settings", "sizing"})): (
+        "`settings` is one flat list, whose fields name the algorithms; each algorithm is built from"
+        " the list."
     ),
 }
 

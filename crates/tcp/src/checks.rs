@@ -3,38 +3,8 @@
 use fairport_units::Duration;
 
 use crate::congestion::CongestionControl;
-use crate::settings::{Pacing, Settings};
+use crate::settings::{Pacing, SettingError, Settings};
 use crate::sizing;
-
-/// A setting that is refused: its name, its value, what is wrong with it, and how to fix it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{field}` = `{value}`: {problem}; {remedy}")]
-pub struct SettingError {
-    /// Name of the field.
-    pub field: String,
-    /// The value, as written in the settings.
-    pub value: String,
-    /// What is wrong with the value. It is printed after the value: "is not a possible segment size".
-    pub problem: String,
-    /// What to write instead.
-    pub remedy: String,
-}
-
-impl SettingError {
-    pub(crate) fn new(
-        field: &str,
-        value: &impl ToString,
-        problem: &str,
-        remedy: impl Into<String>,
-    ) -> Self {
-        Self {
-            field: field.to_owned(),
-            value: value.to_string(),
-            problem: problem.to_owned(),
-            remedy: remedy.into(),
-        }
-    }
-}
 
 /// Bytes that the timestamps option takes out of every segment (RFC 7323 appendix A).
 pub(crate) const TIMESTAMP_BYTES: u16 = 12;

@@ -71,7 +71,6 @@ mod sizing;
 mod small_queue;
 mod timers;
 
-pub use checks::SettingError;
 pub use congestion::{
     AckSample, CongestionControl, Controller, ControllerFactory, Controllers, Custom, Setup, Start,
     Window,
@@ -86,6 +85,6 @@ pub use recovery::State as RecoveryState;
 pub use report::{Counters, Events, Gauges, Timeout, TimeoutCause};
 pub use segment::{Flags, Options, SackBlock, Segment, SynOptions, Timestamps};
 pub use settings::{
-    AckPolicy, Pacing, PayloadSizing, RtoRule, Settings, WindowReduction, WindowUnit,
+    AckPolicy, Pacing, PayloadSizing, RtoRule, SettingError, Settings, WindowReduction, WindowUnit,
 };
 pub use sizing::{Sizing, TcpRand};

@@ -10,9 +10,7 @@ use fairport_units::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::checks::SettingError;
 use crate::congestion::{CongestionControl, Controllers};
-use crate::presets::{self, Preset};
 use crate::sizing::TcpRand;
 
 /// What the congestion window counts.
@@ -259,14 +257,6 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Names of the presets.
-    pub const PRESETS: &[&str] = presets::NAMES;
-
-    /// The settings of the stack called `name`.
-    pub fn preset(name: &str) -> Option<Self> {
-        Preset::named(name).map(|preset| preset.settings.clone())
-    }
-
     /// These settings with some fields replaced. The result is validated.
     ///
     /// # Errors
@@ -324,6 +314,36 @@ impl Settings {
                 format!("write something like `{before}`"),
             )
         })
+    }
+}
+
+/// A setting that is refused: its name, its value, what is wrong with it, and how to fix it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{field}` = `{value}`: {problem}; {remedy}")]
+pub struct SettingError {
+    /// Name of the field.
+    pub field: String,
+    /// The value, as written in the settings.
+    pub value: String,
+    /// What is wrong with the value. It is printed after the value: "is not a possible segment size".
+    pub problem: String,
+    /// What to write instead.
+    pub remedy: String,
+}
+
+impl SettingError {
+    pub(crate) fn new(
+        field: &str,
+        value: &impl ToString,
+        problem: &str,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self {
+            field: field.to_owned(),
+            value: value.to_string(),
+            problem: problem.to_owned(),
+            remedy: remedy.into(),
+        }
     }
 }
 

@@ -1,26 +1,18 @@
-//! The analysis: from capture files to the tables of a run.
+//! The state of an analysis: follows the packets of capture files, and joins those of two sides of a switch.
 
 use std::hint::black_box;
 
-use crate::capture::Capture;
 use crate::error::Error;
 use crate::flow::{Connections, Seen, Tracker};
 use crate::join::{Completeness, Emitted, Facts, Fate, Join, JoinedSwitch, Passed, Side};
 use crate::layout::Layout;
-use crate::outcome::{Outcome, outcome};
-use crate::packet::{Packet, UnreadCounts};
+use crate::packet::Packet;
 use crate::reading::{FileSummary, Next, Reading, earliest};
-use crate::record::Direction;
-use crate::taps::{Role, Source};
 
 /// Number of packets decoded together before they are followed.
 const BATCH: usize = 64;
-/// If an ingress capture lacks one packet in this many, it is not an ingress capture, or a bad one.
-const MISSING: u64 = 50;
 /// Number of packets between two reports of progress.
 const SLICE: u64 = 200_000;
-/// Number of records of a file that are checked for both directions.
-const PEEKED: usize = 4096;
 /// Timestamps below this many ns count from the beginning of a run, not from 1970.
 const RUN_CLOCK_NS: u64 = 86_400_000_000_000;
 /// Bytes of the frame check sequence, which is not in captures but is in buffers.
@@ -77,149 +69,12 @@ pub(crate) struct Analysis {
     pub(crate) measure_ns: Option<(u64, u64)>,
 }
 
-/// Analyses captures. `goes_on` is called from time to time; the analysis ends early if it returns false.
-///
-/// # Errors
-/// If a file cannot be opened or is not a capture, if no file contains TCP or UDP, if the given sides do not share a
-/// packet, or if timestamps are more than 213 days apart.
-pub fn analyse(
-    sources: &[Source],
-    options: &Options,
-    mut goes_on: impl FnMut(Progress) -> bool,
-) -> Result<Outcome, Error> {
-    let layout = layout(sources, options, &mut goes_on)?;
-    let mut readings = Vec::new();
-    for (source, has_copies) in sources.iter().zip(&layout.has_copies) {
-        readings.push(Reading::open(source, *has_copies)?);
-    }
-    for (file, reading) in readings.iter_mut().enumerate() {
-        reading.advance(file, &layout, options.tunnels)?;
-    }
-    let mut analysis = Analysis::new(layout, &readings, options)?;
-    for reading in &mut readings {
-        reading.starts_at(analysis.start_ns)?;
-    }
-    match readings.as_mut_slice() {
-        [reading] if analysis.switch.is_none() => analysis.read_one(reading, options, goes_on)?,
-        readings => analysis.read(readings, options, goes_on)?,
-    }
-    analysis.files = readings.iter().map(Reading::summary).collect();
-    check_content(sources, &analysis)?;
-    check_sides(sources, &analysis)?;
-    check_measure(&analysis)?;
-    Ok(outcome(analysis))
-}
-
-/// Detects sides that were exchanged. Then the packets that left by the "ingress" were seen at the "egress" before, and
-/// the packets dropped between them were seen only at the "egress".
-fn check_sides(sources: &[Source], analysis: &Analysis) -> Result<(), Error> {
-    let sum = |of: fn(&Completeness) -> u64| analysis.completeness.iter().map(of).sum::<u64>();
-    let is_missing = MISSING * sum(|one| one.missed_at_ingress) > sum(|one| one.joined);
-    let backward = analysis
-        .layout
-        .clocks
-        .iter()
-        .position(|clock| clock.is_backward);
-    match backward {
-        Some(file) if is_missing && sources[file].role == Role::Ingress => Err(Error::new(
-            &sources[file].file,
-            "looks like the output: its packets were seen by the egress capture first, and it lacks many of them",
-            "exchange --ingress and --egress",
-        )),
-        _ => Ok(()),
-    }
-}
-
-fn check_measure(analysis: &Analysis) -> Result<(), Error> {
-    match analysis.measure_ns {
-        Some((from_ns, _)) if from_ns >= analysis.end_ns => {
-            let last_s = analysis.end_ns as f64 / 1e9;
-            let problem =
-                format!("is not before the end of the captures, which last {last_s:.3} s");
-            Err(Error::new(
-                "--from",
-                problem,
-                "measure from an earlier time",
-            ))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn check_content(sources: &[Source], analysis: &Analysis) -> Result<(), Error> {
-    if analysis.packets > 0 {
-        return Ok(());
-    }
-    let file = sources.first().map_or("", |source| source.file.as_str());
-    let mut unread = UnreadCounts::default();
-    for file in &analysis.files {
-        unread.merge(&file.unread);
-    }
-    Err(Error::new(file, unread.problem(), unread.remedy()))
-}
-
-/// The first pass over the files, if one is needed.
-fn layout(
-    sources: &[Source],
-    options: &Options,
-    goes_on: &mut impl FnMut(Progress) -> bool,
-) -> Result<Layout, Error> {
-    let has_roles = sources.iter().any(|source| source.role != Role::Auto);
-    let stream = sources.iter().find(|source| is_stream(&source.file));
-    if let Some(source) = stream
-        && (has_roles || sources.len() > 1)
-    {
-        let name = if source.file == "-" {
-            "stdin"
-        } else {
-            &source.file
-        };
-        let remedy = "write it to a file first: the join reads its captures twice";
-        return Err(Error::new(
-            name,
-            "cannot be joined with other captures",
-            remedy,
-        ));
-    }
-    let is_simple = match sources {
-        [source] if stream.is_none() => !may_be_joined(source)?,
-        _ => stream.is_some(),
-    };
-    if is_simple && !has_roles {
-        return Ok(Layout::alone(sources.len()));
-    }
-    Layout::find(sources, options.tunnels, |packets, bytes| {
-        goes_on(Progress { packets, bytes })
-    })
-}
-
-/// Whether the file can be read only once: standard input, or a named pipe.
-fn is_stream(file: &str) -> bool {
-    let is_pipe = |about: std::fs::Metadata| !about.is_file() && !about.is_dir();
-    file == "-" || std::fs::metadata(file).is_ok_and(is_pipe)
-}
-
-/// Whether a file may hold both sides of a switch: packets of both directions, or, where it does not say which way
-/// they went, of several interfaces.
-fn may_be_joined(source: &Source) -> Result<bool, Error> {
-    let mut capture = Capture::open(&source.file)?;
-    let mut has = [false; 3];
-    let mut first = None;
-    for _ in 0..PEEKED {
-        let Some(record) = capture.next_record() else {
-            break;
-        };
-        has[record.direction as usize] = true;
-        let is_unknown = record.direction == Direction::Unknown;
-        if is_unknown && *first.get_or_insert(record.interface) != record.interface {
-            return Ok(true);
-        }
-    }
-    Ok(has[Direction::In as usize] && has[Direction::Out as usize])
-}
-
 impl Analysis {
-    fn new(layout: Layout, readings: &[Reading], options: &Options) -> Result<Self, Error> {
+    pub(crate) fn new(
+        layout: Layout,
+        readings: &[Reading],
+        options: &Options,
+    ) -> Result<Self, Error> {
         let firsts = readings.iter().filter_map(|one| one.next.as_ref());
         let first_ns = firsts.map(|next| next.packet.time_ns).min().unwrap_or(0);
         let [ingress, egress] = [&layout.ingress, &layout.egress].map(|ports| ports.len() as u32);
@@ -243,7 +98,7 @@ impl Analysis {
 
     /// Reads a single capture, without joining it. Packets are processed in batches, so that the data of all flows in a
     /// batch is fetched into the cache together.
-    fn read_one(
+    pub(crate) fn read_one(
         &mut self,
         reading: &mut Reading,
         options: &Options,
@@ -289,7 +144,7 @@ impl Analysis {
         });
     }
 
-    fn read(
+    pub(crate) fn read(
         &mut self,
         readings: &mut [Reading],
         options: &Options,

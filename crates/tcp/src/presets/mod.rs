@@ -44,7 +44,7 @@ impl Preset {
 }
 
 /// The names of the presets, in the order of [`Preset::ALL`].
-pub(crate) const NAMES: &[&str] = &{
+const NAMES: &[&str] = &{
     let mut names = [""; Preset::ALL.len()];
     let mut i = 0;
     while i < names.len() {
@@ -53,6 +53,16 @@ pub(crate) const NAMES: &[&str] = &{
     }
     names
 };
+
+impl Settings {
+    /// Names of the presets.
+    pub const PRESETS: &[&str] = NAMES;
+
+    /// The settings of the stack called `name`.
+    pub fn preset(name: &str) -> Option<Self> {
+        Preset::named(name).map(|preset| preset.settings.clone())
+    }
+}
 
 /// The sources of a preset that takes over another one and changes some settings.
 const fn overlaid<const N: usize>(

@@ -11,9 +11,8 @@ mod tcprand;
 
 use self::tcprand::Adaptive;
 pub use self::tcprand::TcpRand;
-use crate::checks::SettingError;
 use crate::random::Random;
-use crate::settings::{PayloadSizing, Settings};
+use crate::settings::{PayloadSizing, SettingError, Settings};
 
 /// Separates this random sequence from others with the same seed ([`Random::new`]).
 const PURPOSE: u64 = 1;

@@ -11,7 +11,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::checks::SettingError;
+use crate::settings::SettingError;
 
 /// The four parameters of adaptive `TCPRand`, in thousandths. In JSON they are a name or the list `[sigma^2, mu,
 /// nu_tau, nu_omega]`.
