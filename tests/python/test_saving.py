@@ -72,7 +72,7 @@ def test_without_a_worker_process_this_one_saves_one_picture_after_the_other(
     (tmp_path / "here").mkdir()
     (tmp_path / "there").mkdir()
     figures.draw_all(result, tmp_path / "here", saving.Saver(None))
-    monkeypatch.setattr("fairport.study.workers.sys.executable", "/there/is/no/such/python")
+    monkeypatch.setattr("fairport.children.sys.executable", "/there/is/no/such/python")
     monkeypatch.setattr(saving, "shared", Workers)
     save, threads = style.save, set()
 
@@ -103,7 +103,7 @@ def test_a_comparison_is_the_same_folder_with_and_without_a_worker(
 def test_a_call_is_made_here_if_there_is_no_worker_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fairport.study.workers.sys.executable", "/there/is/no/such/python")
+    monkeypatch.setattr("fairport.children.sys.executable", "/there/is/no/such/python")
     monkeypatch.setattr(saving, "shared", Workers)
     with saving.beside(lambda _, text: (tmp_path / "made").write_text(text) and None, "here"):
         pass

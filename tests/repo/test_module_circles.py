@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[2]
 
 ACCEPTED = {
     ("tcp", frozenset({"congestion", "recovery", "settings", "sizing"})): (
-        "`settings` is one flat list, whose fields name the algorithms; each algorithm is built from"
-        " the list."
+        "`settings` is one flat list, whose fields name the algorithms; each algorithm is built"
+        " from the list."
     ),
 }
 

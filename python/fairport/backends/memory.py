@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fairport.backends import control_groups
 from fairport.errors import ResourceError
-from fairport.scenario import Scenario
+
+if TYPE_CHECKING:
+    # a process that draws does without its models
+    from fairport.scenario import Scenario
 
 # by version of control groups: the controller, its files, and the word in memory.stat
 _FILES = (
