@@ -246,6 +246,11 @@ class Summary(TypedDict):
     """Share of all drops that are in hosts' own queues; null without drops."""
     rto_min_s: float | None
     """The largest minimum RTO of any sender; null without TCP."""
+    host_goodput_bps_max: float | None
+    """Goodput of the host that sends or receives most; null without TCP."""
+    host_times_rate_bps: int | None
+    """Rate of the fastest link on which the hosts' times were measured; null without measured
+    times."""
     decisions_left_out: int
     """Decisions of TCP for which the table `decisions` had no room."""
     traffic: list[Traffic]

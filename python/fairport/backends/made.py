@@ -11,6 +11,7 @@ from fairport.backends.protocol import Backend, Prepared, Recorded
 from fairport.completion import Span
 from fairport.result import Result, run_id
 from fairport.scenario import Scenario
+from fairport.scenario.host_profile import resolved
 from fairport.scenario.tcp import DEFAULT_STACK
 from fairport.scenario.traffic import Traffic
 from fairport.scenario.traffic.incast import Incast
@@ -122,6 +123,8 @@ def _of_its_loads(scenario: Scenario, recorded: Recorded) -> dict[str, Any]:
     return {
         "host_queue_drop_share": share,
         "rto_min_s": _rto_min_s(scenario),
+        "host_goodput_bps_max": loads.host_goodput_bps_max(tables["flows"]),
+        "host_times_rate_bps": _host_times_rate_bps(scenario, recorded),
         "decisions_left_out": recorded.decisions_left_out,
         "traffic": loads.summary(
             tables, [_load(one) for one in scenario.traffic], span_of(recorded)
@@ -140,6 +143,15 @@ def _load(traffic: Traffic) -> loads.Load:
         stop_s=None if traffic.stop is None else traffic.stop.seconds,
         pause_s=traffic.pause.seconds,
     )
+
+
+def _host_times_rate_bps(scenario: Scenario, recorded: Recorded) -> int | None:
+    """The fastest link on which hosts' times were measured; None for real and for drawn times."""
+    profile = scenario.host_times().profile
+    if profile is None or recorded.health:
+        return None
+    fastest = resolved(profile).measurement.rate_max
+    return None if fastest is None else int(fastest)
 
 
 def _rto_min_s(scenario: Scenario) -> float | None:
