@@ -67,6 +67,11 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
             f" measured at up to {rate(measured_bps)}. Busier hosts take other times;"
             " `--set host.profile=none` shows what these times change."
         )
+    if found.get("ecn_is_idle"):
+        said.append(
+            "Senders use ECN, but no switch marked a packet: the queues dropped instead. Choose a"
+            ' `queue` that marks, such as "step-marking" for DCTCP.'
+        )
     waiting = [one for one in found.get("traffic", []) if one["unfinished"]]
     if waiting:
         each = ", ".join(
@@ -122,6 +127,12 @@ def host_goodput_bps_max(flows: pl.DataFrame) -> float | None:
     of_tcp = flows.filter(pl.col("protocol") == "tcp")
     sums = [of_tcp.group_by(end).agg(pl.col("goodput_bps").sum()) for end in ("src", "dst")]
     return pl.concat([one["goodput_bps"] for one in sums]).max()  # type: ignore[return-value]
+
+
+def drops_without_marks(tables: Tables) -> bool:
+    """Whether queues dropped packets, and none was marked."""
+    is_queues = pl.col("reason") != "loss"
+    return tables["marks"].is_empty() and not tables["drops"].filter(is_queues).is_empty()
 
 
 def _count(flows: float) -> str:

@@ -251,6 +251,8 @@ class Summary(TypedDict):
     host_times_rate_bps: int | None
     """Rate of the fastest link on which the hosts' times were measured; null without measured
     times."""
+    ecn_is_idle: bool
+    """Whether senders support ECN, but the switches dropped packets and marked none."""
     decisions_left_out: int
     """Decisions of TCP for which the table `decisions` had no room."""
     traffic: list[Traffic]

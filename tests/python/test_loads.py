@@ -144,6 +144,24 @@ def test_hosts_much_faster_than_those_that_were_measured_have_a_caveat() -> None
     assert (without["host_times_rate_bps"], caveat) == (None, [])
 
 
+def test_ecn_through_queues_that_do_not_mark_has_a_caveat() -> None:
+    def of(queue: dict[str, Any], **tcp: Any) -> list[str]:
+        network = NETWORK | {"queue": queue, "tcp": NETWORK["tcp"] | tcp, "traffic": [BULK]}
+        return fp.run(network).summary["caveats"]
+
+    drops, marks = (
+        {"limit": "16KiB"},
+        {"kind": "step-marking", "limit": "16KiB", "mark_above": "4KiB"},
+    )
+    for tcp in ({"congestion_control": "dctcp"}, {"ecn": True}):
+        [said] = of(drops, **tcp)
+        assert said.startswith("Senders use ECN, but no switch marked a packet")
+        assert of(marks, **tcp) == []
+    assert of(drops) == []
+    # nothing dropped, so nothing was to be marked
+    assert of({"limit": "100MB"}, congestion_control="dctcp") == []
+
+
 def test_the_host_that_sends_most_may_be_the_busiest() -> None:
     spread = [BULK | {"from": "h0", "to": to} for to in ("h1", "h2", "h3")]
     summary = fp.run(NETWORK | {"traffic": spread}).summary
