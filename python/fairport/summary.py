@@ -60,7 +60,7 @@ class Bottleneck(TypedDict):
 
 
 class Completion(TypedDict):
-    """Transfers of one group of sizes. In quantiles, transfers under way count with their ages."""
+    """Transfers of one group of sizes. In quantiles, those under way count up to their ages."""
 
     flows: int
     completed: int
@@ -137,7 +137,7 @@ class Rounds(TypedDict):
     started: int
     done: int
     time_s: NotRequired[Quantiles]
-    """The round under way counts with its age; absent if none is done."""
+    """The round under way counts up to its age; absent if none is done."""
 
 
 class Requests(TypedDict):
@@ -146,7 +146,7 @@ class Requests(TypedDict):
     asked: int
     done: int
     time_s: NotRequired[MedianAndP99]
-    """A request without an answer counts with its age."""
+    """A request without an answer counts up to its age."""
 
 
 class Traffic(TypedDict):
