@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+from functools import cache
+from math import ceil, comb
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-CONFIDENCE = 0.95
-_RESAMPLES = 1999
-_BATCH = 200
+# the chance that the median lies outside its interval
+_OUTSIDE = 0.05
 
 # Two groups of seeds are two states if their means are at least this many standard deviations
 # apart. This is so for 1 % of samples of 20 from a normal distribution, and for 4 % from a uniform
@@ -59,9 +59,7 @@ def summary(runs: pl.DataFrame, axes: Sequence[str], metric: str) -> pl.DataFram
         .group_by(axes, maintain_order=True)
         .agg(number.alias("values"))
     )
-    samples = [np.asarray(values, np.float64) for values in grouped["values"]]
-    intervals = _intervals(samples)
-    rows = [_of_point(values, at) for values, at in zip(samples, intervals, strict=True)]
+    rows = [_of_point(np.asarray(values, np.float64)) for values in grouped["values"]]
     schema: dict[str, type[pl.DataType]] = {"runs": pl.UInt32}
     schema |= dict.fromkeys(_SHARES, pl.Float64)
     schema |= dict.fromkeys(("low", "high"), pl.Float64) | {"is_bimodal": pl.Boolean}
@@ -129,8 +127,8 @@ def _is_narrow(point: Mapping[str, Any], precision: Precision) -> bool:
 _SHARES = {"median": 0.5, "q1": 0.25, "q3": 0.75, "p10": 0.1, "p90": 0.9}
 
 
-def _of_point(values: Values, interval: tuple[float, float]) -> dict[str, Any]:
-    found = states(values)
+def _of_point(values: Values) -> dict[str, Any]:
+    found, interval = states(values), median_interval(values)
     quantiles = np.quantile(values, list(_SHARES.values()))
     return {
         "runs": len(values),
@@ -143,35 +141,23 @@ def _of_point(values: Values, interval: tuple[float, float]) -> dict[str, Any]:
     }
 
 
-def _intervals(samples: Sequence[Values]) -> list[tuple[float, float]]:
-    """The interval of each sample's median, by the percentiles of the bootstrap.
+def median_interval(values: Sequence[float] | Values) -> tuple[float, float]:
+    """The two values between which the median lies with 95 %, whatever their distribution.
 
-    For a single value, or for equal values, it is that value. The same samples have the same
-    intervals.
+    Each value is below it with probability 1/2, so how many are is binomial (the sign test). Of
+    fewer than six values it is the range: five lie on one side of the median in 6 % of all cases.
     """
-    from scipy.stats import bootstrap
+    ordered, rank = np.sort(values), max(1, _rank(len(values)))
+    return float(ordered[rank - 1]), float(ordered[-rank])
 
-    found: list[tuple[float, float]] = [(float(values[0]), float(values[0])) for values in samples]
-    by_size: dict[int, list[int]] = {}
-    for number, values in enumerate(samples):
-        if np.ptp(values) > 0:
-            by_size.setdefault(len(values), []).append(number)
-    for numbers in by_size.values():
-        for first in range(0, len(numbers), _BATCH):
-            some = numbers[first : first + _BATCH]
-            interval = bootstrap(
-                (np.stack([samples[number] for number in some]),),
-                np.median,
-                axis=-1,
-                n_resamples=_RESAMPLES,
-                confidence_level=CONFIDENCE,
-                method="percentile",
-                batch=_BATCH,
-                rng=np.random.default_rng(0),
-            ).confidence_interval
-            for number, low, high in zip(some, interval.low, interval.high, strict=True):
-                found[number] = (float(low), float(high))
-    return found
+
+@cache
+def _rank(count: int) -> int:
+    """Of so many values, the rank of the last that may lie below the interval's lower end, or 0."""
+    outside, rank = 0.0, 0
+    while (outside := outside + 2 * comb(count, rank) / 2**count) <= _OUTSIDE:
+        rank += 1
+    return rank
 
 
 def _split(ordered: Values) -> int:
