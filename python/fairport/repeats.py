@@ -86,7 +86,7 @@ def _over(values: list[Any]) -> Any:
         # one entry per [[traffic]], the same number in every run
         return [_over(list(entries)) for entries in zip(*present, strict=True)]
     # texts and lists: the value that all runs share
-    return first if all(value == first for value in present) else None
+    return first if all(value == first for value in values) else None
 
 
 def sentence(summaries: Sequence[dict[str, Any]]) -> str:

@@ -40,8 +40,8 @@ NUMBERS: dict[str, str] = {
     "longest_drop_run": "by flow, in packets",
     "blackouts": "of ingress ports, at all output ports",
     "longest_blackout": "in packets",
-    "rtt_mean_s": "over all flows' samples",
-    "rtt_p99_s": "over all flows' samples",
+    "rtt_mean_s": "over the samples of all TCP flows",
+    "rtt_p99_s": "over the samples of all TCP flows",
     "queue_mean_bytes": "at the bottleneck port",
     "queue_max_bytes": "at the bottleneck port",
     "lone_goodput_bps_mean": "of the lone class",
@@ -157,7 +157,7 @@ def numbers(
     found |= _classes(flows, compared, is_endless=is_endless)
     found |= _bottleneck(tables["ports"], is_endless=is_endless)
     found |= _drop_runs(tables["drops"])
-    found |= _rtt(tables["rtt"])
+    found |= _rtt(tables["rtt"], arrays.is_tcp)
     # in reverse, so that the numbers of the first traffic that has them stay
     for entry in reversed(traffic):
         found |= {name: value for name, value in flat(entry).items() if name in _OF_TRAFFIC}
@@ -225,8 +225,9 @@ def _drop_runs(drops: Mapping[str, Array]) -> Numbers:
     }
 
 
-def _rtt(rtt: Mapping[str, Array]) -> Numbers:
-    samples = rtt["samples"].astype(np.float64)
+def _rtt(rtt: Mapping[str, Array], is_tcp: Array) -> Numbers:
+    # the one-way delays of datagrams are in the same table
+    samples = np.where(is_tcp[rtt["flow"]], rtt["samples"], 0).astype(np.float64)
     in_all = float(samples.sum())
     if in_all <= 0:
         return {}

@@ -116,6 +116,9 @@ class MedianAndP99(TypedDict):
 
     median: float
     p99: float
+    bounds: NotRequired[list[str]]
+    """The names of those that are lower bounds, because too many were not over by the end; absent
+    if none is."""
 
 
 class Quantiles(MedianAndP99):

@@ -68,7 +68,7 @@ def test_loads_are_merged_one_by_one() -> None:
     assert whole["traffic"] == [incast | {"unfinished": 3}]
     assert whole["caveats"] == [
         "Not all transfers were complete when the run ended:"
-        " 3 of 9 of traffic 0 (incast) were not. They count with their ages, so the high"
+        " 3 of 9 of traffic 0 (incast) were not. They count with their ages, so"
         " percentiles of such traffic may be lower bounds."
     ]
     assert " 1.5 of 9 of traffic 0 (incast) were not" in summarise(runs[:2])["caveats"][0]

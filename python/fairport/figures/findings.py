@@ -171,17 +171,17 @@ def transfers(result: Result, ours: pl.DataFrame) -> str:
     found = result.summary["fct"]
     if not found or not found["all"]["completed"]:
         return loads.completed(0, ours.height)
-    _, reached = censored.distribution(ours["lasted_ideals"], ours["is_over"])
-    is_bound = censored.place_of(0.99, reached) is None
     every: Mapping[str, Any] = found["all"]
-    quantiles = {part: every[f"slowdown_{part}"] for part in ("median", "p99")}
-    return loads.slowdown("The transfers'", quantiles, p99_is_bound=is_bound)
+    quantiles: dict[str, Any] = {part: every[f"slowdown_{part}"] for part in ("median", "p99")}
+    quantiles["bounds"] = censored.bounds(ours["lasted_ideals"], ours["is_over"], loads.SHARES)
+    return loads.slowdown("The transfers'", quantiles)
 
 
-def requests(result: Result) -> str:
-    """How many requests were answered, and how soon."""
+def requests(result: Result, asked: pl.DataFrame) -> str:
+    """How many requests were answered, and how soon; `asked` are those that count."""
     found: Any = result.summary["requests"]
-    times = {part: found[f"response_{part}_s"] for part in ("median", "p99")}
+    times: dict[str, Any] = {part: found[f"response_{part}_s"] for part in ("median", "p99")}
+    times["bounds"] = censored.bounds(asked["lasted_s"], asked["is_over"], loads.SHARES)
     return loads.answered(found["answered"], found["requests"], times)
 
 
