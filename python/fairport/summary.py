@@ -116,9 +116,9 @@ class MedianAndP99(TypedDict):
 
     median: float
     p99: float
-    bounds: NotRequired[list[str]]
+    bounds: NotRequired[list[str] | None]
     """The names of those that are lower bounds, because too many were not over by the end; absent
-    if none is."""
+    if none is. Over several seeds: null if they differ."""
 
 
 class Quantiles(MedianAndP99):
