@@ -168,8 +168,8 @@ def compared_loads(
 ) -> list[ComparedLoad]:
     """The loads of a scenario, from a run without a fix; `metric` replaces the usual choice.
 
-    Datagrams decide the ranking only if nothing else is sent. Raises InputError for a metric that
-    no load of the scenario has.
+    Datagrams, and transfers that all began before the measurement, decide the ranking only if there
+    is nothing else. Raises InputError for a metric that no load of the scenario has.
     """
     entries = record.summary["traffic"]
     bulk = tuple(one["index"] for one in entries if _sort(one) == "bulk")
@@ -181,8 +181,8 @@ def compared_loads(
     ]
     loads.sort(key=lambda load: load.indices)
     if metric is None:
-        only_udp = all(load.kind == "udp" for load in loads)
-        return [load if only_udp or load.kind != "udp" else _unranked(load) for load in loads]
+        deciding = [load for load in loads if load.kind != "udp" and _counts(load, entries)]
+        return [load if load in deciding or not deciding else _unranked(load) for load in loads]
     if metric in _OF_THE_RUN:
         return [*map(_unranked, loads), ComparedLoad((), "run", metric, ())]
     chosen = [_by(load, metric, entries, groups) for load in loads]
@@ -219,6 +219,11 @@ def _is_there(name: str, entry: Mapping[str, Any], groups: Groups) -> bool:
         return True  # a fix may complete rounds although none was completed without it
     metric = METRICS[name]
     return not metric.path or metric.of(entry) is not None
+
+
+def _counts(load: ComparedLoad, entries: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the load has something to compare: of no transfers, none is unfinished."""
+    return load.metric != "unfinished" or entries[load.indices[0]]["transfers"] > 0
 
 
 def _unranked(load: ComparedLoad) -> ComparedLoad:
