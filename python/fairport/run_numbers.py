@@ -7,6 +7,7 @@ run (completion times where no flow ends) is None.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -82,6 +83,21 @@ def better(number: str) -> Better:
     if number == "throughput_ratio":
         return "even"
     return "less" if any(part in number for part in _LESS) else "more"
+
+
+# of a count half of one; a share, a rate or a time that nobody would tell from nothing
+_FLOORS: dict[str, float] = {
+    **dict.fromkeys(("timeouts", "drop", "marks", "blackout", "unfinished", "rounds_done"), 0.5),
+    **{"transfers": 0.5, "outcast": 0.5, "ratio": 1e-3, "utilisation": 1e-3, "loss": 1e-4},
+    **{"period_s": 1e-3, "bps": 1.0, "bytes": 1.0},
+}
+
+
+def logarithm(number: str, value: float) -> float:
+    """The logarithm of a value of this number, from a floor on, because zero has none."""
+    floor = next((least for part, least in _FLOORS.items() if part in number), 0.0)
+    value = max(value, floor)
+    return math.log(value) if value > 0 else -math.inf
 
 
 _OF_TRAFFIC = frozenset(list(NUMBERS)[list(NUMBERS).index("rounds_done") :])

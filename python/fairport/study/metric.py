@@ -15,7 +15,7 @@ from typing import Any
 
 from fairport.errors import InputError, did_you_mean
 from fairport.record import Record
-from fairport.run_numbers import better
+from fairport.run_numbers import Better, better, logarithm
 from fairport.scenario import Scenario
 from fairport.study.measures import MEASURES, Axis, Groups
 
@@ -29,8 +29,6 @@ class Metric:
     text: str
     """Its exact definition."""
     axis: Axis = "zero"
-    floor: float = 0.0
-    """Smaller values count as this one when factors are computed, because zero has no logarithm."""
 
     def of(self, entry: Mapping[str, Any]) -> float | None:
         """The number in this entry; None if it is missing."""
@@ -44,17 +42,17 @@ _CENSORED = "a transfer under way at the end counts with its age"
 _SMALL = f"transfers up to 100 kB; {_CENSORED}"
 
 METRICS: dict[str, Metric] = {
-    "throughput_ratio": Metric((), MEASURES["throughput_ratio"][1], "ratio", 1e-3),
+    "throughput_ratio": Metric((), MEASURES["throughput_ratio"][1], "ratio"),
     "jain_index": Metric((), MEASURES["jain_index"][1], "plain"),
-    "goodput_bps_min": Metric((), "of the slowest long-lived flow", floor=1.0),
+    "goodput_bps_min": Metric((), "of the slowest long-lived flow"),
     "small_fct_p99_s": Metric(("small_fct_s", "p99"), _SMALL),
     "small_fct_median_s": Metric(("small_fct_s", "median"), _SMALL),
     "fct_p99_s": Metric(("fct_s", "p99"), _CENSORED),
     "fct_median_s": Metric(("fct_s", "median"), _CENSORED),
     "slowdown_p99": Metric(("slowdown", "p99"), f"against the empty network; {_CENSORED}"),
     "slowdown_median": Metric(("slowdown", "median"), f"against the empty network; {_CENSORED}"),
-    "unfinished": Metric(("unfinished",), "under way when the run ended", floor=0.5),
-    "rounds_done": Metric(("rounds", "done"), "rounds completed by the end", floor=0.5),
+    "unfinished": Metric(("unfinished",), "under way when the run ended"),
+    "rounds_done": Metric(("rounds", "done"), "rounds completed by the end"),
     "round_time_median_s": Metric(
         ("rounds", "time_s", "median"), "the round under way counts with its age"
     ),
@@ -67,14 +65,14 @@ METRICS: dict[str, Metric] = {
     "response_median_s": Metric(
         ("requests", "time_s", "median"), "a request without an answer counts with its age"
     ),
-    "loss_share": Metric(("loss_share",), "of the datagrams sent", floor=1e-4),
+    "loss_share": Metric(("loss_share",), "of the datagrams sent"),
     "delay_p99_s": Metric(("delay_s", "p99"), "one way, of the datagrams that arrived"),
     "delay_mean_s": Metric(("delay_s", "mean"), "one way, of the datagrams that arrived"),
     # of the whole run
-    "goodput_bps_total": Metric((), MEASURES["goodput_bps_total"][1], "plain", 1.0),
-    "timeouts": Metric((), MEASURES["timeouts"][1], floor=0.5),
+    "goodput_bps_total": Metric((), MEASURES["goodput_bps_total"][1], "plain"),
+    "timeouts": Metric((), MEASURES["timeouts"][1]),
     "rtt_p99_s": Metric((), MEASURES["rtt_p99_s"][1]),
-    "queue_mean_bytes": Metric((), MEASURES["queue_mean_bytes"][1], floor=1.0),
+    "queue_mean_bytes": Metric((), MEASURES["queue_mean_bytes"][1]),
 }
 """Every metric that `--metric` takes, by the names of `fairport.quantities`."""
 
@@ -97,18 +95,20 @@ _SHOWN: dict[str, tuple[str, ...]] = {
 }
 
 
-def gain(metric: str, before: float | None, now: float | None) -> float:
-    """The logarithm of the factor by which it became better; 0 if neither value is known."""
-    costs = [_cost(metric, value) for value in (before, now)]
+def gain(number: str, before: float | None, now: float | None, goal: Better | None = None) -> float:
+    """The logarithm of the factor by which it became better; 0 if neither value is known.
+
+    `goal` replaces which values of the number are better (`run_numbers.better`).
+    """
+    costs = [_cost(number, value, goal or better(number)) for value in (before, now)]
     return 0.0 if costs[0] == costs[1] else costs[0] - costs[1]
 
 
-def _cost(metric: str, value: float | None) -> float:
+def _cost(number: str, value: float | None, goal: Better) -> float:
     if value is None:
         return math.inf
-    value = max(value, METRICS[metric].floor)
-    logarithm = math.log(value) if value > 0 else -math.inf
-    return {"more": -logarithm, "less": logarithm, "even": abs(logarithm)}[better(metric)]
+    log = logarithm(number, value)
+    return {"more": -log, "less": log, "even": abs(log)}[goal]
 
 
 @dataclass(frozen=True, slots=True)
