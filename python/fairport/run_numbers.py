@@ -85,7 +85,7 @@ def better(number: str) -> Better:
     return "less" if any(part in number for part in _LESS) else "more"
 
 
-# of a count half of one; a share, a rate or a time that nobody would tell from nothing
+# of a count half of one; of a share, a rate or a time what is next to nothing
 _FLOORS: dict[str, float] = {
     **dict.fromkeys(("timeouts", "drop", "marks", "blackout", "unfinished", "rounds_done"), 0.5),
     **{"transfers": 0.5, "outcast": 0.5, "ratio": 1e-3, "utilisation": 1e-3, "loss": 1e-4},
