@@ -41,7 +41,8 @@ class HopClass(TypedDict):
     longest_drop_run: int
     """In packets of one flow at one port."""
     rtt_mean_s: float | None
-    """Within the measurement, as `rtt_p99_s` is; null without a sample."""
+    """Within the measurement, as `rtt_p99_s` is, of the flows that the probes watch; null without a
+    sample."""
     rtt_p99_s: float | None
 
 
