@@ -65,6 +65,13 @@ def test_a_distribution_ends_below_one_if_the_longest_is_not_over() -> None:
     assert place_of(0.95, reached) is None
 
 
+@pytest.mark.parametrize("over", [[True, False], [False, True]])
+def test_what_ends_when_another_is_cut_off_ended_first(over: list[bool]) -> None:
+    # the other was still going at that time, so half of them are over by then
+    _, reached = distribution(pl.Series([1.0, 1.0]), pl.Series(over))
+    assert reached == pytest.approx([0.5])
+
+
 def test_a_mean_counts_what_is_not_over() -> None:
     over = pl.Series([True, True, True])
     assert mean(pl.Series([1.0, 2.0, 6.0]), over) == pytest.approx(3.0)

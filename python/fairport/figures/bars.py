@@ -28,8 +28,8 @@ SUBJECT = "Goodput of each flow"
 CAPTION = (
     "The goodput of each flow over three spans of the same run: one bar per flow, as in the paper, "
     "or, with more than 40 flows, the share of a class's flows with at most that goodput. "
-    "Unfairness that evens out with time is chance. What remains over the whole run is structural. "
-    "The dotted line is the fair share."
+    "Unfairness that evens out with time is chance. What remains over the whole run may be "
+    "structural, if other seeds have it, too. The dotted line is the fair share."
 )
 _GOODPUT = QUANTITIES["goodput_bps"]
 SPANS = (0.2, 0.4, 1.0)
