@@ -274,10 +274,9 @@ def test_transfers_that_all_began_before_the_measurement_decide_nothing(tmp_path
     scenario = load("two-switch").patch(measure | {"traffic": [long_lived, transfer]})
     found = compare(scenario, ["red"], repeat=1, store=Store(tmp_path))
     assert [load.metric for load in found.loads] == ["jain_index", None]
-    alone = compare(
-        scenario.patch({"traffic": [transfer]}), ["red"], repeat=1, store=Store(tmp_path)
-    )
-    assert alone.ranked_by == "Ranked by unfinished of traffic 0 (bulk)."
+    alone = scenario.patch({"traffic": [transfer]})
+    with pytest.raises(InputError, match="no transfer began within the measurement"):
+        compare(alone, ["red"], repeat=1, store=Store(tmp_path))
 
 
 def test_what_changes_nothing_has_the_factor_one() -> None:

@@ -296,3 +296,22 @@ def test_the_median_of_rounds_that_are_all_done_is_one_number() -> None:
     assert found is not None
     assert found["completion_median_s"] == 2.0
     assert found["completion_p99_s"] == found["completion_max_s"] == 4.0
+    assert found["goodput_bps"] == pytest.approx(4 * 8 / 10)
+
+
+def test_the_quantiles_of_a_hundred_transfers_are_those_of_their_ranks() -> None:
+    hundred = pl.DataFrame({"fct_s": [float(at) for at in range(100, 0, -1)]}).with_columns(
+        size_bytes=pl.lit(1), ideal_fct_s=pl.lit(0.5), start_s=pl.lit(0.0), end_s="fct_s"
+    )
+    found = completion.summary(hundred, completion.Span(0.0, 1.0, 100.0))
+    assert found is not None
+    parts = ("mean", "median", "p95", "p99", "max")
+    assert [found["all"][f"fct_{part}_s"] for part in parts] == [50.5, 50, 95, 99, 100]
+    assert [found["all"][f"slowdown_{part}"] for part in parts] == [101, 100, 190, 198, 200]
+
+
+def test_datagrams_that_were_sent_are_counted(result: fp.Result) -> None:
+    udp, summed = result.flows.filter(protocol="udp"), result.summary["udp"]
+    assert summed is not None
+    assert summed["sent"] == udp["segments_sent"].sum() > 0
+    assert (summed["flows"], summed["drops"]) == (1, udp["drops"].sum())
