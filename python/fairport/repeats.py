@@ -30,7 +30,7 @@ def summarise(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
     It has the keys of a single one, with medians for numbers, and `runs`: the summaries of each.
     `wall_s` and `packet_hops` are totals; `fingerprint` is null, because each run has its own;
-    `outcast` is true if it is for more than half of the runs.
+    `outcast` is true if it is for more than half of the runs that have an answer.
 
     A run that is not valid is left out and listed in `invalid_runs`. If none is valid, the summary
     is that of the last run.
