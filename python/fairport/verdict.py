@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fairport.quantities import QUANTITIES
+from fairport.quantities import QUANTITIES, digits
 
 OUTCAST_BELOW = 0.5
 # A class is at parity with its peers within this factor of their goodput.
@@ -179,7 +179,7 @@ def spent(waiting: Waiting, flows: int) -> str:
 
 
 def _seconds(value: float) -> str:
-    return f"{value:.2g}" if value < 99.5 else f"{value:.0f}"
+    return digits(value, 2) if value < 99.5 else f"{value:.0f}"
 
 
 def _other_starved(classes: Mapping[str, Mapping[str, Any]], lone: str, peers: str) -> list[str]:
@@ -229,4 +229,4 @@ def ratio_in_words(ratio: float) -> str:
     """The ratio with two significant digits: "0.16 of", "0.016 of", "2.4 times"."""
     if ratio >= 1.005:
         return f"{ratio:.3g} times" if ratio < 999.5 else f"{ratio:,.0f} times"
-    return f"{ratio:.2f} of" if ratio >= 0.0995 or ratio == 0 else f"{ratio:.2g} of"
+    return f"{ratio:.2f} of" if ratio >= 0.0995 or ratio == 0 else f"{digits(ratio, 2)} of"

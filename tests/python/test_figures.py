@@ -287,6 +287,8 @@ def test_values_are_shown_in_a_unit_of_their_size():
     large = rate.at_size(7.5e9)
     assert (large.unit, large.shown(7.5e9)) == ("Gbit/s", "7.5")
     assert three_digits(999.99) == "1,000"
+    assert three_digits(0.00001234) == "0.0000123"
+    assert QUANTITIES["fct_s"].shown(0.00001234) == "0.0000123"
     small = rate.at_size(2.4e3)
     assert (small.unit, small.shown(2.4e3)) == ("kbit/s", "2.4")
 

@@ -71,6 +71,7 @@ def test_an_outcast_that_never_timed_out():
     ("waited_s", "of_s", "words"),
     [
         (0.0123, 0.5, "0.012 of 0.5 s"),
+        (0.00002, 0.00005, "0.00002 of 0.00005 s"),
         (99.4, 200, "99 of 200 s"),
         (99.5, 200, "100 of 200 s"),
         (99.6, 200, "100 of 200 s"),
@@ -113,6 +114,7 @@ def test_another_class_starves_below_half_wherever_it_comes_in_the_order(other, 
     [
         (0.0, "0.00 of"),
         (0.00312, "0.0031 of"),
+        (0.0000312, "0.000031 of"),
         (0.0139, "0.014 of"),
         (0.0996, "0.10 of"),
         (0.164, "0.16 of"),
