@@ -27,6 +27,7 @@ from fairport.record import Record
 from fairport.scenario import parse
 from fairport.scenario.host_profile import HostProfile
 from fairport.study.measures import Groups, measured
+from fairport.study.precision import FEWEST_OF_AN_INTERVAL, median_interval
 from fairport.study.validate import LINUX, SIMULATION, Validation, agrees, simulated, validate
 
 from validation.case import DOCS, parser_of
@@ -91,8 +92,6 @@ RUNS_OF = {
 # two modes: the share of runs in each is compared
 _BISTABLE = {"11 packets, n = 2"}
 _LEADS_APART = 0.3
-# the confidence of a median's interval
-_OUTSIDE = 0.05
 DEFAULT = "default profile"
 
 
@@ -247,26 +246,12 @@ def _spread(values: Sequence[float]) -> str:
 
 
 def _middle(values: Sequence[float], form: str) -> str:
-    """The median, and its confidence interval in brackets."""
+    """The median, and its 95 % interval in brackets, if there are enough values."""
     median = f"{statistics.median(values):{form}}"
-    known = median_interval(values)
-    return median if known is None else f"{median} ({known[0]:{form}} to {known[1]:{form}})"
-
-
-def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """The two values between which the median lies with 95 %, whatever their distribution.
-
-    Each value is below it with probability 1/2, so how many are is binomial. None for fewer than
-    six values: five lie on one side in 6 % of all cases.
-    """
-    count, outside, rank = len(values), 0.0, 0
-    while outside + 2 * math.comb(count, rank) / 2**count <= _OUTSIDE:
-        outside += 2 * math.comb(count, rank) / 2**count
-        rank += 1
-    if rank == 0:
-        return None
-    ordered = sorted(values)
-    return ordered[rank - 1], ordered[-rank]
+    if len(values) < FEWEST_OF_AN_INTERVAL:
+        return median
+    low, high = median_interval(values)
+    return f"{median} ({low:{form}} to {high:{form}})"
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ product-limit estimator counts each transfer for as long as it was observed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -67,3 +67,9 @@ def quantiles(durations: pl.Series, is_over: pl.Series, shares: Sequence[float])
     longest = float(durations.to_numpy().max())
     places = [place_of(share, reached) for share in shares]
     return [longest if place is None else float(over[place]) for place in places]
+
+
+def bounds(durations: pl.Series, is_over: pl.Series, shares: Mapping[str, float]) -> list[str]:
+    """The names of the quantiles that are lower bounds, because their shares are not reached."""
+    _, reached = distribution(durations, is_over)
+    return [name for name, share in shares.items() if place_of(share, reached) is None]

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from fairport import completion, metrics
-from fairport.censored import quantiles
+from fairport.censored import bounds, quantiles
 from fairport.completion import Span
 from fairport.quantities import QUANTITIES
 from fairport.tables import Tables
@@ -81,7 +81,7 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
         )
         said.append(
             f"Not all transfers were complete when the run ended: {each} were not. They count"
-            " with their ages, so the high percentiles of such traffic may be lower bounds."
+            " with their ages, so percentiles of such traffic may be lower bounds."
         )
     early = [
         one
@@ -159,7 +159,7 @@ def _outcome(entry: Mapping[str, Any]) -> str:
     if "rounds" in entry:
         rounds = entry["rounds"]
         times = rounds.get("time_s")
-        took = f"; a round took {_ms(times['median'])} at the median" if times else ""
+        took = f"; a round took {_at(times, 'median', _ms(times['median']))}" if times else ""
         return f"{rounds['done']} of {rounds['started']} rounds of incast were completed{took}."
     if "requests" in entry:
         asked, done = entry["requests"]["asked"], entry["requests"]["done"]
@@ -173,7 +173,9 @@ def _outcome(entry: Mapping[str, Any]) -> str:
         if "slowdown" in entry:
             found += f"; {slowdown('their', entry['slowdown'])}"
         if "small_fct_s" in entry:
-            found += f"; of small ones, 99 in 100 took at most {_ms(entry['small_fct_s']['p99'])}"
+            small = entry["small_fct_s"]
+            few = "more than 1 in 100 took longer than" if _is_bound(small, "p99") else ""
+            found += f"; of small ones, {few or '99 in 100 took at most'} {_ms(small['p99'])}"
         return f"{found}."
     return ""
 
@@ -183,24 +185,32 @@ def completed(done: float, of: float) -> str:
     return f"{_count(done)} of {_count(of)} transfers were completed"
 
 
-def slowdown(whose: str, quantiles: Mapping[str, float], *, p99_is_bound: bool = False) -> str:
-    """The slowdown of transfers, as a clause. A bound: that transfer was still under way."""
+def slowdown(whose: str, quantiles: Mapping[str, Any]) -> str:
+    """The slowdown of transfers, as a clause."""
     median, p99 = (
-        QUANTITIES[f"slowdown_{part}"].shown(quantiles[part]) for part in ("median", "p99")
+        _at(quantiles, part, QUANTITIES[f"slowdown_{part}"].shown(quantiles[part]))
+        for part in ("median", "p99")
     )
-    return (
-        f"{whose} slowdown against the empty network is {median} at the median and"
-        f" {'at least ' * p99_is_bound}{p99} at the 99th percentile"
-    )
+    return f"{whose} slowdown against the empty network is {median} and {p99}"
 
 
-def answered(done: int, asked: int, times: Mapping[str, float] | None) -> str:
+def answered(done: int, asked: int, times: Mapping[str, Any] | None) -> str:
     """How many requests were answered, and how soon, as a clause."""
     found = f"{done:,} of {asked:,} requests were answered"
     if not done or times is None:
         return found
-    median, p99 = _ms(times["median"]), _ms(times["p99"])
-    return f"{found}, in {median} at the median and {p99} at the 99th percentile"
+    median, p99 = (_at(times, part, _ms(times[part])) for part in ("median", "p99"))
+    return f"{found}, in {median} and {p99}"
+
+
+def _at(quantiles: Mapping[str, Any], part: str, shown: str) -> str:
+    """A quantile in words; of a lower bound, that it is one."""
+    where = {"median": "at the median", "p99": "at the 99th percentile"}[part]
+    return f"{'at least ' * _is_bound(quantiles, part)}{shown} {where}"
+
+
+def _is_bound(quantiles: Mapping[str, Any], part: str) -> bool:
+    return part in (quantiles.get("bounds") or ())
 
 
 def _entry(tables: Tables, index: int, load: Load, span: Span) -> dict[str, Any]:
@@ -227,11 +237,11 @@ def _entry(tables: Tables, index: int, load: Load, span: Span) -> dict[str, Any]
         return entry | {"goodput_bps_min": rates.min(), "jain_index": metrics.jain_index(rates)}
     rounds = tables["rounds"].filter(pl.col("traffic") == index)
     transfers = completion.transfers(flows, span)
-    of_a_size = flows.filter(pl.col("ideal_fct_s").is_not_null())
-    entry["before_measurement"] = _early(rounds if of_a_size.is_empty() else of_a_size, span)
+    entry["before_measurement"] = _early(flows.filter(pl.col("ideal_fct_s").is_not_null()), span)
     if not transfers.is_empty():
         entry |= _completion(transfers)
     elif load.kind == "periodic":
+        entry["before_measurement"] += _early(rounds, span)
         entry |= _on_open_connections(rounds, flows, span)
     if load.kind == "incast":
         entry["rounds"] = _rounds(rounds.filter(pl.col("flow").is_null()), load, span)
@@ -272,12 +282,17 @@ def _on_open_connections(launched: pl.DataFrame, flows: pl.DataFrame, span: Span
     return found
 
 
-_SHARES = {"median": 0.5, "p99": 0.99, "max": 1.0}
+SHARES = {"median": 0.5, "p99": 0.99, "max": 1.0}
+"""The quantiles of a summary, by their names."""
 
 
-def _quantiles(rows: pl.DataFrame, column: str, names: Sequence[str]) -> dict[str, float]:
-    shares = [_SHARES[name] for name in names]
-    return dict(zip(names, quantiles(rows[column], rows["is_over"], shares), strict=True))
+def _quantiles(rows: pl.DataFrame, column: str, names: Sequence[str]) -> dict[str, Any]:
+    durations, is_over = rows[column], rows["is_over"]
+    shares = {name: SHARES[name] for name in names}
+    values = quantiles(durations, is_over, list(shares.values()))
+    known_only = bounds(durations, is_over, shares)
+    found: dict[str, Any] = dict(zip(names, values, strict=True))
+    return found | ({"bounds": known_only} if known_only else {})
 
 
 def _rounds(rounds: pl.DataFrame, load: Load, span: Span) -> dict[str, Any]:

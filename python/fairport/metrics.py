@@ -184,10 +184,10 @@ def summary(tables: Tables, span: Span) -> dict[str, Any]:
     classes = class_summary(flows, tables["rtt"], drops)
     worst = bottleneck(ports, is_endless=is_endless(flows))
     busy = ports.filter(pl.col("port") == worst["port"])["busy_share"][0] if worst else None
-    requests = completion.requests_summary(tables["requests"], span)
     found = _verdict(tables, flows, classes, span)
-    if (requests or everything["ideal_fct_s"].count()) and not is_endless(flows):
+    if not is_endless(flows) and "short" not in flows["workload"]:
         # Transfers are compared by how long each took, not by goodput, so there can be no outcast.
+        # Of short flows of captures nobody knows how long they would have taken.
         found = dict.fromkeys(found, None) | {"sentence": NO_VERDICT}
     return {
         "classes": classes,
@@ -199,7 +199,7 @@ def summary(tables: Tables, span: Span) -> dict[str, Any]:
         "bottleneck": worst,
         "fct": completion.summary(everything, span),
         "rounds": completion.rounds_summary(tables["rounds"]),
-        "requests": requests,
+        "requests": completion.requests_summary(tables["requests"], span),
         "udp": completion.udp_summary(everything),
         "verdict": found,
     }

@@ -7,6 +7,7 @@ table or in a study's measures; values are in base units (s, B, bit/s) and are s
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, Literal
 
 Where = Literal["form", "narrow", "over_seeds"]
@@ -52,7 +53,7 @@ class Quantity:
             return ""
         text = format(value * self.factor, getattr(self, where) or self.form)
         # "2,010" and not "2.01e+03"
-        return f"{float(text):,.0f}" if "e+" in text else text
+        return f"{Decimal(text):,f}" if "e" in text else text
 
     def with_unit(self, value: float | None) -> str:
         """The value with its unit, rates in Gbit/s and kbit/s too; "none" for None."""
@@ -141,9 +142,13 @@ QUANTITIES: dict[str, Quantity] = {
 
 
 def three_digits(value: float) -> str:
-    """The value with three significant digits, never with a power of ten: "0.233", "1,360"."""
-    rounded = float(f"{value:.3g}")
-    return f"{rounded:g}" if rounded < 1000 else f"{rounded:,.0f}"
+    """The value with three significant digits: "0.233", "1,360"."""
+    return digits(value, 3)
+
+
+def digits(value: float, count: int) -> str:
+    """The value with so many significant digits, never with a power of ten."""
+    return f"{Decimal(f'{value:.{count}g}'):,f}"
 
 
 def time_at_size(most_s: float) -> Quantity:

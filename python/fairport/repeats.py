@@ -30,7 +30,7 @@ def summarise(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
     It has the keys of a single one, with medians for numbers, and `runs`: the summaries of each.
     `wall_s` and `packet_hops` are totals; `fingerprint` is null, because each run has its own;
-    `outcast` is true if it is for more than half of the runs.
+    `outcast` is true if it is for more than half of the runs that have an answer.
 
     A run that is not valid is left out and listed in `invalid_runs`. If none is valid, the summary
     is that of the last run.
@@ -86,7 +86,7 @@ def _over(values: list[Any]) -> Any:
         # one entry per [[traffic]], the same number in every run
         return [_over(list(entries)) for entries in zip(*present, strict=True)]
     # texts and lists: the value that all runs share
-    return first if all(value == first for value in present) else None
+    return first if all(value == first for value in values) else None
 
 
 def sentence(summaries: Sequence[dict[str, Any]]) -> str:

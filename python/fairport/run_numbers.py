@@ -7,6 +7,7 @@ run (completion times where no flow ends) is None.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -40,8 +41,8 @@ NUMBERS: dict[str, str] = {
     "longest_drop_run": "by flow, in packets",
     "blackouts": "of ingress ports, at all output ports",
     "longest_blackout": "in packets",
-    "rtt_mean_s": "over all flows' samples",
-    "rtt_p99_s": "over all flows' samples",
+    "rtt_mean_s": "over the samples of all TCP flows",
+    "rtt_p99_s": "over the samples of all TCP flows",
     "queue_mean_bytes": "at the bottleneck port",
     "queue_max_bytes": "at the bottleneck port",
     "lone_goodput_bps_mean": "of the lone class",
@@ -82,6 +83,21 @@ def better(number: str) -> Better:
     if number == "throughput_ratio":
         return "even"
     return "less" if any(part in number for part in _LESS) else "more"
+
+
+# of a count half of one; of a share, a rate or a time what is next to nothing
+_FLOORS: dict[str, float] = {
+    **dict.fromkeys(("timeouts", "drop", "marks", "blackout", "unfinished", "rounds_done"), 0.5),
+    **{"transfers": 0.5, "outcast": 0.5, "ratio": 1e-3, "utilisation": 1e-3, "loss": 1e-4},
+    **{"period_s": 1e-3, "bps": 1.0, "bytes": 1.0},
+}
+
+
+def logarithm(number: str, value: float) -> float:
+    """The logarithm of a value of this number, from a floor on, because zero has none."""
+    floor = next((least for part, least in _FLOORS.items() if part in number), 0.0)
+    value = max(value, floor)
+    return math.log(value) if value > 0 else -math.inf
 
 
 _OF_TRAFFIC = frozenset(list(NUMBERS)[list(NUMBERS).index("rounds_done") :])
@@ -157,7 +173,7 @@ def numbers(
     found |= _classes(flows, compared, is_endless=is_endless)
     found |= _bottleneck(tables["ports"], is_endless=is_endless)
     found |= _drop_runs(tables["drops"])
-    found |= _rtt(tables["rtt"])
+    found |= _rtt(tables["rtt"], arrays.is_tcp)
     # in reverse, so that the numbers of the first traffic that has them stay
     for entry in reversed(traffic):
         found |= {name: value for name, value in flat(entry).items() if name in _OF_TRAFFIC}
@@ -225,8 +241,9 @@ def _drop_runs(drops: Mapping[str, Array]) -> Numbers:
     }
 
 
-def _rtt(rtt: Mapping[str, Array]) -> Numbers:
-    samples = rtt["samples"].astype(np.float64)
+def _rtt(rtt: Mapping[str, Array], is_tcp: Array) -> Numbers:
+    # the one-way delays of datagrams are in the same table
+    samples = np.where(is_tcp[rtt["flow"]], rtt["samples"], 0).astype(np.float64)
     in_all = float(samples.sum())
     if in_all <= 0:
         return {}

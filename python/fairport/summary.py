@@ -41,7 +41,8 @@ class HopClass(TypedDict):
     longest_drop_run: int
     """In packets of one flow at one port."""
     rtt_mean_s: float | None
-    """Within the measurement, as `rtt_p99_s` is; null without a sample."""
+    """Within the measurement, as `rtt_p99_s` is, of the flows that the probes watch; null without a
+    sample."""
     rtt_p99_s: float | None
 
 
@@ -116,6 +117,9 @@ class MedianAndP99(TypedDict):
 
     median: float
     p99: float
+    bounds: NotRequired[list[str] | None]
+    """The names of those that are lower bounds, because too many were not over by the end; absent
+    if none is. Over several seeds: null if they differ."""
 
 
 class Quantiles(MedianAndP99):

@@ -1,4 +1,4 @@
-"""A run over time in two hundred steps, which are enough for figures over time.
+"""A run over time in at most two hundred steps, which are enough for figures over time.
 
 A run's own tables have one row per drop and per sample of a flow; these means over the steps are
 small enough to keep.
@@ -6,6 +6,7 @@ small enough to keep.
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 import polars as pl
@@ -33,24 +34,31 @@ def trends(
 ) -> pl.DataFrame:
     """`trend`, `traffic` (null: of the port), `time_s` (the middle of a step) and `value`.
 
-    The goodput is that of watched flows (`[probes] flows`); a step is at least as long as the
-    interval of the series. A step without a transfer has no `fct_s`.
+    The goodput is that of watched flows (`[probes] flows`). A step is a whole number of the series'
+    intervals, so that all have equally many samples; the last may be shorter. A step without a
+    transfer has no `fct_s`.
     """
-    step_s = max(simulated_s / STEPS, series_interval_s)
-    every = pl.DataFrame({"step": range(max(1, round(simulated_s / step_s)))}, {"step": pl.Int64})
+    step_s = series_interval_s * _at_least(simulated_s / (STEPS * series_interval_s))
+    begin_s = pl.col("step") * step_s
+    every = pl.select(step=pl.int_range(_at_least(simulated_s / step_s))).with_columns(
+        begin_s=begin_s, length_s=(simulated_s - begin_s).clip(upper_bound=step_s)
+    )
     flows, port = tables["flows"], pl.col("port") == (bottleneck or "")
     sampled = tables["series"].join(flows.select("flow", "traffic"), on="flow", how="left")
     traffics = sampled.select("traffic").unique()
+    # a sample is about the interval before it
+    sampled_s = pl.col("time_s") - series_interval_s / 2
+    samples = _steps(sampled, sampled_s, step_s).agg(samples=pl.col("time_s").n_unique())
     signals = pl.concat(tables[name].select("time_s", "port") for name in ("drops", "marks"))
     per_step = {
-        # a sample is about the interval before it
-        "goodput_bps": every.join(traffics, how="cross").join(
-            _steps(sampled, pl.col("time_s") - series_interval_s / 2, step_s, "traffic").agg(
-                value=pl.col("goodput_bps").sum() * series_interval_s / step_s
-            ),
+        "goodput_bps": every.join(traffics, how="cross")
+        .join(
+            _steps(sampled, sampled_s, step_s, "traffic").agg(value=pl.col("goodput_bps").sum()),
             on=["step", "traffic"],
             how="left",
-        ),
+        )
+        .join(samples, on="step", how="left")
+        .with_columns(pl.col("value") / pl.col("samples")),
         "fct_s": _steps(
             flows.filter(pl.col("fct_s").is_not_null()), pl.col("start_s"), step_s, "traffic"
         ).agg(value=pl.col("fct_s").mean()),
@@ -58,22 +66,30 @@ def trends(
             value=pl.col("bytes").cast(pl.Float64).mean()
         ),
         "signals_per_s": every.join(
-            _steps(signals.filter(port), pl.col("time_s"), step_s).agg(value=pl.len() / step_s),
+            _steps(signals.filter(port), pl.col("time_s"), step_s).agg(value=pl.len()),
             on="step",
             how="left",
-        ),
+        ).with_columns(pl.col("value") / pl.col("length_s")),
     }
     # a sample at the very end belongs to no step
     rows = [
-        table.filter(pl.col("step") < every.height).with_columns(trend=pl.lit(trend))
+        table.select("step", pl.col("^traffic$"), "value", trend=pl.lit(trend))
         for trend, table in per_step.items()
     ]
     return (
         pl.concat(rows, how="diagonal_relaxed")
-        .with_columns(pl.col("value").fill_null(0), time_s=(pl.col("step") + 0.5) * step_s)
+        .join(every, on="step")
+        .with_columns(
+            pl.col("value").fill_null(0), time_s=pl.col("begin_s") + pl.col("length_s") / 2
+        )
         .select(pl.col(name).cast(kind) for name, kind in _SCHEMA.items())
         .sort("trend", "traffic", "time_s")
     )
+
+
+def _at_least(share: float) -> int:
+    """The least whole number that is not below the share, but for rounding; 1 or more."""
+    return max(1, ceil(share - 1e-9))
 
 
 def _steps(table: pl.DataFrame, time: pl.Expr, step_s: float, *also: str) -> GroupBy:

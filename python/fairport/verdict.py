@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fairport.quantities import QUANTITIES
+from fairport.quantities import QUANTITIES, digits
 
 OUTCAST_BELOW = 0.5
 # A class is at parity with its peers within this factor of their goodput.
@@ -141,7 +141,7 @@ def _sentence(
         found = "outcast" if outcast else "at a disadvantage, but no outcast"
     sentences = [f"{gets} ({found})."]
     if ratio < PARITY:
-        sentences.append(_waited(waiting[lone], verb("It", "Each"), its))
+        sentences.append(_waited(waiting[lone], classes[lone]["flows"], its))
     return " ".join([*sentences, *_other_starved(classes, lone, peers), *_silent(classes)])
 
 
@@ -159,25 +159,34 @@ def _beside_silent_peers(classes: Mapping[str, Mapping[str, Any]], lone: str, pe
     return f"{nothing.capitalize()}, and {whose[0].lower()}{whose[1:]} {also}"
 
 
-def _waited(waiting: Waiting, it: str, its: str) -> str:
-    """How long a flow of the class waited, as a sentence."""
+def _waited(waiting: Waiting, flows: int, its: str) -> str:
+    """How long the flows of the class waited, as a sentence."""
     if waiting.after_drop_runs is None:
         return f"None of {its} retransmission timers expired within the measurement."
     share = f"{100 * waiting.after_drop_runs:.0f} %"
     return (
-        f"{it} spent {_seconds(waiting.mean_s)} of {_seconds(waiting.of_s)} s waiting for timeouts;"
-        f" {share} of that time followed three or more consecutive drops at {its} ingress port."
+        f"{spent(waiting, flows)}; {share} of that time followed three or more consecutive drops"
+        f" at {its} ingress port."
+    )
+
+
+def spent(waiting: Waiting, flows: int) -> str:
+    """How long the flows of a class waited, as a clause."""
+    it = "It" if flows == 1 else "On average each"
+    return (
+        f"{it} spent {_seconds(waiting.mean_s)} of {_seconds(waiting.of_s)} s waiting for timeouts"
     )
 
 
 def _seconds(value: float) -> str:
-    return f"{value:.2g}" if value < 99.5 else f"{value:.0f}"
+    return digits(value, 2) if value < 99.5 else f"{value:.0f}"
 
 
 def _other_starved(classes: Mapping[str, Mapping[str, Any]], lone: str, peers: str) -> list[str]:
     """Other classes that get less than half, one sentence each."""
     return [
-        f"The {name} flows get {ratio_in_words(one['throughput_ratio'])} the {peers} goodput."
+        f"The {name} {'flow gets' if one['flows'] == 1 else 'flows get'}"
+        f" {ratio_in_words(one['throughput_ratio'])} the {peers} goodput."
         for name, one in classes.items()
         if name != lone and one["throughput_ratio"] < OUTCAST_BELOW
     ]
@@ -217,7 +226,7 @@ def subject(name: str, flows: int) -> tuple[str, Callable[[str, str], str]]:
 
 
 def ratio_in_words(ratio: float) -> str:
-    """The ratio with two significant digits: "0.16 of", "0.0031 of", "2.4 times"."""
+    """The ratio with two significant digits: "0.16 of", "0.016 of", "2.4 times"."""
     if ratio >= 1.005:
         return f"{ratio:.3g} times" if ratio < 999.5 else f"{ratio:,.0f} times"
-    return f"{ratio:.2f} of" if ratio >= 0.01 or ratio == 0 else f"{ratio:.2g} of"
+    return f"{ratio:.2f} of" if ratio >= 0.0995 or ratio == 0 else f"{digits(ratio, 2)} of"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from fairport.censored import distribution, mean, place_of, quantiles
+from fairport.censored import bounds, distribution, mean, place_of, quantiles
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,6 +40,18 @@ def test_a_share_that_is_not_reached_gives_the_longest_watched() -> None:
     assert of([1.0, 5.0, 9.0], [True, False, False], 0.99) == [9.0]
 
 
+def test_a_quantile_is_a_lower_bound_if_too_few_are_over() -> None:
+    shares = {"half": 0.5, "most": 0.9}
+    durations = pl.Series([1.0, 2.0, 3.0, 4.0])
+    for over, found in (
+        ([True, True, False, False], ["most"]),
+        ([True, False, False, False], ["half", "most"]),
+        # the longest is over: whatever was cut off before it, all is known
+        ([True, False, False, True], []),
+    ):
+        assert bounds(durations, pl.Series(over), shares) == found
+
+
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_nothing_has_no_quantiles(share: float) -> None:
     assert of([], [], share) == []
@@ -51,6 +63,13 @@ def test_a_distribution_ends_below_one_if_the_longest_is_not_over() -> None:
     assert reached == pytest.approx([1 / 3, 2 / 3])
     assert place_of(2 / 3, reached) == 1
     assert place_of(0.95, reached) is None
+
+
+@pytest.mark.parametrize("over", [[True, False], [False, True]])
+def test_what_ends_when_another_is_cut_off_ended_first(over: list[bool]) -> None:
+    # the other was still going at that time, so half of them are over by then
+    _, reached = distribution(pl.Series([1.0, 1.0]), pl.Series(over))
+    assert reached == pytest.approx([0.5])
 
 
 def test_a_mean_counts_what_is_not_over() -> None:

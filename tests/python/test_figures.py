@@ -185,6 +185,16 @@ def test_of_many_flows_bars_become_distributions_that_are_soon_drawn(tmp_path):
         assert (tmp_path / f"{kind}.svg").stat().st_size < inline.SVG_LIMIT_BYTES
 
 
+def test_the_fair_share_of_a_distribution_is_that_of_the_flows_that_it_shows():
+    datagrams = {"kind": "udp", "from": "h2..h30", "to": "h0", "rate": "1Mbps"}
+    run = {"duration": "50ms", "topology.peers": 50}
+    load = [{"from": "h1..h50", "to": "h0"}, datagrams]
+    result = fp.run(fp.scenario("two-switch").patch(run | {"traffic": load}))
+    bulk = result.flows.filter(protocol="tcp")["delivered_bytes"].to_numpy() * 8 / 0.05
+    fair = figures.draw(result, "bars").axes[2].lines[-1].get_xdata()[0]
+    assert fair * 1e6 == pytest.approx(bulk.mean(), rel=1e-3)
+
+
 def test_a_lone_flow_among_many_is_a_line_and_not_an_invisible_point():
     panel = figures.draw(synthetic.run(duration_s=0.2, classes={2: 1, 4: 60}), "bars").axes[2]
     lone, _ = panel.lines[:2]
@@ -277,6 +287,8 @@ def test_values_are_shown_in_a_unit_of_their_size():
     large = rate.at_size(7.5e9)
     assert (large.unit, large.shown(7.5e9)) == ("Gbit/s", "7.5")
     assert three_digits(999.99) == "1,000"
+    assert three_digits(0.00001234) == "0.0000123"
+    assert QUANTITIES["fct_s"].shown(0.00001234) == "0.0000123"
     small = rate.at_size(2.4e3)
     assert (small.unit, small.shown(2.4e3)) == ("kbit/s", "2.4")
 

@@ -4,13 +4,15 @@ import itertools
 from dataclasses import replace
 
 import fairport as fp
+import numpy as np
 import polars as pl
 import pytest
 import synthetic
 from fairport import figures, metrics
 from fairport.figures import findings, heading, style
+from fairport.figures.saving import Saver
 from fairport.quantities import time_at_size
-from fairport.verdict import headline
+from fairport.verdict import headline, ratio_in_words
 
 RUNS = {
     "fifteen to one": {"duration_s": 2.0},
@@ -104,6 +106,18 @@ def test_a_run_too_short_for_a_sample_says_so(duration):
     assert said == ["no samples"] * 3, "and no bars of zero"
 
 
+def test_a_request_under_way_is_a_bound_too():
+    asks = {"kind": "request-response", "servers": "h1", "clients": "h0", "response": "10MB"}
+    ten = asks | {"connections": 10}
+    result = fp.run({"name": "asked", "duration": "1s", **TREE, "traffic": [ten]})
+    found = result.summary["requests"]
+    assert 0 < found["answered"] < 0.99 * found["requests"]
+    title = figures.draw(result, "requests").title
+    assert title.endswith("at the 99th percentile")
+    assert " and at least " in title
+    assert result.summary["verdict"]["sentence"] == f"{title}."
+
+
 def test_a_span_without_samples_has_no_bars():
     result = fp.run(fp.scenario("outcast").patch({"duration": "20ms"}), seed=1)
     first, _, whole = figures.draw(result, "bars").axes
@@ -162,3 +176,22 @@ def test_a_long_subject_goes_on_in_a_second_line_and_loses_no_word():
 )
 def test_times_are_in_a_unit_of_their_size(most_s, shown):
     assert time_at_size(most_s).with_unit(most_s) == shown
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("watched", [0, 1, 3])
+def test_flows_without_samples_are_not_flows_that_deliver_nothing(watched, tmp_path):
+    scenario = fp.scenario("two-switch").patch(
+        {"duration": "300ms", "probes": {"flows": watched, "series_interval": "1ms"}}
+    )
+    result = fp.run(scenario)
+    figures.draw_all(result, tmp_path, Saver(None))
+    title = figures.draw(result, "bars").title
+    verdict = result.summary["verdict"]["sentence"].split(" (")[0]
+    if watched < 3:
+        assert title == verdict, "of the peers there is no sample"
+        return
+    sampled = result.series.filter(pl.col("time_s") < 0.0605).group_by("flow").last()
+    lone, *peers = sampled.sort("flow")["delivered_bytes"].to_list()
+    before = lone / np.mean(peers)
+    assert title.startswith(f"{verdict}, {ratio_in_words(before)} it in the first 60 ms")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import fairport as fp
@@ -68,6 +70,14 @@ def test_the_medians_are_those_of_the_runs(compared: Comparison) -> None:
     done = compared.runs.filter(fix="codel")["traffic_0_rounds_done"]
     row = compared.table.filter(fix="codel").row(0, named=True)
     assert row["traffic_0_rounds_done_median"] == done.median()
+
+
+def test_a_comparison_of_few_seeds_says_so(compared: Comparison) -> None:
+    # of two seeds a fix without an effect helps both, or harms both, every other time
+    assert "differently" not in compared.conclusion
+    for seeds, said in ((3, "These are 3 seeds; others may"), (1, "This is one seed; another may")):
+        few = replace(compared, seeds=range(1, seeds + 1))
+        assert f" {said} rank the fixes differently" in few.conclusion
 
 
 def test_a_metric_of_ones_own(mixed: Scenario, tmp_path) -> None:
@@ -241,6 +251,32 @@ def test_a_factor_is_below_one_where_it_gets_worse_and_finite_where_nothing_fini
     # the inverse of the largest factor that a double holds
     back = runs.with_columns(fix=pl.Series(["fix", "none"]))
     assert gain("fix", back, [TRANSFERS]).factor == pytest.approx(sys.float_info.max)
+
+
+def test_a_load_that_never_finishes_and_one_that_only_then_does_cancel_out() -> None:
+    runs = pl.DataFrame(
+        {
+            "fix": ["none", "fix"],
+            "seed": [1, 1],
+            "traffic_0_fct_p99_s": [None, 1.0],
+            "traffic_1_small_fct_p99_s": [1.0, None],
+        }
+    )
+    first = ComparedLoad((0,), "poisson", "fct_p99_s", ("fct_p99_s",))
+    found = gain("fix", runs, [first, TRANSFERS])
+    assert (found.direction, found.factor) == (0, 1.0)
+
+
+def test_transfers_that_all_began_before_the_measurement_decide_nothing(tmp_path: Path) -> None:
+    long_lived = {"kind": "bulk", "from": "h2..h4", "to": "h0"}
+    transfer = {"kind": "bulk", "from": "h1", "to": "h0", "size": "100kB"}
+    measure = {"duration": "20ms", "measure": {"from": "5ms"}}
+    scenario = load("two-switch").patch(measure | {"traffic": [long_lived, transfer]})
+    found = compare(scenario, ["red"], repeat=1, store=Store(tmp_path))
+    assert [load.metric for load in found.loads] == ["jain_index", None]
+    alone = scenario.patch({"traffic": [transfer]})
+    with pytest.raises(InputError, match="no transfer began within the measurement"):
+        compare(alone, ["red"], repeat=1, store=Store(tmp_path))
 
 
 def test_what_changes_nothing_has_the_factor_one() -> None:

@@ -11,7 +11,7 @@ import pytest
 from conftest import Command
 from fairport import completion
 from fairport.cli.run_table import traffic_tables
-from fairport.loads import caveats
+from fairport.loads import caveats, sentence
 from fairport.quantities import QUANTITIES
 from fairport.report.rows import key_figures
 from fairport.scenario import load
@@ -119,6 +119,42 @@ def test_open_connections_have_the_times_of_their_transfers() -> None:
     over = result.rounds.filter(pl.col("start_s") >= result.summary["measure"]["from_s"])
     assert found["transfers"] - found["unfinished"] == over.height
     assert found["fct_s"]["max"] == over["completion_s"].max()
+
+
+def test_an_incast_over_open_connections_is_about_its_rounds() -> None:
+    # each sender delivers as much as the others, round by round: there is nobody to starve
+    kept = INCAST | {"connections": "persistent", "rounds": 3}
+    summary = fp.run(NETWORK | {"traffic": [kept], "measure": {"from": "1ms"}}).summary
+    verdict = summary["verdict"]
+    assert (verdict["outcast"], verdict["ratio"]) == (None, None)
+    assert verdict["sentence"].startswith("3 of 3 rounds of incast were completed; a round took ")
+    # rounds count from the first one on
+    assert summary["caveats"] == []
+
+
+@pytest.mark.parametrize(
+    ("size", "bounds"),
+    # six equal transfers at once: the line carries all, five, or two of them
+    [("1600kB", None), ("2MB", ["p99"]), ("2200kB", ["median", "p99"])],
+)
+def test_a_quantile_that_is_not_known_is_called_a_lower_bound(
+    size: str, bounds: list[str] | None
+) -> None:
+    equal = BULK | {"from": "h1..h6", "size": size, "start_jitter": "0s"}
+    summary = fp.run(NETWORK | {"traffic": [equal]}).summary
+    assert summary["traffic"][0]["slowdown"].get("bounds") == bounds
+    assert summary["verdict"]["sentence"].count(" at least ") == len(bounds or [])
+
+
+def test_most_small_transfers_are_not_said_to_be_fast_if_they_are_under_way() -> None:
+    entry: dict[str, Any] = {
+        **{"index": 0, "transfers": 10, "unfinished": 5},
+        "fct_s": {"median": 1.0, "p99": 2.0, "max": 3.0},
+        "small_fct_s": {"median": 1.0, "p99": 2.0},
+    }
+    assert "of small ones, 99 in 100 took at most 2 s" in sentence([entry])
+    entry["small_fct_s"]["bounds"] = ["p99"]
+    assert "of small ones, more than 1 in 100 took longer than 2 s" in sentence([entry])
 
 
 def test_a_short_run_says_so_first() -> None:
@@ -301,3 +337,22 @@ def test_the_median_of_rounds_that_are_all_done_is_one_number() -> None:
     assert found is not None
     assert found["completion_median_s"] == 2.0
     assert found["completion_p99_s"] == found["completion_max_s"] == 4.0
+    assert found["goodput_bps"] == pytest.approx(4 * 8 / 10)
+
+
+def test_the_quantiles_of_a_hundred_transfers_are_those_of_their_ranks() -> None:
+    hundred = pl.DataFrame({"fct_s": [float(at) for at in range(100, 0, -1)]}).with_columns(
+        size_bytes=pl.lit(1), ideal_fct_s=pl.lit(0.5), start_s=pl.lit(0.0), end_s="fct_s"
+    )
+    found = completion.summary(hundred, completion.Span(0.0, 1.0, 100.0))
+    assert found is not None
+    parts = ("mean", "median", "p95", "p99", "max")
+    assert [found["all"][f"fct_{part}_s"] for part in parts] == [50.5, 50, 95, 99, 100]
+    assert [found["all"][f"slowdown_{part}"] for part in parts] == [101, 100, 190, 198, 200]
+
+
+def test_datagrams_that_were_sent_are_counted(result: fp.Result) -> None:
+    udp, summed = result.flows.filter(protocol="udp"), result.summary["udp"]
+    assert summed is not None
+    assert summed["sent"] == udp["segments_sent"].sum() > 0
+    assert (summed["flows"], summed["drops"]) == (1, udp["drops"].sum())

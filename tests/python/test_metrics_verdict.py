@@ -71,6 +71,7 @@ def test_an_outcast_that_never_timed_out():
     ("waited_s", "of_s", "words"),
     [
         (0.0123, 0.5, "0.012 of 0.5 s"),
+        (0.00002, 0.00005, "0.00002 of 0.00005 s"),
         (99.4, 200, "99 of 200 s"),
         (99.5, 200, "100 of 200 s"),
         (99.6, 200, "100 of 200 s"),
@@ -86,7 +87,7 @@ def test_times_have_two_digits_or_all_of_their_seconds(waited_s, of_s, words):
 def test_several_outcast_flows_take_the_plural():
     sentence = verdict_on({"2-hop": (2, 10.0), "6-hop": (24, 35.0)}, share=1.0)["sentence"]
     assert sentence.startswith("The 2 2-hop flows get 0.29 of their 6-hop peers' goodput (outcast)")
-    assert ". Each spent 8.8 of 10 s waiting for timeouts" in sentence
+    assert ". On average each spent 8.8 of 10 s waiting for timeouts" in sentence
 
 
 def test_another_class_that_starves_is_named_too():
@@ -113,6 +114,9 @@ def test_another_class_starves_below_half_wherever_it_comes_in_the_order(other, 
     [
         (0.0, "0.00 of"),
         (0.00312, "0.0031 of"),
+        (0.0000312, "0.000031 of"),
+        (0.0139, "0.014 of"),
+        (0.0996, "0.10 of"),
         (0.164, "0.16 of"),
         (1.004, "1.00 of"),
         (1.006, "1.01 times"),
@@ -124,6 +128,12 @@ def test_another_class_starves_below_half_wherever_it_comes_in_the_order(other, 
 )
 def test_a_ratio_in_words(ratio, words):
     assert ratio_in_words(ratio) == words
+
+
+def test_a_single_flow_that_starves_beside_the_lone_one_is_no_flows():
+    found = verdict_on({"2-hop": (1, 20.0), "4-hop": (1, 10.0), "6-hop": (12, 100.0)})
+    assert found["sentence"].startswith("The 4-hop flow gets 0.10 of its 6-hop peers' goodput")
+    assert found["sentence"].endswith(" The 2-hop flow gets 0.20 of the 6-hop goodput.")
 
 
 def test_one_class_has_no_outcast_by_its_place():

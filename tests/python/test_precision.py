@@ -12,7 +12,14 @@ from conftest import Command
 from fairport.errors import InputError
 from fairport.scenario import load
 from fairport.study.making import Listeners, Status
-from fairport.study.precision import Precision, more_seeds, states, summary, too_wide
+from fairport.study.precision import (
+    Precision,
+    median_interval,
+    more_seeds,
+    states,
+    summary,
+    too_wide,
+)
 from fairport.study.sweep import sweep
 
 GENERATOR = np.random.default_rng(5)
@@ -29,10 +36,9 @@ def runs(**values: list[float | None]) -> pl.DataFrame:
     )
 
 
-def test_median_and_quartiles_are_those_of_the_seeds() -> None:
+def test_median_and_range_are_those_of_the_seeds() -> None:
     (row,) = summary(runs(a=[4.0, 1.0, 2.0, 3.0, None]), ["point"], "ratio").to_dicts()
-    assert (row["runs"], row["median"], row["q1"], row["q3"]) == (4, 2.5, 1.75, 3.25)
-    assert 1.0 <= row["low"] < 2.5 < row["high"] <= 4.0
+    assert (row["runs"], row["median"], row["low"], row["high"]) == (4, 2.5, 1.0, 4.0)
 
 
 def test_one_value_and_equal_values_are_their_own_interval() -> None:
@@ -41,17 +47,27 @@ def test_one_value_and_equal_values_are_their_own_interval() -> None:
     assert not any(row["is_bimodal"] for row in rows)
 
 
-def test_the_interval_holds_the_true_median_nineteen_times_in_twenty() -> None:
-    samples = GENERATOR.normal(3.0, 1.0, (200, 25))
-    values = {f"p{number}": list(sample) for number, sample in enumerate(samples)}
-    found = summary(runs(**values), ["point"], "ratio")
-    holds = found.filter((pl.col("low") <= 3.0) & (pl.col("high") >= 3.0)).height
-    assert 180 <= holds <= 199
+@pytest.mark.parametrize(
+    ("count", "ranks"),
+    # from tables of the sign test, 95 % two-sided; of fewer than six values their range
+    [
+        *((5, (1, 5)), (6, (1, 6)), (8, (1, 8)), (9, (2, 8)), (10, (2, 9)), (15, (4, 12))),
+        *((20, (6, 15)), (40, (14, 27))),
+    ],
+)
+def test_the_interval_of_a_median_is_that_of_the_sign_test(
+    count: int, ranks: tuple[int, int]
+) -> None:
+    assert median_interval(range(count, 0, -1)) == ranks
 
 
-def test_the_same_runs_have_the_same_interval() -> None:
-    of = runs(a=list(GENERATOR.normal(size=20)))
-    assert summary(of, ["point"], "ratio").equals(summary(of, ["point"], "ratio"))
+@pytest.mark.parametrize("count", [6, 7, 8, 15, 25])
+def test_the_interval_holds_the_true_median_at_least_nineteen_times_in_twenty(count: int) -> None:
+    # skewed, as the ratios of a starved flow are; no number of seeds may be an exception
+    samples = np.exp(GENERATOR.normal(0.0, 1.0, (2000, count)))
+    intervals = np.array([median_interval(sample) for sample in samples])
+    held = (intervals[:, 0] <= 1.0) & (intervals[:, 1] >= 1.0)
+    assert held.mean() >= 0.94
 
 
 def test_two_states_are_found_with_their_means() -> None:
@@ -117,7 +133,6 @@ def test_seeds_are_added_where_the_interval_is_wide() -> None:
 
 
 def test_half_of_the_interval_is_compared_with_the_share_of_the_median() -> None:
-    # The median of a resample is one of the three values with 2.5 % and more each.
     of = runs(a=[1.84] * 3 + [2.16] * 3)
     (row,) = summary(of, ["point"], "ratio").to_dicts()
     assert (row["low"], row["median"], row["high"]) == pytest.approx((1.84, 2.0, 2.16))
@@ -153,7 +168,7 @@ def test_a_sweep_goes_on_until_it_is_precise(tmp_path: object) -> None:
         {"queue.limit": ["8KiB", "64KiB"]},
         seeds=4,
         folder=f"{tmp_path}/study",
-        until_precise=Precision("jain_index", 0.25, most_seeds=32),
+        until_precise=Precision("jain_index", 0.25, most_seeds=64),
         listeners=Listeners(status=seen.append),
     )
     found = summary(study.to_polars(), ["queue.limit"], "jain_index")

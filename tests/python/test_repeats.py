@@ -43,6 +43,21 @@ def test_most_runs_decide_whether_there_is_an_outcast() -> None:
     assert summarise(RUNS[:2])["verdict"]["outcast"] is False
 
 
+def test_runs_without_an_answer_do_not_decide_but_are_counted() -> None:
+    two_of_three = [*RUNS, one(4, None, 0.0, None)]
+    verdict = summarise(two_of_three)["verdict"]
+    assert verdict["outcast"] is True
+    assert verdict["sentence"].startswith("2 of 4 runs show an outcast. The median throughput rat")
+
+
+def test_a_list_is_kept_if_all_runs_have_it() -> None:
+    bounds: dict[str, Any] = {"slowdown": {"p99": 2.0, "bounds": ["p99"]}}
+    exact: dict[str, Any] = {"slowdown": {"p99": 1.0}}
+    for second, kept in ((bounds, ["p99"]), (exact, None)):
+        runs = [RUNS[0] | bounds, RUNS[1] | second]
+        assert summarise(runs)["slowdown"]["bounds"] == kept
+
+
 def test_the_sentence_tells_how_often_and_how_widely() -> None:
     assert summarise(RUNS)["verdict"]["sentence"] == (
         "2 of 3 runs show an outcast. The median throughput ratio is 0.20; it ranges from 0.10 to"
@@ -68,7 +83,7 @@ def test_loads_are_merged_one_by_one() -> None:
     assert whole["traffic"] == [incast | {"unfinished": 3}]
     assert whole["caveats"] == [
         "Not all transfers were complete when the run ended:"
-        " 3 of 9 of traffic 0 (incast) were not. They count with their ages, so the high"
+        " 3 of 9 of traffic 0 (incast) were not. They count with their ages, so"
         " percentiles of such traffic may be lower bounds."
     ]
     assert " 1.5 of 9 of traffic 0 (incast) were not" in summarise(runs[:2])["caveats"][0]

@@ -13,7 +13,7 @@ import synthetic
 from fairport import figures
 from fairport.figures.saving import Saver
 from fairport.report import inline, rows
-from fairport.report.page import render, write
+from fairport.report.page import groups_in_words, render, write
 from fairport.report.trace import trace_table
 
 RUNS = {
@@ -112,6 +112,19 @@ def test_it_holds_every_figure_with_words_for_those_who_do_not_see_it(written):
         subject = figures.kind(kind).SUBJECT
         assert any(label.startswith(f"{title}. {subject}. ") for label in pictures)
         assert figures.kind(kind).CAPTION.replace("'", "&#39;") in text
+
+
+def test_ratios_in_two_groups_are_said_to_be_so_and_others_are_not():
+    def runs(*ratios):
+        return [{"verdict": {"ratio": ratio}} for ratio in ratios]
+
+    two = runs(0.2, 0.21, 0.22, None, 0.2, 0.21, 1.0, 1.02, 1.04)
+    assert groups_in_words(two) == (
+        "The throughput ratios fall into two groups: near 0.21 (5 seeds) and 1.02 (3 seeds)."
+    )
+    assert groups_in_words(runs(*[0.98] * 4, *[1.0] * 4)) == "", "a gap, but no difference"
+    assert groups_in_words(runs(0.1, 0.1, 0.1, 0.9, 0.9, 0.9)) == "", "too few to say"
+    assert groups_in_words(runs(None, None)) == ""
 
 
 def test_tables_have_headers(written):

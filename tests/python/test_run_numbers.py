@@ -73,7 +73,8 @@ def of_summary(result: fp.Result) -> dict[str, Any]:
     worst = summary["bottleneck"] or {}
     runs = metrics.drop_runs(result.drops, "flow")
     dark = metrics.blackouts(result.drops)
-    rtt = metrics.rtt_by(result.rtt, "run_id")
+    tcp = flows.filter(protocol="tcp").select("flow")
+    rtt = metrics.rtt_by(result.rtt.join(tcp, on="flow"), "run_id")
     return {
         "outcast": summary["verdict"]["outcast"],
         "throughput_ratio": summary["verdict"]["ratio"],

@@ -142,6 +142,8 @@ def test_published_figures_stand_only_beside_runs_with_the_same_flows() -> None:
 
     assert [ratio({"2-hop": 1, "6-hop": peers}) for peers in (2, 6, 12)] == [1.0, 0.523, 0.167]
     assert [ratio({"2-hop": 1, "6-hop": 5}), ratio({"2-hop": 1})] == [None, None]
+    last = published_figures("prakash2012/one-to-n")["classes"]
+    assert (last["6-hop"]["flows"], last["2-hop"]["goodput_bps_mean"]) == (12, 13e6)
 
 
 @pytest.mark.parametrize("name", experiment_names())

@@ -71,6 +71,23 @@ def test_an_equal_share_is_tuned_for_and_the_smallest_is_hunted() -> None:
     assert gain(double, half, weights, for_lone_flow=True) == pytest.approx(4)
 
 
+@pytest.mark.parametrize(
+    ("number", "before", "found", "factor"),
+    [
+        # no timeout at all counts as half of one, a flow that gets nothing as a thousandth
+        ("timeouts", 10.0, 0.0, 20),
+        ("drops", 0.0, 1.0, 0.5),
+        ("throughput_ratio", 0.2, 0.0, 0.005),
+        ("outcast", True, False, 2),
+        ("loss_share", 0.0, 0.01, 0.01),
+    ],
+)
+def test_the_gain_of_a_number_that_becomes_zero_is_a_factor_to_reckon_with(
+    number: str, before: float, found: float, factor: float
+) -> None:
+    assert gain({number: found}, {number: before}, {number: 1.0}) == pytest.approx(factor)
+
+
 def searched(*found: Found, goal: Goal = "tune", seeds: int = 5) -> Searched:
     """A search with these points, the best first."""
     numbers = list(range(1, seeds + 1))

@@ -70,7 +70,7 @@ def test_loads_have_their_own_panels(fairport: Command) -> None:
 def test_a_verdict_of_one_seed_says_what_the_spread_is_known_to_be(fairport: Command) -> None:
     whole = json.loads(fairport("run", "two-switch", "--no-output", "--json").out)
     assert whole["spread"].startswith("This is one seed: 20 seeds of this scenario gave ratios")
-    least, most = re.findall(r"from (\S+) to (\S+),", whole["spread"])[0]
+    least, most = re.findall(r"from (\d\.\d\d) to (\d\.\d\d),", whole["spread"])[0]
     assert float(least) - 0.005 <= whole["verdict"]["ratio"] <= float(most) + 0.005
     changed = ["run", "two-switch", "--duration", "100ms", "--no-output"]
     assert "The spread over seeds is not known here" in fairport(*changed).out

@@ -22,6 +22,15 @@ def test_an_order_is_decided_seed_by_seed() -> None:
     assert not order.falls
 
 
+def test_a_middle_half_that_begins_at_zero_is_not_beyond_it() -> None:
+    # a variant that changes nothing with some seeds
+    for sign in (1, -1):
+        spread = Spread.of([0.0, 0.0, sign * 1.0, sign * 2.0, sign * 3.0])
+        assert 0 in (spread.q1, spread.q3)
+        assert not spread.is_above_zero
+        assert not spread.is_below_zero
+
+
 def test_a_step_back_within_the_spread_leaves_the_order() -> None:
     # from the second to the third variant half of the seeds fall
     order = Order.of([[0, 0, 0, 0], [5, 5, 5, 5], [4, 4, 6, 6]])

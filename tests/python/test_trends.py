@@ -72,3 +72,27 @@ def test_a_step_is_never_shorter_than_the_interval_of_the_series() -> None:
     found = rows(100.0, 2.0)  # and not 0.5 s
     assert len(found["signals_per_s", None]) == 50
     assert found["signals_per_s", None][99.0] == pytest.approx(2.0)
+
+
+def test_a_constant_rate_is_constant_whatever_the_number_of_intervals() -> None:
+    # 300 intervals do not fit into 200 steps: a step of one and a half would have one sample or two
+    steady = pl.DataFrame(
+        {"time_s": [0.01 * (at + 1) for at in range(300)], "flow": 0, "goodput_bps": 5.0},
+        schema_overrides={"flow": pl.UInt32},
+    )
+    found = trends(TABLES | {"series": steady}, "p", 3.0, 0.01).filter(trend="goodput_bps")
+    assert found.height == 150
+    assert set(found["value"]) == {5.0}
+    assert found["time_s"][1] == pytest.approx(0.03)
+
+
+def test_the_last_step_may_be_shorter() -> None:
+    # steps of 1 s, the last of 0.75 s, in which three packets are dropped and one is marked
+    found = rows(99.75, 1.0)["signals_per_s", None]
+    assert len(found) == 100
+    assert found[99.375] == pytest.approx(4 / 0.75)
+
+
+def test_a_rounding_makes_no_longer_steps() -> None:
+    assert 4.2 / (200 * 0.003) > 7
+    assert len(rows(4.2, 0.003)["signals_per_s", None]) == 200

@@ -24,7 +24,6 @@ PYTHON = (
         "children",
         "errors",
         "headers",
-        "modes",
         "ordered_threads",
         "quantities",
         "summary",

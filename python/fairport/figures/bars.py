@@ -6,6 +6,7 @@ because nobody can read that many bars, and drawing them would take longer than 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from fairport.figures import distribution, findings, over_time, style
-from fairport.quantities import QUANTITIES, time_at_size
+from fairport.quantities import QUANTITIES, counted, time_at_size
 from fairport.summary import is_measured_in_part
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ SUBJECT = "Goodput of each flow"
 CAPTION = (
     "The goodput of each flow over three spans of the same run: one bar per flow, as in the paper, "
     "or, with more than 40 flows, the share of a class's flows with at most that goodput. "
-    "Unfairness that evens out with time is chance. What remains over the whole run is structural. "
-    "The dotted line is the fair share."
+    "Unfairness that evens out with time is chance. What remains over the whole run may be "
+    "structural, if other seeds have it, too. The dotted line is the fair share."
 )
 _GOODPUT = QUANTITIES["goodput_bps"]
 SPANS = (0.2, 0.4, 1.0)
@@ -47,13 +48,16 @@ def draw(result: Result) -> Figure:
         picture, [[panel]] = style.frame(result, findings.goodput(result), SUBJECT, [0.6])
         style.say(panel, style.NO_FLOWS)
         return picture
-    of_spans = [_rates(result, span * over_time.end_s(result)) for span in SPANS]
+    compared = pl.Series([flow for one in classes for flow in one.flows], dtype=pl.UInt32)
+    samples = result.series.filter(pl.col("flow").is_in(compared.implode()))
+    of_spans = [_rates(samples, span * over_time.end_s(result)) for span in SPANS]
     first_s = SPANS[0] * over_time.end_s(result)
     rates, span = of_spans[0], f"in the first {time_at_size(first_s).with_unit(first_s)}"
     if is_measured_in_part(result.summary):
         rates, span = of_spans[-1], "in the whole run"
     title = findings.goodput_by_span(result, rates, span)
-    picture, [panels] = style.frame(result, title, SUBJECT, [1.75], columns=len(SPANS))
+    classes, subject = _with_samples(classes, set(samples["flow"]))
+    picture, [panels] = style.frame(result, title, subject, [1.75], columns=len(SPANS))
     for panel in panels[1:]:
         panel.sharey(panels[0])
         panel.tick_params(labelleft=False)
@@ -62,6 +66,18 @@ def draw(result: Result) -> Figure:
     else:
         _bars(picture, panels, result, classes, of_spans)
     return picture
+
+
+def _with_samples(
+    classes: list[style.HopClass], sampled: set[int]
+) -> tuple[list[style.HopClass], str]:
+    """The flows that have samples (`probes.flows`), and the subject, which counts the others."""
+    kept = [replace(one, flows=[flow for flow in one.flows if flow in sampled]) for one in classes]
+    kept = [one for one in kept if one.flows]
+    hidden = sum(len(one.flows) for one in classes) - sum(len(one.flows) for one in kept)
+    if not kept or not hidden:
+        return classes, SUBJECT
+    return kept, f"{SUBJECT} with samples, which {counted(hidden, 'flow')} do not have"
 
 
 def _bars(
@@ -81,7 +97,7 @@ def _bars(
             _say_no_samples(panel)
         left, total = 0.0, 0.0
         for one in classes if rates else []:
-            heights = np.array([rates.get(flow, 0.0) for flow in one.flows])
+            heights = np.array([rates[flow] for flow in one.flows])
             heights *= quantity.factor
             total += heights.sum()
             places = left + np.arange(len(heights))
@@ -125,8 +141,7 @@ def _distributions(
     style.y_label(picture, panels, "share of flows")
     for panel, span, rates in zip(panels, SPANS, of_spans, strict=True):
         for one, dashes in zip(classes, _DASHES * len(classes), strict=False):
-            known = np.array([rates[flow] for flow in one.flows if flow in rates])
-            ordered = np.sort(known) * quantity.factor
+            ordered = np.sort([rates[flow] for flow in one.flows if rates]) * quantity.factor
             look: dict[str, Any] = {"color": one.look.colour, "linestyle": dashes}
             reached = np.linspace(0, 1, len(ordered) + 1)[1:]
             drawn = panel.step(*distribution.steps(ordered, reached), where="post", **look)
@@ -176,9 +191,13 @@ def _of_span(span: float, result: Result) -> str:
     return f"{share} ({time_at_size(end_s).with_unit(span * end_s)})"
 
 
-def _rates(result: Result, until_s: float) -> dict[int, float]:
+def _rates(samples: pl.DataFrame, until_s: float) -> dict[int, float]:
     """Rate of each flow's delivered data from the start to `until_s`, in bit/s."""
     # Half a nanosecond: the series' times are sums of their interval.
-    rows = result.series.filter(pl.col("time_s") <= until_s + 5e-10)
+    rows = samples.filter(pl.col("time_s") <= until_s + 5e-10)
+    if rows.is_empty():
+        return {}
     last = rows.group_by("flow").agg(pl.col("delivered_bytes").max() * 8, pl.col("time_s").max())
-    return {flow: bits / time for flow, bits, time in last.iter_rows()}
+    # a flow whose samples begin later has delivered nothing
+    nothing = dict.fromkeys(samples["flow"].unique().to_list(), 0.0)
+    return nothing | {flow: bits / time for flow, bits, time in last.iter_rows()}

@@ -20,9 +20,9 @@ CAPTION = (
     "The sender's window, and below it when senders decided something: a timeout (RTO), the "
     "beginning of a fast recovery, the undo of a needless reduction, a reduction for an ECN mark, "
     "the end of slow start. Few decisions are drawn as marks, many as a rate per flow, whose "
-    "highest value is at the right. Below four segments (about 6 kB) a loss cannot cause three "
-    "duplicate ACKs, so it costs a timeout. A class with such small windows stops after a single "
-    "burst of drops."
+    "highest value is at the right. Below four segments (about 6 kB of full ones) a loss cannot "
+    "cause three duplicate ACKs, so most stacks need a timeout to repair it. A class with such "
+    "small windows may stop after a single burst of drops."
 )
 
 _CWND = QUANTITIES["cwnd_bytes"]

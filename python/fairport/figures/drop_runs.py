@@ -25,9 +25,9 @@ CAPTION = (
     "How many consecutive packets are dropped. By flow: consecutive packets of one flow, averaged "
     "over the flows of a hop class; a dot is one flow (of more than 40 flows there are no dots, "
     "and a line marks the most that one flow had). By ingress port: consecutive packets of "
-    "one ingress port. A run of three or more on one flow takes the tail of its window and causes "
-    "a timeout. The same run spread over many flows costs each of them one packet, which fast "
-    "retransmit repairs."
+    "one ingress port. A run of three or more on one flow often takes the tail of its window, and "
+    "then costs a timeout. The same run spread over many flows costs each of them one packet, "
+    "which fast retransmit repairs."
 )
 # The last bin holds everything from here on.
 LONGEST = 10

@@ -36,18 +36,21 @@ def goodput(result: Result) -> str:
 
 
 def goodput_by_span(result: Result, rates: Mapping[int, float], span: str) -> str:
-    """The same, and how it was in another span, by the flows' rates in it."""
+    """The same, and how it was in another span, by the rates of the flows that have samples."""
     said, flows = goodput(result), metrics.compared(result.flows)
     lone, peers = _lone_and_peers(result)
     if not lone or not metrics.established(flows)[lone] or not rates:
         return said
     means = dict(
-        flows.select(metrics.hop_class(), rate=pl.col("flow").replace_strict(rates, default=0.0))
+        flows.filter(pl.col("flow").is_in(list(rates)))
+        .select(metrics.hop_class(), rate=pl.col("flow").replace_strict(rates))
         .group_by("hop_class")
         .agg(pl.col("rate").mean())
         .iter_rows()
     )
-    if result.summary["classes"][lone]["throughput_ratio"] is None or not means[peers]:
+    if result.summary["classes"][lone]["throughput_ratio"] is None or lone not in means:
+        return said
+    if not means.get(peers):
         return said
     return f"{said}, {ratio_in_words(means[lone] / means[peers])} it {span}"
 
@@ -83,7 +86,8 @@ def _class_by_class(result: Result, means: Mapping[str, float | None], key: str,
     if not result.summary["classes"]:
         return headline({}, {})
     if not known:
-        return f"There is no sample of the {what}" if result.series.height else NO_SAMPLES
+        is_sampled = result.series.height or not result.scenario.probes.flows
+        return f"There is no sample of the {what}" if is_sampled else NO_SAMPLES
     quantity = QUANTITIES[key].at_size(max(known.values()))
     lone, peers = _lone_and_peers(result)
     if lone in known and peers in known:
@@ -171,17 +175,17 @@ def transfers(result: Result, ours: pl.DataFrame) -> str:
     found = result.summary["fct"]
     if not found or not found["all"]["completed"]:
         return loads.completed(0, ours.height)
-    _, reached = censored.distribution(ours["lasted_ideals"], ours["is_over"])
-    is_bound = censored.place_of(0.99, reached) is None
     every: Mapping[str, Any] = found["all"]
-    quantiles = {part: every[f"slowdown_{part}"] for part in ("median", "p99")}
-    return loads.slowdown("The transfers'", quantiles, p99_is_bound=is_bound)
+    quantiles: dict[str, Any] = {part: every[f"slowdown_{part}"] for part in ("median", "p99")}
+    quantiles["bounds"] = censored.bounds(ours["lasted_ideals"], ours["is_over"], loads.SHARES)
+    return loads.slowdown("The transfers'", quantiles)
 
 
-def requests(result: Result) -> str:
-    """How many requests were answered, and how soon."""
+def requests(result: Result, asked: pl.DataFrame) -> str:
+    """How many requests were answered, and how soon; `asked` are those that count."""
     found: Any = result.summary["requests"]
-    times = {part: found[f"response_{part}_s"] for part in ("median", "p99")}
+    times: dict[str, Any] = {part: found[f"response_{part}_s"] for part in ("median", "p99")}
+    times["bounds"] = censored.bounds(asked["lasted_s"], asked["is_over"], loads.SHARES)
     return loads.answered(found["answered"], found["requests"], times)
 
 

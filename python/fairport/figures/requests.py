@@ -27,8 +27,8 @@ _RESPONSE = QUANTITIES["response_s"]
 
 def draw(result: Result) -> Figure:
     """One panel: one cumulative distribution per traffic."""
-    picture, [[axes]] = style.frame(result, findings.requests(result), SUBJECT, [2.4])
     asked = completion.asked(result.requests, completion.Span.of(result.summary))
+    picture, [[axes]] = style.frame(result, findings.requests(result, asked), SUBJECT, [2.4])
     ours = asked.with_columns(pl.col("lasted_s") * _RESPONSE.factor)
     traffics = ours["traffic"].unique().sort().to_list()
     several = len(traffics) > 1

@@ -17,7 +17,7 @@ SUBJECT = "Round-trip time over time"
 CAPTION = (
     "RTT samples of each hop class: the line is the mean, the band reaches from the least to the "
     "greatest. The classes differ by the length of their paths; the height of the band is "
-    "queueing. In a gap no flow of the class had a sample: all of them waited for a timeout."
+    "queueing. In a gap no flow of the class had a sample, as when all of them wait for timeouts."
 )
 
 

@@ -15,8 +15,8 @@ from fairport.repeats import FEWEST_FOR_QUARTILES
 SUBJECT = "Over the seeds"
 CAPTION = (
     "Each dot is a seed, the bar is the middle half, the diamond the median. With fewer than four "
-    "seeds there is no middle half. Dots in two groups mean that the network has two modes: then "
-    "the median describes neither."
+    "seeds there is no middle half. Dots in two groups may be two states of the network: then the "
+    "median says little of either."
 )
 
 _OF_CLASSES = ("throughput_ratio", "goodput_bps_mean", "timeouts", "timeout_period_s")

@@ -209,7 +209,8 @@ def _power(record: Record, of: Of) -> float | None:
     flows = _of_traffic(record, of).filter(pl.col("rtt_mean_s").is_not_null())
     weight = pl.col("measured_bytes").cast(pl.Float64)
     delay = _number(flows.select((pl.col("rtt_mean_s") * weight).sum() / weight.sum()).item())
-    return float(flows["goodput_bps"].sum()) / delay if delay else None
+    # flows that have delivered nothing have no weight, and no delay either
+    return float(flows["goodput_bps"].sum()) / delay if delay and delay > 0 else None
 
 
 def _round_goodput(record: Record, _: Of) -> float | None:

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairport import blackouts, figures, modes
+import numpy as np
+
+from fairport import blackouts, figures
 from fairport.backends import DEFAULT
 from fairport.published import published_beside
 from fairport.quantities import QUANTITIES, in_millions
@@ -21,6 +23,7 @@ from fairport.report.template import fill_page
 from fairport.report.trace import trace_table
 from fairport.report.words import words
 from fairport.scenario.phase import phase_parameters
+from fairport.study import precision
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -133,13 +136,23 @@ def _over_seeds(summary: Mapping[str, Any], pictures: Path) -> dict[str, Any]:
     numbers = summary["seeds"]
     return {
         "verdict": summary["verdict"],
-        "modes": modes.sentence(summary["runs"]),
+        "groups": groups_in_words(summary["runs"]),
         "seeds": f"seeds {numbers[0]} to {numbers[-1]}",
         "columns": ("Seed", "Throughput ratio", "Jain index", "Total", "Outcast", "Fingerprint"),
         "rows": found,
         "caption": seeds.CAPTION,
         "picture": embed(pictures / "seeds.svg", "seeds", summary["verdict"]["sentence"]),
     }
+
+
+def groups_in_words(runs: Sequence[Mapping[str, Any]]) -> str:
+    """Whether the ratios fall into two groups, as those of a bistable point do; or empty."""
+    ratios = [run["verdict"]["ratio"] for run in runs]
+    found = precision.groups(np.array([one for one in ratios if one is not None]))
+    if found is None:
+        return ""
+    each = " and ".join(f"{one.mean():.2f} ({len(one)} seeds)" for one in found)
+    return f"The throughput ratios fall into two groups: near {each}."
 
 
 def _made(result: Result) -> list[tuple[str, str]]:

@@ -20,6 +20,7 @@ from fairport.study.measures import MEASURES, Axis, Groups
 from fairport.study.metric import METRICS, ComparedLoad
 
 _ONE_SEED = "This is one seed; another may rank the fixes differently (`--repeat 10`)."
+_FEW_SEEDS = "These are {} seeds; others may rank the fixes differently (`--repeat 10`)."
 
 
 @dataclass(frozen=True)
@@ -188,12 +189,15 @@ class Comparison:
 
     @cached_property
     def conclusion(self) -> str:
-        """The comparison in one sentence; of one seed, with a second that says so."""
+        """The comparison in one sentence; of fewer than four seeds, with a second that says so."""
         if self._by_share:
             found = self._by_shares
         else:
             found = gains.conclusion(self.ranking, self.ranked_loads)
-        return f"{found} {_ONE_SEED}" if len(self.seeds) == 1 else found
+        if self.has_quartiles:
+            return found
+        few = _ONE_SEED if len(self.seeds) == 1 else _FEW_SEEDS.format(len(self.seeds))
+        return f"{found} {few}"
 
     @cached_property
     def host_queue_drops(self) -> str:

@@ -64,19 +64,21 @@ def gain(fix: str, runs: pl.DataFrame, ranked: Sequence[ComparedLoad]) -> Gain:
     )
     by_load = [
         [
-            metric.gain(load.metric, one[load.key(load.metric)], other[load.key(load.metric)])
+            _finite(
+                metric.gain(load.metric, one[load.key(load.metric)], other[load.key(load.metric)])
+            )
             for one, other in zip(before, now, strict=True)
         ]
         for load in ranked
         if load.metric is not None
     ]
     whole = [sum(gains) / len(gains) for gains in zip(*by_load, strict=True)]
-    return Gain(fix, _spread(whole), [_spread(gains) for gains in by_load])
+    return Gain(fix, Spread.of(whole), [Spread.of(gains) for gains in by_load])
 
 
-def _spread(gains: Sequence[float]) -> Spread:
-    """The spread over the seeds; infinite gains have no quartiles between them."""
-    return Spread.of([min(max(gain, -_MOST), _MOST) for gain in gains])
+def _finite(gain: float) -> float:
+    """Infinite gains have neither a mean nor quartiles."""
+    return min(max(gain, -_MOST), _MOST)
 
 
 def ranking(

@@ -33,7 +33,7 @@ MEASURES: dict[str, tuple[Axis, str]] = {
         "time that flows stood still until their timers expired, of all flows together",
     ),
     "drop_runs_ge2": ("zero", "two or more consecutive packets of one flow that a port dropped"),
-    "rtt_p99_s": ("zero", "99th percentile of all flows' samples"),
+    "rtt_p99_s": ("zero", "99th percentile of the samples of all TCP flows"),
     "queue_mean_bytes": ("zero", "at the bottleneck port"),
 }
 """By the names of `fairport.quantities`: how a figure draws the measure, and its definition."""

@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fairport import traffic_table
 from fairport.errors import InputError, did_you_mean
 from fairport.record import Record
-from fairport.run_numbers import better
+from fairport.run_numbers import Better, better, logarithm
 from fairport.scenario import Scenario
 from fairport.study.measures import MEASURES, Axis, Groups
 
@@ -24,57 +25,38 @@ from fairport.study.measures import MEASURES, Axis, Groups
 class Metric:
     """A number of one load, or of a run."""
 
-    path: tuple[str, ...]
-    """Its place in an entry of the summary's `traffic`; empty: a measure of the run."""
     text: str
     """Its exact definition."""
     axis: Axis = "zero"
-    floor: float = 0.0
-    """Smaller values count as this one when factors are computed, because zero has no logarithm."""
-
-    def of(self, entry: Mapping[str, Any]) -> float | None:
-        """The number in this entry; None if it is missing."""
-        found: Any = entry
-        for part in self.path:
-            found = found.get(part) if found else None
-        return None if found is None else float(found)
 
 
 _CENSORED = "a transfer under way at the end counts with its age"
 _SMALL = f"transfers up to 100 kB; {_CENSORED}"
 
 METRICS: dict[str, Metric] = {
-    "throughput_ratio": Metric((), MEASURES["throughput_ratio"][1], "ratio", 1e-3),
-    "jain_index": Metric((), MEASURES["jain_index"][1], "plain"),
-    "goodput_bps_min": Metric((), "of the slowest long-lived flow", floor=1.0),
-    "small_fct_p99_s": Metric(("small_fct_s", "p99"), _SMALL),
-    "small_fct_median_s": Metric(("small_fct_s", "median"), _SMALL),
-    "fct_p99_s": Metric(("fct_s", "p99"), _CENSORED),
-    "fct_median_s": Metric(("fct_s", "median"), _CENSORED),
-    "slowdown_p99": Metric(("slowdown", "p99"), f"against the empty network; {_CENSORED}"),
-    "slowdown_median": Metric(("slowdown", "median"), f"against the empty network; {_CENSORED}"),
-    "unfinished": Metric(("unfinished",), "under way when the run ended", floor=0.5),
-    "rounds_done": Metric(("rounds", "done"), "rounds completed by the end", floor=0.5),
-    "round_time_median_s": Metric(
-        ("rounds", "time_s", "median"), "the round under way counts with its age"
-    ),
-    "round_time_p99_s": Metric(
-        ("rounds", "time_s", "p99"), "the round under way counts with its age"
-    ),
-    "response_p99_s": Metric(
-        ("requests", "time_s", "p99"), "a request without an answer counts with its age"
-    ),
-    "response_median_s": Metric(
-        ("requests", "time_s", "median"), "a request without an answer counts with its age"
-    ),
-    "loss_share": Metric(("loss_share",), "of the datagrams sent", floor=1e-4),
-    "delay_p99_s": Metric(("delay_s", "p99"), "one way, of the datagrams that arrived"),
-    "delay_mean_s": Metric(("delay_s", "mean"), "one way, of the datagrams that arrived"),
+    "throughput_ratio": Metric(MEASURES["throughput_ratio"][1], "ratio"),
+    "jain_index": Metric(MEASURES["jain_index"][1], "plain"),
+    "goodput_bps_min": Metric("of the slowest long-lived flow"),
+    "small_fct_p99_s": Metric(_SMALL),
+    "small_fct_median_s": Metric(_SMALL),
+    "fct_p99_s": Metric(_CENSORED),
+    "fct_median_s": Metric(_CENSORED),
+    "slowdown_p99": Metric(f"against the empty network; {_CENSORED}"),
+    "slowdown_median": Metric(f"against the empty network; {_CENSORED}"),
+    "unfinished": Metric("under way when the run ended"),
+    "rounds_done": Metric("rounds completed by the end"),
+    "round_time_median_s": Metric("the round under way counts with its age"),
+    "round_time_p99_s": Metric("the round under way counts with its age"),
+    "response_p99_s": Metric("a request without an answer counts with its age"),
+    "response_median_s": Metric("a request without an answer counts with its age"),
+    "loss_share": Metric("of the datagrams sent"),
+    "delay_p99_s": Metric("one way, of the datagrams that arrived"),
+    "delay_mean_s": Metric("one way, of the datagrams that arrived"),
     # of the whole run
-    "goodput_bps_total": Metric((), MEASURES["goodput_bps_total"][1], "plain", 1.0),
-    "timeouts": Metric((), MEASURES["timeouts"][1], floor=0.5),
-    "rtt_p99_s": Metric((), MEASURES["rtt_p99_s"][1]),
-    "queue_mean_bytes": Metric((), MEASURES["queue_mean_bytes"][1], floor=1.0),
+    "goodput_bps_total": Metric(MEASURES["goodput_bps_total"][1], "plain"),
+    "timeouts": Metric(MEASURES["timeouts"][1]),
+    "rtt_p99_s": Metric(MEASURES["rtt_p99_s"][1]),
+    "queue_mean_bytes": Metric(MEASURES["queue_mean_bytes"][1]),
 }
 """Every metric that `--metric` takes, by the names of `fairport.quantities`."""
 
@@ -97,18 +79,20 @@ _SHOWN: dict[str, tuple[str, ...]] = {
 }
 
 
-def gain(metric: str, before: float | None, now: float | None) -> float:
-    """The logarithm of the factor by which it became better; 0 if neither value is known."""
-    costs = [_cost(metric, value) for value in (before, now)]
+def gain(number: str, before: float | None, now: float | None, goal: Better | None = None) -> float:
+    """The logarithm of the factor by which it became better; 0 if neither value is known.
+
+    `goal` replaces which values of the number are better (`run_numbers.better`).
+    """
+    costs = [_cost(number, value, goal or better(number)) for value in (before, now)]
     return 0.0 if costs[0] == costs[1] else costs[0] - costs[1]
 
 
-def _cost(metric: str, value: float | None) -> float:
+def _cost(number: str, value: float | None, goal: Better) -> float:
     if value is None:
         return math.inf
-    value = max(value, METRICS[metric].floor)
-    logarithm = math.log(value) if value > 0 else -math.inf
-    return {"more": -logarithm, "less": logarithm, "even": abs(logarithm)}[better(metric)]
+    log = logarithm(number, value)
+    return {"more": -log, "less": log, "even": abs(log)}[goal]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,18 +122,17 @@ class ComparedLoad:
 
     def key(self, metric: str) -> str:
         """The name of the metric's column in a comparison's tables."""
-        if not METRICS[metric].path:
-            return metric
-        return f"traffic_{self.indices[0]}_{metric}"
+        return f"traffic_{self.indices[0]}_{metric}" if _is_of_a_load(metric) else metric
 
     def values(self, record: Record) -> dict[str, float | None]:
         """The metrics of one run that `measures.measured` does not have, by their columns."""
-        found: dict[str, float | None] = {}
-        for name in self.shown:
-            metric = METRICS[name]
-            if metric.path:
-                found[self.key(name)] = metric.of(record.summary["traffic"][self.indices[0]])
-        return found
+        entry = record.summary["traffic"][self.indices[0]] if self.indices else {}
+        found = {
+            name: traffic_table.number(entry, name) for name in filter(_is_of_a_load, self.shown)
+        }
+        return {
+            self.key(name): None if value is None else float(value) for name, value in found.items()
+        }
 
 
 def check(metric: str | None) -> None:
@@ -168,8 +151,8 @@ def compared_loads(
 ) -> list[ComparedLoad]:
     """The loads of a scenario, from a run without a fix; `metric` replaces the usual choice.
 
-    Datagrams decide the ranking only if nothing else is sent. Raises InputError for a metric that
-    no load of the scenario has.
+    Datagrams decide the ranking only if there is nothing else. Raises InputError for a metric that
+    no load of the scenario has, and if none has any.
     """
     entries = record.summary["traffic"]
     bulk = tuple(one["index"] for one in entries if _sort(one) == "bulk")
@@ -181,7 +164,13 @@ def compared_loads(
     ]
     loads.sort(key=lambda load: load.indices)
     if metric is None:
-        only_udp = all(load.kind == "udp" for load in loads)
+        if not any(load.metric for load in loads):
+            raise InputError(
+                "has nothing to compare: no transfer began within the measurement",
+                field=scenario.name,
+                remedy='run it for longer, or with `measure.from = "0s"`',
+            )
+        only_udp = all(load.kind == "udp" for load in loads if load.metric)
         return [load if only_udp or load.kind != "udp" else _unranked(load) for load in loads]
     if metric in _OF_THE_RUN:
         return [*map(_unranked, loads), ComparedLoad((), "run", metric, ())]
@@ -217,8 +206,12 @@ def _is_there(name: str, entry: Mapping[str, Any], groups: Groups) -> bool:
         return bool(groups.lone)
     if name.startswith("round_time"):
         return True  # a fix may complete rounds although none was completed without it
-    metric = METRICS[name]
-    return not metric.path or metric.of(entry) is not None
+    return not _is_of_a_load(name) or traffic_table.number(entry, name) is not None
+
+
+def _is_of_a_load(name: str) -> bool:
+    """Whether it is a number of one [[traffic]]; otherwise it is one of the run."""
+    return name not in (*MEASURES, "goodput_bps_min")
 
 
 def _unranked(load: ComparedLoad) -> ComparedLoad:
@@ -231,8 +224,8 @@ def _by(
     entry = entries[load.indices[0]]
     of_bulk = metric in _SHOWN["bulk"]
     has = of_bulk == (_sort(entry) == "bulk") and _is_there(metric, entry, groups)
-    if METRICS[metric].path and not metric.startswith("round_time"):
-        has = METRICS[metric].of(entry) is not None
+    if _is_of_a_load(metric) and not metric.startswith("round_time"):
+        has = traffic_table.number(entry, metric) is not None
     if metric.startswith("round"):
         has = load.kind == "incast"
     if not has:

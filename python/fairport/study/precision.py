@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+from functools import cache
+from math import ceil, comb
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-CONFIDENCE = 0.95
-_RESAMPLES = 1999
-_BATCH = 200
+# the chance that the median lies outside its interval
+_OUTSIDE = 0.05
 
 # Two groups of seeds are two states if their means are at least this many standard deviations
 # apart. This is so for 1 % of samples of 20 from a normal distribution, and for 4 % from a uniform
-# one.
+# one; of samples of 8, for 5 % and 13 %.
 APART = 5.0
 # .. and differ by at least this share of the larger mean, because two nearly equal states are one
 _DIFFERENT = 0.2
@@ -48,8 +48,8 @@ class Precision:
 def summary(runs: pl.DataFrame, axes: Sequence[str], metric: str) -> pl.DataFrame:
     """One row per point, with statistics over its runs.
 
-    Columns: the axes, `runs`, `median`, `low` and `high` (the interval of the median), `q1`, `q3`,
-    `p10`, `p90`, and `is_bimodal` with its states' means `lower` and `upper`.
+    Columns: the axes, `runs`, `median`, `low` and `high` (the interval of the median), and
+    `is_bimodal` with its states' means `lower` and `upper`.
 
     Runs without the number, such as failed ones, do not count; a point without any has no row.
     """
@@ -59,18 +59,19 @@ def summary(runs: pl.DataFrame, axes: Sequence[str], metric: str) -> pl.DataFram
         .group_by(axes, maintain_order=True)
         .agg(number.alias("values"))
     )
-    samples = [np.asarray(values, np.float64) for values in grouped["values"]]
-    intervals = _intervals(samples)
-    rows = [_of_point(values, at) for values, at in zip(samples, intervals, strict=True)]
-    schema: dict[str, type[pl.DataType]] = {"runs": pl.UInt32}
-    schema |= dict.fromkeys(_SHARES, pl.Float64)
-    schema |= dict.fromkeys(("low", "high"), pl.Float64) | {"is_bimodal": pl.Boolean}
-    schema |= dict.fromkeys(("lower", "upper"), pl.Float64)
+    rows = [_of_point(np.asarray(values, np.float64)) for values in grouped["values"]]
+    schema = dict.fromkeys(_COLUMNS, pl.Float64) | {"runs": pl.UInt32, "is_bimodal": pl.Boolean}
     return pl.concat([grouped.drop("values"), pl.DataFrame(rows, schema)], how="horizontal")
 
 
 def states(values: Values) -> tuple[float, float] | None:
     """The means of the two states of the values; None if they have only one."""
+    found = groups(values)
+    return None if found is None else (float(found[0].mean()), float(found[1].mean()))
+
+
+def groups(values: Values) -> tuple[Values, Values] | None:
+    """The values of two states, the lower ones first; None if they have only one state."""
     if len(values) < _FEWEST:
         return None
     ordered = np.sort(values)
@@ -78,11 +79,10 @@ def states(values: Values) -> tuple[float, float] | None:
     lower, upper = ordered[:at], ordered[at:]
     if min(len(lower), len(upper)) < max(_FEWEST_OF_A_STATE, ceil(_SHARE_OF_A_STATE * len(values))):
         return None
-    means = float(lower.mean()), float(upper.mean())
     spread = np.sqrt((lower.var(ddof=1) + upper.var(ddof=1)) / 2)
-    between = means[1] - means[0]
-    is_apart = between > APART * spread and between > _DIFFERENT * max(map(abs, means))
-    return means if is_apart else None
+    between = upper.mean() - lower.mean()
+    least = _DIFFERENT * max(abs(lower.mean()), abs(upper.mean()))
+    return (lower, upper) if between > APART * spread and between > least else None
 
 
 def interval_name(fewest: int) -> str:
@@ -126,52 +126,39 @@ def _is_narrow(point: Mapping[str, Any], precision: Precision) -> bool:
     return bool(half <= precision.share * abs(point["median"]))
 
 
-_SHARES = {"median": 0.5, "q1": 0.25, "q3": 0.75, "p10": 0.1, "p90": 0.9}
+_COLUMNS = ("runs", "median", "low", "high", "is_bimodal", "lower", "upper")
 
 
-def _of_point(values: Values, interval: tuple[float, float]) -> dict[str, Any]:
-    found = states(values)
-    quantiles = np.quantile(values, list(_SHARES.values()))
+def _of_point(values: Values) -> dict[str, Any]:
+    found, (low, high) = states(values), median_interval(values)
     return {
         "runs": len(values),
-        **dict(zip(_SHARES, map(float, quantiles), strict=True)),
-        "low": interval[0],
-        "high": interval[1],
+        "median": float(np.median(values)),
+        "low": low,
+        "high": high,
         "is_bimodal": found is not None,
         "lower": found[0] if found else None,
         "upper": found[1] if found else None,
     }
 
 
-def _intervals(samples: Sequence[Values]) -> list[tuple[float, float]]:
-    """The interval of each sample's median, by the percentiles of the bootstrap.
+def median_interval(values: Sequence[float] | Values) -> tuple[float, float]:
+    """The two values between which the median lies with 95 %, whatever their distribution.
 
-    For a single value, or for equal values, it is that value. The same samples have the same
-    intervals.
+    Each value is below it with probability 1/2, so how many are is binomial (the sign test). Of
+    fewer than six values it is the range: five lie on one side of the median in 6 % of all cases.
     """
-    from scipy.stats import bootstrap
+    ordered, rank = np.sort(values), max(1, _rank(len(values)))
+    return float(ordered[rank - 1]), float(ordered[-rank])
 
-    found: list[tuple[float, float]] = [(float(values[0]), float(values[0])) for values in samples]
-    by_size: dict[int, list[int]] = {}
-    for number, values in enumerate(samples):
-        if np.ptp(values) > 0:
-            by_size.setdefault(len(values), []).append(number)
-    for numbers in by_size.values():
-        for first in range(0, len(numbers), _BATCH):
-            some = numbers[first : first + _BATCH]
-            interval = bootstrap(
-                (np.stack([samples[number] for number in some]),),
-                np.median,
-                axis=-1,
-                n_resamples=_RESAMPLES,
-                confidence_level=CONFIDENCE,
-                method="percentile",
-                batch=_BATCH,
-                rng=np.random.default_rng(0),
-            ).confidence_interval
-            for number, low, high in zip(some, interval.low, interval.high, strict=True):
-                found[number] = (float(low), float(high))
-    return found
+
+@cache
+def _rank(count: int) -> int:
+    """Of so many values, the rank of the last that may lie below the interval's lower end, or 0."""
+    outside, rank = 0.0, 0
+    while (outside := outside + 2 * comb(count, rank) / 2**count) <= _OUTSIDE:
+        rank += 1
+    return rank
 
 
 def _split(ordered: Values) -> int:

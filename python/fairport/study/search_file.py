@@ -19,7 +19,6 @@ values, with the same seed, so weights need no units.
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -32,11 +31,9 @@ from fairport.run_numbers import NUMBERS, better
 from fairport.scenario import Scenario
 from fairport.scenario.base import refuse
 from fairport.study.fixes import load as load_fixes
+from fairport.study.metric import gain
 from fairport.study.space import Dimension, Space
 from fairport.study.study_file import StudyFile
-
-# numbers of which less is better
-_SMALLEST = 1e-9
 
 
 class SearchFile(StudyFile):
@@ -104,8 +101,8 @@ def log_gain(
         ours, theirs = found.get(name), before.get(name)
         if ours is None or theirs is None:
             return None
-        now, then = (math.log(max(value, _SMALLEST)) for value in (ours, theirs))
-        is_even = better(name) == "even" and not for_lone_flow
-        gained = abs(then) - abs(now) if is_even else now - then
-        logs.append(weight * (-gained if better(name) == "less" else gained))
+        goal = better(name)
+        if goal == "even" and for_lone_flow:
+            goal = "more"
+        logs.append(weight * gain(name, theirs, ours, goal))
     return sum(logs) / sum(weights.values())

@@ -10,7 +10,7 @@ import polars as pl
 from fairport import metrics
 from fairport.quantities import counted
 from fairport.tables import Tables
-from fairport.verdict import OUTCAST_BELOW, PARITY, lone_and_peers, ratio_in_words
+from fairport.verdict import OUTCAST_BELOW, PARITY, lone_and_peers, ratio_in_words, spent
 
 # addresses or files in a sentence, at most
 _LISTED = 3
@@ -79,14 +79,12 @@ def _waiting(
     waited = metrics.waiting(caused, ours.height, measure["from_s"], measure["to_s"])
     if waited.after_drop_runs is None:
         return "None of its retransmission timers was seen to expire"
-    each = "It" if ours.height == 1 else "Each"
-    spent = f"{each} spent {waited.mean_s:.2g} of {waited.of_s:.2g} s waiting for timeouts"
     if not is_joined:
-        return spent
+        return spent(waited, ours.height)
     share = f"{100 * waited.after_drop_runs:.0f} %"
     return (
-        f"{spent}; {share} of that time followed three or more consecutive drops"
-        " at its ingress port"
+        f"{spent(waited, ours.height)}; {share} of that time followed three or more consecutive"
+        " drops at its ingress port"
     )
 
 

@@ -43,7 +43,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     panel.set_xlabel("time (s)")
     panel.set_ylabel(quantity.label)
     style.legend_above(picture, panel, panel.get_legend_handles_labels()[0])
-    style.note(picture, "mean over the seeds, in two hundred steps of the run")
+    style.note(picture, "mean over the seeds, in at most 200 steps of the run")
     return picture
 
 
