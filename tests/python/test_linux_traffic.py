@@ -96,7 +96,25 @@ def test_finite_and_constant_rate_flows_side_by_side() -> None:
     assert stopped["size_bytes"] == 10**9 > stopped["delivered_bytes"]
     late = result.series.filter(pl.col("flow") == stopped["flow"], pl.col("time_s") > 1.2)
     assert late["goodput_bps"].sum() == 0
+    # every flow's series has all of its bytes, up to its end
+    interval_s = pl.col("time_s").diff().fill_null(0.01).over("flow")
+    for _, series in result.series.with_columns(s=interval_s).group_by("flow"):
+        sampled = series.select(pl.col("goodput_bps").dot("s") / 8).item()
+        assert sampled == pytest.approx(series["delivered_bytes"].max(), rel=0.05)
+    assert set(result.series["flow"]) == {0, 1, 2}
     assert result.summary["udp"]["sent"] == udp["segments_sent"]
+
+
+@as_root
+def test_a_flow_that_is_stopped_during_its_handshake_sends_nothing() -> None:
+    # a handshake takes 40 ms
+    bulk = {"from": "h1", "to": "h0", "stop": "20ms"}
+    flow = run(bulk, link={"rate": "50Mbps", "delay": "10ms"}).flows.row(0, named=True)
+    assert flow["established_s"] > 0.02
+    assert flow["delivered_bytes"] == flow["segments_sent"] == 0
+    assert flow["fct_s"] is None
+    # it ends with its FIN
+    assert flow["established_s"] < flow["end_s"] < 0.1
 
 
 @as_root
@@ -122,6 +140,8 @@ def test_rounds_of_incast(connections: str) -> None:
     assert flows.height == (20 if connections == "new" else 4)
     assert flows["delivered_bytes"].sum() == 5 * 80_000
     assert flows["drops"].sum() == 0
+    # a connection that stays open is never complete
+    assert flows["fct_s"].null_count() == (0 if connections == "new" else 4)
     assert set(flows["workload"]) == {"incast"}
 
 

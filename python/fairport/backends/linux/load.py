@@ -191,12 +191,11 @@ class Load:
             flow.datagrams.stop()
             return
         it = flow.sides[SENDER]
-        if it.socket is None or flow.report.established_s is None:
-            return
         # data already sent are still delivered
         it.left_bytes = 0
         it.written_bytes = -1
-        self._send(flow, SENDER)
+        if flow.report.established_s is not None:  # otherwise its handshake comes first
+            self._send(flow, SENDER)
 
     def _send_datagrams(self, now: float) -> float:
         """Sends the datagrams that are due; returns when the next one is due."""
@@ -290,6 +289,8 @@ class Load:
                 continue
             side = 1 - flow.spec.opener
             flow.sides[side].socket = accepted
+            if side == SENDER:
+                flow.report.established_s = self._now()
             self._prepare_to_send(flow)
             self._watch(accepted, _READS, self._handler(flow, side))
 
@@ -364,6 +365,7 @@ class Load:
 
     def _end(self, flow: LiveFlow) -> None:
         """Closes the sockets of a flow that is over."""
+        self._observer.ended(flow)
         one = flow.sides[SENDER].socket
         if one is not None and not flow.spec.is_udp and flow.report.established_s is not None:
             flow.report.info = read(one)

@@ -32,14 +32,16 @@ class Sample:
     """Time since the sample before it."""
     new_bytes: int
     delivered_bytes: int
-    info: TcpInfo
+    info: TcpInfo | None
+    """None: it uses UDP, its sender has no socket yet, or it is over."""
 
 
 def largest_windows(samples: Iterable[Sample]) -> dict[int, int]:
     """The largest congestion window of each flow that was sampled, in bytes."""
     found: dict[int, int] = {}
     for sample in samples:
-        found[sample.flow] = max(found.get(sample.flow, 0), sample.info.cwnd_bytes)
+        if sample.info is not None:
+            found[sample.flow] = max(found.get(sample.flow, 0), sample.info.cwnd_bytes)
     return found
 
 
@@ -58,6 +60,7 @@ class Observer:
         self._listed = listed
         self._reports = reports
         self._live = live
+        self._ended: list[LiveFlow] = []
         self._next_s = observe.interval_s
         self._sampled_s = 0.0
         self._began_s: float | None = None
@@ -72,8 +75,14 @@ class Observer:
         self._measure(now)
         return self._next_s
 
+    def ended(self, flow: LiveFlow) -> None:
+        """A flow is over: its last sample has what arrived since the one before."""
+        if flow.report.delivered_bytes > flow.sampled_bytes:
+            self._ended.append(flow)
+
     def end(self, now: float) -> tuple[float, float]:
         """Ends the observation; returns the start and the end of the measurement."""
+        self.look(now)
         if self._began_s is None:
             self._began_s = self._ended_s = now
         if self._ended_s is None:
@@ -82,16 +91,16 @@ class Observer:
 
     def _sample(self, now: float) -> None:
         interval_s = now - self._sampled_s
-        for number, flow in self._live.items():
-            one, report = flow.sides[SENDER].socket, flow.report
-            if number >= self._observe.watched_flows or flow.spec.is_udp:
-                continue
-            if one is None or report.established_s is None:
+        for flow in (*self._live.values(), *self._ended):
+            number, one, report = flow.spec.number, flow.sides[SENDER].socket, flow.report
+            if number >= self._observe.watched_flows:
                 continue
             new = report.delivered_bytes - flow.sampled_bytes
             flow.sampled_bytes = report.delivered_bytes
-            sample = Sample(now, number, interval_s, new, report.delivered_bytes, read(one))
+            info = None if one is None or flow.spec.is_udp else read(one)
+            sample = Sample(now, number, interval_s, new, report.delivered_bytes, info)
             self.samples.append(sample)
+        self._ended.clear()
         self._sampled_s = now
 
     def _measure(self, now: float) -> None:
