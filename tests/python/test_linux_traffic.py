@@ -106,6 +106,21 @@ def test_finite_and_constant_rate_flows_side_by_side() -> None:
 
 
 @as_root
+@pytest.mark.parametrize(
+    ("change", "payload"),
+    [
+        ({"link": SCENARIO["link"] | {"mtu": "576B"}}, 524),
+        # the smaller of both ends' limits holds; the other host has the MTU's
+        ({"host_tcp": [{"hosts": "h0", "mss": "1000B"}]}, 988),
+        ({"host_tcp": [{"hosts": "h1", "mss": "1000B"}]}, 988),
+    ],
+)
+def test_segments_are_as_long_as_the_scenario_says(change: dict[str, Any], payload: int) -> None:
+    flow = run({"from": "h1", "to": "h0", "size": "1MB"}, **change).flows.row(0, named=True)
+    assert flow["segments_sent"] - flow["retransmits"] == math.ceil(1e6 / payload)
+
+
+@as_root
 def test_a_flow_that_is_stopped_during_its_handshake_sends_nothing() -> None:
     # a handshake takes 40 ms
     bulk = {"from": "h1", "to": "h0", "stop": "20ms"}

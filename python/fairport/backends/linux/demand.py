@@ -24,9 +24,12 @@ _PS_PER_S = 1e12
 _BOTH_WAYS = ("request-response", "web")
 
 
-def frames_per_s(scenario: Scenario, job: Job, layout: Mapping[str, Any]) -> float:
-    """Frames per second that the switch must forward while all flows send, ACKs included."""
-    mtu, header = int(scenario.link.mtu), scenario.link.wire_overhead
+def frames_per_s(scenario: Scenario, job: Job, layout: Mapping[str, Any], mss_bytes: int) -> float:
+    """Frames per second that the switch must forward while all flows send, ACKs included.
+
+    `mss_bytes` is the smallest of all flows.
+    """
+    header = scenario.link.wire_overhead
     datagrams = datagram_bits = 0.0
     for flow in job.flows:
         if flow["udp"] is not None:
@@ -37,7 +40,7 @@ def frames_per_s(scenario: Scenario, job: Job, layout: Mapping[str, Any]) -> flo
     tcp_bps = max(0.0, filled_bps(job, layout, rates) - datagram_bits)
     for workload in job.document["workloads"]:
         tcp_bps += _workload_bps(workload, job.document["duration_ps"], layout, rates)
-    segments = tcp_bps / 8 / (mtu + header)
+    segments = tcp_bps / 8 / (mss_bytes + headers.IPV4_TCP + header)
     return datagrams + (1 + _ACKS_PER_SEGMENT) * segments
 
 

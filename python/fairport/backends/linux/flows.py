@@ -68,6 +68,8 @@ class Stack:
 
     congestion_control: str
     """The kernel's name for it."""
+    mss_bytes: int
+    """Without options, of which timestamps take a part."""
     payload: PayloadSizes | None
     is_paced: bool
     """Whether the kernel spaces the segments, whatever the congestion control."""

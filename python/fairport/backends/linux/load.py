@@ -73,6 +73,8 @@ class LoadReport:
     """Rounds and requests."""
     late_s: float = 0.0
     """How long after the scenario's zero it began."""
+    lost_datagrams: int = 0
+    """Datagrams for which a host's socket had no room."""
 
 
 class Load:
@@ -133,8 +135,6 @@ class Load:
             spec = self._specs.up_to(len(self._reports))
             self._reports.append(FlowReport(spec, size_bytes=spec.size_bytes))
         return self._reports[number]
-
-    # what is due
 
     def _do(self, what: str, number: int, side: int, size: int, now: float) -> None:
         if what == "open":
@@ -217,7 +217,7 @@ class Load:
         if is_udp:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _UDP_BUFFER_BYTES)
         else:
-            # connections inherit it from the listener: DCTCP's receiver echoes marks
+            # connections inherit it: DCTCP's receiver echoes marks
             self._choose(one, stack)
         one.bind((str(at.address), port))
         if is_udp:
@@ -229,6 +229,7 @@ class Load:
     def _choose(self, one: socket.socket, stack: int) -> None:
         chosen = self._task.stacks[stack]
         sockets.choose_congestion_control(one, chosen.congestion_control)
+        sockets.limit_segments(one, chosen.mss_bytes)
         if chosen.is_paced:
             sockets.pace(one)
 
@@ -383,6 +384,7 @@ class Load:
         from_s, to_s = self._observer.end(now)
         for flow in list(self._live.values()):
             self._end(flow)
+        lost = sum(map(sockets.lost_datagrams, self._listeners))
         for listener in self._listeners:
             listener.close()
         self._epoll.close()
@@ -393,4 +395,5 @@ class Load:
             to_s,
             self._agenda.tables(),
             self._late_s,
+            lost,
         )

@@ -241,7 +241,8 @@ def switch_offload(interface: str, name: str, *, is_on: bool) -> None:
 
 def _disable_ipv6() -> None:
     for where in ("all", "default"):
-        _sysctl(f"ipv6/conf/{where}/disable_ipv6", "1")
+        with suppress(FileNotFoundError):  # the kernel has no IPv6
+            _sysctl(f"ipv6/conf/{where}/disable_ipv6", "1")
 
 
 def _sysctl(name: str, value: str) -> None:

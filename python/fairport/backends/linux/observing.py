@@ -17,7 +17,7 @@ class Observe:
     watched_flows: int
     """Number of flows that are sampled: those with the lowest numbers."""
     measure_from_s: float | None
-    """None: from the time when all listed flows without end are established."""
+    """None: from the time when all listed flows without end are established; 0 if some never is."""
     measure_to_s: float | None
     """None: to the end."""
 
@@ -63,7 +63,8 @@ class Observer:
         self._ended: list[LiveFlow] = []
         self._next_s = observe.interval_s
         self._sampled_s = 0.0
-        self._began_s: float | None = None
+        self._has_begun = False
+        self._began_s = 0.0
         self._ended_s: float | None = None
 
     def look(self, now: float) -> float:
@@ -83,8 +84,6 @@ class Observer:
     def end(self, now: float) -> tuple[float, float]:
         """Ends the observation; returns the start and the end of the measurement."""
         self.look(now)
-        if self._began_s is None:
-            self._began_s = self._ended_s = now
         if self._ended_s is None:
             self._end_measurement(now)
         return self._began_s, self._ended_s or now
@@ -105,10 +104,13 @@ class Observer:
 
     def _measure(self, now: float) -> None:
         """Begins the measurement at its time or when all endless flows are established; ends it."""
-        if self._began_s is not None:
-            end_s = self._observe.measure_to_s
-            if self._ended_s is None and end_s is not None and now >= end_s:
-                self._end_measurement(now)
+        if self._ended_s is not None:
+            return
+        end_s = self._observe.measure_to_s
+        if end_s is not None and now >= end_s:
+            self._end_measurement(now)
+            return
+        if self._has_begun:
             return
         if self._observe.measure_from_s is None:
             endless = (one for one in self._reports[: self._listed] if one.size_bytes is None)
@@ -117,12 +119,12 @@ class Observer:
             is_time = now >= self._observe.measure_from_s
         if is_time:
             # before the run, while its processes start, nothing is delivered
-            self._began_s = max(0.0, now)
+            self._has_begun, self._began_s = True, max(0.0, now)
             for report in self._reports:
                 report.measured_bytes = -report.delivered_bytes
 
     def _end_measurement(self, now: float) -> None:
         self._ended_s = now
         for report in self._reports:
-            # it started with minus the bytes that had been delivered before
+            # it began with minus the bytes that had been delivered before
             report.measured_bytes += report.delivered_bytes

@@ -195,7 +195,8 @@ class PreparedLinux:
         """The frames per second that Fairport's own switch will have to forward."""
         if self._has_shapers:
             return 0.0
-        return demand.frames_per_s(self.scenario, self.job, self._layout)
+        mss_bytes = min(stack.mss_bytes for stack in self.stacks)
+        return demand.frames_per_s(self.scenario, self.job, self._layout, mss_bytes)
 
     @property
     def _has_shapers(self) -> bool:
@@ -230,7 +231,7 @@ class PreparedLinux:
             faults = gate.faults_of_shapers(health, expected, goodput_bps)
         else:
             faults = gate.faults(health, expected, duration_s + tasks.LEAD_S, goodput_bps)
-        faults += gate.faults_of_start(report.late_s)
+        faults += gate.faults_of_load(report.late_s, report.lost_datagrams)
         faults += gate.faults_of_windows(largest_windows(report.samples))
         faults += [f"flow {one.spec.number}: {one.error}" for one in report.flows if one.error]
         return Recorded(

@@ -124,6 +124,7 @@ def forward(reports: Connection, task: SwitchTask) -> None:
 
     namespaces.enter(task.namespace)
     await_start(reports)
+    processors = sorted(os.sched_getaffinity(0))
     outcome = _core.run_switch(
         task.job_json,
         task.attachments,
@@ -134,7 +135,7 @@ def forward(reports: Connection, task: SwitchTask) -> None:
         captures=task.captures,
         snap_bytes=task.snap_bytes,
         zero_s=task.zero_s,
-        processor=0 if len(os.sched_getaffinity(0)) > 1 else None,
+        processor=processors[0] if len(processors) > 1 else None,
         priority=_SWITCH_PRIORITY,
         stops=stops,
     )

@@ -15,6 +15,9 @@ _TCP_CONGESTION = getattr(socket, "TCP_CONGESTION", 13)
 _TCP_NOTSENT_LOWAT = 25
 _UNSENT_BYTES = 1 << 15
 _SO_MAX_PACING_RATE = 47
+# <linux/sock_diag.h>: nine numbers, of which the last is that of lost packets
+_SO_MEMINFO = 55
+_MEMINFO = struct.Struct("9I")
 # the kernel paces a socket whose rate has a limit, even one that is never reached
 _ANY_PACE = struct.pack("Q", 1 << 62)
 _RESET = struct.pack("ii", 1, 0)
@@ -39,6 +42,11 @@ def choose_congestion_control(one: socket.socket, name: str) -> None:
     one.setsockopt(socket.IPPROTO_TCP, _TCP_CONGESTION, name.encode())
 
 
+def limit_segments(one: socket.socket, mss_bytes: int) -> None:
+    """Limits the segments that a socket sends, and those that it asks for."""
+    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss_bytes)
+
+
 def pace(one: socket.socket) -> None:
     """Lets the kernel space the segments at its own pacing rate (`sk_pacing_status`)."""
     one.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, _ANY_PACE)
@@ -52,6 +60,11 @@ def limit_unsent(one: socket.socket) -> None:
 def drain(one: socket.socket, buffer: bytearray) -> int:
     """Discards the received data, which the kernel does not copy; returns how many bytes."""
     return one.recv_into(buffer, DRAIN_BYTES, socket.MSG_TRUNC)
+
+
+def lost_datagrams(one: socket.socket) -> int:
+    """How many datagrams found no room in a socket that waits for them."""
+    return int(_MEMINFO.unpack(one.getsockopt(socket.SOL_SOCKET, _SO_MEMINFO, _MEMINFO.size))[-1])
 
 
 def allow_many() -> None:
