@@ -34,7 +34,8 @@ if sys.platform != "linux":
 from fairport.backends import linux
 from fairport.backends.linux import gate, measured, namespaces, prepared, sockets, tcp_info
 from fairport.backends.linux.flows import FlowReport, FlowSpec
-from fairport.backends.linux.load import Load, LoadReport
+from fairport.backends.linux.load import Load
+from fairport.backends.linux.load_task import LoadReport
 from fairport.backends.linux.observing import Observe, Observer
 from fairport.backends.linux.processes import Child
 from fairport.backends.protocol import BOTTLENECK, Observation

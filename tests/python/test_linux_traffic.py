@@ -22,6 +22,7 @@ if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)
 
 from fairport.backends.linux import namespaces, tcp_info
+from fairport.backends.protocol import Observation
 
 pytestmark = pytest.mark.alone
 
@@ -118,6 +119,21 @@ def test_finite_and_constant_rate_flows_side_by_side() -> None:
 def test_segments_are_as_long_as_the_scenario_says(change: dict[str, Any], payload: int) -> None:
     flow = run({"from": "h1", "to": "h0", "size": "1MB"}, **change).flows.row(0, named=True)
     assert flow["segments_sent"] - flow["retransmits"] == math.ceil(1e6 / payload)
+
+
+@as_root
+def test_transfers_end_without_resets() -> None:
+    transfers = {
+        "kind": "poisson", "from": "all", "to": "all", "load": 0.1, "sizes": "10kB", "flows": 20,
+    }  # fmt: skip
+    seen = Observation(packets=("h0:0", "h1:0", "h2:0", "h3:0"))
+    scenario = THREE_PEERS | {"traffic": [transfers]}
+    result = fp.run(scenario, seed=1, backend="linux", observation=seen)
+    assert result.flows["fct_s"].null_count() == 0
+    # a reset is the only segment without options: 40 B and its frame's 18, padded to 64
+    assert result.packets["size_bytes"].min() == 70
+    # with its handshake, a FIN from each side and an ACK for each segment
+    assert result.packets.height <= 20 * (3 + 7 + 7 + 4) + 5
 
 
 @as_root

@@ -190,6 +190,8 @@ class LiveFlow:
     report: FlowReport
     sides: tuple[Side, Side] = field(default_factory=lambda: (Side(), Side()))
     datagrams: _core.Datagrams | None = None
+    is_closing: bool = False
+    """Whether its receiver has had the sender's FIN."""
     sampled_bytes: int = 0
     """Bytes that had been delivered at the last sample."""
 

@@ -12,11 +12,8 @@ import os
 import select
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from fairport import _core
 from fairport.backends.linux import sockets
@@ -26,12 +23,11 @@ from fairport.backends.linux.flows import (
     UDP_PORT,
     FlowReport,
     FlowSpecs,
-    HostAt,
     LiveFlow,
     Side,
-    Stack,
 )
-from fairport.backends.linux.observing import Observe, Observer, Sample
+from fairport.backends.linux.load_task import LoadReport, LoadTask
+from fairport.backends.linux.observing import Observer
 from fairport.backends.linux.tcp_info import read
 from fairport.backends.linux.ticks import Ticks
 from fairport.backends.linux.waiting import Waiting
@@ -41,40 +37,7 @@ _CHUNK = bytes(1 << 16)
 _UDP_BUFFER_BYTES = 8 << 20
 _WRITES = select.EPOLLOUT
 _READS = select.EPOLLIN
-
-
-@dataclass(frozen=True)
-class LoadTask:
-    """The task of the load's process; times are of the scenario's clock, in seconds."""
-
-    job_json: str
-    hosts: Mapping[int, HostAt]
-    stacks: Sequence[Stack]
-    seed: int
-    stopping: frozenset[int]
-    """Flows that stop before the end."""
-    end_s: float
-    listen: Sequence[tuple[int, int, int]]
-    """Host, port and stack of each socket that waits for connections."""
-    observe: Observe
-    has_programs: bool = False
-    """Whether any congestion control is one of our BPF programs."""
-
-
-@dataclass
-class LoadReport:
-    """The outcome of the load."""
-
-    flows: list[FlowReport]
-    samples: list[Sample]
-    measure_from_s: float
-    measure_to_s: float
-    tables: Mapping[str, Mapping[str, np.ndarray]]
-    """Rounds and requests."""
-    late_s: float = 0.0
-    """How long after the scenario's zero it began."""
-    lost_datagrams: int = 0
-    """Datagrams for which a host's socket had no room."""
+_CHANGES = select.EPOLLET
 
 
 class Load:
@@ -337,9 +300,7 @@ class Load:
             return
         now = self._now()
         if count == 0:
-            if side == RECEIVER and flow.report.finished_s is None:
-                flow.report.finished_s = now  # it was stopped
-            self._end(flow)
+            self._hang_up(flow, side, now)
             return
         it.arrived_bytes += count
         if side == RECEIVER:
@@ -348,6 +309,28 @@ class Load:
             if side == RECEIVER:
                 flow.report.finished_s = now
             self._agenda.delivered(1 - side, flow.spec.number, now)
+
+    def _hang_up(self, flow: LiveFlow, side: int, now: float) -> None:
+        """The other side has sent its FIN.
+
+        The receiver answers with its own, and the flow is over when that has been acknowledged. If
+        sockets were closed earlier, they would answer what is still under way with resets.
+        """
+        one = flow.sides[side].socket
+        if one is None:
+            return
+        if side == SENDER:
+            self._epoll.unregister(one.fileno())
+        elif flow.is_closing:
+            if sockets.is_closed(one):
+                self._end(flow)
+        else:
+            flow.is_closing = True
+            if flow.report.finished_s is None:
+                flow.report.finished_s = now  # it was stopped
+            one.shutdown(socket.SHUT_WR)
+            # from now on it is always ready: only changes matter
+            self._epoll.modify(one.fileno(), _CHANGES)
 
     def _receive_datagrams(self, host: int, one: socket.socket) -> None:
         while True:

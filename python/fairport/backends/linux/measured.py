@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairport.backends.linux.flows import SENDER, HostAt
-from fairport.backends.linux.load import LoadReport
+from fairport.backends.linux.load_task import LoadReport
 
 Arrays = dict[str, dict[str, np.ndarray]]
 

@@ -29,7 +29,7 @@ from fairport.backends.linux import (
 )
 from fairport.backends.linux.expectation import expectation
 from fairport.backends.linux.flows import HostAt, Stack
-from fairport.backends.linux.load import LoadReport
+from fairport.backends.linux.load_task import LoadReport
 from fairport.backends.linux.namespaces import HostSettings, Namespaces
 from fairport.backends.linux.observing import largest_windows
 from fairport.backends.linux.processes import Child, ChildError, forward, load

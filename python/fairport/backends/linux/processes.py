@@ -19,7 +19,8 @@ from typing import Any
 from fairport import _core, children
 from fairport.backends.linux import namespaces
 from fairport.backends.linux.flows import Key
-from fairport.backends.linux.load import Load, LoadReport, LoadTask
+from fairport.backends.linux.load import Load
+from fairport.backends.linux.load_task import LoadReport, LoadTask
 
 _SWITCH_PRIORITY = 50
 _LOAD_PRIORITY = 10

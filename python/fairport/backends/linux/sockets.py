@@ -20,6 +20,7 @@ _SO_MEMINFO = 55
 _MEMINFO = struct.Struct("9I")
 # the kernel paces a socket whose rate has a limit, even one that is never reached
 _ANY_PACE = struct.pack("Q", 1 << 62)
+_TCP_CLOSE = 7  # include/net/tcp_states.h
 _RESET = struct.pack("ii", 1, 0)
 
 
@@ -62,8 +63,15 @@ def drain(one: socket.socket, buffer: bytearray) -> int:
     return one.recv_into(buffer, DRAIN_BYTES, socket.MSG_TRUNC)
 
 
+def is_closed(one: socket.socket) -> bool:
+    """Whether both sides of a connection have closed it, and know that the other has."""
+    return one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == _TCP_CLOSE
+
+
 def lost_datagrams(one: socket.socket) -> int:
-    """How many datagrams found no room in a socket that waits for them."""
+    """How many datagrams found no room in a socket; 0 for a socket of TCP."""
+    if one.type != socket.SOCK_DGRAM:
+        return 0
     return int(_MEMINFO.unpack(one.getsockopt(socket.SOL_SOCKET, _SO_MEMINFO, _MEMINFO.size))[-1])
 
 
