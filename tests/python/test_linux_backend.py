@@ -392,6 +392,18 @@ def test_the_gate_expects_the_rates_that_links_have() -> None:
     hosts[0]["limit"] = "1MiB"
     of_a_link = expected(fast | {"topology": own})
     assert of_a_link.drain_s == pytest.approx(2**20 * 8 / 1e8)
+    # at most one buffer's data is missing at the end of a measurement
+    assert of_link.within(0.1).line_goodput_bps == pytest.approx(
+        of_link.line_goodput_bps * (1 - of_link.drain_s / 0.1)
+    )
+    assert of_link.within(of_link.drain_s / 2).line_goodput_bps is None
+    # links that together are faster than the receiver's fill its link
+    hosts[1]["rate"] = "70Mbps"
+    of_links = expected(fast | {"topology": own})
+    assert of_links.line_goodput_bps == pytest.approx(1e8 * 1448 / 1538)
+    # losses at random may leave the line idle
+    lossy = expected(fast | {"loss": [{"kind": "random", "probability": 0.01}]})
+    assert lossy.line_goodput_bps is None
     # a buffer far below what is under way does not keep the line full
     far = expected(fast | {"link": {"rate": "1Gbps", "delay": "1ms"}})
     assert (far.line_goodput_bps, far.drain_s) == (None, of_link.drain_s)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
@@ -10,16 +13,17 @@ from unittest.mock import MagicMock
 import fairport as fp
 import polars as pl
 import pytest
-from fairport.errors import ScenarioError
+from fairport.errors import BackendError, ScenarioError
 from linux_runs import SCENARIO, as_root
 
 if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)
 
 from fairport.backends import linux
-from fairport.backends.linux import namespaces, processes
+from fairport.backends.linux import doctor, namespaces, processes
 from fairport.backends.protocol import Observation
 from pyroute2 import IPRoute
+from pyroute2.netlink.exceptions import NetlinkError
 
 pytestmark = pytest.mark.alone
 
@@ -77,6 +81,26 @@ def test_hosts_need_no_ipv6(monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         made.remove()
     assert len(made.hosts) == 1
+
+
+@as_root
+def test_a_kernel_without_veth_pairs_is_named_by_a_run_and_by_the_doctor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class WithoutVeth(IPRoute):
+        def link(self, command: str, **options: Any) -> Any:
+            if options.get("kind") == "veth":
+                raise NetlinkError(errno.EOPNOTSUPP)
+            return super().link(command, **options)
+
+    monkeypatch.setattr(namespaces, "IPRoute", WithoutVeth)
+    with pytest.raises(BackendError, match=r"network namespaces: .*not supported") as refused:
+        fp.run(SCENARIO, backend="linux")
+    assert "fairport doctor" in str(refused.value.remedy)
+    (found,) = [one for one in doctor.examine() if one.what == "network namespaces"]
+    assert not found.is_there
+    assert "not supported" in found.here
+    assert not list(Path("/run/netns").glob(f"fairport-{os.getpid()}-*"))
 
 
 @pytest.mark.parametrize(("allowed", "processor"), [({2, 3}, 2), ({1}, None)])

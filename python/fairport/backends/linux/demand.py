@@ -75,10 +75,10 @@ def filled_bps(job: Job, layout: Mapping[str, Any], rates: Mapping[int, int]) ->
 def filled_ports(job: Job, layout: Mapping[str, Any], rates: Mapping[int, int]) -> set[int]:
     """The ports that limit this rate.
 
-    Each flow passes the slowest port of its path, so together they have no more than the rates of
-    these ports. If ports of a path are equally slow, the first of each path counts, or the last of
-    each path, whichever are fewer. Transfers of a given size count if they keep a port busy long
-    enough.
+    Each flow passes the slowest port of its path, the first and the last, so together they have no
+    more than the rates of these ports: those count that have the smallest rates together. If ports
+    of a path are equally slow, the first of each path counts, or the last of each path. Transfers
+    of a given size count if they keep a port busy long enough.
     """
     paths: list[Sequence[int]] = []
     busy_s: dict[int, float] = {}
@@ -96,7 +96,8 @@ def filled_ports(job: Job, layout: Mapping[str, Any], rates: Mapping[int, int]) 
     noticed_s = STALLED_SHARE * job.document["duration_ps"] / _PS_PER_S
     paths += [path for path in sized if busy_s[_slowest(path, rates)] >= noticed_s]
     ends = (paths, [path[::-1] for path in paths])
-    found = ({_slowest(path, rates) for path in one} for one in ends)
+    found = [{_slowest(path, rates) for path in one} for one in ends]
+    found += [{path[0] for path in one} for one in ends]
     return min(found, key=lambda ports: sum(rates[port] for port in ports))
 
 

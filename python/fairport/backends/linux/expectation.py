@@ -71,4 +71,5 @@ def _fills_a_line(scenario: Scenario, job: Job, stacks: Sequence[Stack]) -> bool
         and all(flow["size_bytes"] is None for flow in job.flows)
         and all(flow["stop_ps"] is None for flow in job.flows)
         and all(stack.payload is None for stack in stacks)
+        and not scenario.loss
     )

@@ -6,7 +6,7 @@ An invalid run has numbers, too, but they describe the machine, not TCP.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 STALLED_SHARE = 0.005
@@ -33,6 +33,16 @@ class Expectation:
     line_goodput_bps: float | None
     """Goodput of a full line; None if it is not known to be full."""
     rate_bps: float
+
+    def within(self, measured_s: float) -> Expectation:
+        """The same for a measurement of this length, at whose end a full buffer may be under way.
+
+        What waits behind a hole then has not been delivered.
+        """
+        if self.line_goodput_bps is None or measured_s <= self.drain_s:
+            return replace(self, line_goodput_bps=None)
+        share = 1 - self.drain_s / measured_s
+        return replace(self, line_goodput_bps=share * self.line_goodput_bps)
 
 
 def faults(

@@ -21,12 +21,15 @@ from pathlib import Path
 from typing import Any
 
 from pyroute2 import IPRoute, netns
+from pyroute2.netlink.exceptions import NetlinkError
 
 _NAME = re.compile(r"fairport-(\d+)-(\d+)-")
 _CLONE_NEWNET = 0x40000000
 _PREFIX_BITS = 16
 INTERFACE = "eth0"
 """Name of the adapter in every host."""
+ERRORS = (OSError, NetlinkError)
+"""Raised where the kernel lacks something, such as veth pairs, or does not permit it."""
 
 # ethtool's old way to switch features: one ioctl per feature
 _SIOCETHTOOL = 0x8946
