@@ -206,6 +206,26 @@ def test_the_switch_waits_until_the_load_is_ready(monkeypatch: pytest.MonkeyPatc
     assert result.flows["delivered_bytes"].sum() > 1e6
 
 
+@as_root
+@pytest.mark.parametrize("victim", ["load", "switch"])
+def test_a_run_ends_with_either_of_its_processes(
+    victim: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = time.monotonic()
+
+    class Doomed(prepared.Child):
+        def wait(self, word: str) -> Any:
+            found = super().wait(word)
+            if self.name == victim and word == "ready":
+                threading.Timer(0.5, self._process.kill).start()
+            return found
+
+    monkeypatch.setattr(prepared, "Child", Doomed)
+    with pytest.raises(BackendError, match=f"the {victim} ended early"):
+        fp.run(SCENARIO | {"duration": "60s"}, seed=1, backend="linux")
+    assert time.monotonic() - started < 40
+
+
 def test_a_load_that_began_late_is_a_fault() -> None:
     assert gate.faults_of_load(0.0, 0) == []
     assert "the flows began 30 ms late" in gate.faults_of_load(0.03, 0)[0]

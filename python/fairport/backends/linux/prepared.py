@@ -155,17 +155,19 @@ class PreparedLinux:
             switching.send(None)
             zero, _ = switching.wait("at")
             loading.send(zero + tasks.LEAD_S)
-            outcome = self._watch(switching, progress)
-            report: LoadReport = loading.wait("done")
-        return outcome, report
+            return self._watch(switching, loading, progress)
 
-    def _watch(self, switch: Child, progress: Progress | None) -> dict[str, Any]:
-        """Waits for the switch's outcome, and reports how far it is."""
+    def _watch(
+        self, switch: Child, load: Child, progress: Progress | None
+    ) -> tuple[dict[str, Any], LoadReport]:
+        """Waits for the outcomes of both, and reports how far the switch is."""
+        report: LoadReport | None = None
         while True:
             word, content = switch.report()
-            if word == "done":
-                outcome: dict[str, Any] = content
-                return outcome
+            if report is None and (word == "done" or load.has_reported()):
+                report = load.wait("done")
+            if word == "done" and report is not None:
+                return content, report
             if progress is not None:
                 progress(self.scenario.seed, max(0.0, content[1] - tasks.LEAD_S), 0)
 

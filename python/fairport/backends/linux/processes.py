@@ -80,6 +80,10 @@ class Child:
             raise ChildError(f"the {self.name} ended early ({status})") from None
         raise ChildError(f"the {self.name} has not reported for {_SILENT_S:g} s")
 
+    def has_reported(self) -> bool:
+        """Whether a report, or its early end, is there to be read at once."""
+        return self.reports.poll()
+
     def wait(self, word: str) -> Any:
         """The content of its next report of this kind."""
         while True:
