@@ -227,8 +227,22 @@ def test_a_run_ends_with_either_of_its_processes(
 
 
 def test_a_load_that_began_late_is_a_fault() -> None:
-    assert gate.faults_of_load(0.0, 0) == []
-    assert "the flows began 30 ms late" in gate.faults_of_load(0.03, 0)[0]
+    expected = gate.Expectation(drain_s=0.02, line_goodput_bps=None, rate_bps=1e8)
+    assert gate.faults_of_load(0.001, 0.009, 0, expected) == []
+    assert "the flows began 30 ms late" in gate.faults_of_load(0.03, 0.0, 0, expected)[0]
+    (late,) = gate.faults_of_load(0.0, 0.011, 0, expected)
+    assert "began more than 11 ms late" in late
+    assert "empties is 10 ms" in late
+
+
+@as_root
+def test_a_load_that_cannot_start_its_flows_in_time_is_a_fault() -> None:
+    """A program in Python opens a few thousand connections per second, not thirty thousand."""
+    many = {"kind": "poisson", "from": "all", "to": "all", "load": 0.1, "sizes": "100B"}
+    fast = {"rate": "100Mbps", "delay": "0s"}
+    scenario = SCENARIO | {"duration": "200ms", "link": fast, "traffic": [many]}
+    faults = fp.run(scenario, seed=1, backend="linux").summary["faults"]
+    assert any("of the flows and writes began more than" in fault for fault in faults)
 
 
 def test_datagrams_that_find_no_room_at_their_host_are_a_fault() -> None:
@@ -247,8 +261,9 @@ def test_datagrams_that_find_no_room_at_their_host_are_a_fault() -> None:
             while sink.recv(2000):
                 received += 1
         lost = sockets.lost_datagrams(sink)
+    expected = gate.Expectation(drain_s=0.02, line_goodput_bps=None, rate_bps=1e8)
     assert 0 < lost == 100 - received
-    assert f"{lost} datagrams found no room" in gate.faults_of_load(0.0, lost)[0]
+    assert f"{lost} datagrams found no room" in gate.faults_of_load(0.0, 0.0, lost, expected)[0]
 
 
 def test_means_over_a_run_leave_out_the_time_before_it() -> None:

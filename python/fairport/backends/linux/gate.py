@@ -103,9 +103,20 @@ def faults_of_windows(windows: Mapping[int, int]) -> list[str]:
     ]
 
 
-def faults_of_load(late_s: float, lost_datagrams: int) -> list[str]:
-    """The reasons in a load that began after the scenario did, or that read too late."""
+def faults_of_load(
+    late_s: float, late_p99_s: float, lost_datagrams: int, expected: Expectation
+) -> list[str]:
+    """The reasons in a load that began after the scenario did, or was late during the run.
+
+    What is late comes at once with what is due later.
+    """
     found = []
+    if late_p99_s >= expected.drain_s / 2:
+        found.append(
+            f"1 % of the flows and writes began more than {1e3 * late_p99_s:.3g} ms late; half the"
+            f" time in which the buffer empties is {1e3 * expected.drain_s / 2:.3g} ms (ask for"
+            " fewer flows per second)"
+        )
     if late_s > _LATEST_START_S:
         # its first flows came all at once
         found.append(

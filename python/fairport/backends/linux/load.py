@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from fairport import _core
 from fairport.backends.linux import sockets
 from fairport.backends.linux.flows import (
@@ -52,6 +54,7 @@ class Load:
         self._live: dict[int, LiveFlow] = {}
         self._observer = Observer(task.observe, self._listed, self._reports, self._live)
         self._zero = self._late_s = 0.0
+        self._lateness_s: list[float] = []
         self._epoll = select.epoll()
         self._waiting = Waiting(self._epoll, Ticks() if task.has_programs else None)
         self._handlers: dict[int, Callable[[int], None]] = {}
@@ -75,8 +78,7 @@ class Load:
         self._late_s = max(0.0, self._now())
         end_s = self._task.end_s
         while (now := self._now()) < end_s:
-            while now >= 0 and (due := self._agenda.pop(now)) is not None:
-                self._do(*due, now)
+            self._do_due(now)
             next_datagram = self._send_datagrams(now) if self._sources else end_s
             next_sample = self._observer.look(now)
             until = min(next_sample, end_s, next_datagram, self._agenda.next_s())
@@ -98,6 +100,15 @@ class Load:
             spec = self._specs.up_to(len(self._reports))
             self._reports.append(FlowReport(spec, size_bytes=spec.size_bytes))
         return self._reports[number]
+
+    def _do_due(self, until: float) -> None:
+        """Does what was due until then, one after another."""
+        due_s = self._agenda.next_s()
+        while until >= 0 and (due := self._agenda.pop(until)) is not None:
+            now = self._now()
+            self._do(*due, now)
+            self._lateness_s.append(now - due_s)
+            due_s = self._agenda.next_s()
 
     def _do(self, what: str, number: int, side: int, size: int, now: float) -> None:
         if what == "open":
@@ -378,5 +389,6 @@ class Load:
             to_s,
             self._agenda.tables(),
             self._late_s,
+            float(np.quantile(self._lateness_s or [0.0], 0.99)),
             lost,
         )

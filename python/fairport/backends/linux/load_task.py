@@ -41,5 +41,7 @@ class LoadReport:
     """Rounds and requests."""
     late_s: float = 0.0
     """How long after the scenario's zero it began."""
+    late_p99_s: float = 0.0
+    """Of what was due at a time, such as a flow's start: how late 99 % of it was at most."""
     lost_datagrams: int = 0
     """Datagrams for which a host's socket had no room."""

@@ -16,6 +16,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -129,7 +130,7 @@ def create(name: str) -> None:
         called("unshare", _CLONE_NEWNET)
         netns.attach(name, "thread-self")
     finally:
-        _setns(own)
+        join(own)
         os.close(own)
 
 
@@ -161,7 +162,7 @@ def inside(namespace: str) -> Iterator[None]:
         enter(namespace)
         yield
     finally:
-        _setns(own)
+        join(own)
         os.close(own)
 
 
@@ -169,19 +170,25 @@ def enter(namespace: str) -> None:
     """Moves the present thread into a namespace."""
     there = os.open(f"/run/netns/{namespace}", os.O_RDONLY)
     try:
-        _setns(there)
+        join(there)
     finally:
         os.close(there)
 
 
-def _setns(descriptor: int) -> None:
+def join(descriptor: int) -> None:
+    """Moves the present thread into the namespace of an open file."""
     called("setns", descriptor, _CLONE_NEWNET)
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    # to make it takes longer than most calls
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def called(function: str, *arguments: object) -> int:
     """Calls a function of the C library that `os` lacks, at least before Python 3.12."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    result = int(getattr(libc, function)(*arguments))
+    result = int(getattr(_libc(), function)(*arguments))
     if result < 0:
         error = ctypes.get_errno()
         raise OSError(error, os.strerror(error))

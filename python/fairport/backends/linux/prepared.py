@@ -234,7 +234,9 @@ class PreparedLinux:
             faults = gate.faults_of_shapers(health, expected, goodput_bps)
         else:
             faults = gate.faults(health, expected, duration_s + tasks.LEAD_S, goodput_bps)
-        faults += gate.faults_of_load(report.late_s, report.lost_datagrams)
+        faults += gate.faults_of_load(
+            report.late_s, report.late_p99_s, report.lost_datagrams, expected
+        )
         faults += gate.faults_of_windows(largest_windows(report.samples))
         faults += [f"flow {one.spec.number}: {one.error}" for one in report.flows if one.error]
         return Recorded(
