@@ -43,7 +43,7 @@ def asked_for(**scenario: Any) -> float:
     }
     loaded = fp.scenario(document | scenario)
     job = job_of(loaded)
-    return demand.frames_per_s(loaded, job, _core.layout(json.dumps(job.document)))
+    return demand.frames_per_s(loaded, job, _core.layout(json.dumps(job.document)), mss_bytes=1460)
 
 
 def test_many_senders_fill_the_line_of_their_receiver() -> None:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import fairport as fp
 import polars as pl
 import pytest
-from fairport.errors import ScenarioError
+from fairport.errors import BackendError, ScenarioError
 from linux_runs import SCENARIO, as_root
 
 if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)
 
 from fairport.backends import linux
-from fairport.backends.linux import namespaces
+from fairport.backends.linux import doctor, namespaces, processes
 from fairport.backends.protocol import Observation
 from pyroute2 import IPRoute
+from pyroute2.netlink.exceptions import NetlinkError
 
 pytestmark = pytest.mark.alone
 
@@ -57,6 +63,72 @@ def test_hosts_have_the_minimum_rto_and_the_initial_window_of_the_scenario() -> 
     assert metrics.get_attr("RTAX_RTO_MIN") == 20
     assert metrics.get_attr("RTAX_LOCK") & 1 << 13, "without its lock it is ignored"
     assert metrics.get_attr("RTAX_INITCWND") == 3
+
+
+@as_root
+def test_hosts_need_no_ipv6(monkeypatch: pytest.MonkeyPatch) -> None:
+    write = namespaces._sysctl
+
+    def without_ipv6(name: str, value: str) -> None:
+        if name.startswith("ipv6/"):
+            raise FileNotFoundError(name)
+        write(name, value)
+
+    monkeypatch.setattr(namespaces, "_sysctl", without_ipv6)
+    made = namespaces.Namespaces()
+    try:
+        made.make({0: namespaces.HostSettings((), rto_min_ms=20, initial_window=3)})
+    finally:
+        made.remove()
+    assert len(made.hosts) == 1
+
+
+@as_root
+def test_a_kernel_without_veth_pairs_is_named_by_a_run_and_by_the_doctor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class WithoutVeth(IPRoute):
+        def link(self, command: str, **options: Any) -> Any:
+            if options.get("kind") == "veth":
+                raise NetlinkError(errno.EOPNOTSUPP)
+            return super().link(command, **options)
+
+    monkeypatch.setattr(namespaces, "IPRoute", WithoutVeth)
+    with pytest.raises(BackendError, match=r"network namespaces: .*not supported") as refused:
+        fp.run(SCENARIO, backend="linux")
+    assert "fairport doctor" in str(refused.value.remedy)
+    (found,) = [one for one in doctor.examine() if one.what == "network namespaces"]
+    assert not found.is_there
+    assert "not supported" in found.here
+    assert not list(Path("/run/netns").glob(f"fairport-{os.getpid()}-*"))
+
+
+@pytest.mark.parametrize(("allowed", "processor"), [({2, 3}, 2), ({1}, None)])
+def test_the_switch_takes_the_first_processor_that_the_run_may_use(
+    allowed: set[int], processor: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, Any] = {}
+    monkeypatch.setattr(processes.os, "sched_getaffinity", lambda _: allowed)
+    monkeypatch.setattr(processes.namespaces, "enter", lambda _: None)
+    core = SimpleNamespace(run_switch=lambda *_, **options: asked.update(options))
+    monkeypatch.setattr(processes, "_core", core)
+    processes.forward(MagicMock(), MagicMock())
+    assert asked["processor"] == processor
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "problem"),
+    [
+        ({"link": {"mtu": "9000B"}}, "link.mtu", "above 1500 B"),
+        ({"tcp": {"mss": "80B"}}, "tcp.mss", "below 88 B"),
+    ],
+)
+def test_segments_that_no_host_sends_are_refused(
+    change: dict[str, Any], field: str, problem: str
+) -> None:
+    with pytest.raises(ScenarioError, match=problem) as refused:
+        linux.BACKEND.prepare(fp.scenario(SCENARIO | change), 1)
+    assert refused.value.field == field
 
 
 @as_root

@@ -22,6 +22,7 @@ if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)
 
 from fairport.backends.linux import namespaces, tcp_info
+from fairport.backends.protocol import Observation
 
 pytestmark = pytest.mark.alone
 
@@ -96,7 +97,55 @@ def test_finite_and_constant_rate_flows_side_by_side() -> None:
     assert stopped["size_bytes"] == 10**9 > stopped["delivered_bytes"]
     late = result.series.filter(pl.col("flow") == stopped["flow"], pl.col("time_s") > 1.2)
     assert late["goodput_bps"].sum() == 0
+    # every flow's series has all of its bytes, up to its end
+    interval_s = pl.col("time_s").diff().fill_null(0.01).over("flow")
+    for _, series in result.series.with_columns(s=interval_s).group_by("flow"):
+        sampled = series.select(pl.col("goodput_bps").dot("s") / 8).item()
+        assert sampled == pytest.approx(series["delivered_bytes"].max(), rel=0.05)
+    assert set(result.series["flow"]) == {0, 1, 2}
     assert result.summary["udp"]["sent"] == udp["segments_sent"]
+
+
+@as_root
+@pytest.mark.parametrize(
+    ("change", "payload"),
+    [
+        ({"link": SCENARIO["link"] | {"mtu": "576B"}}, 524),
+        # the smaller of both ends' limits holds; the other host has the MTU's
+        ({"host_tcp": [{"hosts": "h0", "mss": "1000B"}]}, 988),
+        ({"host_tcp": [{"hosts": "h1", "mss": "1000B"}]}, 988),
+    ],
+)
+def test_segments_are_as_long_as_the_scenario_says(change: dict[str, Any], payload: int) -> None:
+    flow = run({"from": "h1", "to": "h0", "size": "1MB"}, **change).flows.row(0, named=True)
+    assert flow["segments_sent"] - flow["retransmits"] == math.ceil(1e6 / payload)
+
+
+@as_root
+def test_transfers_end_without_resets() -> None:
+    transfers = {
+        "kind": "poisson", "from": "all", "to": "all", "load": 0.1, "sizes": "10kB", "flows": 20,
+    }  # fmt: skip
+    seen = Observation(packets=("h0:0", "h1:0", "h2:0", "h3:0"))
+    scenario = THREE_PEERS | {"traffic": [transfers]}
+    result = fp.run(scenario, seed=1, backend="linux", observation=seen)
+    assert result.flows["fct_s"].null_count() == 0
+    # a reset is the only segment without options: 40 B and its frame's 18, padded to 64
+    assert result.packets["size_bytes"].min() == 70
+    # with its handshake, a FIN from each side and an ACK for each segment
+    assert result.packets.height <= 20 * (3 + 7 + 7 + 4) + 5
+
+
+@as_root
+def test_a_flow_that_is_stopped_during_its_handshake_sends_nothing() -> None:
+    # a handshake takes 40 ms
+    bulk = {"from": "h1", "to": "h0", "stop": "20ms"}
+    flow = run(bulk, link={"rate": "50Mbps", "delay": "10ms"}).flows.row(0, named=True)
+    assert flow["established_s"] > 0.02
+    assert flow["delivered_bytes"] == flow["segments_sent"] == 0
+    assert flow["fct_s"] is None
+    # it ends with its FIN
+    assert flow["established_s"] < flow["end_s"] < 0.1
 
 
 @as_root
@@ -122,6 +171,8 @@ def test_rounds_of_incast(connections: str) -> None:
     assert flows.height == (20 if connections == "new" else 4)
     assert flows["delivered_bytes"].sum() == 5 * 80_000
     assert flows["drops"].sum() == 0
+    # a connection that stays open is never complete
+    assert flows["fct_s"].null_count() == (0 if connections == "new" else 4)
     assert set(flows["workload"]) == {"incast"}
 
 

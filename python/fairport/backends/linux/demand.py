@@ -24,9 +24,12 @@ _PS_PER_S = 1e12
 _BOTH_WAYS = ("request-response", "web")
 
 
-def frames_per_s(scenario: Scenario, job: Job, layout: Mapping[str, Any]) -> float:
-    """Frames per second that the switch must forward while all flows send, ACKs included."""
-    mtu, header = int(scenario.link.mtu), scenario.link.wire_overhead
+def frames_per_s(scenario: Scenario, job: Job, layout: Mapping[str, Any], mss_bytes: int) -> float:
+    """Frames per second that the switch must forward while all flows send, ACKs included.
+
+    `mss_bytes` is the smallest of all flows.
+    """
+    header = scenario.link.wire_overhead
     datagrams = datagram_bits = 0.0
     for flow in job.flows:
         if flow["udp"] is not None:
@@ -37,7 +40,7 @@ def frames_per_s(scenario: Scenario, job: Job, layout: Mapping[str, Any]) -> flo
     tcp_bps = max(0.0, filled_bps(job, layout, rates) - datagram_bits)
     for workload in job.document["workloads"]:
         tcp_bps += _workload_bps(workload, job.document["duration_ps"], layout, rates)
-    segments = tcp_bps / 8 / (mtu + header)
+    segments = tcp_bps / 8 / (mss_bytes + headers.IPV4_TCP + header)
     return datagrams + (1 + _ACKS_PER_SEGMENT) * segments
 
 
@@ -72,10 +75,10 @@ def filled_bps(job: Job, layout: Mapping[str, Any], rates: Mapping[int, int]) ->
 def filled_ports(job: Job, layout: Mapping[str, Any], rates: Mapping[int, int]) -> set[int]:
     """The ports that limit this rate.
 
-    Each flow passes the slowest port of its path, so together they have no more than the rates of
-    these ports. If ports of a path are equally slow, the first of each path counts, or the last of
-    each path, whichever are fewer. Transfers of a given size count if they keep a port busy long
-    enough.
+    Each flow passes the slowest port of its path, the first and the last, so together they have no
+    more than the rates of these ports: those count that have the smallest rates together. If ports
+    of a path are equally slow, the first of each path counts, or the last of each path. Transfers
+    of a given size count if they keep a port busy long enough.
     """
     paths: list[Sequence[int]] = []
     busy_s: dict[int, float] = {}
@@ -93,7 +96,8 @@ def filled_ports(job: Job, layout: Mapping[str, Any], rates: Mapping[int, int]) 
     noticed_s = STALLED_SHARE * job.document["duration_ps"] / _PS_PER_S
     paths += [path for path in sized if busy_s[_slowest(path, rates)] >= noticed_s]
     ends = (paths, [path[::-1] for path in paths])
-    found = ({_slowest(path, rates) for path in one} for one in ends)
+    found = [{_slowest(path, rates) for path in one} for one in ends]
+    found += [{path[0] for path in one} for one in ends]
     return min(found, key=lambda ports: sum(rates[port] for port in ports))
 
 

@@ -73,8 +73,8 @@ def examine() -> list[Finding]:
 def _finding(what: str, check: Callable[[], tuple[bool, str]], cost: str) -> Finding:
     try:
         is_there, here = check()
-    except OSError as error:
-        is_there, here = False, f"no: {error.strerror or error}"
+    except namespaces.ERRORS as error:
+        is_there, here = False, f"no: {getattr(error, 'strerror', None) or error}"
     return Finding(what, is_there, here, "" if is_there else cost)
 
 
@@ -134,9 +134,11 @@ def _user_namespaces() -> tuple[bool, str]:
 
 
 def _namespaces() -> tuple[bool, str]:
-    name = f"fairport-{os.getpid()}-0-doctor"
-    namespaces.create(name)
-    namespaces.remove([name])
+    made = namespaces.Namespaces()
+    try:
+        made.make({0: namespaces.HostSettings((), rto_min_ms=10, initial_window=10)})
+    finally:
+        made.remove()
     return True, "yes"
 
 

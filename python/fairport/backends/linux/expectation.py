@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -31,18 +32,35 @@ def expectation(
     ports: Collection[int] = demand.filled_ports(job, layout, rates) if is_full else rates
     rate = sum(rates[port] for port in ports) if is_full else max(rates.values())
     link, limit = scenario.link, scenario.sized_queue().limit
-    mtu = int(link.mtu)
-    full_frame = mtu + link.buffered_overhead
+    mss = min(stack.mss_bytes for stack in stacks)
+    full_frame = min(int(link.mtu), mss + headers.IPV4_TCP) + link.buffered_overhead
     buffered = int(limit) * full_frame if limit.in_packets else int(limit)
     own = {port: one["limit_bytes"] for one in layout["links"] for port in one["ports"]}
-    on_wire = mtu + link.wire_overhead
+    drain_s = min(8 * (own[port] or buffered) / rates[port] for port in ports)
+    on_wire = mss + headers.IPV4_TCP + link.wire_overhead
     has_timestamps = all(one.has_timestamps for one in settings)
-    payload = mtu - headers.IPV4_TCP - (headers.TIMESTAMPS if has_timestamps else 0)
+    payload = mss - (headers.TIMESTAMPS if has_timestamps else 0)
+    is_full = is_full and drain_s >= _filling_s(scenario, layout)
     return Expectation(
-        drain_s=min(8 * (own[port] or buffered) / rates[port] for port in ports),
+        drain_s=drain_s,
         line_goodput_bps=rate * payload / on_wire if is_full else None,
         rate_bps=rate,
     )
+
+
+def _filling_s(scenario: Scenario, layout: Mapping[str, Any]) -> float:
+    """The smallest buffer that keeps a line full, as the time in which it empties.
+
+    It is the round-trip time over the square root of the number of flows (Appenzeller, Keslassy,
+    McKeown, SIGCOMM 2004).
+    """
+    delay_ps = {port: one["delay_ps"] for one in layout["links"] for port in one["ports"]}
+    round_trips_ps = [
+        sum(delay_ps[port] for way in ("forward", "backward") for port in flow[way][0])
+        for flow in layout["flows"]
+    ]
+    hosts_ps = 4 * int(scenario.host.delay)  # each of both hosts sends and receives
+    return float((min(round_trips_ps) + hosts_ps) * 1e-12 / math.sqrt(len(round_trips_ps)))
 
 
 def _fills_a_line(scenario: Scenario, job: Job, stacks: Sequence[Stack]) -> bool:
@@ -53,4 +71,5 @@ def _fills_a_line(scenario: Scenario, job: Job, stacks: Sequence[Stack]) -> bool
         and all(flow["size_bytes"] is None for flow in job.flows)
         and all(flow["stop_ps"] is None for flow in job.flows)
         and all(stack.payload is None for stack in stacks)
+        and not scenario.loss
     )

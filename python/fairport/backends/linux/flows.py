@@ -68,6 +68,8 @@ class Stack:
 
     congestion_control: str
     """The kernel's name for it."""
+    mss_bytes: int
+    """Without options, of which timestamps take a part."""
     payload: PayloadSizes | None
     is_paced: bool
     """Whether the kernel spaces the segments, whatever the congestion control."""
@@ -188,6 +190,8 @@ class LiveFlow:
     report: FlowReport
     sides: tuple[Side, Side] = field(default_factory=lambda: (Side(), Side()))
     datagrams: _core.Datagrams | None = None
+    is_closing: bool = False
+    """Whether its receiver has had the sender's FIN."""
     sampled_bytes: int = 0
     """Bytes that had been delivered at the last sample."""
 

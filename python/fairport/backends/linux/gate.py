@@ -6,7 +6,7 @@ An invalid run has numbers, too, but they describe the machine, not TCP.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 STALLED_SHARE = 0.005
@@ -33,6 +33,16 @@ class Expectation:
     line_goodput_bps: float | None
     """Goodput of a full line; None if it is not known to be full."""
     rate_bps: float
+
+    def within(self, measured_s: float) -> Expectation:
+        """The same for a measurement of this length, at whose end a full buffer may be under way.
+
+        What waits behind a hole then has not been delivered.
+        """
+        if self.line_goodput_bps is None or measured_s <= self.drain_s:
+            return replace(self, line_goodput_bps=None)
+        share = 1 - self.drain_s / measured_s
+        return replace(self, line_goodput_bps=share * self.line_goodput_bps)
 
 
 def faults(
@@ -93,23 +103,37 @@ def faults_of_windows(windows: Mapping[int, int]) -> list[str]:
     ]
 
 
-def faults_of_start(late_s: float) -> list[str]:
-    """The reason in a load that began after the scenario did: its first flows came all at once."""
-    if late_s <= _LATEST_START_S:
-        return []
-    return [f"the flows began {1e3 * late_s:.3g} ms late: other programs kept the machine busy"]
+def faults_of_load(
+    late_s: float, late_p99_s: float, lost_datagrams: int, expected: Expectation
+) -> list[str]:
+    """The reasons in a load that began after the scenario did, or was late during the run.
+
+    What is late comes at once with what is due later.
+    """
+    found = []
+    if late_p99_s >= expected.drain_s / 2:
+        found.append(
+            f"1 % of the flows and writes began more than {1e3 * late_p99_s:.3g} ms late; half the"
+            f" time in which the buffer empties is {1e3 * expected.drain_s / 2:.3g} ms (ask for"
+            " fewer flows per second)"
+        )
+    if late_s > _LATEST_START_S:
+        # its first flows came all at once
+        found.append(
+            f"the flows began {1e3 * late_s:.3g} ms late: other programs kept the machine busy"
+        )
+    if lost_datagrams:
+        found.append(
+            f"{lost_datagrams} datagrams found no room in their hosts' sockets"
+            " (the machine's `net.core.rmem_max` limits it)"
+        )
+    return found
 
 
 def _missing(expected: Expectation, goodput_bps: float, allowed: float) -> list[str]:
     line = expected.line_goodput_bps
     if line is None:
         return []
-    if goodput_bps == 0:
-        # a SYN lost in a full buffer comes again after 1, 3 and 7 s
-        return [
-            "nothing was measured: some flow was not established before the end"
-            " (set `measure.from` to begin without it)"
-        ]
     if 1 - goodput_bps / line <= allowed:
         return []
     return [

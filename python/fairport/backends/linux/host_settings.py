@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairport import headers
 from fairport.backends.jobs import stacks_of
 from fairport.backends.linux import congestion, doctor, programs
 from fairport.backends.linux.flows import PayloadSizes, Stack
@@ -19,7 +20,10 @@ from fairport.scenario.refusal import refusal
 # the kernel's names where they differ from ours
 _KERNEL_NAMES = {"newreno": "reno"}
 # the settings of a stack that no TCP connection has
-_ANY = Stack("reno", None, False)
+_ANY = Stack("reno", headers.LARGEST_PACKET, None, False)
+# an Ethernet's frames carry no longer packets, and Linux lets no program ask for shorter segments
+_LARGEST_MTU = 1500
+_SMALLEST_MSS = 88
 _PS_PER_MS = 10**9
 # settings of a host, and so of all its connections
 _OF_A_HOST = (
@@ -47,6 +51,14 @@ def host_settings(scenario: Scenario, job: Job) -> tuple[dict[int, HostSettings]
     Raises ScenarioError for a setting that a Linux host or this backend does not have, and
     BackendError if the privileges for it are missing.
     """
+    if scenario.link.mtu > _LARGEST_MTU:
+        raise _refusal(
+            scenario,
+            "link.mtu",
+            f"is above {_LARGEST_MTU} B, and hosts of this backend send no longer packets",
+            f'give at most "{_LARGEST_MTU}B", or use `backend="simulation"`',
+            value=str(scenario.link.mtu),
+        )
     stacks = stacks_of(job)
     at_hosts = _at_hosts(job)
     used = {number for stacks_here in at_hosts.values() for number in stacks_here}
@@ -73,7 +85,8 @@ def host_settings(scenario: Scenario, job: Job) -> tuple[dict[int, HostSettings]
 
 def _of_sockets(scenario: Scenario, job: Job, number: int, stack: Mapping[str, Any]) -> Stack:
     _refuse_what_is_simulated(scenario, job, number, stack)
-    return Stack(_congestion_control(scenario, stack), _payload(stack), stack["pacing"] != "off")
+    name = _congestion_control(scenario, stack)
+    return Stack(name, stack["mss_bytes"], _payload(stack), stack["pacing"] != "off")
 
 
 def _pacing(scenario: Scenario, host: str, stacks: Sequence[Mapping[str, Any]]) -> str:
@@ -200,7 +213,16 @@ def refuse_user_code(scenario: Scenario, job: Job) -> None:
 def _refuse_what_is_simulated(
     scenario: Scenario, job: Job, number: int, stack: Mapping[str, Any]
 ) -> None:
-    """Refuses spacing that the kernel does not have: gaps at random, and coarse timers."""
+    """Refuses what the kernel does not have: tiny segments, gaps at random, and coarse timers."""
+    if stack["mss_bytes"] < _SMALLEST_MSS:
+        raise refusal(
+            scenario,
+            job,
+            f"stacks.{number}.mss_bytes",
+            str(stack["mss_bytes"]),
+            f"is below {_SMALLEST_MSS} B, the smallest that Linux lets a program ask for",
+            'give a larger one, or use `backend="simulation"`',
+        )
     paces = stack["pacing"] != "off"
     for field, refused in (("send_gap_max_ps", True), ("pacing_granularity_ps", paces)):
         if stack[field] and refused:

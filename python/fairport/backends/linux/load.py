@@ -12,8 +12,7 @@ import os
 import select
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,12 +25,11 @@ from fairport.backends.linux.flows import (
     UDP_PORT,
     FlowReport,
     FlowSpecs,
-    HostAt,
     LiveFlow,
     Side,
-    Stack,
 )
-from fairport.backends.linux.observing import Observe, Observer, Sample
+from fairport.backends.linux.load_task import LoadReport, LoadTask
+from fairport.backends.linux.observing import Observer
 from fairport.backends.linux.tcp_info import read
 from fairport.backends.linux.ticks import Ticks
 from fairport.backends.linux.waiting import Waiting
@@ -41,38 +39,7 @@ _CHUNK = bytes(1 << 16)
 _UDP_BUFFER_BYTES = 8 << 20
 _WRITES = select.EPOLLOUT
 _READS = select.EPOLLIN
-
-
-@dataclass(frozen=True)
-class LoadTask:
-    """The task of the load's process; times are of the scenario's clock, in seconds."""
-
-    job_json: str
-    hosts: Mapping[int, HostAt]
-    stacks: Sequence[Stack]
-    seed: int
-    stopping: frozenset[int]
-    """Flows that stop before the end."""
-    end_s: float
-    listen: Sequence[tuple[int, int, int]]
-    """Host, port and stack of each socket that waits for connections."""
-    observe: Observe
-    has_programs: bool = False
-    """Whether any congestion control is one of our BPF programs."""
-
-
-@dataclass
-class LoadReport:
-    """The outcome of the load."""
-
-    flows: list[FlowReport]
-    samples: list[Sample]
-    measure_from_s: float
-    measure_to_s: float
-    tables: Mapping[str, Mapping[str, np.ndarray]]
-    """Rounds and requests."""
-    late_s: float = 0.0
-    """How long after the scenario's zero it began."""
+_CHANGES = select.EPOLLET
 
 
 class Load:
@@ -87,6 +54,7 @@ class Load:
         self._live: dict[int, LiveFlow] = {}
         self._observer = Observer(task.observe, self._listed, self._reports, self._live)
         self._zero = self._late_s = 0.0
+        self._lateness_s: list[float] = []
         self._epoll = select.epoll()
         self._waiting = Waiting(self._epoll, Ticks() if task.has_programs else None)
         self._handlers: dict[int, Callable[[int], None]] = {}
@@ -110,8 +78,7 @@ class Load:
         self._late_s = max(0.0, self._now())
         end_s = self._task.end_s
         while (now := self._now()) < end_s:
-            while now >= 0 and (due := self._agenda.pop(now)) is not None:
-                self._do(*due, now)
+            self._do_due(now)
             next_datagram = self._send_datagrams(now) if self._sources else end_s
             next_sample = self._observer.look(now)
             until = min(next_sample, end_s, next_datagram, self._agenda.next_s())
@@ -134,7 +101,14 @@ class Load:
             self._reports.append(FlowReport(spec, size_bytes=spec.size_bytes))
         return self._reports[number]
 
-    # what is due
+    def _do_due(self, until: float) -> None:
+        """Does what was due until then, one after another."""
+        due_s = self._agenda.next_s()
+        while until >= 0 and (due := self._agenda.pop(until)) is not None:
+            now = self._now()
+            self._do(*due, now)
+            self._lateness_s.append(now - due_s)
+            due_s = self._agenda.next_s()
 
     def _do(self, what: str, number: int, side: int, size: int, now: float) -> None:
         if what == "open":
@@ -191,12 +165,11 @@ class Load:
             flow.datagrams.stop()
             return
         it = flow.sides[SENDER]
-        if it.socket is None or flow.report.established_s is None:
-            return
         # data already sent are still delivered
         it.left_bytes = 0
         it.written_bytes = -1
-        self._send(flow, SENDER)
+        if flow.report.established_s is not None:  # otherwise its handshake comes first
+            self._send(flow, SENDER)
 
     def _send_datagrams(self, now: float) -> float:
         """Sends the datagrams that are due; returns when the next one is due."""
@@ -218,7 +191,7 @@ class Load:
         if is_udp:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _UDP_BUFFER_BYTES)
         else:
-            # connections inherit it from the listener: DCTCP's receiver echoes marks
+            # connections inherit it: DCTCP's receiver echoes marks
             self._choose(one, stack)
         one.bind((str(at.address), port))
         if is_udp:
@@ -230,6 +203,7 @@ class Load:
     def _choose(self, one: socket.socket, stack: int) -> None:
         chosen = self._task.stacks[stack]
         sockets.choose_congestion_control(one, chosen.congestion_control)
+        sockets.limit_segments(one, chosen.mss_bytes)
         if chosen.is_paced:
             sockets.pace(one)
 
@@ -290,6 +264,8 @@ class Load:
                 continue
             side = 1 - flow.spec.opener
             flow.sides[side].socket = accepted
+            if side == SENDER:
+                flow.report.established_s = self._now()
             self._prepare_to_send(flow)
             self._watch(accepted, _READS, self._handler(flow, side))
 
@@ -335,9 +311,7 @@ class Load:
             return
         now = self._now()
         if count == 0:
-            if side == RECEIVER and flow.report.finished_s is None:
-                flow.report.finished_s = now  # it was stopped
-            self._end(flow)
+            self._hang_up(flow, side, now)
             return
         it.arrived_bytes += count
         if side == RECEIVER:
@@ -346,6 +320,28 @@ class Load:
             if side == RECEIVER:
                 flow.report.finished_s = now
             self._agenda.delivered(1 - side, flow.spec.number, now)
+
+    def _hang_up(self, flow: LiveFlow, side: int, now: float) -> None:
+        """The other side has sent its FIN.
+
+        The receiver answers with its own, and the flow is over when that has been acknowledged. If
+        sockets were closed earlier, they would answer what is still under way with resets.
+        """
+        one = flow.sides[side].socket
+        if one is None:
+            return
+        if side == SENDER:
+            self._epoll.unregister(one.fileno())
+        elif flow.is_closing:
+            if sockets.is_closed(one):
+                self._end(flow)
+        else:
+            flow.is_closing = True
+            if flow.report.finished_s is None:
+                flow.report.finished_s = now  # it was stopped
+            one.shutdown(socket.SHUT_WR)
+            # from now on it is always ready: only changes matter
+            self._epoll.modify(one.fileno(), _CHANGES)
 
     def _receive_datagrams(self, host: int, one: socket.socket) -> None:
         while True:
@@ -364,6 +360,7 @@ class Load:
 
     def _end(self, flow: LiveFlow) -> None:
         """Closes the sockets of a flow that is over."""
+        self._observer.ended(flow)
         one = flow.sides[SENDER].socket
         if one is not None and not flow.spec.is_udp and flow.report.established_s is not None:
             flow.report.info = read(one)
@@ -381,6 +378,7 @@ class Load:
         from_s, to_s = self._observer.end(now)
         for flow in list(self._live.values()):
             self._end(flow)
+        lost = sum(map(sockets.lost_datagrams, self._listeners))
         for listener in self._listeners:
             listener.close()
         self._epoll.close()
@@ -391,4 +389,6 @@ class Load:
             to_s,
             self._agenda.tables(),
             self._late_s,
+            float(np.quantile(self._lateness_s or [0.0], 0.99)),
+            lost,
         )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairport.backends.linux.flows import SENDER, HostAt
-from fairport.backends.linux.load import LoadReport
+from fairport.backends.linux.load_task import LoadReport
 
 Arrays = dict[str, dict[str, np.ndarray]]
 
@@ -111,8 +111,11 @@ def _flows(
     sizes = [report.size_bytes for report in reports]
     ideals = [report.spec.ideal_s for report in reports]
     datagrams = np.array([report.datagrams_sent for report in reports], dtype=np.uint64)
-    # an endless flow and one that was stopped have no completion time
-    is_complete = [report.delivered_bytes == report.size_bytes for report in reports]
+    # an endless flow, one that was stopped and one that stays open have no completion time
+    is_complete = [
+        report.delivered_bytes == report.size_bytes and not report.spec.stays_open
+        for report in reports
+    ]
     fct = np.where(is_complete, finished - started, np.nan)
     expiries, waited_s = _timeouts(load, counts["timeouts"], timeouts)
     return {
@@ -143,9 +146,7 @@ def _flows(
         "drops": _counted(counts["drops"], count),
         "marks": _counted(counts["marks"], count),
         "rtt_mean_s": np.array([np.mean(one) if one else np.nan for one in srtts]),
-        "rtt_min_s": np.array(
-            [np.nan if one.info is None else one.info.min_rtt_s for one in reports]
-        ),
+        "rtt_min_s": np.array([getattr(one.info, "min_rtt_s", None) for one in reports], float),
         "rtt_max_s": np.array([max(one) if one else np.nan for one in srtts]),
     }
 
@@ -176,16 +177,17 @@ def _by_flow(load: LoadReport, flows: int) -> list[list[float]]:
     """The smoothed round-trip times of the measurement, sampled."""
     found: list[list[float]] = [[] for _ in range(flows)]
     for sample in load.samples:
-        if load.measure_from_s <= sample.time_s <= load.measure_to_s and sample.info.srtt_s > 0:
-            found[sample.flow].append(sample.info.srtt_s)
+        srtt_s = None if sample.info is None else sample.info.srtt_s
+        if load.measure_from_s <= sample.time_s <= load.measure_to_s and srtt_s is not None:
+            found[sample.flow].append(srtt_s)
     return found
 
 
 def _series(load: LoadReport) -> dict[str, np.ndarray]:
     samples = load.samples
 
-    def bytes_of(name: str) -> np.ndarray:
-        values = [getattr(sample.info, name) for sample in samples]
+    def bytes_of(name: str, without: int = _NONE_U64) -> np.ndarray:
+        values = [getattr(sample.info, name, without) for sample in samples]
         return np.array([_NONE_U64 if one is None else one for one in values], dtype=np.uint64)
 
     return {
@@ -196,8 +198,8 @@ def _series(load: LoadReport) -> dict[str, np.ndarray]:
         ),
         "cwnd_bytes": bytes_of("cwnd_bytes"),
         "ssthresh_bytes": bytes_of("ssthresh_bytes"),
-        "srtt_s": np.array([sample.info.srtt_s for sample in samples], dtype=float),
-        "in_flight_bytes": bytes_of("in_flight_bytes"),
+        "srtt_s": np.array([getattr(sample.info, "srtt_s", None) for sample in samples], float),
+        "in_flight_bytes": bytes_of("in_flight_bytes", 0),
         "delivered_bytes": np.array(
             [sample.delivered_bytes for sample in samples], dtype=np.uint64
         ),

@@ -16,17 +16,21 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
 from pyroute2 import IPRoute, netns
+from pyroute2.netlink.exceptions import NetlinkError
 
 _NAME = re.compile(r"fairport-(\d+)-(\d+)-")
 _CLONE_NEWNET = 0x40000000
 _PREFIX_BITS = 16
 INTERFACE = "eth0"
 """Name of the adapter in every host."""
+ERRORS = (OSError, NetlinkError)
+"""Raised where the kernel lacks something, such as veth pairs, or does not permit it."""
 
 # ethtool's old way to switch features: one ioctl per feature
 _SIOCETHTOOL = 0x8946
@@ -126,7 +130,7 @@ def create(name: str) -> None:
         called("unshare", _CLONE_NEWNET)
         netns.attach(name, "thread-self")
     finally:
-        _setns(own)
+        join(own)
         os.close(own)
 
 
@@ -158,7 +162,7 @@ def inside(namespace: str) -> Iterator[None]:
         enter(namespace)
         yield
     finally:
-        _setns(own)
+        join(own)
         os.close(own)
 
 
@@ -166,19 +170,25 @@ def enter(namespace: str) -> None:
     """Moves the present thread into a namespace."""
     there = os.open(f"/run/netns/{namespace}", os.O_RDONLY)
     try:
-        _setns(there)
+        join(there)
     finally:
         os.close(there)
 
 
-def _setns(descriptor: int) -> None:
+def join(descriptor: int) -> None:
+    """Moves the present thread into the namespace of an open file."""
     called("setns", descriptor, _CLONE_NEWNET)
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    # to make it takes longer than most calls
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def called(function: str, *arguments: object) -> int:
     """Calls a function of the C library that `os` lacks, at least before Python 3.12."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    result = int(getattr(libc, function)(*arguments))
+    result = int(getattr(_libc(), function)(*arguments))
     if result < 0:
         error = ctypes.get_errno()
         raise OSError(error, os.strerror(error))
@@ -241,7 +251,8 @@ def switch_offload(interface: str, name: str, *, is_on: bool) -> None:
 
 def _disable_ipv6() -> None:
     for where in ("all", "default"):
-        _sysctl(f"ipv6/conf/{where}/disable_ipv6", "1")
+        with suppress(FileNotFoundError):  # the kernel has no IPv6
+            _sysctl(f"ipv6/conf/{where}/disable_ipv6", "1")
 
 
 def _sysctl(name: str, value: str) -> None:

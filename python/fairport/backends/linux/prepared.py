@@ -29,7 +29,7 @@ from fairport.backends.linux import (
 )
 from fairport.backends.linux.expectation import expectation
 from fairport.backends.linux.flows import HostAt, Stack
-from fairport.backends.linux.load import LoadReport
+from fairport.backends.linux.load_task import LoadReport
 from fairport.backends.linux.namespaces import HostSettings, Namespaces
 from fairport.backends.linux.observing import largest_windows
 from fairport.backends.linux.processes import Child, ChildError, forward, load
@@ -112,7 +112,7 @@ class PreparedLinux:
         spaces = Namespaces()
         try:
             registered = congestion.Registered(self._programs)
-        except programs.ProgramError as error:
+        except (programs.ProgramError, OSError) as error:
             raise BackendError(str(error), remedy="`fairport doctor` checks this machine") from None
         try:
             spaces.make(self.settings)
@@ -127,7 +127,7 @@ class PreparedLinux:
             outcome["health"] |= {"lost_windows": windows, "lost_thresholds": thresholds}
         except (ChildError, programs.ProgramError) as error:
             raise BackendError(str(error), remedy="`fairport doctor` checks this machine") from None
-        except OSError as error:
+        except namespaces.ERRORS as error:
             raise BackendError(
                 f"cannot make its network namespaces: {error}",
                 remedy="`fairport doctor` checks this machine",
@@ -155,17 +155,19 @@ class PreparedLinux:
             switching.send(None)
             zero, _ = switching.wait("at")
             loading.send(zero + tasks.LEAD_S)
-            outcome = self._watch(switching, progress)
-            report: LoadReport = loading.wait("done")
-        return outcome, report
+            return self._watch(switching, loading, progress)
 
-    def _watch(self, switch: Child, progress: Progress | None) -> dict[str, Any]:
-        """Waits for the switch's outcome, and reports how far it is."""
+    def _watch(
+        self, switch: Child, load: Child, progress: Progress | None
+    ) -> tuple[dict[str, Any], LoadReport]:
+        """Waits for the outcomes of both, and reports how far the switch is."""
+        report: LoadReport | None = None
         while True:
             word, content = switch.report()
-            if word == "done":
-                outcome: dict[str, Any] = content
-                return outcome
+            if report is None and (word == "done" or load.has_reported()):
+                report = load.wait("done")
+            if word == "done" and report is not None:
+                return content, report
             if progress is not None:
                 progress(self.scenario.seed, max(0.0, content[1] - tasks.LEAD_S), 0)
 
@@ -195,7 +197,8 @@ class PreparedLinux:
         """The frames per second that Fairport's own switch will have to forward."""
         if self._has_shapers:
             return 0.0
-        return demand.frames_per_s(self.scenario, self.job, self._layout)
+        mss_bytes = min(stack.mss_bytes for stack in self.stacks)
+        return demand.frames_per_s(self.scenario, self.job, self._layout, mss_bytes)
 
     @property
     def _has_shapers(self) -> bool:
@@ -225,12 +228,15 @@ class PreparedLinux:
             outcome, report, hosts=hosts, lead_s=tasks.LEAD_S, duration_s=duration_s
         )
         goodput_bps = float(tables["flows"]["goodput_bps"].sum())
-        health, expected = outcome["health"], self._expectation
+        measured_s = report.measure_to_s - report.measure_from_s
+        health, expected = outcome["health"], self._expectation.within(measured_s)
         if self._has_shapers:
             faults = gate.faults_of_shapers(health, expected, goodput_bps)
         else:
             faults = gate.faults(health, expected, duration_s + tasks.LEAD_S, goodput_bps)
-        faults += gate.faults_of_start(report.late_s)
+        faults += gate.faults_of_load(
+            report.late_s, report.late_p99_s, report.lost_datagrams, expected
+        )
         faults += gate.faults_of_windows(largest_windows(report.samples))
         faults += [f"flow {one.spec.number}: {one.error}" for one in report.flows if one.error]
         return Recorded(

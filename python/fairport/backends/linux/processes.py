@@ -6,6 +6,7 @@ switch before the load, each on a processor of its own if there are two.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import time
@@ -19,7 +20,8 @@ from typing import Any
 from fairport import _core, children
 from fairport.backends.linux import namespaces
 from fairport.backends.linux.flows import Key
-from fairport.backends.linux.load import Load, LoadReport, LoadTask
+from fairport.backends.linux.load import Load
+from fairport.backends.linux.load_task import LoadReport, LoadTask
 
 _SWITCH_PRIORITY = 50
 _LOAD_PRIORITY = 10
@@ -79,6 +81,10 @@ class Child:
             raise ChildError(f"the {self.name} ended early ({status})") from None
         raise ChildError(f"the {self.name} has not reported for {_SILENT_S:g} s")
 
+    def has_reported(self) -> bool:
+        """Whether a report, or its early end, is there to be read at once."""
+        return self.reports.poll()
+
     def wait(self, word: str) -> Any:
         """The content of its next report of this kind."""
         while True:
@@ -124,6 +130,7 @@ def forward(reports: Connection, task: SwitchTask) -> None:
 
     namespaces.enter(task.namespace)
     await_start(reports)
+    processors = sorted(os.sched_getaffinity(0))
     outcome = _core.run_switch(
         task.job_json,
         task.attachments,
@@ -134,7 +141,7 @@ def forward(reports: Connection, task: SwitchTask) -> None:
         captures=task.captures,
         snap_bytes=task.snap_bytes,
         zero_s=task.zero_s,
-        processor=0 if len(os.sched_getaffinity(0)) > 1 else None,
+        processor=processors[0] if len(processors) > 1 else None,
         priority=_SWITCH_PRIORITY,
         stops=stops,
     )
@@ -151,6 +158,8 @@ def load(reports: Connection, task: LoadTask) -> None:
         os.sched_setaffinity(0, processors[1:])
     with suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_LOAD_PRIORITY))
+    # With thousands of flows a collection takes tens of milliseconds, and the load makes no cycles.
+    gc.disable()
     running = Load(task)
     running.listen()
     report: LoadReport = running.run(await_start(reports))

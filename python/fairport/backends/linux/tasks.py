@@ -17,7 +17,7 @@ from fairport.backends.linux.flows import (
     data_port,
     request_port,
 )
-from fairport.backends.linux.load import LoadTask
+from fairport.backends.linux.load_task import LoadTask
 from fairport.backends.linux.namespaces import HostSettings, Namespaces
 from fairport.backends.linux.observing import Observe
 from fairport.backends.linux.processes import SwitchTask
