@@ -149,6 +149,11 @@ def test_a_fixed_total_is_split_evenly_among_the_senders() -> None:
             "objects",
             "is not a smallest and a largest",
         ),
+        (
+            {"kind": "web", "servers": "h1", "clients": "h2", "objects": [2, 2**60]},
+            "objects",
+            "number from 1 to 1000000",
+        ),
         ({"kind": "periodic", "from": "h1", "to": "h0", "size": "1kB"}, "period", "is missing"),
         ({"kind": "burst"}, "kind", "is not one of"),
     ],

@@ -35,7 +35,8 @@ impl Poisson {
         Self {
             senders: ends.senders.clone(),
             receivers: ends.receivers.clone(),
-            mean_gap: Duration::from_ps((gap_s * 1e12) as u64),
+            // at least a picosecond, so that time passes
+            mean_gap: Duration::from_ps(((gap_s * 1e12) as u64).max(1)),
             sizes,
             left: job.flows.unwrap_or(u64::MAX),
             arrivals: Stream::new(key.seed, "poisson-arrivals", key.index),
