@@ -121,9 +121,19 @@ impl PortContext<'_> {
     /// The bytes of one turn: those given, or the size of a packet of the MTU.
     ///
     /// # Errors
-    /// If a turn has 0 bytes.
+    /// If a turn is shorter than the smallest frame: a packet would wait for its bytes for many rounds, each of which
+    /// takes time to simulate.
     pub fn quantum(&self, given: Option<u32>) -> Result<u32, BuildError> {
-        positive("quantum", given.unwrap_or(self.full_frame_bytes()))
+        /// IEEE 802.3
+        const SMALLEST_FRAME: u32 = 64;
+        match given {
+            Some(bytes) if bytes < SMALLEST_FRAME => {
+                let problem = format!("is less than the smallest frame of {SMALLEST_FRAME} B");
+                let remedy = "give a longer turn, or none for one packet of the MTU";
+                Err(BuildError::new("queue.quantum", bytes, problem, remedy))
+            }
+            _ => Ok(given.unwrap_or(self.full_frame_bytes())),
+        }
     }
 
     /// The number of the host with this name.

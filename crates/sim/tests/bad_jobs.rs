@@ -25,7 +25,7 @@ type Change = fn(&mut Value);
 
 #[test]
 fn each_impossible_job_names_its_field() {
-    let cases: [(&str, Change); 18] = [
+    let cases: [(&str, Change); 19] = [
         ("topology.k", |job| job["topology"]["k"] = json!(3)),
         ("duration", |job| job["duration_ps"] = json!(0)),
         ("link.rate", |job| job["link"]["rate_bps"] = json!(0)),
@@ -34,6 +34,9 @@ fn each_impossible_job_names_its_field() {
         }),
         ("queue.limit", |job| {
             job["queue"]["limit"] = json!({"packets": 0});
+        }),
+        ("queue.quantum", |job| {
+            job["queue"] = json!({"kind": "drr", "limit": {"packets": 9}, "quantum_bytes": 63});
         }),
         ("flows.3.src", |job| job["flows"][3] = flow("h99", "h0")),
         ("flows.3.dst", |job| job["flows"][3] = flow("h1", "h99")),

@@ -157,6 +157,19 @@ fn the_estimate_is_enough_and_not_far_from_what_is_needed() {
     overload["flows"] = json!([udp]);
     cases.push(("UDP at ten times the rate of its link", overload));
 
+    let mut requests = outcast();
+    requests["flows"] = json!([]);
+    requests["probes"]["watched_flows"] = json!(0);
+    let sizes = json!({"points": [[100, 1_000_000_000]], "unit_bytes": 1});
+    requests["workloads"] = json!([{
+        "traffic": 0, "start_ps": 0, "senders": ends[1..], "receivers": [ends[0]],
+        "pattern": {
+            "kind": "request-response", "connections": 60, "request": sizes, "response": sizes,
+            "think": {"kind": "constant", "value_ps": 0}, "jitter_ps": 0,
+        },
+    }]);
+    cases.push(("requests without a pause", requests));
+
     let mut of_short_flows = Vec::new();
     for (name, job) in cases {
         let (ratio, needed) = estimated_over_needed(&job);

@@ -6,7 +6,7 @@
 use fairport_net::stream::Stream;
 use fairport_units::{Duration, Instant};
 
-use super::{Ends, Key, Transfer, Trip, Workload, WorkloadContext};
+use super::{Amount, Ends, Key, Transfer, Trip, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::PoissonJob;
 use crate::sampling::{Cdf, exponential};
@@ -66,9 +66,8 @@ impl Poisson {
 }
 
 impl Workload for Poisson {
-    fn expected_flows(&self, span: Duration, _trip: &mut Trip<'_>) -> u64 {
-        let arrivals = span.as_ps() / self.mean_gap.as_ps().max(1);
-        self.left.min(arrivals)
+    fn expected(&self, span: Duration, _trip: &mut Trip<'_>) -> Amount {
+        Amount::flows(self.left.min(span.as_ps() / self.mean_gap.as_ps()))
     }
 
     fn begin(&mut self, context: &mut WorkloadContext<'_>) {
