@@ -133,6 +133,7 @@ def test_flows_of_a_host_stand_together() -> None:
         ("flows.3.dst", "traffic.0.to"),
         ("flows.3.src", "traffic.0.from"),
         ("flows.0.size_bytes", "traffic.0.size"),
+        ("flows.0.on_mean_ps", "traffic.0.on_mean"),
         ("stacks.0.overrides.congestion_control", "tcp.congestion_control"),
         ("stacks.0.rto_min_ps", "tcp.rto_min"),
         ("stacks.0.mss_bytes", "traffic.0.tcp.mss"),

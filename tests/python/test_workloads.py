@@ -30,7 +30,8 @@ def test_the_distributions_of_the_literature_have_their_means(name: str, mean_by
 
 def test_a_file_that_has_changed_is_another_distribution(tmp_path: Path) -> None:
     file = tmp_path / "sizes.cdf"
-    for largest, mean_bytes in ((10, 5), (30, 15)):
+    # a twentieth and a sixtieth would be rounded to 0 and are drawn as 1
+    for largest, mean_bytes in ((10, 5.05), (30, 15 + 1 / 60)):
         file.write_text(f"0 0\n{largest} 1", encoding="utf-8")
         assert read_cdf(str(file)).mean_bytes == pytest.approx(mean_bytes)
 
@@ -148,6 +149,11 @@ def test_a_fixed_total_is_split_evenly_among_the_senders() -> None:
             {"kind": "web", "servers": "h1", "clients": "h2", "objects": [7, 2]},
             "objects",
             "is not a smallest and a largest",
+        ),
+        (
+            {"kind": "web", "servers": "h1", "clients": "h2", "objects": [2, 2**60]},
+            "objects",
+            "number from 1 to 1000000",
         ),
         ({"kind": "periodic", "from": "h1", "to": "h0", "size": "1kB"}, "period", "is missing"),
         ({"kind": "burst"}, "kind", "is not one of"),

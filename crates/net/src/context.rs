@@ -121,9 +121,19 @@ impl PortContext<'_> {
     /// The bytes of one turn: those given, or the size of a packet of the MTU.
     ///
     /// # Errors
-    /// If a turn has 0 bytes.
+    /// If a turn is shorter than the smallest frame: a packet would wait for its bytes for many rounds, each of which
+    /// takes time to simulate.
     pub fn quantum(&self, given: Option<u32>) -> Result<u32, BuildError> {
-        positive("quantum", given.unwrap_or(self.full_frame_bytes()))
+        /// IEEE 802.3
+        const SMALLEST_FRAME: u32 = 64;
+        match given {
+            Some(bytes) if bytes < SMALLEST_FRAME => {
+                let problem = format!("is less than the smallest frame of {SMALLEST_FRAME} B");
+                let remedy = "give a longer turn, or none for one packet of the MTU";
+                Err(BuildError::new("queue.quantum", bytes, problem, remedy))
+            }
+            _ => Ok(given.unwrap_or(self.full_frame_bytes())),
+        }
     }
 
     /// The number of the host with this name.
@@ -149,12 +159,27 @@ impl PortContext<'_> {
 
 /// Refuses the value 0 for the field with this name.
 pub(crate) fn positive(field: &str, value: u32) -> Result<u32, BuildError> {
-    if value > 0 {
-        return Ok(value);
-    }
-    let field = format!("queue.{field}");
-    let remedy = "give a value above 0";
-    Err(BuildError::new(field, 0, "holds nothing", remedy))
+    at_most(field, value, u32::MAX)
+}
+
+/// Refuses 0, and more queues than any implementation has (Linux: 65536 in `sch_sfq` and `sch_fq_codel`), since each
+/// takes memory at each port.
+pub(crate) fn number_of_queues(field: &str, value: u32) -> Result<u32, BuildError> {
+    at_most(field, value, 1 << 16)
+}
+
+fn at_most(field: &str, value: u32, most: u32) -> Result<u32, BuildError> {
+    let (problem, remedy) = match value {
+        0 => ("holds nothing".to_string(), "give a value above 0"),
+        _ if value > most => (format!("is more than {most}"), "give a smaller number"),
+        _ => return Ok(value),
+    };
+    Err(BuildError::new(
+        format!("queue.{field}"),
+        value,
+        problem,
+        remedy,
+    ))
 }
 
 /// Refuses a time of 0 for the field with this name.
@@ -174,6 +199,20 @@ pub(crate) fn positive_time(
         "is not a positive time",
         remedy,
     ))
+}
+
+/// Refuses an interval below 1 us between steps that are made one by one, also for the time in which no packet comes.
+pub(crate) fn step_time(
+    field: &str,
+    span: Duration,
+    example: &str,
+) -> Result<Duration, BuildError> {
+    if span >= Duration::from_us(1) {
+        return Ok(span);
+    }
+    let remedy = format!("give a longer time, such as \"{example}\"");
+    let field = format!("queue.{field}");
+    Err(BuildError::new(field, span, "is shorter than 1 us", remedy))
 }
 
 /// A probability or a weight, given in parts of 10^9, as a number above 0 and at most 1.

@@ -173,6 +173,10 @@ impl EventQueue {
         } else {
             self.overflow_slot = self.overflow_slot.min(slot);
             self.overflow.push(Reverse((time, id, note)));
+            // of two that are due at once, the heap returns the one with the lower id first
+            if time == self.first.time && id < self.first.id {
+                self.first = Entry { time, id, note };
+            }
         }
     }
 
@@ -307,7 +311,7 @@ fn shift(typical_span: Duration, entries: u32) -> u32 {
         64..400 => 2,
         _ => 1,
     };
-    let width = half_spans * (typical_span / 2).as_ps() / SLOTS as u64;
+    let width = (typical_span / 2 * half_spans).as_ps() / SLOTS as u64;
     width.max(1 << 10).ilog2()
 }
 

@@ -34,6 +34,15 @@ impl Processing {
     /// No processing time.
     pub const NONE: Self = Self::Constant { value_ps: 0 };
 
+    /// The mean of the times.
+    pub fn mean(self) -> Duration {
+        Duration::from_ps(match self {
+            Self::Constant { value_ps } => value_ps,
+            Self::Uniform { min_ps, max_ps } => u64::midpoint(min_ps, max_ps),
+            Self::Exponential { mean_ps } => mean_ps,
+        })
+    }
+
     // not inlined: one hop in seven calls it, and the logarithm would take registers from the others
     #[inline(never)]
     /// Draws the time for one packet.

@@ -36,29 +36,12 @@ pub(crate) fn listed_flows(
     hosts: &HostNumbers<'_>,
 ) -> Result<Vec<ListedFlow>, BuildError> {
     let build = |(i, flow): (usize, &FlowJob)| {
-        let field = |end: &str| format!("flows.{i}.{end}");
         let end = |name, host: &str, stack| {
-            let host = hosts.find(host, || field(name))?;
+            let host = hosts.find(host, || format!("flows.{i}.{name}"))?;
             Ok(End { host, stack })
         };
         let src = end("src", &flow.src, flow.sender_stack)?;
         let dst = end("dst", &flow.dst, flow.receiver_stack)?;
-        if src.host == dst.host {
-            let (problem, remedy) = ("is also the receiver", "send to another host");
-            return Err(BuildError::new(field("src"), &flow.src, problem, remedy));
-        }
-        if let Some(udp) = flow.udp {
-            if udp.payload_bytes == 0 || udp.rate.as_bps() == 0 {
-                let (problem, remedy) = ("sends nothing", "give a rate and a payload above 0");
-                return Err(BuildError::new(field("udp"), "0", problem, remedy));
-            }
-            if udp.gap() == Duration::ZERO {
-                let value = format!("{} bit/s", udp.rate.as_bps());
-                let problem = "sends all datagrams at one instant";
-                let remedy = "give a lower rate, or a larger payload";
-                return Err(BuildError::new(field("rate_bps"), value, problem, remedy));
-            }
-        }
         let jitter = Stream::new(job.seed, "start", i as u64).up_to(flow.start_jitter_ps.as_ps());
         let start = flow.start_ps + Duration::from_ps(jitter);
         let size_bytes = flow.size_bytes;

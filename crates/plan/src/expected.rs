@@ -22,6 +22,8 @@ pub struct Expected {
     pub flows: u64,
     /// number of flows whose samples are all recorded
     pub watched_flows: u64,
+    /// number of rounds and requests of workloads
+    pub logged: u64,
     /// memory of the listed flows' routes in bytes
     pub route_bytes: u64,
     /// number of rows of the flows' series
@@ -50,14 +52,15 @@ impl Expected {
             let delays = paths.iter().map(|path| wiring.delay(from.host, path));
             delays.min().unwrap_or(Duration::ZERO)
         };
-        let generated = workloads.expected_flows(end, &mut trip);
-        let flows = (listed.len() as u64).saturating_add(generated);
+        let generated = workloads.expected(end, &mut trip);
+        let flows = (listed.len() as u64).saturating_add(generated.flows);
         let watched_flows = flows.min(u64::from(job.probes.watched_flows));
         let rows = |interval: Duration| job.duration_ps.as_ps() / interval.as_ps().max(1);
         let ports = topology.nodes().iter().map(|node| node.ports.len() as u64);
         Self {
             flows,
             watched_flows,
+            logged: generated.logged,
             route_bytes: route_bytes(topology, router, listed),
             series_rows: rows(job.probes.series_interval_ps).saturating_mul(watched_flows),
             queue_rows: rows(job.probes.queue_interval_ps)

@@ -74,8 +74,9 @@ pub struct FlowLayout {
 /// The network that the job describes, and the paths of its flows.
 ///
 /// # Errors
-/// If the network cannot be built; the error names the field.
+/// If the job asks for something impossible; the error names the field.
 pub fn layout(job: &Job) -> Result<Layout, BuildError> {
+    job.check()?;
     let topology = with_fabric(job)?;
     let hosts = HostNumbers::new(&topology);
     let mut router = Router::new(job, &topology)?;

@@ -12,7 +12,7 @@ use fairport_net::framing::Framing;
 use fairport_net::port::PortConfig;
 use fairport_net::{BuildError, CutRules, PortId, QueueConfig, Topology};
 use fairport_tcp::Settings;
-use fairport_units::{Duration, Instant, Rate};
+use fairport_units::{Instant, Rate};
 use serde::Serialize;
 
 use crate::customs::Customs;
@@ -83,20 +83,8 @@ impl Plan {
     /// # Errors
     /// If the job asks for something impossible; the error names the field.
     pub fn with_customs(job: Job, customs: Customs) -> Result<Self, BuildError> {
+        job.check()?;
         let topology = with_fabric(&job)?;
-        if job.duration_ps == Duration::ZERO {
-            let remedy = "simulate for longer than 0 s";
-            return Err(BuildError::new(
-                "duration",
-                "0s",
-                "is not a positive time",
-                remedy,
-            ));
-        }
-        wiring::check_processing(job.host.processing)?;
-        if let Some(profile) = &job.host.profile {
-            profile.check()?;
-        }
         let stacks = stacks(&job.stacks, job.link.mtu_bytes, &customs.controllers)?;
         let hosts = HostNumbers::new(&topology);
         let mut router = Router::new(&job, &topology)?;

@@ -23,11 +23,6 @@ pub(crate) struct Cdf {
 impl Cdf {
     /// A distribution whose points rise in both coordinates and end with probability 1.
     pub(crate) fn new(points: Vec<(u64, u64)>, unit_bytes: u64) -> Self {
-        let rises = points.is_sorted() && points.is_sorted_by_key(|(_, below)| *below);
-        let ends = points
-            .last()
-            .is_some_and(|(_, below)| *below == CERTAIN_PPB);
-        assert!(rises && ends, "a CDF that rises to 1");
         Self { points, unit_bytes }
     }
 

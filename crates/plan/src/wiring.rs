@@ -271,20 +271,3 @@ fn edge(topology: &Topology, host: NodeId) -> u32 {
     let nic = topology.node(host).ports.first();
     nic.map_or(host, |nic| topology.far_node(*nic)).0
 }
-
-/// Refuses a distribution whose bounds are in the wrong order.
-pub(crate) fn check_processing(processing: Processing) -> Result<(), BuildError> {
-    if let Processing::Uniform { min_ps, max_ps } = processing
-        && min_ps > max_ps
-    {
-        let (field, problem) = ("host.processing.min", "is more than host.processing.max");
-        let value = Duration::from_ps(min_ps);
-        return Err(BuildError::new(
-            field,
-            value,
-            problem,
-            "give the smaller one as min",
-        ));
-    }
-    Ok(())
-}

@@ -25,7 +25,7 @@ type Change = fn(&mut Value);
 
 #[test]
 fn each_impossible_job_names_its_field() {
-    let cases: [(&str, Change); 14] = [
+    let cases: [(&str, Change); 19] = [
         ("topology.k", |job| job["topology"]["k"] = json!(3)),
         ("duration", |job| job["duration_ps"] = json!(0)),
         ("link.rate", |job| job["link"]["rate_bps"] = json!(0)),
@@ -35,6 +35,9 @@ fn each_impossible_job_names_its_field() {
         ("queue.limit", |job| {
             job["queue"]["limit"] = json!({"packets": 0});
         }),
+        ("queue.quantum", |job| {
+            job["queue"] = json!({"kind": "drr", "limit": {"packets": 9}, "quantum_bytes": 63});
+        }),
         ("flows.3.src", |job| job["flows"][3] = flow("h99", "h0")),
         ("flows.3.dst", |job| job["flows"][3] = flow("h1", "h99")),
         ("flows.0.src", |job| job["flows"][0] = flow("h0", "h0")),
@@ -42,6 +45,18 @@ fn each_impossible_job_names_its_field() {
         ("flows.3.udp", |job| udp(job, 1, 0)),
         // the time from one datagram to the next would be less than a picosecond
         ("flows.3.rate_bps", |job| udp(job, 1, 8_000_000_000_001)),
+        ("flows.3.on_mean_ps", |job| {
+            udp(job, 1000, 80_000_000);
+            let burst = json!({"kind": "on-off", "on_mean_ps": 99, "off_mean_ps": 1});
+            job["flows"][3]["udp"]["pattern"] = burst; // and 100 us from datagram to datagram
+        }),
+        ("flows.3.payload_bytes", |job| udp(job, 1473, 1)),
+        ("flows.3.size_bytes", |job| {
+            job["flows"][3]["size_bytes"] = json!(0);
+        }),
+        ("flows.3.receiver_stack", |job| {
+            job["flows"][3]["receiver_stack"] = json!(1);
+        }),
         ("stacks.0.stack", |job| {
             job["stacks"][0]["preset"] = json!("x");
         }),

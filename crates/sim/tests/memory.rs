@@ -1,8 +1,10 @@
-//! The estimate of memory, compared with what runs allocate.
+//! What runs allocate, compared with the estimate of memory; and what changed jobs make of it.
 
 #![allow(unsafe_code)] // an allocator that counts needs it
 
 mod common;
+#[path = "memory/mutated_jobs.rs"]
+mod mutated_jobs;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -53,16 +55,24 @@ static ALLOCATOR: Counting = Counting;
 /// The estimate divided by the maximum that a run allocated, and that maximum in bytes.
 fn estimated_over_needed(job: &Value) -> (f64, usize) {
     let job: Job = serde_json::from_value(job.clone()).expect("a job");
+    let run = || {
+        let plan = Plan::new(job).expect("a possible job");
+        let estimate = memory_bytes(&plan);
+        let mut simulation = Simulation::new(plan);
+        while !simulation.advance(100_000) {}
+        drop(simulation.into_recorded());
+        estimate
+    };
+    let (estimate, needed) = most_allocated(run);
+    (estimate as f64 / needed as f64, needed)
+}
+
+/// What `run` returns, and the most bytes that it had allocated at one time.
+fn most_allocated<T>(run: impl FnOnce() -> T) -> (T, usize) {
     let before = NOW.get();
     MOST.set(before);
-    let plan = Plan::new(job).expect("a possible job");
-    let estimate = memory_bytes(&plan);
-    let mut simulation = Simulation::new(plan);
-    while !simulation.advance(100_000) {}
-    let recorded = simulation.into_recorded();
-    let needed = (MOST.get() - before).cast_unsigned();
-    drop(recorded);
-    (estimate as f64 / needed as f64, needed)
+    let result = run();
+    (result, (MOST.get() - before).cast_unsigned())
 }
 
 /// The bytes still allocated after this many short flows, one after the other, are over.
@@ -146,6 +156,19 @@ fn the_estimate_is_enough_and_not_far_from_what_is_needed() {
     });
     overload["flows"] = json!([udp]);
     cases.push(("UDP at ten times the rate of its link", overload));
+
+    let mut requests = outcast();
+    requests["flows"] = json!([]);
+    requests["probes"]["watched_flows"] = json!(0);
+    let sizes = json!({"points": [[100, 1_000_000_000]], "unit_bytes": 1});
+    requests["workloads"] = json!([{
+        "traffic": 0, "start_ps": 0, "senders": ends[1..], "receivers": [ends[0]],
+        "pattern": {
+            "kind": "request-response", "connections": 60, "request": sizes, "response": sizes,
+            "think": {"kind": "constant", "value_ps": 0}, "jitter_ps": 0,
+        },
+    }]);
+    cases.push(("requests without a pause", requests));
 
     let mut of_short_flows = Vec::new();
     for (name, job) in cases {

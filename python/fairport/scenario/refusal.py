@@ -55,7 +55,8 @@ def scenario_field(job: Job | None, job_field: str) -> str:
             return f"{source}.{ {'src': 'from', 'dst': 'to'}.get(name, name) }".rstrip(".")
         case ["workloads", index, side, *_] if job and index.isdigit():
             source, (senders, receivers) = job.workload_sources[int(index)]
-            return f"{source}.{ {'senders': senders, 'receivers': receivers}.get(side, side) }"
+            name = _without_unit(side)
+            return f"{source}.{ {'senders': senders, 'receivers': receivers}.get(name, name) }"
         case ["stacks", index, *rest] if job and index.isdigit():
             return _setting_field(job.stack_layers[int(index)], rest[-1] if rest else "")
         case ["losses", index, field]:
@@ -111,4 +112,4 @@ def _is_time(field: str, value: str) -> bool:
 
 
 def _without_unit(name: str) -> str:
-    return re.sub(r"_(ps|bps|bytes|ppb|packets)$", "", name)
+    return re.sub(r"_(ps|bps|bytes|ppb|ppm|packets)$", "", name)

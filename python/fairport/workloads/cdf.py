@@ -40,11 +40,13 @@ class Cdf:
 
     @property
     def mean_bytes(self) -> float:
-        """The mean, with linear interpolation."""
+        """The mean of what the engine draws: whole units, with linear interpolation, at least 1."""
         (first, below), *_ = self.points
-        total = float(first * below)
+        total = float(max(first, 1) * below)
         for (low, start), (high, end) in zip(self.points, self.points[1:], strict=False):
-            total += (end - start) * (low + high) / 2
+            # what would be rounded to 0 is drawn as 1
+            raised = 0.0 if low > 0 else 1 / max(2 * high, 1)
+            total += (end - start) * ((low + high) / 2 + raised)
         return total / _BILLION * self.unit_bytes
 
     def job(self) -> dict[str, Any]:

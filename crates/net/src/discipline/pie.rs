@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Admission, DropTail, PacketView, QueueDiscipline, QueueView, Reason};
 use crate::BuildError;
-use crate::context::{PortContext, positive_time};
+use crate::context::{PortContext, positive_time, step_time};
 use crate::limit::Limit;
 use crate::stream::Stream;
 
@@ -37,7 +37,7 @@ pub struct Config {
 impl Config {
     pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<Pie, BuildError> {
         positive_time("target", self.target_ps, "15ms")?;
-        positive_time("update", self.update_ps, "15ms")?;
+        step_time("update", self.update_ps, "15ms")?;
         Ok(Pie::new(self, port.buffer(self.limit)?, port.stream()))
     }
 }
@@ -85,7 +85,7 @@ impl Pie {
     fn is_drawn(&mut self, backlog_bytes: u32) -> bool {
         let probability = self.controller.probability;
         let is_light = self.controller.delay < self.target / 2 && probability < 0.2;
-        if is_light || backlog_bytes <= 2 * self.mean_packet_bytes {
+        if is_light || backlog_bytes <= self.mean_packet_bytes.saturating_mul(2) {
             return false;
         }
         if probability == 0.0 {

@@ -68,6 +68,17 @@ fn what_was_beyond_the_horizon_comes_before_what_is_put_behind_it_within() {
 }
 
 #[test]
+fn no_entry_is_lost_of_two_that_are_due_at_once_beyond_the_horizon() {
+    let mut queue = EventQueue::new(2, Duration::ZERO);
+    let far = Instant::from_secs(1);
+    queue.insert(far, 1, 0);
+    queue.insert(far, 0, 0);
+    let mut popped: Vec<_> = std::iter::from_fn(|| queue.pop_before(Instant::NEVER)).collect();
+    popped.sort_unstable();
+    assert_eq!(popped, [(far, 0), (far, 1)]);
+}
+
+#[test]
 fn the_hint_is_the_second_earliest_within_the_horizon() {
     let span = Duration::from_us(200);
     let mut stream = Stream::new(1, "test", 0);

@@ -151,7 +151,7 @@ impl PacketScheduler for Drr {
             let queue = &mut self.queues[index as usize];
             if !queue.has_turn {
                 queue.has_turn = true;
-                queue.deficit += self.quantum_bytes;
+                queue.deficit = queue.deficit.saturating_add(self.quantum_bytes);
             }
             let first = queue
                 .fifo

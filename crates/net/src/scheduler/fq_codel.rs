@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::codel::Parameters;
 use super::{Handle, Offer, PacketScheduler, WaitingPackets, hash};
 use crate::BuildError;
-use crate::context::{PortContext, positive};
+use crate::context::{PortContext, number_of_queues};
 use crate::discipline::{Admission, Backlog, DropTail, NOTHING, PacketView, Reason};
 use crate::limit::Limit;
 use turns::{FlowQueue, Lists};
@@ -36,7 +36,7 @@ impl Config {
     pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<FqCoDel, BuildError> {
         Ok(FqCoDel::new(
             port.buffer(self.limit)?,
-            positive("queues", self.queues)?,
+            number_of_queues("queues", self.queues)?,
             port.quantum(self.quantum_bytes)?,
             Parameters::new(self.target_ps, self.interval_ps, self.ecn, port)?,
             port.stream().up_to(u64::MAX),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets, hash};
 use crate::BuildError;
-use crate::context::{PortContext, positive};
+use crate::context::{PortContext, number_of_queues, positive};
 use crate::discipline::{Admission, PacketView, Reason};
 use crate::stream::Stream;
 
@@ -35,7 +35,7 @@ impl Config {
     pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<LinuxSfq, BuildError> {
         positive("limit", self.limit_packets)?;
         positive("depth", self.depth_packets)?;
-        positive("divisor", self.divisor)?;
+        number_of_queues("divisor", self.divisor)?;
         positive("flows", self.flows)?;
         let quantum_bytes = port.quantum(self.quantum_bytes)?;
         Ok(LinuxSfq::new(self.clone(), quantum_bytes, port.stream()))

@@ -5,6 +5,8 @@
 //! discipline prevents that and nothing else. It knows no flows and has no queue per port, no random numbers and no
 //! parameters. Packets leave in the order of their arrival.
 
+use std::collections::VecDeque;
+
 use fairport_units::Instant;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +42,9 @@ pub struct PortFair {
     buffer: DropTail,
     /// packets from each ingress port, by the port's number at its switch
     ingress: Vec<PacketFifo>,
+    /// the ingress ports of accepted packets in the order of their arrival, with the numbers of these arrivals; those
+    /// pushed out since are skipped
+    order: VecDeque<(u64, u32)>,
     /// packets that make room for a newcomer, last packets first; empty between calls
     leaving: Vec<(usize, Handle)>,
 }
@@ -50,6 +55,7 @@ impl PortFair {
         Self {
             buffer,
             ingress: Vec::new(),
+            order: VecDeque::new(),
             leaving: Vec::new(),
         }
     }
@@ -119,6 +125,8 @@ impl PacketScheduler for PortFair {
             return Admission::Dropped(Reason::Share);
         }
         self.ingress[own].push(offer.packet, packets);
+        let arrival = packets[offer.packet].counts.port_arrival;
+        self.order.push_back((arrival, own as u32));
         Admission::Accepted
     }
 
@@ -130,10 +138,14 @@ impl PacketScheduler for PortFair {
 
     /// Removes the packet that arrived first, from any ingress port.
     fn dequeue(&mut self, _: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
-        let firsts = self.ingress.iter().enumerate();
-        let firsts = firsts.filter_map(|(ingress, fifo)| Some((ingress, fifo.first()?)));
-        let (ingress, _) = firsts.min_by_key(|(_, first)| packets[*first].counts.port_arrival)?;
-        self.ingress[ingress].pop(packets)
+        while let Some((arrival, ingress)) = self.order.pop_front() {
+            let fifo = &mut self.ingress[ingress as usize];
+            let first = fifo.first();
+            if first.is_some_and(|first| packets[first].counts.port_arrival == arrival) {
+                return fifo.pop(packets);
+            }
+        }
+        None
     }
 }
 

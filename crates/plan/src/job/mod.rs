@@ -3,6 +3,7 @@
 //! The Python front end validates a scenario and converts it to a job. Times are integer picoseconds, rates bit/s,
 //! sizes bytes, clock errors parts of 10^9. Unknown fields are refused.
 
+mod check;
 pub mod workload;
 
 use fairport_net::arbitration::Rule;

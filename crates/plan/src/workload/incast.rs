@@ -4,7 +4,7 @@
 use fairport_net::stream::Stream;
 use fairport_units::{Duration, Instant, Rate};
 
-use super::{Ends, Key, OwnFlow, Round, Transfer, Trip, Workload, WorkloadContext};
+use super::{Amount, Ends, Key, OwnFlow, Round, Transfer, Trip, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::IncastJob;
 
@@ -48,11 +48,8 @@ impl Incast {
 }
 
 impl Workload for Incast {
-    fn expected_flows(&self, span: Duration, trip: &mut Trip<'_>) -> u64 {
+    fn expected(&self, span: Duration, trip: &mut Trip<'_>) -> Amount {
         let senders = self.senders.len() as u64;
-        if self.connections.is_some() {
-            return senders;
-        }
         let transfer = self
             .receiver_rate
             .time_of(senders.saturating_mul(self.block_bytes));
@@ -64,7 +61,16 @@ impl Workload for Incast {
         let exchange = self.senders.iter().map(exchange).min();
         let round = transfer + exchange.unwrap_or(Duration::ZERO) + self.pause;
         let fit = span.as_ps() / round.as_ps().max(1) + 1;
-        senders.saturating_mul(fit.min(u64::from(self.rounds)))
+        let rounds = fit.min(u64::from(self.rounds));
+        let connections = if self.connections.is_some() {
+            1
+        } else {
+            rounds
+        };
+        Amount {
+            flows: senders.saturating_mul(connections),
+            logged: rounds,
+        }
     }
 
     fn begin(&mut self, context: &mut WorkloadContext<'_>) {

@@ -28,9 +28,8 @@ pub use schedule::{Action, Schedule};
 
 /// Starts flows during a run.
 pub(crate) trait Workload: Debug + Send + Sync {
-    /// Approximate number of flows that it will start in `span`. `trip` gives the least time that a packet takes from one
-    /// end to another.
-    fn expected_flows(&self, span: Duration, trip: &mut Trip<'_>) -> u64;
+    /// Approximately what it will do in `span`. `trip` gives the least time that a packet takes from one end to another.
+    fn expected(&self, span: Duration, trip: &mut Trip<'_>) -> Amount;
 
     /// Schedules its first actions, before the run begins.
     fn begin(&mut self, context: &mut WorkloadContext<'_>);
@@ -48,6 +47,22 @@ pub(crate) trait Workload: Debug + Send + Sync {
 
     /// A request from the receiver of one of its flows has reached the sender.
     fn on_request(&mut self, _now: Instant, _flow: OwnFlow, _context: &mut WorkloadContext<'_>) {}
+}
+
+/// How much workloads do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Amount {
+    /// number of flows
+    pub(crate) flows: u64,
+    /// number of rounds or requests in the log
+    pub(crate) logged: u64,
+}
+
+impl Amount {
+    /// Flows without rounds or requests.
+    fn flows(flows: u64) -> Self {
+        Self { flows, logged: 0 }
+    }
 }
 
 /// The least time that a packet takes from one end to another: the constant delays on its path.
@@ -119,13 +134,16 @@ impl Workloads {
         self.running.iter().any(|it| it.workload.hears())
     }
 
-    /// Approximate number of flows that they will start in a run until `end`.
-    pub(crate) fn expected_flows(&self, end: Instant, trip: &mut Trip<'_>) -> u64 {
-        let flows = |it: &Running| {
+    /// Approximately what they will do in a run until `end`.
+    pub(crate) fn expected(&self, end: Instant, trip: &mut Trip<'_>) -> Amount {
+        let mut sum = Amount::default();
+        for it in &self.running {
             let span = it.stop_at.min(end).saturating_sub(it.start);
-            it.workload.expected_flows(span, trip)
-        };
-        self.running.iter().map(flows).fold(0, u64::saturating_add)
+            let more = it.workload.expected(span, trip);
+            sum.flows = sum.flows.saturating_add(more.flows);
+            sum.logged = sum.logged.saturating_add(more.logged);
+        }
+        sum
     }
 
     /// Wakes a workload at the time that it has scheduled.

@@ -8,7 +8,7 @@
 use fairport_net::stream::Stream;
 use fairport_units::{Duration, Instant};
 
-use super::{Ends, Key, OwnFlow, Round, Transfer, Trip, Workload, WorkloadContext};
+use super::{Amount, Ends, Key, OwnFlow, Round, Transfer, Trip, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::PeriodicJob;
 
@@ -79,10 +79,17 @@ impl Periodic {
 }
 
 impl Workload for Periodic {
-    fn expected_flows(&self, span: Duration, _trip: &mut Trip<'_>) -> u64 {
-        let launches = span.as_ps() / self.period.as_ps().max(1) + 1;
-        let each = if self.is_persistent { 1 } else { launches };
-        each.saturating_mul(self.sources.len() as u64)
+    fn expected(&self, span: Duration, _trip: &mut Trip<'_>) -> Amount {
+        let sources = self.sources.len() as u64;
+        let launches = sources.saturating_mul(span.as_ps() / self.period.as_ps() + 1);
+        Amount {
+            flows: if self.is_persistent {
+                sources
+            } else {
+                launches
+            },
+            logged: launches,
+        }
     }
 
     fn begin(&mut self, context: &mut WorkloadContext<'_>) {

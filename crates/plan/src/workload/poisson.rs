@@ -6,7 +6,7 @@
 use fairport_net::stream::Stream;
 use fairport_units::{Duration, Instant};
 
-use super::{Ends, Key, Transfer, Trip, Workload, WorkloadContext};
+use super::{Amount, Ends, Key, Transfer, Trip, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::PoissonJob;
 use crate::sampling::{Cdf, exponential};
@@ -35,7 +35,8 @@ impl Poisson {
         Self {
             senders: ends.senders.clone(),
             receivers: ends.receivers.clone(),
-            mean_gap: Duration::from_ps((gap_s * 1e12) as u64),
+            // at least a picosecond, so that time passes
+            mean_gap: Duration::from_ps(((gap_s * 1e12) as u64).max(1)),
             sizes,
             left: job.flows.unwrap_or(u64::MAX),
             arrivals: Stream::new(key.seed, "poisson-arrivals", key.index),
@@ -65,9 +66,8 @@ impl Poisson {
 }
 
 impl Workload for Poisson {
-    fn expected_flows(&self, span: Duration, _trip: &mut Trip<'_>) -> u64 {
-        let arrivals = span.as_ps() / self.mean_gap.as_ps().max(1);
-        self.left.min(arrivals)
+    fn expected(&self, span: Duration, _trip: &mut Trip<'_>) -> Amount {
+        Amount::flows(self.left.min(span.as_ps() / self.mean_gap.as_ps()))
     }
 
     fn begin(&mut self, context: &mut WorkloadContext<'_>) {

@@ -7,9 +7,9 @@
 
 use fairport_net::processing::Processing;
 use fairport_net::stream::Stream;
-use fairport_units::{Duration, Instant};
+use fairport_units::{Duration, Instant, Rate};
 
-use super::{Ends, Exchange, Key, OwnFlow, Trip, Workload, WorkloadContext};
+use super::{Amount, Ends, Exchange, Key, OwnFlow, Trip, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::RequestResponseJob;
 use crate::sampling::Cdf;
@@ -38,6 +38,8 @@ pub(crate) struct RequestResponse {
     requests: u32,
     request_sizes: Cdf,
     response_sizes: Cdf,
+    /// the rate of all clients' or all servers' links together, whichever is lower
+    responses_rate: Rate,
     think: Processing,
     jitter: Duration,
     start: Instant,
@@ -65,6 +67,7 @@ impl RequestResponse {
             requests: job.requests.unwrap_or(u32::MAX),
             request_sizes: job.request.distribution(),
             response_sizes: job.response.distribution(),
+            responses_rate: Rate::from_bps(ends.receivers_bps.min(ends.senders_bps)),
             think: job.think,
             jitter: job.jitter_ps,
             start: key.start,
@@ -73,8 +76,23 @@ impl RequestResponse {
 }
 
 impl Workload for RequestResponse {
-    fn expected_flows(&self, _span: Duration, _trip: &mut Trip<'_>) -> u64 {
-        self.dialogues.len() as u64
+    fn expected(&self, span: Duration, trip: &mut Trip<'_>) -> Amount {
+        let mut logged = 0_u64;
+        for it in &self.dialogues {
+            let there_and_back = trip(it.client, it.server) + trip(it.server, it.client);
+            let exchange = there_and_back + self.think.mean();
+            let fit = span.as_ps() / exchange.as_ps().max(1) + 1;
+            logged = logged.saturating_add(fit.min(self.requests.into()));
+        }
+        // all responses pass the clients' links, or those of the servers
+        let each = self
+            .responses_rate
+            .time_of(self.response_sizes.mean_bytes() as u64);
+        let flows = self.dialogues.len() as u64;
+        Amount {
+            flows,
+            logged: logged.min(span.as_ps() / each.as_ps().max(1) + flows),
+        }
     }
 
     fn begin(&mut self, context: &mut WorkloadContext<'_>) {

@@ -2,7 +2,7 @@
 
 use fairport_units::{Duration, Instant};
 
-use super::{Ends, Key, Transfer, Trip, Workload, WorkloadContext};
+use super::{Amount, Ends, Key, Transfer, Trip, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::TraceJob;
 
@@ -35,8 +35,9 @@ impl Trace {
 }
 
 impl Workload for Trace {
-    fn expected_flows(&self, span: Duration, _trip: &mut Trip<'_>) -> u64 {
-        self.rows.start_ps.partition_point(|start| *start < span) as u64
+    fn expected(&self, span: Duration, _trip: &mut Trip<'_>) -> Amount {
+        let rows = self.rows.start_ps.partition_point(|start| *start < span);
+        Amount::flows(rows as u64)
     }
 
     fn begin(&mut self, context: &mut WorkloadContext<'_>) {

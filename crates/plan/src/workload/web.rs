@@ -8,7 +8,7 @@
 use fairport_net::stream::Stream;
 use fairport_units::{Duration, Instant};
 
-use super::{Ends, Key, OwnFlow, Transfer, Trip, Workload, WorkloadContext};
+use super::{Amount, Ends, Key, OwnFlow, Transfer, Trip, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::WebJob;
 use crate::sampling::{BoundedPareto, exponential};
@@ -67,12 +67,11 @@ impl Web {
 }
 
 impl Workload for Web {
-    fn expected_flows(&self, span: Duration, _trip: &mut Trip<'_>) -> u64 {
+    fn expected(&self, span: Duration, _trip: &mut Trip<'_>) -> Amount {
         let page = u64::midpoint(self.objects[0], self.objects[1]);
         let pages = span.as_ps() / self.think.as_ps().max(1) + 1;
-        pages
-            .saturating_mul(page)
-            .saturating_mul(self.sessions.len() as u64)
+        let pages = pages.saturating_mul(self.sessions.len() as u64);
+        Amount::flows(pages.saturating_mul(page))
     }
 
     /// Users start one after another.

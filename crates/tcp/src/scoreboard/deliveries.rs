@@ -61,6 +61,8 @@ pub(super) struct Deliveries {
     first_once_end: u64,
     /// retransmissions in order of sending; those delivered since are skipped
     pub(super) resent: VecDeque<Resent>,
+    /// under RACK, those of them that were not sent after `latest`
+    pub(super) overtaken: VecDeque<Resent>,
     /// segments whose retransmission was lost, in order; those sent since are skipped
     pub(super) again: VecDeque<u64>,
     /// the delivery rate, for a congestion control that asks for it
@@ -82,6 +84,7 @@ impl Deliveries {
             first_once: u64::MAX,
             first_once_end: u64::MAX,
             resent: VecDeque::new(),
+            overtaken: VecDeque::new(),
             again: VecDeque::new(),
             rate: None,
         }

@@ -121,19 +121,22 @@ impl Scoreboard {
         deliveries: &mut Deliveries,
         detect: impl Fn(Transmission) -> Arrival,
     ) -> (u64, Option<Duration>) {
+        // those sent later than the latest delivered transmission need no look
+        while let Some(resent) = deliveries.resent.front().copied()
+            && resent.sent <= deliveries.latest.sent
+        {
+            deliveries.resent.pop_front();
+            if self.is_under_way(&resent) {
+                deliveries.overtaken.push_back(resent);
+            }
+        }
         let mut again = 0;
-        while let Some(resent) = deliveries.resent.front().copied() {
+        while let Some(resent) = deliveries.overtaken.front().copied() {
             if self.is_under_way(&resent) {
                 match detect(self.record(resent.ordinal).transmission()) {
                     Arrival::Open => return (again, None),
                     Arrival::Late(by) => {
-                        let last = deliveries.resent.iter().rev().find_map(|it| {
-                            let transmission = self.record_if_under_way(it)?.transmission();
-                            match detect(transmission) {
-                                Arrival::Late(by) => Some(by),
-                                Arrival::Open | Arrival::Lost => None,
-                            }
-                        });
+                        let last = self.last_late_again(deliveries, detect);
                         return (again, Some(last.unwrap_or(by)));
                     }
                     Arrival::Lost => {
@@ -143,9 +146,31 @@ impl Scoreboard {
                     }
                 }
             }
-            deliveries.resent.pop_front();
+            deliveries.overtaken.pop_front();
         }
         (again, None)
+    }
+
+    /// Time until the last retransmission that may be late is overdue.
+    fn last_late_again(
+        &self,
+        deliveries: &mut Deliveries,
+        detect: impl Fn(Transmission) -> Arrival,
+    ) -> Option<Duration> {
+        let overtaken = &mut deliveries.overtaken;
+        while let Some(last) = overtaken.back()
+            && !self.is_under_way(last)
+        {
+            overtaken.pop_back();
+        }
+        // some at the end may be of the same instant as the latest delivered one, and not be late
+        overtaken.iter().rev().find_map(|resent| {
+            let transmission = self.record_if_under_way(resent)?.transmission();
+            match detect(transmission) {
+                Arrival::Late(by) => Some(by),
+                Arrival::Open | Arrival::Lost => None,
+            }
+        })
     }
 
     /// Whether the retransmission is the segment's latest, and was neither delivered nor found lost.
@@ -305,8 +330,7 @@ mod tests {
     use crate::seq;
 
     /// A late segment costs no more in a large window: neither what was sent later nor what is SACKed is gone through.
-    #[test]
-    fn while_a_segment_may_be_late_an_ack_looks_at_few_others() {
+    fn looks_at_few_others(sent_again: bool) {
         let mut board = Scoreboard::new(seq::first(0), 1);
         board.track_deliveries();
         let sent = |number: u64| Instant::from_us(number);
@@ -318,10 +342,14 @@ mod tests {
             };
             board.push(sent(number), chunk);
         }
+        if sent_again {
+            board.mark_all_lost();
+            (0..1000).for_each(|number| board.retransmit(sent(number), number));
+        }
         // the first and the eleventh are late
         for number in (1..10).chain(11..900) {
             let start = board.chunk(number).start;
-            board.begin_ack(Instant::ZERO);
+            board.begin_ack(Instant::NEVER);
             board.sack(SackBlock {
                 start: seq::wire(start),
                 end: seq::wire(start + 100),
@@ -336,5 +364,11 @@ mod tests {
             assert_eq!((lost, wait), (0, Some(sent(waits_for) + allowed - now)));
             assert!(asked.get() <= 2, "{} for {number}", asked.get());
         }
+    }
+
+    #[test]
+    fn while_a_segment_may_be_late_an_ack_looks_at_few_others() {
+        looks_at_few_others(false);
+        looks_at_few_others(true);
     }
 }

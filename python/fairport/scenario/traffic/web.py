@@ -12,6 +12,9 @@ from fairport.scenario.selectors import Selector
 from fairport.scenario.traffic.base import Ends, TrafficSection
 from fairport.scenario.units import Duration, Size
 
+_MOST_OBJECTS = 1_000_000
+_MOST_PACKETS = 2**32
+
 
 class Web(TrafficSection):
     """Users that fetch pages; the defaults are those of Guo and Matta's ns-2 script (2001)."""
@@ -52,11 +55,11 @@ class Web(TrafficSection):
 
     @model_validator(mode="after")
     def _ranges_rise(self) -> Self:
-        for name in ("objects", "object_packets"):
+        for name, limit in (("objects", _MOST_OBJECTS), ("object_packets", _MOST_PACKETS)):
             least, most = getattr(self, name)
-            if not 1 <= least <= most:
+            if not 1 <= least <= most <= limit:
                 raise refuse(
-                    "is not a smallest and a largest number from 1 on",
+                    f"is not a smallest and a largest number from 1 to {limit}",
                     "give two such as [2, 7]",
                     field=name,
                 )
