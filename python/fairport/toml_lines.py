@@ -16,8 +16,10 @@ from typing import Any
 
 from fairport._toml import TOMLDecodeError, loads
 
-# A line that may begin a statement or is between two: a heading, a comment, `key =`, or empty.
-_BETWEEN = re.compile(r"""\s*(?:$|\#|\[|["'\w.\- ]+=)""")
+_KEY = r"""(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[\w\-]+)"""
+_DOTTED = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
+# A line that may begin a statement: `[heading]` or `key =`. Within a long array few lines look so.
+_BEGIN = re.compile(rf"\s*(?:{_DOTTED}\s*=|\[\[?\s*{_DOTTED}\s*\]\]?\s*(?:\#|$))")
 
 
 def line_of(text: str, path: Sequence[str | int]) -> int | None:
@@ -26,16 +28,26 @@ def line_of(text: str, path: Sequence[str | int]) -> int | None:
     For an element of a list of several lines, the line with which the element begins. If the field
     is missing, the line of the table that should contain it; None if there is none.
     """
-    lines = text.splitlines(keepends=True)
-    cuts = [0, *(at for at in range(1, len(lines)) if _BETWEEN.match(lines[at])), len(lines)]
+    # not by splitlines(), which also splits at characters that end no line of TOML
+    lines = [f"{line}\n" for line in text.split("\n")]
+    cuts = [0, *(at for at in range(1, len(lines)) if _BEGIN.match(lines[at])), len(lines)]
     for depth in range(len(path), 0, -1):
         if statement := _first_with(path[:depth], lines, cuts):
             begin, end = statement
-            # a list that is cut between two elements can be read once it is closed
-            within = range(begin + 1, end + 1)
-            element = _first_with(path[:depth], lines, within, closed_by="]")
-            return (element or statement)[0] + 1
+            return (_element(path[:depth], lines, begin, end) or begin) + 1
     return None
+
+
+def _element(path: Sequence[str | int], lines: Sequence[str], begin: int, end: int) -> int | None:
+    """Of the statement in these lines, the one with which the element at the path begins."""
+    while not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#"):
+        end -= 1
+    # A list that is cut between two elements can be read once it is closed. One that is in a table
+    # cannot; then each of its lines would be tried in vain.
+    if end - begin < 2 or _read("".join(lines[: end - 1]) + "]") is None:
+        return None
+    found = _first_with(path, lines, range(begin + 1, end + 1), closed_by="]")
+    return found and found[0]
 
 
 def _first_with(
