@@ -44,6 +44,7 @@ ANY: Any = fp
         (lambda: ANY.run_many(SCENARIO, [1], jobs="2"), "jobs", "is not a whole number", "1 or"),
         (lambda: fp.compare(SCENARIO, "red", repeat=0), "repeat", "is too small", "1 or more"),
         (lambda: fp.run(SCENARIO, backend="linus"), "backend", "is not a backend", "`linux`?"),
+        (lambda: ANY.run(SCENARIO, backend=None), "backend", "null is not a backend", "simulation"),
         (lambda: fp.compare(SCENARIO, metric="a"), "metric", "is not a metric", "throughput"),
         (lambda: fp.compare(SCENARIO, ["red", "red"]), "fixes", "is named twice", "once"),
         (lambda: ANY.Scenario("outcast"), "", '"outcast" is not a field', "`fp.scenario`"),

@@ -90,6 +90,8 @@ def run_many(
     seeds = list(seeds)
     if not seeds:
         raise InputError("is empty", field="seeds", remedy="give a seed, such as [1]")
+    for seed in seeds:
+        scenario.with_seed(seed)
     require_positive(jobs, "jobs")
     require_positive(threads, "threads")
     jobs = 1 if chosen.is_real_time else min(jobs, len(seeds))

@@ -54,7 +54,7 @@ class Web(TrafficSection):
     def _ranges_rise(self) -> Self:
         for name in ("objects", "object_packets"):
             least, most = getattr(self, name)
-            if not 1 <= least <= most:
+            if not 1 <= least <= most < 2**63:
                 raise refuse(
                     "is not a smallest and a largest number from 1 on",
                     "give two such as [2, 7]",
