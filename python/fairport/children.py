@@ -25,7 +25,7 @@ def started(
     Ctrl-C reaches every process of a terminal; this one does not receive it, because its parent
     alone ends it.
     """
-    # the working folder, which an empty part stands for, may be another one when it imports
+    # an empty part means the working folder, which may change before the child imports
     path = os.pathsep.join(part or str(Path.cwd()) for part in sys.path)
     with _without_interrupts():
         return subprocess.Popen(
