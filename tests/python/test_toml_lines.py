@@ -118,3 +118,14 @@ def test_a_list_of_many_lines_is_not_read_once_per_line(
     path = ["points", 333, 0] if line > 2 else ["sizes", "points", 333, 0]
     assert line_of(f'name = "x"\n{first}\n{rows}{last}\n', path) == line
     assert len(texts) < 200
+
+
+def test_the_lines_of_many_fields_take_one_reading_of_each_statement(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "".join(f'[[traffic]]\nfrom = "h{host}"\nflow = 1\n' for host in range(300))
+    texts = []
+    monkeypatch.setattr(toml_lines, "loads", lambda text: texts.append(text) or loads(text))
+    for host in range(300):
+        assert line_of(text, ["traffic", host, "flow"]) == 3 * host + 3
+    assert len(texts) <= 900

@@ -358,6 +358,8 @@ class Scenario(Section):
         It is checked as a file is. In messages about these values, `by` is their source. Raises
         ScenarioError.
         """
+        if not overrides:
+            return self
         document = overridden(self.document(), overrides, by)
         patched = self.read(document, self.source.overridden(overrides, by))
         code = self.user_code
