@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import warnings
 
 import fairport as fp
 import numpy as np
@@ -288,3 +289,13 @@ def test_a_note_with_long_names_is_not_cut_off():
         (shown,) = picture.texts
         assert shown.get_window_extent().x0 >= 0
         assert (shown.get_fontsize() == 7) == (length == 20)
+
+
+def test_a_class_whose_flows_start_after_the_end_and_an_empty_queue_are_drawn() -> None:
+    short = {"duration": "100us", "probes": {"series_interval": "1us", "queue_interval": "1us"}}
+    result = fp.run(fp.scenario("outcast").patch(short))
+    goodput = fp.plot(result, "goodput").axes
+    assert [axes.texts[0].get_text() for axes in goodput][:2] == ["no samples", "no samples"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # matplotlib warns of an axis without height
+        assert fp.plot(result, "queue").axes[0].get_ylim()[1] > 0

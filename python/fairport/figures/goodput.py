@@ -60,6 +60,8 @@ def draw(result: Result) -> Figure:
 def _idle(result: Result, one: style.HopClass) -> str:
     """The share of the probe's intervals in which a flow of the class delivers nothing."""
     mine = result.series.filter(pl.col("flow").is_in(one.flows))
+    if mine.is_empty():
+        return "no samples"
     interval_s = result.scenario.probes.series_interval.seconds
     steps = time_at_size(interval_s).with_unit(interval_s)
     idle = 100 * (mine["goodput_bps"].to_numpy() == 0).mean()

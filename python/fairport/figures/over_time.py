@@ -111,6 +111,8 @@ def grid(
     `how` combines the samples of a step; a step without any is NaN.
     """
     rows = result.series.filter(pl.col("flow").is_in(flows)).select("time_s", "flow", column)
+    if rows.is_empty():
+        return np.empty(0), np.empty((0, len(flows)))
     stamps = rows["time_s"].unique().sort().to_numpy()
     share = -(-len(stamps) // most_points)
     step = np.searchsorted(stamps, rows["time_s"].to_numpy()) // share
