@@ -139,7 +139,7 @@ def requests_summary(requests: pl.DataFrame, span: Span) -> dict[str, Any] | Non
     """Response times of the requests made within the measurement; None without any.
 
     `requests` minus `answered` is the number without an answer at the end. Quantiles count them
-    with their ages; the mean is that of the answered ones.
+    up to their ages; the mean is that of the answered ones.
     """
     ours = asked(requests, span)
     if ours.is_empty():

@@ -25,6 +25,11 @@ FEW_TIMEOUTS = 5
 """A run shorter than this many minimum RTOs has a caveat."""
 
 
+RATE_STRETCH = 10
+"""Hosts that are this many times as fast as the link on which their times were measured have a
+caveat: up to there the times were compared with Linux."""
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
     """What a summary must know about a [[traffic]] besides the tables."""
@@ -53,6 +58,19 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
         said.append(
             f"The run lasts {_ms(simulated_s)}, less than {FEW_TIMEOUTS} minimum RTOs of"
             f" {_ms(rto_min_s)}: a flow that waits for one timeout has little time left to recover."
+        )
+    rate = QUANTITIES["goodput_bps"].with_unit
+    goodput_bps, measured_bps = found.get("host_goodput_bps_max"), found.get("host_times_rate_bps")
+    if goodput_bps and measured_bps and goodput_bps > RATE_STRETCH * measured_bps:
+        said.append(
+            f"A host has up to {rate(goodput_bps)} here, but the times that hosts take were"
+            f" measured at up to {rate(measured_bps)}. Busier hosts take other times;"
+            " `--set host.profile=none` shows what these times change."
+        )
+    if found.get("ecn_is_idle"):
+        said.append(
+            "Senders use ECN, but no switch marked a packet: the queues dropped instead. Choose a"
+            ' `queue` that marks, such as "step-marking" for DCTCP.'
         )
     waiting = [one for one in found.get("traffic", []) if one["unfinished"]]
     if waiting:
@@ -102,6 +120,19 @@ def host_queue_drop_share(
     in_all, there = ports.select(dropped.sum(), dropped.filter(at_host).sum().alias("there")).row(0)
     there -= drops.filter(at_host & (pl.col("reason") == "loss")).height
     return there / in_all if in_all else None
+
+
+def host_goodput_bps_max(flows: pl.DataFrame) -> float | None:
+    """Goodput of the host that sends or receives most; None without TCP."""
+    of_tcp = flows.filter(pl.col("protocol") == "tcp")
+    sums = [of_tcp.group_by(end).agg(pl.col("goodput_bps").sum()) for end in ("src", "dst")]
+    return pl.concat([one["goodput_bps"] for one in sums]).max()  # type: ignore[return-value]
+
+
+def drops_without_marks(tables: Tables) -> bool:
+    """Whether queues dropped packets, and none was marked."""
+    is_queues = pl.col("reason") != "loss"
+    return tables["marks"].is_empty() and not tables["drops"].filter(is_queues).is_empty()
 
 
 def _count(flows: float) -> str:

@@ -60,7 +60,7 @@ class Bottleneck(TypedDict):
 
 
 class Completion(TypedDict):
-    """Transfers of one group of sizes. In quantiles, transfers under way count with their ages."""
+    """Transfers of one group of sizes. In quantiles, those under way count up to their ages."""
 
     flows: int
     completed: int
@@ -137,7 +137,7 @@ class Rounds(TypedDict):
     started: int
     done: int
     time_s: NotRequired[Quantiles]
-    """The round under way counts with its age; absent if none is done."""
+    """The round under way counts up to its age; absent if none is done."""
 
 
 class Requests(TypedDict):
@@ -146,7 +146,7 @@ class Requests(TypedDict):
     asked: int
     done: int
     time_s: NotRequired[MedianAndP99]
-    """A request without an answer counts with its age."""
+    """A request without an answer counts up to its age."""
 
 
 class Traffic(TypedDict):
@@ -246,6 +246,13 @@ class Summary(TypedDict):
     """Share of all drops that are in hosts' own queues; null without drops."""
     rto_min_s: float | None
     """The largest minimum RTO of any sender; null without TCP."""
+    host_goodput_bps_max: float | None
+    """Goodput of the host that sends or receives most; null without TCP."""
+    host_times_rate_bps: int | None
+    """Rate of the fastest link on which the hosts' times were measured; null without measured
+    times."""
+    ecn_is_idle: bool
+    """Whether senders support ECN, but the switches dropped packets and marked none."""
     decisions_left_out: int
     """Decisions of TCP for which the table `decisions` had no room."""
     traffic: list[Traffic]

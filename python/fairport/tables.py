@@ -76,13 +76,13 @@ _TRAFFIC = _u32("traffic", "number of its [[traffic]] section in the scenario, f
 
 ABOUT: dict[str, str] = {
     "flows": "One row per flow.",
-    "series": "One row per flow and interval, of the flows that the probes watch.",
+    "series": "One row per flow and interval, of the flows that the probes watch (`probes.flows`).",
     "drops": "One row per dropped packet.",
     "marks": "One row per marked packet.",
     "timeouts": "One row per expiry of a retransmission timer.",
     "decisions": "One row per decision that moves a window, of the flows that the probes watch: the"
     " first million. `decisions_left_out` in the summary counts the others.",
-    "queue": "One row per port and interval, of the ports that the probes watch.",
+    "queue": "One row per port and interval, of the ports that the probes watch (`probes.ports`).",
     "ports": "One row per output port.",
     "rtt": "A histogram of round-trip times (for UDP flows, one-way delays): one row per flow and"
     " bin that has samples.",
@@ -180,7 +180,7 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _FLOW,
         _s("start_s", "when the flow began to wait"),
         _s("end_s", "when the timer expired"),
-        _s("rto_s", "the timeout's length as set, backoff included", _HOSTS_ONLY),
+        _s("rto_s", "the timeout's length as set, with backoff and the timer's tick", _HOSTS_ONLY),
         _u32("backoff", "doublings since the last acknowledged segment", _HOSTS_ONLY),
         _text("cause", "why no fast retransmit came first", _HOSTS_ONLY),
         _u32("seq", "first unacknowledged byte: the segment that it waits for"),

@@ -18,6 +18,13 @@ def test_values_name_themselves() -> None:
     assert [point.title for point in points] == ["8KiB", "16 packets", "0.5"]
 
 
+def test_a_point_may_have_the_name_that_people_use() -> None:
+    (point,) = READ.validate_python([{"name": "CUBIC"}])
+    assert point.title == "CUBIC"
+    with pytest.raises(ValidationError):
+        READ.validate_python([{"name": "CUBIC, marks"}])
+
+
 def test_a_row_of_numbers_has_both_ends() -> None:
     points = READ.validate_python({"prefix": "k", "from": 1, "to": 3})
     assert [(point.name, point.value) for point in points] == [("k1", 1), ("k2", 2), ("k3", 3)]

@@ -17,6 +17,7 @@ from fairport.cli.app import app
 from fairport.errors import BackendError, ScenarioError
 from fairport.scenario import host_profile, load
 from fairport.scenario.phase import phase_parameters
+from fairport.scenario.units import Rate
 from typer.testing import CliRunner
 
 SCENARIO: dict[str, Any] = {
@@ -47,6 +48,19 @@ def constant(us: float, **changes: Any) -> dict[str, Any]:
     machine = {"cpu": "paper", "processors": 1, "virtual": False, "kernel": "6.0"}
     parts = {"format": 1, "machine": machine, "measurement": measurement, "levels": [0.0, 1.0]}
     return parts | dict.fromkeys(("ack", "duplicate_ack", "data"), times) | changes
+
+
+def test_stalls_of_hosts_leave_a_fast_line_full() -> None:
+    # Alizadeh et al. 2010, section 3.5: with K = 65 packets DCTCP has full throughput at 10 Gbit/s
+    dctcp = {
+        "duration": "100ms",
+        "topology": {"kind": "star", "hosts": 3},
+        "link": {"rate": "10Gbps", "delay": "1us"},
+        "queue": {"kind": "step-marking", "limit": "1000 packets", "mark_above": "65 packets"},
+        "tcp": {"stack": "linux-6", "congestion_control": "dctcp"},
+        "traffic": [{"kind": "bulk", "from": "h1..h2", "to": "h0"}],
+    }
+    assert fp.run(SCENARIO | dctcp).summary["utilisation"] > 0.975
 
 
 def test_a_host_takes_the_times_of_its_profile() -> None:
@@ -295,7 +309,8 @@ def test_quantiles_and_correlation_come_back_from_answers() -> None:
         ]
     )
     lags = [{"lag_p50_s": 1e-6, "lag_p99_s": 20e-6}]
-    found = profile(seen, lags, "made up")
+    found = profile(seen, lags, "made up", rate_max=Rate("1Gbps"))
+    assert found.measurement.rate_max == 1e9
     busy, idle = found.ack.loads
     assert (int(busy.gap_min), int(idle.gap_min)) == (0, 20 * 10**6)
     for level, time in zip(found.levels, busy.times, strict=True):
@@ -307,7 +322,7 @@ def test_quantiles_and_correlation_come_back_from_answers() -> None:
     # answers that waited for a timer are left out
     assert found.data.loads[0].times[-1] == 8 * 10**6
     # paced data waited for the pacer, not for the host
-    paced = profile(seen, lags, "made up", is_paced=True)
+    paced = profile(seen, lags, "made up", rate_max=Rate("1Gbps"), is_paced=True)
     assert {str(time) for time in paced.data.loads[0].times} == {"5us"}
     assert paced.ack == found.ack
 
@@ -317,8 +332,9 @@ def test_too_few_answers_make_no_profile() -> None:
     from fairport import tables
     from fairport.backends.linux.host_times import profile
 
+    lags = [{"lag_p50_s": 0.0, "lag_p99_s": 0.0}]
     with pytest.raises(BackendError, match="too few for a profile"):
-        profile(tables.empty("answers"), [{"lag_p50_s": 0.0, "lag_p99_s": 0.0}], "nothing")
+        profile(tables.empty("answers"), lags, "nothing", rate_max=Rate("1Gbps"))
 
 
 @pytest.mark.alone

@@ -125,7 +125,48 @@ def test_a_short_run_says_so_first() -> None:
     short = load("leaf-spine-incast").patch({"duration": "2ms"})
     found = fp.run(short).summary["caveats"]
     assert found[0].startswith("The run lasts 2 ms, less than 5 minimum RTOs of 200 ms")
-    assert "Not all transfers were complete" in found[1]
+    assert "Not all transfers were complete" in found[-1]
+
+
+def test_hosts_much_faster_than_those_that_were_measured_have_a_caveat() -> None:
+    def of(rate: str, **change: Any) -> tuple[dict[str, Any], list[str]]:
+        network = NETWORK | {"link": {"rate": rate}, "traffic": [BULK], **change}
+        summary = fp.run(network | {"duration": "60ms"}).summary
+        return dict(summary), summary["caveats"]
+
+    summary, caveat = of("10Gbps")
+    assert summary["host_times_rate_bps"] == 100e6
+    assert summary["host_goodput_bps_max"] == summary["goodput_bps_total"]  # the one receiver
+    assert len(caveat) == 1
+    assert "hosts take were measured at up to 100.0 Mbit/s" in caveat[0]
+    assert of("1Gbps")[1] == []
+    without, caveat = of("10Gbps", host={"profile": "none"})
+    assert (without["host_times_rate_bps"], caveat) == (None, [])
+
+
+def test_ecn_through_queues_that_do_not_mark_has_a_caveat() -> None:
+    def of(queue: dict[str, Any], **tcp: Any) -> list[str]:
+        network = NETWORK | {"queue": queue, "tcp": NETWORK["tcp"] | tcp, "traffic": [BULK]}
+        return fp.run(network).summary["caveats"]
+
+    drops, marks = (
+        {"limit": "16KiB"},
+        {"kind": "step-marking", "limit": "16KiB", "mark_above": "4KiB"},
+    )
+    for tcp in ({"congestion_control": "dctcp"}, {"ecn": True}):
+        [said] = of(drops, **tcp)
+        assert said.startswith("Senders use ECN, but no switch marked a packet")
+        assert of(marks, **tcp) == []
+    assert of(drops) == []
+    # nothing dropped, so nothing was to be marked
+    assert of({"limit": "100MB"}, congestion_control="dctcp") == []
+
+
+def test_the_host_that_sends_most_may_be_the_busiest() -> None:
+    spread = [BULK | {"from": "h0", "to": to} for to in ("h1", "h2", "h3")]
+    summary = fp.run(NETWORK | {"traffic": spread}).summary
+    assert summary["host_goodput_bps_max"] == pytest.approx(summary["goodput_bps_total"])
+    assert fp.run(NETWORK | {"traffic": [UDP]}).summary["host_goodput_bps_max"] is None
 
 
 def test_the_minimum_rto_is_the_largest_of_all_stacks() -> None:

@@ -62,7 +62,7 @@ impl Expected {
             series_rows: rows(job.probes.series_interval_ps).saturating_mul(watched_flows),
             queue_rows: rows(job.probes.queue_interval_ps)
                 .saturating_mul(watch.queues.len() as u64),
-            drops: tcp_drops(job, topology, watch)
+            drops: tcp_drops(job, topology, router, listed, watch)
                 .saturating_add(udp_drops(job, topology, router, listed)),
             port_pairs: ports.map(|ports| ports * ports).sum(),
         }
@@ -85,11 +85,34 @@ fn route_bytes(topology: &Topology, router: &mut Router, listed: &[ListedFlow]) 
 }
 
 /// One in ten packets of one saturated link, the fastest that flows share: more drops than any run with TCP has shown.
-fn tcp_drops(job: &Job, topology: &Topology, watch: &Watch) -> u64 {
+/// Nothing saturates a link that is faster than all flows together.
+fn tcp_drops(
+    job: &Job,
+    topology: &Topology,
+    router: &mut Router,
+    listed: &[ListedFlow],
+    watch: &Watch,
+) -> u64 {
+    let bps = |port: &PortId| wiring::rate(job, topology, *port).as_bps();
     let ports = watch.queues.iter().chain([&watch.traced]);
-    let rates = ports.map(|port| wiring::rate(job, topology, *port));
-    let rate = rates.max().unwrap_or(job.link.rate_bps);
-    let bits = job.duration_ps.as_secs_f64() * rate.as_bps() as f64;
+    let fastest_bps = ports.map(bps).max().unwrap_or(0);
+    // how fast the flows of workloads may be is not known
+    let mut offered_bps = if job.workloads.is_empty() {
+        0
+    } else {
+        fastest_bps
+    };
+    for (number, flow) in (0..).zip(listed) {
+        if offered_bps >= fastest_bps {
+            break;
+        }
+        if flow.spec.protocol() == Protocol::Tcp {
+            let paths = router.forward(topology, number, flow.spec.hosts(), Protocol::Tcp);
+            let slowest = paths.iter().filter_map(|path| path.iter().map(bps).min());
+            offered_bps = offered_bps.saturating_add(slowest.sum());
+        }
+    }
+    let bits = job.duration_ps.as_secs_f64() * fastest_bps.min(offered_bps) as f64;
     let packets = bits / (8.0 * f64::from(job.link.mtu_bytes.max(1)));
     (packets / 10.0) as u64
 }

@@ -4,6 +4,10 @@
 //! the distribution, interpolates linearly between quantiles, and uses integers only. A host's answers leave in order:
 //! a short time after a long one waits for it. Everything that a host sends at one instant leaves together, after one
 //! drawn time.
+//!
+//! What makes a host stall (its other programs, its kernel's ticks, a program that reads late) happens so often per
+//! second, not per packet. So a host with a fast adapter draws no more often than one at 1 Gbit/s, where successive
+//! times were seen to be nearly independent. What it sends in between takes the last position.
 
 use std::array;
 use std::hint::select_unpredictable;
@@ -11,7 +15,7 @@ use std::sync::Arc;
 
 use fairport_net::BuildError;
 use fairport_net::stream::Stream;
-use fairport_units::{Duration, Instant};
+use fairport_units::{Duration, Instant, Rate};
 use serde::{Deserialize, Serialize};
 
 /// The share 1, in millionths.
@@ -221,13 +225,23 @@ impl Tables {
     }
 }
 
+/// How long a host keeps a drawn position: such that with an adapter of this rate it draws as often as with 1 Gbit/s.
+pub(crate) fn keeps(adapter: Rate) -> Duration {
+    const FULL_FRAME: u64 = 1538;
+    let slower = Rate::from_bps(1_000_000_000).time_of(FULL_FRAME);
+    slower.saturating_sub(adapter.time_of(FULL_FRAME))
+}
+
 /// A host with times from a profile.
 #[derive(Clone, Debug)]
 pub struct MeasuredHost {
     tables: Arc<Tables>,
     stream: Stream,
-    /// by kind of answer: the last position drawn
+    /// how long a position is kept
+    keeps: Duration,
+    /// by kind of answer: the last position drawn, and from when on another is drawn
     positions: [u32; 3],
+    kept_until: [Instant; 3],
     /// when a packet last reached the host, and how long after the one before
     reached_at: Instant,
     gap: Duration,
@@ -237,9 +251,11 @@ pub struct MeasuredHost {
 }
 
 impl MeasuredHost {
-    pub(crate) fn new(tables: Arc<Tables>, mut stream: Stream) -> Self {
+    pub(crate) fn new(tables: Arc<Tables>, mut stream: Stream, keeps: Duration) -> Self {
         Self {
             tables,
+            keeps,
+            kept_until: [Instant::ZERO; 3],
             positions: [(); 3].map(|()| stream.up_to(u64::MAX) as u32),
             stream,
             reached_at: Instant::ZERO,
@@ -266,7 +282,7 @@ impl MeasuredHost {
     pub fn answer(&mut self, now: Instant, answer: Answer) -> Instant {
         if now != self.asked_at {
             self.asked_at = now;
-            self.leaves_at = self.leaves_at.max(now + self.draw(answer));
+            self.leaves_at = self.leaves_at.max(now + self.draw(now, answer));
         }
         self.leaves_at
     }
@@ -274,13 +290,16 @@ impl MeasuredHost {
     /// Draws a time. With the probability of the correlation, it repeats the previous position. So each time has the
     /// measured distribution, and consecutive times have the measured correlation.
     #[inline]
-    fn draw(&mut self, answer: Answer) -> Duration {
+    fn draw(&mut self, now: Instant, answer: Answer) -> Duration {
         let times = &self.tables.0[answer as usize];
         let random = self.stream.up_to(u64::MAX);
         let position = &mut self.positions[answer as usize];
-        let repeats = u64::from(random as u32) < times.correlation;
+        let kept_until = &mut self.kept_until[answer as usize];
+        let is_kept = now < *kept_until;
+        let repeats = is_kept | (u64::from(random as u32) < times.correlation);
         // the outcome cannot be predicted, so there is no branch on it
         *position = select_unpredictable(repeats, *position, (random >> 32) as u32);
+        *kept_until = select_unpredictable(is_kept, *kept_until, now + self.keeps);
         times.after(self.gap).at(*position)
     }
 }

@@ -1,9 +1,9 @@
 //! A flow's completion time in an empty network, which is the reference for its slowdown.
 //!
-//! The data is sent at once, in full segments, at the rate of the path's slowest link. Every hop stores and forwards.
-//! Constant delays count, randomly drawn processing times do not. There is no handshake and no slow start. So even a
-//! flow alone in the network has a slowdown above 1, which is the cost of TCP itself, and the reference is the same for
-//! every stack with the same segments.
+//! The data is sent at once, in full segments and a last one that may be short. Every hop stores and forwards. Constant
+//! delays count, randomly drawn processing times do not. There is no handshake and no slow start. So even a flow alone in
+//! the network has a slowdown above 1, which is the cost of TCP itself, and the reference is the same for every stack with
+//! the same segments.
 
 use fairport_net::PortId;
 use fairport_net::framing::Framing;
@@ -51,18 +51,29 @@ impl EmptyNetwork {
             let packet = (payload + u64::from(headers)) as u16;
             u64::from(self.framing.buffered_bytes(packet) + self.framing.gap_bytes())
         };
-        let full = u64::from(payload);
-        let (segments, rest) = (size_bytes / full, size_bytes % full);
-        let first = wire(size_bytes.min(full));
-        let last = if rest > 0 { wire(rest) } else { 0 };
-        let total = segments.saturating_mul(wire(full)).saturating_add(last);
-        let slowest = path.iter().map(|port| self.links[port.0 as usize].0);
-        let slowest = slowest.min().expect("a path has a link");
-        let hops = path.iter().map(|port| {
+        let (segments, rest) = (
+            size_bytes / u64::from(payload),
+            size_bytes % u64::from(payload),
+        );
+        let (full, others) = (wire(payload.into()), segments.saturating_sub(1));
+        let mut slowest = Rate::from_bps(u64::MAX);
+        let (mut delays, mut first_done) = (self.outputs[sender as usize], Duration::ZERO);
+        // when a link has sent everything, were there no delays
+        let mut done = Duration::ZERO;
+        for port in path {
             let (rate, latency) = self.links[port.0 as usize];
-            latency + rate.time_of(first)
-        });
-        let start = self.outputs[sender as usize];
-        hops.fold(start, |sum, hop| sum + hop) + slowest.time_of(total - first)
+            slowest = slowest.min(rate);
+            delays += latency;
+            if segments > 0 {
+                first_done += rate.time_of(full);
+                let full_done = first_done + slowest.time_of(full.saturating_mul(others));
+                done = done.max(full_done);
+            }
+            if rest > 0 {
+                // the last segment is short: after the slowest link it goes on faster than a full one
+                done += rate.time_of(wire(rest));
+            }
+        }
+        delays + done
     }
 }

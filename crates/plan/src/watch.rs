@@ -26,8 +26,8 @@ const SAMPLED_HOPS: usize = 1 << 17;
 /// The ports to watch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Watch {
-    /// ports of forwarding nodes where data of two or more flows may queue, in order of their numbers; their queues are
-    /// recorded
+    /// ports of forwarding nodes where data of two or more flows may queue (if there are none: of any flow), in order of
+    /// their numbers; their queues are recorded
     pub queues: Vec<PortId>,
     /// the port through which the data of most flows passes; its packets are traced
     pub traced: PortId,
@@ -140,14 +140,16 @@ fn busiest_port(topology: &Topology, flows: &[u64]) -> PortId {
     busiest.unwrap_or(PortId(0))
 }
 
-/// The ports of forwarding nodes that the data of two or more flows may pass, in order. If there are more than `most`,
-/// those with the most flows.
+/// The ports of forwarding nodes that the data of two or more flows may pass, in order. If there are none, those that the
+/// data of any flow may pass: a lone flow has a queue, too. If there are more than `most`, those with the most flows.
 fn shared_ports(topology: &Topology, flows: &[u64], most: u32) -> Vec<PortId> {
-    let ports = topology.port_ids();
     let flows = |port: &PortId| flows[port.0 as usize];
     let forwards = |port: &PortId| topology.node(topology.port(*port).node).forwards;
-    let shared = |port: &PortId| flows(port) >= 2 && forwards(port) && topology.leads_on(*port);
-    let mut ports: Vec<PortId> = ports.filter(shared).collect();
+    let used = |port: &PortId| flows(port) > 0 && forwards(port) && topology.leads_on(*port);
+    let mut ports: Vec<PortId> = topology.port_ids().filter(used).collect();
+    if ports.iter().any(|port| flows(port) > 1) {
+        ports.retain(|port| flows(port) > 1);
+    }
     ports.sort_by_key(|port| Reverse(flows(port)));
     ports.truncate(most as usize);
     ports.sort_unstable();

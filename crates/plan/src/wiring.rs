@@ -13,7 +13,7 @@ use fairport_net::{BuildError, NodeId, PortId, Topology};
 use fairport_units::{Duration, Instant, Rate};
 use serde::Serialize;
 
-use crate::host_profile::{MeasuredHost, Tables};
+use crate::host_profile::{self, MeasuredHost, Tables};
 use crate::job::Job;
 
 /// Constants that are drawn once per run for links, hosts and ports.
@@ -239,16 +239,25 @@ pub struct HostOutput {
 pub(crate) fn outputs(job: &Job, topology: &Topology, timing: &Timing) -> Vec<HostOutput> {
     let tables = job.host.profile.as_ref();
     let tables = tables.map(|profile| Arc::new(Tables::new(profile)));
-    let time = |stream| match &tables {
+    let time = |host: NodeId, stream| match &tables {
         None => HostTime::Drawn(Server::new(job.host.processing, stream)),
-        Some(tables) => HostTime::Measured(Box::new(MeasuredHost::new(Arc::clone(tables), stream))),
+        Some(tables) => {
+            let ports = topology.node(host).ports.iter();
+            let fastest = ports.map(|port| rate(job, topology, *port)).max();
+            let keeps = host_profile::keeps(fastest.unwrap_or_default());
+            let tables = Arc::clone(tables);
+            HostTime::Measured(Box::new(MeasuredHost::new(tables, stream, keeps)))
+        }
     };
     let adapters = |host: NodeId| match topology.own_port(host) {
         Some(own) => vec![own],
         None => topology.node(host).ports.clone(),
     };
     let output = |i: usize| HostOutput {
-        time: time(Stream::new(job.seed, "host-out", i as u64)),
+        time: time(
+            topology.hosts()[i],
+            Stream::new(job.seed, "host-out", i as u64),
+        ),
         latency: timing.host_latency[i],
         edge: edge(topology, topology.hosts()[i]),
         queue_packets: job.host.queue_packets,

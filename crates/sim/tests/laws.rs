@@ -115,7 +115,10 @@ fn queue() -> impl Strategy<Value = (Value, f64)> {
             ),
             9 => (json!({"kind": "port-fair", "limit": limit}), room),
             _ => (
-                json!({"kind": "shared-buffer", "memory_bytes": 8 * FRAME_BYTES, "alpha": 1.0}),
+                json!({
+                    "kind": "shared-buffer", "memory_bytes": 8 * FRAME_BYTES, "alpha": 1.0,
+                    "mark_above": ecn.then(|| json!({"packets": 2})),
+                }),
                 f64::from(8 * FRAME_BYTES),
             ),
         }

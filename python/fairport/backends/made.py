@@ -11,9 +11,11 @@ from fairport.backends.protocol import Backend, Prepared, Recorded
 from fairport.completion import Span
 from fairport.result import Result, run_id
 from fairport.scenario import Scenario
-from fairport.scenario.tcp import DEFAULT_STACK
+from fairport.scenario.host_profile import resolved
+from fairport.scenario.tcp import DEFAULT_STACK, TcpSettings
 from fairport.scenario.traffic import Traffic
 from fairport.scenario.traffic.incast import Incast
+from fairport.tables import Tables
 
 if TYPE_CHECKING:
     from fairport.summary import Summary
@@ -122,6 +124,9 @@ def _of_its_loads(scenario: Scenario, recorded: Recorded) -> dict[str, Any]:
     return {
         "host_queue_drop_share": share,
         "rto_min_s": _rto_min_s(scenario),
+        "host_goodput_bps_max": loads.host_goodput_bps_max(tables["flows"]),
+        "host_times_rate_bps": _host_times_rate_bps(scenario, recorded),
+        "ecn_is_idle": _uses_ecn(scenario, tables) and loads.drops_without_marks(tables),
         "decisions_left_out": recorded.decisions_left_out,
         "traffic": loads.summary(
             tables, [_load(one) for one in scenario.traffic], span_of(recorded)
@@ -142,13 +147,33 @@ def _load(traffic: Traffic) -> loads.Load:
     )
 
 
+def _host_times_rate_bps(scenario: Scenario, recorded: Recorded) -> int | None:
+    """The fastest link on which hosts' times were measured; None for real and for drawn times."""
+    profile = scenario.host_times().profile
+    if profile is None or recorded.health:
+        return None
+    fastest = resolved(profile).measurement.rate_max
+    return None if fastest is None else int(fastest)
+
+
+def _uses_ecn(scenario: Scenario, tables: Tables) -> bool:
+    """Whether some sender's packets may be marked."""
+    layers = _tcp_layers(scenario)
+    return any(one.ecn for one in layers) or "dctcp" in tables["flows"]["congestion_control"]
+
+
+def _tcp_layers(scenario: Scenario) -> list[TcpSettings]:
+    """The settings of TCP for all hosts, some hosts, and some flows."""
+    return [scenario.tcp, *scenario.host_tcp, *(one.tcp for one in scenario.traffic if one.tcp)]
+
+
 def _rto_min_s(scenario: Scenario) -> float | None:
     """The largest minimum RTO that the scenario gives to any sender; None where all is UDP."""
     if all(one.kind == "udp" for one in scenario.traffic):
         return None
     tcp = scenario.tcp
     known = []
-    for layer in (tcp, *scenario.host_tcp, *(one.tcp for one in scenario.traffic if one.tcp)):
+    for layer in _tcp_layers(scenario):
         given = layer.rto_min or tcp.rto_min
         preset = _core.preset(layer.stack or tcp.stack or DEFAULT_STACK)
         known.append(given.seconds if given else float(preset["rto_min_ps"]) / 1e12)

@@ -16,7 +16,8 @@ def sweep(
         str,
         typer.Argument(
             metavar="NAME|FILE",
-            help="A sweep file in TOML, or a built-in study: outcast-map, fixes-map.",
+            help="A sweep file in TOML, or a built-in study: outcast-map, fixes-map,"
+            " fabric-memory.",
         ),
     ],
     quick: Annotated[

@@ -17,8 +17,8 @@ from typing_extensions import Self
 
 from fairport.papers.metrics import METRICS
 from fairport.papers.models import MODELS
-from fairport.scenario.axes import NAME, Combination, Point, Points, combinations
-from fairport.scenario.base import Section, refuse
+from fairport.scenario.axes import Combination, Point, Points, combinations
+from fairport.scenario.base import NAME, Section, refuse
 from fairport.trends import TRENDS
 
 _EXPECTATIONS = ("within", "between", "below", "above", "rising", "falling")

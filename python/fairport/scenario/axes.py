@@ -23,10 +23,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 from typing_extensions import Self
 
-from fairport.scenario.base import Section, refuse
+from fairport.scenario.base import NAME, Section, refuse
 from fairport.scenario.rows import MOST_VALUES, row
-
-NAME = r"^[a-z0-9][a-z0-9._-]*$"
 
 
 class Point(Section):

@@ -131,7 +131,8 @@ def _steppable(value: Duration) -> Duration:
     return value
 
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+Name = Annotated[str, Field(pattern=NAME, max_length=100)]
 """A name that may be part of a file's."""
 StepDuration = Annotated[Duration, AfterValidator(_steppable)]
 """An interval between steps that the engine does one by one, so it must not be too short."""

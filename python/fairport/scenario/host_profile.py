@@ -24,7 +24,7 @@ from fairport.scenario.base import Section, refuse
 from fairport.scenario.named_files import absolute
 from fairport.scenario.problems import checked
 from fairport.scenario.source import Source
-from fairport.scenario.units import Duration
+from fairport.scenario.units import Duration, Rate
 from fairport.toml_files import parse, read_text
 
 _FOLDER = "host_profiles"
@@ -59,6 +59,8 @@ class Provenance(Section):
 
     load: str
     """The traffic, and the program that sent and received it."""
+    rate_max: Rate | None = None
+    """Rate of the fastest link on which they were measured, if it is known."""
     runs: int = Field(ge=1)
     """Number of valid runs, whose answers are combined."""
     switch_lag_p50: Duration

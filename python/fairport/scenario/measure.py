@@ -37,5 +37,5 @@ class Probes(Section):
     """Number of flows with rows in the tables `series` and `rtt`: those with the lowest numbers.
     The others have a row in `flows` only."""
     ports: int = Field(default=100, ge=0, lt=2**32)
-    """Number of ports with rows in the table `queue`: those that the data of most flows may
-    share."""
+    """Number of ports with rows in the table `queue`: those that the data of most flows may share.
+    If no two flows share a port, those that their data may pass."""

@@ -11,7 +11,7 @@ from pydantic import Field, Tag, model_validator
 from typing_extensions import Self
 
 from fairport.scenario.base import PositiveDuration, PositiveLimit, PositiveSize, refuse
-from fairport.scenario.queue import QueueDiscipline, length
+from fairport.scenario.queue import QueueDiscipline, in_order, length
 from fairport.scenario.units import Duration, Limit, Size
 
 _LARGEST_COUNT = 1 << 16
@@ -236,6 +236,9 @@ class SharedBuffer(QueueDiscipline):
     """Memory of a switch, in bytes."""
     alpha: float = Field(default=1.0, ge=0.001, le=1000)
     """A packet is admitted while its port's queue is shorter than alpha times the free memory."""
+    mark_above: PositiveLimit | None = None
+    """K: a packet that can be marked is marked if at least this much waits at its port before it,
+    in bytes or in packets. Without it nothing is marked."""
 
     @model_validator(mode="after")
     def _counts_bytes(self) -> Self:
@@ -245,11 +248,14 @@ class SharedBuffer(QueueDiscipline):
                 'a shared memory is given in bytes, such as "512KiB"',
                 field="limit",
             )
+        if self.mark_above is not None:
+            in_order("mark_above", self.mark_above, "limit", self.limit)
         return self
 
     def job(self) -> dict[str, Any]:
         """The discipline as the engine reads it."""
-        return {"kind": self.kind, "memory_bytes": int(self.limit), "alpha": self.alpha}
+        marks = {} if self.mark_above is None else {"mark_above": length(self.mark_above)}
+        return {"kind": self.kind, "memory_bytes": int(self.limit), "alpha": self.alpha, **marks}
 
 
 # every discipline of this file, with its kind

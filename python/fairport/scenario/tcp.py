@@ -100,10 +100,10 @@ class TcpSettings(Section):
     answers_invalid_acks: bool | None = None
     """Answer segments that acknowledge data that was not sent (RFC 9293)."""
     ack_policy: Literal["every-segment", "delayed", "quick-ack"] | None = None
-    """When the receiver acknowledges: each segment; every second segment or after a delay (RFC
-    1122); or delayed with Linux's quick-ACK mode."""
+    """When the receiver acknowledges: each segment; every second segment or after
+    `delayed_ack_max` (RFC 1122); or delayed with Linux's quick-ACK mode."""
     delayed_ack_min: Duration | None = None
-    """Shortest wait of a delayed ACK."""
+    """Under `quick-ack`, shortest wait of a delayed ACK."""
     delayed_ack_max: Duration | None = None
     """Longest wait of a delayed ACK."""
     delayed_ack_below_rto_min: bool | None = None
@@ -158,7 +158,8 @@ class TcpSettings(Section):
     """Without `rack`: a segment's distance from the highest SACKed segment shows that it is lost
     (FACK, Linux up to 4.14)."""
     tail_loss_probe: bool | None = None
-    """A probe after about two round trips without an ACK (TLP, RFC 8985)."""
+    """A probe after about two round trips without an ACK (TLP, RFC 8985), and `rto_min` later if
+    only one segment is in flight (Linux)."""
     window_reduction: Literal["at-once", "rate-halving", "prr"] | None = None
     """How the window is reduced in fast recovery: at its beginning (RFC 6675); by a segment on
     every second ACK (Linux up to 3.1); or in proportion to delivered data (PRR, RFC 6937). The

@@ -266,7 +266,8 @@ def _profile(
     with_lag = answers.with_columns(delay_s=pl.col("delay_s") + pl.col("late_s"))
     about = f"hosts of {scenario.name}, with the lag of the switch"
     load = f"the scenario {scenario.name}"
-    return profile(with_lag, healths, load, about, is_paced=_is_paced(scenario))
+    fastest = max(scenario.link_rates())
+    return profile(with_lag, healths, load, about, rate_max=fastest, is_paced=_is_paced(scenario))
 
 
 def _is_paced(scenario: Scenario) -> bool:

@@ -1,6 +1,7 @@
 //! The shared buffer of a switch with dynamic thresholds: no queue may be longer than alpha times the free memory
 //! (Choudhury & Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions on
-//! Networking 6(2), 1998).
+//! Networking 6(2), 1998). A port may mark above a threshold of its own queue, as the switches of the DCTCP paper do
+//! (Alizadeh et al., SIGCOMM 2010).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -12,6 +13,7 @@ use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets};
 use crate::BuildError;
 use crate::context::PortContext;
 use crate::discipline::{Admission, PacketView, Reason};
+use crate::limit::Limit;
 
 /// A shared buffer, in the plan of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +23,9 @@ pub struct Config {
     pub memory_bytes: u32,
     /// a queue's threshold divided by the free memory
     pub alpha: f64,
+    /// the threshold K of a port's queue, from which on packets are marked; none marks nothing
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark_above: Option<Limit>,
 }
 
 impl Config {
@@ -30,7 +35,10 @@ impl Config {
             return Err(BuildError::new("queue.alpha", self.alpha, problem, remedy));
         }
         let memory = port.shared(|| SwitchMemory::new(self.memory_bytes));
-        Ok(SharedBuffer::new(memory, self.alpha))
+        Ok(SharedBuffer {
+            mark_above: self.mark_above,
+            ..SharedBuffer::new(memory, self.alpha)
+        })
     }
 }
 
@@ -73,16 +81,18 @@ impl SwitchMemory {
 pub struct SharedBuffer {
     memory: SwitchMemory,
     alpha: f64,
+    mark_above: Option<Limit>,
     fifo: PacketFifo,
 }
 
 impl SharedBuffer {
-    /// A port's empty queue in `memory`. `alpha` is above 0; in real switches it is a power of two from 1/128 to 8.
+    /// A port's empty queue in `memory`, which marks nothing. `alpha` is above 0; in real switches it is a power of two from 1/128 to 8.
     pub fn new(memory: SwitchMemory, alpha: f64) -> Self {
         assert!(alpha > 0.0);
         Self {
             memory,
             alpha,
+            mark_above: None,
             fifo: PacketFifo::default(),
         }
     }
@@ -111,13 +121,16 @@ impl PacketScheduler for SharedBuffer {
         let view = packets[offer.packet].packet;
         let admission = self.admission(&view);
         if admission == Admission::Accepted {
+            let is_above = |threshold: Limit| threshold.is_reached(offer.backlog);
+            packets[offer.packet].marked =
+                view.is_ecn_capable() && self.mark_above.is_some_and(is_above);
             self.memory.take(view.frame_bytes);
             self.fifo.push(offer.packet, packets);
         }
         admission
     }
 
-    /// A packet that is sent at once takes no memory.
+    /// A packet that is sent at once takes no memory, and finds no queue above a threshold.
     fn pass(&mut self, _: Instant, packet: &PacketView) -> Option<Admission> {
         Some(self.admission(packet))
     }
@@ -133,6 +146,7 @@ impl PacketScheduler for SharedBuffer {
 mod tests {
     use super::super::fixtures::{TestPort, packet};
     use super::*;
+    use crate::packet::CE;
 
     /// Fills the ports in turn until none accepts any more. Returns what each holds.
     fn filled(ports: &mut [TestPort<SharedBuffer>]) -> Vec<u32> {
@@ -178,6 +192,7 @@ mod tests {
             let config = Config {
                 memory_bytes: 10_000,
                 alpha,
+                mark_above: None,
             };
             config.build(&port).is_ok()
         };
@@ -210,6 +225,31 @@ mod tests {
         let alone = filled(&mut both[..1])[0];
         assert!(alone.abs_diff(1_200_000 * 8 / 9) <= 100, "{alone}");
         assert_eq!(both[1].enter(packet(0, 100)), Admission::Accepted);
+    }
+
+    #[test]
+    fn with_k_2_the_third_packet_of_a_port_is_the_first_to_be_marked() {
+        let memory = SwitchMemory::new(10_000);
+        let marking = |threshold| SharedBuffer {
+            mark_above: Some(threshold),
+            ..SharedBuffer::new(memory.clone(), 1.0)
+        };
+        let capable = PacketView {
+            ecn: CE, // already marked elsewhere: as capable as before
+            ..packet(0, 100)
+        };
+        for threshold in [Limit::Packets(2), Limit::Bytes(200)] {
+            let [mut port, mut other] = [0; 2].map(|_| TestPort::new(marking(threshold)));
+            // what waits at another port counts for the memory only
+            other.enter(capable);
+            other.enter(capable);
+            let entering = [capable, capable, packet(0, 100), capable];
+            let admissions = entering.map(|packet| port.enter(packet));
+            assert_eq!(admissions, [Admission::Accepted; 4]);
+            let marked = entering.map(|_| port.send().expect("four wait").marked);
+            assert_eq!(marked, [false, false, false, true]);
+            while other.send().is_some() {}
+        }
     }
 
     #[test]

@@ -29,7 +29,12 @@ fn profile(correlation_ppm: u32) -> HostProfile {
 }
 
 fn host(profile: &HostProfile) -> MeasuredHost {
-    MeasuredHost::new(Arc::new(Tables::new(profile)), Stream::new(1, "test", 0))
+    host_with(profile, Rate::from_bps(1_000_000_000))
+}
+
+fn host_with(profile: &HostProfile, adapter: Rate) -> MeasuredHost {
+    let stream = Stream::new(1, "test", 0);
+    MeasuredHost::new(Arc::new(Tables::new(profile)), stream, keeps(adapter))
 }
 
 /// Times in ps of a host that a packet reaches every 200 us.
@@ -105,6 +110,38 @@ fn answers_leave_in_order_and_a_burst_leaves_together() {
     // the host is busy now, so a shorter time of its own would end earlier
     host.reached(at(2_010));
     assert_eq!(host.answer(at(2_010), Answer::Ack), first);
+}
+
+#[test]
+fn a_faster_host_draws_as_often_as_one_at_1_gbit_per_s() {
+    // full frames back to back for 0.1 s, each answered
+    let drawn = |bps: u64| {
+        let adapter = Rate::from_bps(bps);
+        let frame = adapter.time_of(1538);
+        let mut host = host_with(&profile(0), adapter);
+        let mut positions = Vec::new();
+        let mut now = Instant::ZERO;
+        while now < at(100_000) {
+            now += frame;
+            host.reached(now);
+            host.answer(now, Answer::Ack);
+            positions.push(host.positions[Answer::Ack as usize]);
+        }
+        positions.dedup();
+        positions.len() as f64
+    };
+    let answered = 100_000.0 / 12.304;
+    for (bps, expected) in [
+        (100_000_000, answered / 10.0),
+        (1_000_000_000, answered),
+        (2_500_000_000, answered),
+        (10_000_000_000, answered),
+        (100_000_000_000, answered),
+    ] {
+        let ratio = drawn(bps) / expected;
+        // up to one frame of the faster link sooner
+        assert!((0.99..1.26).contains(&ratio), "{bps}: {ratio}");
+    }
 }
 
 #[test]

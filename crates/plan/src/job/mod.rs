@@ -164,7 +164,8 @@ pub struct ProbesJob {
     /// number of flows with rows in the tables `series` and `rtt`: those with the lowest numbers
     #[serde(default = "watched_flows")]
     pub watched_flows: u32,
-    /// number of ports with rows in the table `queue`: those that the data of most flows may share
+    /// number of ports with rows in the table `queue`: those that the data of most flows may share; if none is shared,
+    /// those that any data may pass
     #[serde(default = "watched_ports")]
     pub watched_ports: u32,
 }

@@ -182,6 +182,9 @@ def _summary(
         # captures do not show what happens inside hosts
         "host_queue_drop_share": None,
         "rto_min_s": None,
+        "host_goodput_bps_max": loads.host_goodput_bps_max(tables["flows"]),
+        "host_times_rate_bps": None,
+        "ecn_is_idle": False,
         "decisions_left_out": 0,
         "traffic": loads.summary(
             tables, [loads.Load(kind) for kind in kinds], made.span_of(recorded)

@@ -25,7 +25,7 @@ from fairport.scenario.host_profile import (
     Machine,
     Provenance,
 )
-from fairport.scenario.units import Duration
+from fairport.scenario.units import Duration, Rate
 
 LEVELS = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 """The quantiles that a profile has. Above the last level are stalls of the machine."""
@@ -46,12 +46,13 @@ def profile(
     load: str,
     description: str = "",
     *,
+    rate_max: Rate,
     is_paced: bool = False,
 ) -> HostProfile:
     """The profile of this machine, from the answers and the switches' reports of all valid runs.
 
-    `is_paced` says that data waited for the pacer, so that its times are not the host's. Raises
-    BackendError if there are too few answers.
+    `rate_max` is the rate of the fastest link. `is_paced` says that data waited for the pacer, so
+    that its times are not the host's. Raises BackendError if there are too few answers.
     """
     acks = answers.filter(pl.col("answer") == "ack")
     delayed = acks.filter(_waited_for_timer(acks))
@@ -69,6 +70,7 @@ def profile(
         machine=_machine(),
         measurement=Provenance(
             load=load,
+            rate_max=rate_max,
             runs=len(healths),
             switch_lag_p50=_duration(float(np.median(lags[0]))),
             switch_lag_p99=_duration(float(np.median(lags[1]))),

@@ -15,6 +15,7 @@ from fairport.backends.run import run_many
 from fairport.errors import BackendError
 from fairport.scenario import Scenario, load
 from fairport.scenario.host_profile import HostProfile
+from fairport.scenario.units import Rate
 
 RETRIES = 4
 """Number of runs per rate that may be repeated because the switch was late."""
@@ -61,4 +62,5 @@ def measure_hosts(description: str = "") -> HostProfile:
             remedy="stop them and measure again; `fairport doctor` checks this machine",
         )
     method = _LOAD.format(peers=_PEERS, rates=", ".join(rates))
-    return profile(pl.concat(answers), healths, method, description)
+    fastest = max(map(Rate, rates))
+    return profile(pl.concat(answers), healths, method, description, rate_max=fastest)
