@@ -8,7 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+# `-m` imports from the working folder before all other places, and a user may have a `queue.py` or
+# a `random.py` there. Python 3.10 has no option against it.
+_OWN_PLACES_ONLY = ["-P"] if sys.version_info >= (3, 11) else []
 
 
 def started(
@@ -20,10 +25,11 @@ def started(
     Ctrl-C reaches every process of a terminal; this one does not receive it, because its parent
     alone ends it.
     """
-    path = os.pathsep.join(part for part in sys.path if part)
+    # an empty part means the working folder, which may change before the child imports
+    path = os.pathsep.join(part or str(Path.cwd()) for part in sys.path)
     with _without_interrupts():
         return subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
+            [sys.executable, *_OWN_PLACES_ONLY, "-m", module, *arguments],
             env=os.environ | (environment or {}) | {"PYTHONPATH": path},
             **options,
         )

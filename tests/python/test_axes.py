@@ -58,6 +58,9 @@ def test_a_point_sets_its_axis_and_what_else_it_says() -> None:
         [{"name": "Not A Name"}],
         [{"nam": "n1"}],
         "8KiB",
+        {"from": 1, "to": 10**12},
+        {"from": 1, "to": 2, "steps": 10**12},
+        {"from": 1, "to": 10**400, "steps": 3},
     ],
 )
 def test_an_axis_that_cannot_be_read_is_refused(axis: Any) -> None:

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import warnings
 
 import fairport as fp
 import numpy as np
@@ -300,3 +301,17 @@ def test_a_note_with_long_names_is_not_cut_off():
         (shown,) = picture.texts
         assert shown.get_window_extent().x0 >= 0
         assert (shown.get_fontsize() == 7) == (length == 20)
+
+
+def test_classes_whose_flows_start_after_the_end_have_panels() -> None:
+    short = {"duration": "100us", "probes.series_interval": "1us"}
+    goodput = fp.plot(fp.run(fp.scenario("outcast").patch(short)), "goodput").axes
+    assert [axes.texts[0].get_text() for axes in goodput][:2] == ["no samples", "no samples"]
+
+
+def test_a_queue_that_is_always_empty_has_an_axis() -> None:
+    result = fp.run(fp.scenario("rtt-unfairness").patch({"duration": "1ms"}))
+    assert result.queue["bytes"].max() == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # as matplotlib warns of an axis without height
+        fp.plot(result, "queue")

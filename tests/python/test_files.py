@@ -21,6 +21,7 @@ from fairport.files import (
     is_partial,
     partial,
     put_back,
+    refuse_what_is_there,
     replace_file,
 )
 
@@ -103,6 +104,9 @@ def test_force_does_not_replace_what_is_not_a_result(tmp_path: Path) -> None:
         with pytest.raises(OutputError, match="not a result"):  # noqa: SIM117
             with atomic_folder(tmp_path / name, force=True):
                 pytest.fail("entered")
+        with pytest.raises(OutputError, match="exists") as raised:
+            refuse_what_is_there(tmp_path / name, force=False)
+        assert raised.value.remedy == "give another `folder`", "force would not help"
     assert listing(tmp_path) == before
 
 

@@ -79,3 +79,50 @@ def test_an_output_that_takes_ascii_only_gets_every_line(
     outcome = fairport_process("run", "outcast", "--duration", "1ms", "--no-output")
     assert (outcome.status, outcome.err) == (0, "")
     assert "2-hop" in outcome.out
+
+
+@pytest.mark.parametrize("key", ["\u00b2", "9" * 5000])
+def test_a_key_of_strange_digits_is_no_index(fairport: Command, tmp_path: Path, key: str) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(f'{SCENARIO}"{key}" = 1\n', encoding="utf-8")
+    assert f"mine.toml:14: traffic.0.{key}: is not a field" in refused(fairport, file)[0]
+    file.write_text(SCENARIO, encoding="utf-8")
+    assert "is not an index of" in refused(fairport, file, "--set", f"traffic.{key}.to=h1")[0]
+
+
+@pytest.mark.parametrize("change", [{"description": "Gr\udcf6sse"}, {"queue.kind": ["\udcf6"]}])
+def test_a_byte_that_is_no_character_is_refused_before_the_run(change: dict[str, object]) -> None:
+    with pytest.raises(fp.ScenarioError, match="holds a byte that is no character"):
+        fp.scenario("outcast").patch(change)
+
+
+def test_a_number_that_the_engine_cannot_hold_is_the_scenarios_fault() -> None:
+    web = {"kind": "web", "servers": "h1", "clients": "h0"}
+    poisson = {"kind": "poisson", "load": 0.5}
+    sizes = {"points": [[1.0, 0.0], [2.0, 1.0]], "unit": 1 << 64}
+    for name, change in (
+        ("routing.core", {"routing": {"kind": "equal-length", "core": 1 << 64}}),
+        ("traffic.0.objects", {"traffic": [web | {"objects": [1, 1 << 64]}]}),
+        ("traffic.0.object_packets", {"traffic": [web | {"object_packets": [1, 1 << 64]}]}),
+        ("traffic.0.flows", {"traffic": [poisson | {"flows": 1 << 64}]}),
+        ("traffic.0.sizes.unit", {"traffic": [poisson | {"sizes": sizes}]}),
+    ):
+        with pytest.raises(fp.ScenarioError) as raised:
+            fp.scenario("outcast").patch(change)
+        assert raised.value.field == name
+
+
+@pytest.mark.parametrize("field", ["sizes", "file"])
+def test_a_name_that_no_file_can_have_is_refused(fairport: Command, field: str) -> None:
+    kind = "trace" if field == "file" else "poisson"
+    traffic = f'traffic=[{{kind="{kind}",{field}="{300 * "a"}.csv"'
+    load = ",load=0.5}]" if field == "sizes" else "}]"
+    outcome = fairport("paths", "outcast", "--set", traffic + load)
+    assert outcome.status == 2
+    assert f"traffic.0.{field}: " in outcome.err
+
+
+def test_a_seed_beyond_the_last_is_refused_before_the_first_run() -> None:
+    seeds = (2**63 - 1, 2**63)
+    with pytest.raises(fp.ScenarioError, match="seed: 9223372036854775808 is too large"):
+        fp.run_many("outcast", seeds)

@@ -78,6 +78,19 @@ def test_units_are_written_back_as_they_were_written() -> None:
     assert 'duration = "1500ms"' in scenario.to_toml()
 
 
+def test_line_ends_of_windows_are_written_back() -> None:
+    scenario = load(MINIMAL | {"description": "two\r\nlines"})
+    assert parse(scenario.to_toml(), file="again.toml") == scenario
+
+
+def test_scenarios_that_run_differently_are_not_equal() -> None:
+    linux = load(MINIMAL | {"tcp": {"stack": "linux-6"}})
+    assert linux == load(MINIMAL | {"tcp": {"stack": "linux-6"}})
+    # without a delay of its own, a host of a Linux stack has none
+    assert linux != linux.patch({"host.delay": "5us"})
+    assert linux.patch({"queue.limit": "9000B"}) != linux.patch({"queue.limit": "9000 packets"})
+
+
 def test_a_resolved_scenario_holds_every_default_and_loads() -> None:
     scenario = load(MINIMAL)
     resolved = scenario.resolved()

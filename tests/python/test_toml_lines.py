@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from fairport import toml_lines
+from fairport._toml import loads
 from fairport.toml_lines import line_of
 
 TEXT = """\
@@ -98,3 +100,32 @@ def test_a_text_that_is_no_toml_has_no_lines() -> None:
 
 def test_lines_end_as_on_windows_too() -> None:
     assert line_of(TEXT.replace("\n", "\r\n"), ["traffic", 0, "to"]) == 17
+
+
+def test_characters_that_end_no_line_of_toml_are_not_counted_as_lines() -> None:
+    assert line_of('name = "a\u2028b\u0085c"\nseed = 1\n', ["seed"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "line"), [("points = [", "]", 1002), ("sizes = { points = [", "] }", 2)]
+)
+def test_a_list_of_many_lines_is_not_read_once_per_line(
+    first: str, last: str, line: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = "".join(f"  [\n    {row}.0,\n  ],\n" for row in range(1000))
+    texts = []
+    monkeypatch.setattr(toml_lines, "loads", lambda text: texts.append(text) or loads(text))
+    path = ["points", 333, 0] if line > 2 else ["sizes", "points", 333, 0]
+    assert line_of(f'name = "x"\n{first}\n{rows}{last}\n', path) == line
+    assert len(texts) < 200
+
+
+def test_the_lines_of_many_fields_take_one_reading_of_each_statement(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "".join(f'[[traffic]]\nfrom = "h{host}"\nflow = 1\n' for host in range(300))
+    texts = []
+    monkeypatch.setattr(toml_lines, "loads", lambda text: texts.append(text) or loads(text))
+    for host in range(300):
+        assert line_of(text, ["traffic", host, "flow"]) == 3 * host + 3
+    assert len(texts) <= 900

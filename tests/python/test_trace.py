@@ -192,3 +192,12 @@ def test_a_class_that_ends_before_the_first_sample_has_a_panel(tmp_path: Path) -
     short, long = plot(result, "cwnd").axes[:2]
     assert [text.get_text() for text in short.texts] == ["no samples", "2-hop (1 flow)"]
     assert long.lines
+
+
+def test_scenarios_of_equal_traces_are_equal_once_their_rows_were_read(tmp_path: Path) -> None:
+    file = tmp_path / "trace.csv"
+    file.write_text(TRACE, encoding="utf-8")
+    traffic = [{"kind": "trace", "file": str(file)}]
+    one, other = (scenario("outcast").patch({"traffic": traffic}) for _ in range(2))
+    assert one.traffic[0].selectors == other.traffic[0].selectors
+    assert one == other

@@ -41,6 +41,8 @@ def test_k_is_1000_and_ki_is_1024(kind: type[Quantity], text: str, value: int) -
 def test_a_limit_knows_what_it_counts() -> None:
     assert Limit("100 packets").in_packets
     assert not Limit("16KiB").in_packets
+    assert Limit("16KiB") == Limit("16384B") == 16384
+    assert Limit("16384 packets") != Limit("16KiB")
 
 
 @pytest.mark.parametrize(

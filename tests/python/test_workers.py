@@ -133,3 +133,12 @@ def test_a_script_needs_no_guard_and_leaves_no_process(tmp_path: Path) -> None:
     for one in processes:
         with pytest.raises(ProcessLookupError):
             os.kill(one, 0)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has no option for it")
+def test_a_module_of_the_users_own_in_the_working_folder_does_not_replace_pythons(
+    workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "struct.py").write_text("raise RuntimeError('not for fairport')")
+    monkeypatch.chdir(tmp_path)
+    assert workers.call(process) != os.getpid()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,7 @@ ANY: Any = fp
         (lambda: ANY.run_many(SCENARIO, [1], jobs="2"), "jobs", "is not a whole number", "1 or"),
         (lambda: fp.compare(SCENARIO, "red", repeat=0), "repeat", "is too small", "1 or more"),
         (lambda: fp.run(SCENARIO, backend="linus"), "backend", "is not a backend", "`linux`?"),
+        (lambda: ANY.run(SCENARIO, backend=None), "backend", "null is not a backend", "simulation"),
         (lambda: fp.compare(SCENARIO, metric="a"), "metric", "is not a metric", "throughput"),
         (lambda: fp.compare(SCENARIO, ["red", "red"]), "fixes", "is named twice", "once"),
         (lambda: ANY.Scenario("outcast"), "", '"outcast" is not a field', "`fp.scenario`"),
@@ -166,3 +169,24 @@ def test_captures_need_a_folder(tmp_path: Path) -> None:
     missing = fp.Observation(captures=["bottleneck"], folder=lambda _: tmp_path / "missing")
     with pytest.raises(fp.InputError, match="is not a folder, so captures cannot be written"):
         fp.run(SCENARIO, observation=missing)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
+def test_a_process_that_was_forked_after_a_run_says_so_instead_of_waiting_without_end() -> None:
+    script = """
+import os
+import fairport as fp
+scenario = fp.scenario("outcast").patch({"duration": "1ms"})
+fp.run(scenario)
+child = os.fork()
+if not child:
+    try:
+        fp.run(scenario)
+    except fp.BackendError as error:
+        os.write(1, str(error).encode())
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+    command = [sys.executable, "-W", "ignore", "-c", script]
+    said = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=60, check=True).stdout
+    assert said == "cannot run in a process that was forked after a run"

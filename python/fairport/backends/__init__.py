@@ -26,12 +26,12 @@ def names() -> list[str]:
 
 def get(name: str = DEFAULT) -> Backend:
     """The backend of this name. Raises InputError for an unknown one."""
-    if name not in _MODULES:
+    if name not in names():
         raise InputError(
             "is not a backend of this version",
             field="backend",
             value=name,
-            remedy=did_you_mean(name, _MODULES),
+            remedy=did_you_mean(str(name), _MODULES),
         )
     backend: Backend = import_module(_MODULES[name]).BACKEND
     return backend

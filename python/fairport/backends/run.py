@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterable, Mapping
 from concurrent.futures import Future
 from itertools import chain
@@ -12,7 +13,7 @@ from fairport import backends
 from fairport.backends import cores, memory
 from fairport.backends.jobs import job_of
 from fairport.backends.protocol import Backend, Observation, Prepared, Progress
-from fairport.errors import InputError, did_you_mean, require_positive
+from fairport.errors import BackendError, InputError, did_you_mean, require_positive
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.result import Result
 from fairport.scenario import Scenario, load
@@ -90,6 +91,8 @@ def run_many(
     seeds = list(seeds)
     if not seeds:
         raise InputError("is empty", field="seeds", remedy="give a seed, such as [1]")
+    for seed in seeds:
+        scenario.with_seed(seed)
     require_positive(jobs, "jobs")
     require_positive(threads, "threads")
     jobs = 1 if chosen.is_real_time else min(jobs, len(seeds))
@@ -108,11 +111,29 @@ def run_prepared(
     backend: Backend, prepared: Prepared, progress: Progress | None, threads: int = 1
 ) -> Result:
     """Runs a prepared run on up to `threads` cores, without a check of memory."""
+    _refuse_a_fork()
     recorded = prepared.run(progress, threads=threads)
     # The modules that compute the numbers take a while to import, and the run does not need them.
     from fairport.backends import made
 
     return made.result(backend, prepared, recorded)
+
+
+_process: dict[str, int] = {}
+"""The process of the first run, under `first`."""
+
+
+def _refuse_a_fork() -> None:
+    """Raises BackendError in a process that was forked after a run.
+
+    There polars would wait without end for its threads, which only the first process has.
+    """
+    if _process.setdefault("first", os.getpid()) != os.getpid():
+        raise BackendError(
+            "cannot run in a process that was forked after a run",
+            remedy='start it with `multiprocessing.get_context("spawn")`, or use'
+            " `fp.run_many(.., jobs=2)`",
+        )
 
 
 def _refuse_unused(

@@ -175,7 +175,9 @@ def _whole_run(picture: style.Picture, panel: Axes, result: Result) -> None:
         panel.axhline(held, color=style.INK, linewidth=0.9, linestyle=(0, (5, 2)))
         detail += f", dashed: limit ({limit.text})"
         top = max(top, held)
-    panel.set(xlim=(0, over_time.end_s(result)), ylim=(0, max(top, high.to_numpy().max()) * 1.12))
+    # a queue that is always empty needs an axis, too
+    tall = max(top, high.to_numpy().max()) or 1.0
+    panel.set(xlim=(0, over_time.end_s(result)), ylim=(0, 1.12 * tall))
     panel.yaxis.set_major_formatter("{x:,g}")
     times.name_axis(panel, over_time.end_s(result))
     style.panel_title(panel, worst["port"], detail=detail)

@@ -55,13 +55,12 @@ def refuse_what_is_there(folder: Path, *, force: bool) -> None:
     put_back(folder)
     if not os.path.lexists(folder):
         return
-    if not force:
-        raise OutputError(
-            "exists",
-            file=_shown(folder),
-            remedy="give another `folder`, or `force=True` to replace it",
-        )
     problem = _not_ours(folder)
+    if not force:
+        or_replace = "" if problem else ", or `force=True` to replace it"
+        raise OutputError(
+            "exists", file=_shown(folder), remedy=f"give another `folder`{or_replace}"
+        )
     if problem:
         raise OutputError(
             f"{problem}, so `force=True` does not replace it",
@@ -109,7 +108,10 @@ def _not_ours(folder: Path) -> str:
         return "is not a result of Fairport"
     known = listed(folder)
     if known is None:
-        return "is not a result of Fairport" if any(folder.iterdir()) else ""
+        with suppress(PermissionError):
+            if not any(folder.iterdir()):
+                return ""
+        return "is not a result of Fairport"
     others = sorted(_files(folder) - known - {LIST})
     return f"holds `{others[0]}`, which Fairport did not write" if others else ""
 

@@ -24,7 +24,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from typing_extensions import Self
 
 from fairport.scenario.base import NAME, Section, refuse
-from fairport.scenario.rows import row
+from fairport.scenario.rows import MOST_VALUES, row
 
 
 class Point(Section):
@@ -60,7 +60,7 @@ class Steps(Section):
     """Instead of values: the first value of a row of numbers or of quantities."""
     last: int | float | str | None = Field(default=None, alias="to")
     """The last value of the row."""
-    steps: int | None = Field(default=None, ge=2)
+    steps: int | None = Field(default=None, ge=2, le=MOST_VALUES)
     """Number of values in the row; default: every whole number."""
     scale: Literal["linear", "log"] = "linear"
     """Whether neighbouring values have the same difference or the same ratio."""

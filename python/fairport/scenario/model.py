@@ -20,7 +20,7 @@ from fairport.scenario.loss import AnyLoss
 from fairport.scenario.measure import Measure, Probes
 from fairport.scenario.network import ADAPTER_TIMES, Host, HostTimes, Link, Switch
 from fairport.scenario.patch import overridden
-from fairport.scenario.problems import refused
+from fairport.scenario.problems import dotted, is_unicode, refused, texts
 from fairport.scenario.queues import Queue
 from fairport.scenario.routing import DestinationSuffix, Routing
 from fairport.scenario.shaper import Shaper, TokenBucket
@@ -265,6 +265,7 @@ class Scenario(Section):
             return cls.model_validate(one, context={"folder": source.folder})
 
         document = _plain(document)
+        _require_characters(document, source)
         try:
             scenario = check(document)
         except ValidationError as error:
@@ -284,6 +285,8 @@ class Scenario(Section):
         return (
             isinstance(other, Scenario)
             and self.__dict__ == other.__dict__
+            # whose defaults depend on which fields are given
+            and self.host_times() == other.host_times()
             and self._user_code == other._user_code
         )
 
@@ -335,7 +338,10 @@ class Scenario(Section):
         """The scenario as a file; loading it gives an equal scenario."""
         import tomli_w
 
-        return tomli_w.dumps(self.document(), multiline_strings=True)
+        document = self.document()
+        text = tomli_w.dumps(document)
+        # in a text over several lines, TOML takes \r\n for \n
+        return text if r"\r\n" in text else tomli_w.dumps(document, multiline_strings=True)
 
     def with_seed(self, seed: int) -> Scenario:
         """The scenario with this seed, without reading again the files that it names.
@@ -352,12 +358,28 @@ class Scenario(Section):
         It is checked as a file is. In messages about these values, `by` is their source. Raises
         ScenarioError.
         """
+        if not overrides:
+            return self
         document = overridden(self.document(), overrides, by)
         patched = self.read(document, self.source.overridden(overrides, by))
         code = self.user_code
         return patched.with_user_code(
             disciplines=code.disciplines, congestion_controls=code.congestion_controls
         )
+
+
+def _require_characters(document: Any, source: Source) -> None:
+    """Refuses a byte of the command line that is no character, which no result could contain."""
+    for path, text in texts(document):
+        if not is_unicode(text):
+            field = dotted(path)
+            raise ScenarioError(
+                "holds a byte that is no character",
+                file=source.where(field),
+                field=field,
+                value=text,
+                remedy="write it in UTF-8",
+            )
 
 
 def _plain(value: Any) -> Any:

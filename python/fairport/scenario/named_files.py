@@ -15,6 +15,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from fairport.scenario.base import Section, refuse
+from fairport.scenario.problems import is_unicode
 
 
 def absolute(path: str, info: ValidationInfo) -> str:
@@ -66,6 +67,8 @@ def _with_digest(given: Any, info: ValidationInfo) -> Any:
     if not isinstance(table.get("path"), str):
         return table
     table = table | {"path": absolute(table["path"], info)}
+    if not is_unicode(table["path"]):
+        raise refuse("is in a folder whose name is not UTF-8", "rename the folder")
     if "sha256" not in table:
         digest = FileWithDigest(path=table["path"]).digest
         table |= {} if digest is None else {"sha256": digest}

@@ -10,6 +10,7 @@ from typing import Any
 
 from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import ScenarioError
+from fairport.scenario.source import parts
 
 
 def overridden(
@@ -94,8 +95,9 @@ def _set(document: dict[str, Any], path: str, value: Any, by: str) -> None:
 
 
 def _index(entries: list[Any], part: str, path: str, by: str) -> int:
-    if part.isdecimal() and int(part) < len(entries):
-        return int(part)
+    (index,) = parts(part)
+    if isinstance(index, int) and index < len(entries):
+        return index
     raise ScenarioError(
         f"does not exist: `{part}` is not an index of a list of {len(entries)}",
         file=by,

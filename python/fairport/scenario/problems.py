@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -95,6 +96,23 @@ def look_up(document: Any, path: list[str | int]) -> Any:
         except (KeyError, IndexError, TypeError):
             return ABSENT
     return document
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a file in UTF-8 can have the text."""
+    return text.isascii() or not re.search("[\ud800-\udfff]", text)
+
+
+def texts(document: Any, path: Sequence[str | int] = ()) -> Iterator[tuple[list[str | int], str]]:
+    """Every text in a document, with its path."""
+    if isinstance(document, str):
+        yield list(path), document
+    elif isinstance(document, dict):
+        for name, one in document.items():
+            yield from texts(one, [*path, name])
+    elif isinstance(document, list):
+        for number, one in enumerate(document):
+            yield from texts(one, [*path, number])
 
 
 def path_of(detail: ErrorDetails, document: Any) -> list[str | int]:

@@ -7,14 +7,14 @@ units. `lower` records the origin of each flow and each stack of the job.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from fairport.errors import ScenarioError, not_one_of
 from fairport.scenario.lower import Job, Layer
 from fairport.scenario.model import Scenario
-from fairport.scenario.problems import ABSENT, dotted, look_up
+from fairport.scenario.problems import ABSENT, dotted, look_up, texts
 from fairport.scenario.source import parts
 from fairport.scenario.tcp import ENGINE_NAMES
 from fairport.scenario.units import Duration, Rate, UnitError
@@ -72,22 +72,11 @@ def scenario_field(job: Job | None, job_field: str) -> str:
 def _field_with_rate(document: Mapping[str, Any], value: str) -> str:
     """The field that gives links this rate: of [link], [fabric] or the topology; "" for none."""
     sections: dict[str, Any] = {name: document[name] for name in ("link", "fabric", "topology")}
-    for path, one in _texts(sections, []):
+    for path, one in texts(sections):
         with suppress(UnitError):
             if Rate(one) == Rate(value):
                 return dotted(path)
     return ""
-
-
-def _texts(document: Any, path: list[str | int]) -> Iterator[tuple[list[str | int], str]]:
-    if isinstance(document, str):
-        yield path, document
-    elif isinstance(document, dict):
-        for name, one in document.items():
-            yield from _texts(one, [*path, name])
-    elif isinstance(document, list):
-        for number, one in enumerate(document):
-            yield from _texts(one, [*path, number])
 
 
 def _setting_field(layers: list[Layer], engine_name: str) -> str:

@@ -50,7 +50,7 @@ class EqualLength(Section):
 
     kind: Literal["equal-length"]
     """Paths that always pass a core switch."""
-    core: int | None = Field(default=None, ge=0)
+    core: int | None = Field(default=None, ge=0, lt=2**32)
     """The number of the core for all packets; without it, a core is chosen as `per` says."""
     per: Literal["flow", "packet"] = "flow"
     """"flow": a hash of the flow chooses its core and its paths up and down. "packet": each packet

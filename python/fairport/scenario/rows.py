@@ -12,6 +12,9 @@ from fairport.scenario.units import Duration, PacketCount, Quantity, Rate, Size,
 End = int | float | str
 Scale = Literal["linear", "log"]
 
+MOST_VALUES = 1_000_000
+"""The most values of a row."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -73,7 +76,10 @@ def row(first: End, last: End, steps: int | None, scale: Scale) -> list[Any]:
             raise refuse("has no `steps`", "say how many values, such as `steps = 10`")
         if scale == "log":
             raise refuse("has no `steps`", "a logarithmic row needs them: `steps = 10`")
-        return list(range(int(first), int(last) + 1))
+        every = range(int(first), int(last) + 1)
+        if every[MOST_VALUES:]:
+            raise refuse("has more values than any study", "say how many, such as `steps = 10`")
+        return list(every)
     values = _spaced(first, last, steps, scale)
     return sorted({round(value) for value in values}) if whole else values
 
@@ -94,8 +100,11 @@ def _quantities(first: str, last: str, steps: int | None, scale: Scale) -> list[
 
 def _spaced(first: float, last: float, steps: int, scale: Scale) -> list[float]:
     """This many values, including both ends. Raises for a logarithm of zero."""
-    if scale == "log":
-        if first <= 0 or last <= 0:
-            raise refuse("has no logarithm", "begin above zero, or leave `scale` out")
-        return [first * (last / first) ** (step / (steps - 1)) for step in range(steps)]
-    return [first + (last - first) * step / (steps - 1) for step in range(steps)]
+    if scale == "log" and (first <= 0 or last <= 0):
+        raise refuse("has no logarithm", "begin above zero, or leave `scale` out")
+    try:
+        if scale == "log":
+            return [first * (last / first) ** (step / (steps - 1)) for step in range(steps)]
+        return [first + (last - first) * step / (steps - 1) for step in range(steps)]
+    except OverflowError:
+        raise refuse("has a number with too many digits", "give smaller numbers") from None

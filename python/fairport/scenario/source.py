@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fairport.toml_lines import line_of
+
+# a key may be of other digits ("²") or of more than Python reads
+_INDEX = re.compile("[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class Source:
 
 def parts(path: str) -> list[str | int]:
     """The path "traffic.0.from" as its parts."""
-    return [int(part) if part.isdigit() else part for part in path.split(".")]
+    return [int(part) if _INDEX.fullmatch(part) else part for part in path.split(".")]
 
 
 def is_path(source: str | Path) -> bool:

@@ -216,6 +216,16 @@ class Limit(Quantity):
     units = _BYTES | _scaled(packets=1, packet=1)
     largest = _LARGEST_BUFFER
 
+    def __eq__(self, other: object) -> bool:
+        """As of numbers, except that bytes and packets are never equal."""
+        is_other_kind = isinstance(other, Limit) and self.in_packets != other.in_packets
+        return not is_other_kind and super().__eq__(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = Quantity.__hash__
+
     @property
     def in_packets(self) -> bool:
         """Whether packets are counted, not bytes."""

@@ -7,6 +7,7 @@ that size. `#` begins a comment. A line `unit 1460` says that sizes count packet
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -17,6 +18,8 @@ from fairport.errors import InputError, did_you_mean
 
 _BILLION = 10**9
 _LARGEST = 2**40
+UNIT_END = 10**12
+_UNIT = re.compile("[1-9][0-9]{0,11}")
 
 
 class CdfError(InputError, ValueError):
@@ -80,12 +83,11 @@ def read_cdf(source: str) -> Cdf:
 def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        problem = "is a file that does not exist"
     except (OSError, UnicodeDecodeError):
-        problem = (
-            "is a file that cannot be read" if path.exists() else "is a file that does not exist"
-        )
-        remedy = f"give a text file, or one of {', '.join(names())}"
-        raise CdfError(problem, remedy=remedy) from None
+        problem = "is a file that cannot be read"
+    raise CdfError(problem, remedy=f"give a text file, or one of {', '.join(names())}")
 
 
 @cache
@@ -113,7 +115,7 @@ def parse(text: str) -> Cdf:
 
 
 def _unit(words: list[str], number: int) -> int:
-    if len(words) != 2 or not words[1].isdecimal() or int(words[1]) == 0:
+    if len(words) != 2 or not _UNIT.fullmatch(words[1]):
         raise CdfError(f"has no number of bytes in line {number}", remedy="write it as `unit 1460`")
     return int(words[1])
 

@@ -41,7 +41,7 @@ class Poisson(TrafficSection):
     """"web-search" and "data-mining" (in bytes), "web-search-packets" and "data-mining-packets" (in
     packets of 1460 B); a file with a size and the share of flows up to that size on each line;
     "20kB" for a fixed size; or "2kB..200kB" for uniform sizes."""
-    count: int | None = Field(default=None, ge=1, alias="flows")
+    count: int | None = Field(default=None, ge=1, lt=2**63, alias="flows")
     """Number of flows; default: as many as arrive until the end."""
 
     @property

@@ -21,7 +21,7 @@ from fairport.scenario.base import Section, refuse
 from fairport.scenario.named_files import absolute
 from fairport.scenario.units import Size, UnitError
 from fairport.workloads import Cdf, read_cdf
-from fairport.workloads.cdf import CdfError, is_file, parse
+from fairport.workloads.cdf import UNIT_END, CdfError, is_file, parse
 
 _RANGE = ".."
 _BILLION = 10**9
@@ -32,7 +32,7 @@ class SizeDistribution(Section):
 
     points: list[Annotated[list[float], Field(min_length=2, max_length=2)]]
     """Sizes, and for each the share of transfers of at most that size."""
-    unit: int = Field(default=1, ge=1)
+    unit: int = Field(default=1, ge=1, lt=UNIT_END)
     """Bytes that a size counts."""
 
     @model_validator(mode="after")

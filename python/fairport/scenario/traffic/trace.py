@@ -31,6 +31,14 @@ class Trace(TrafficSection):
     folder of the scenario's own file. When the scenario is read, the path becomes a table of the
     path and the file's digest."""
 
+    def __eq__(self, other: object) -> bool:
+        """Whether the fields are equal; the rows, which may have been read, are none."""
+        if not isinstance(other, Trace):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in Trace.model_fields)
+
+    __hash__ = None  # type: ignore[assignment]
+
     @property
     def selectors(self) -> tuple[Any, Any]:
         """The hosts that send, and those that receive, each in order of first appearance."""
@@ -102,15 +110,15 @@ class Trace(TrafficSection):
         import polars as pl
 
         path = Path(self.file.path)
-        if not path.exists():
-            raise self._refused("does not exist", "give the path of a CSV or Parquet file")
-        if not self.file.is_as_read:
-            raise self._refused(
-                f"has changed: the scenario was read with a file whose SHA-256 is"
-                f" {self.file.sha256}",
-                "put that file back, or set the path again to use this one",
-            )
         try:
+            if not path.exists():
+                raise self._refused("does not exist", "give the path of a CSV or Parquet file")
+            if not self.file.is_as_read:
+                raise self._refused(
+                    f"has changed: the scenario was read with a file whose SHA-256 is"
+                    f" {self.file.sha256}",
+                    "put that file back, or set the path again to use this one",
+                )
             if path.suffix == ".parquet":
                 return _parquet(path)
             return pl.read_csv(path, infer_schema_length=None, glob=False)
