@@ -217,3 +217,25 @@ fn a_paced_sender_that_answers_late_waited_for_no_timer() {
     tap.data(at + 203 * MS, 39);
     assert_eq!(tap.tracker.end(0).counts.timeouts, 1);
 }
+
+#[test]
+fn without_acks_only_a_silence_is_a_timeout() {
+    let mut tap = Tap::new(5);
+    let syn = Packet {
+        flags: Flags::SYN,
+        seq: 4,
+        ..tap.packet()
+    };
+    tap.see(0, 0, &syn, false);
+    tap.see(0, 2 * MS, &tap.packet(), false);
+    tap.sent(3 * MS, 0, true, None);
+    tap.data(5 * MS, 0);
+    // lost again; the ACKs that said so, and called for the segments between, took another way
+    for n in 1..10 {
+        tap.data((5 + u64::from(n)) * MS, n);
+    }
+    tap.data(15 * MS, 0);
+    assert_eq!(tap.tracker.end(0).counts.timeouts, 0);
+    tap.data(215 * MS, 0);
+    assert_eq!(tap.tracker.end(0).counts.timeouts, 1);
+}

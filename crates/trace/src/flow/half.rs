@@ -315,6 +315,10 @@ impl Half {
         let answer_ns = self.longest_answer_ns(other_leg_ns);
         let (head, head_ns) = self.head;
         let known_ns = head_ns.max(self.overtaken_ns);
+        if !self.has_acks {
+            // what the sender learns by ACKs is not seen, and the round trip is that of the handshake
+            return silence >= 2 * answer_ns;
+        }
         silence >= answer_ns || (head == start && now.saturating_sub(known_ns) >= 2 * answer_ns)
     }
 

@@ -187,6 +187,8 @@ def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | 
             for one in raw["outputs"]
             if not one["completeness"]["joined"]
         ]
+    if tables["flows"]["timeouts"].sum():
+        found.append("Timeouts include tail loss probes of a lone segment, which look the same.")
     found += _ended(raw, tables["flows"])
     if not any(tables["conversations"]["packets_back"] > 0):
         found.append(
