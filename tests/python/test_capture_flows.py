@@ -130,3 +130,16 @@ def test_timestamps_that_go_back_are_reported(tmp_path: Path) -> None:
     packets[100], packets[101] = packets[101], packets[100]
     swapped = analyse([write(tmp_path / "swapped.pcap", packets)])
     assert "timestamps go back" not in " ".join(swapped.summary["caveats"])
+
+
+def test_a_damaged_length_makes_no_link_that_no_scenario_can_have(tmp_path: Path) -> None:
+    # a total length of zero means that the frame's length counts, as for the largest of TSO's
+    frame = packet(0, 5001, 1, MSS)[1]
+    frame = frame[:16] + bytes(2) + frame[18:]
+    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 96, 1)
+    record = struct.pack("<4I", 1_700_000_000, 0, len(frame), 0xFFFF_FFFF) + frame
+    file = tmp_path / "damaged.pcap"
+    file.write_bytes(
+        head + record + struct.pack("<4I", 1_700_000_000, 1, len(frame), len(frame)) + frame
+    )
+    assert analyse([str(file)]).scenario.link.rate == 500e9
