@@ -154,6 +154,7 @@ fn file_summary<'py>(
     dict.set_item("lost_bytes", file.damage.bytes)?;
     dict.set_item("lost_packets", file.damage.packets)?;
     dict.set_item("copies", file.copies)?;
+    dict.set_item("backward_s", file.backward_ns as f64 / 1e9)?;
     dict.set_item("elsewhere", layout.is_elsewhere[number])?;
     dict.set_item("damaged_at_byte", file.damage.first_at)?;
     dict.set_item("damage", &file.damage.problem)?;

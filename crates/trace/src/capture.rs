@@ -7,6 +7,13 @@ use crate::error::Error;
 use crate::input::Input;
 use crate::record::{Interface, Record};
 
+/// The first bytes of files of other packers, and their programs.
+const PACKED: [(&[u8], &str); 3] = [
+    (b"\xfd7zXZ\0", "xz"),
+    (b"\x04\x22\x4d\x18", "lz4"),
+    (b"BZh", "bzip2"),
+];
+
 /// A capture that is being read: pcap or pcapng, uncompressed, gzip or zstd.
 ///
 /// Its memory does not depend on the length of the capture.
@@ -128,6 +135,13 @@ fn not_a_capture(name: &str, input: &Input) -> Error {
     if input.bytes().is_empty() {
         let remedy = "capture again: tcpdump -i PORT -s 128 -w FILE";
         return Error::new(name, "is empty", remedy);
+    }
+    let packed = PACKED
+        .iter()
+        .find(|(magic, ..)| input.bytes().starts_with(magic));
+    if let Some((_, program)) = packed {
+        let remedy = format!("unpack it on the way: {program} -dc {name} | fairport analyze -");
+        return Error::new(name, format!("is packed with {program}"), remedy);
     }
     let remedy =
         "give pcap or pcapng files, plain, gzip or zstd, as tcpdump and Wireshark write them";

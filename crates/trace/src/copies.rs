@@ -11,7 +11,8 @@ use crate::join::key;
 use crate::packet::Packet;
 use crate::record::Direction;
 
-/// Until a copy is found, packets whose identification has these bits clear are looked at.
+/// All of so many packets are looked at. If none is a copy, only those are whose mark has these bits, until one is.
+const FIRST: u16 = 1000;
 const SAMPLED: u16 = 15;
 /// Sampled packets that are remembered, a power of two.
 const REMEMBERED: usize = 1 << 10;
@@ -25,6 +26,7 @@ pub(crate) struct Copies {
     pub(crate) found: u64,
     /// every packet is looked at
     is_exact: bool,
+    looked_at: u16,
     sampled: Vec<u64>,
     newest: FxHashSet<u64>,
     before: FxHashSet<u64>,
@@ -36,6 +38,7 @@ impl Copies {
         Self {
             found: 0,
             is_exact,
+            looked_at: 0,
             sampled: vec![0; REMEMBERED],
             newest: FxHashSet::default(),
             before: FxHashSet::default(),
@@ -43,7 +46,8 @@ impl Copies {
     }
 
     /// Whether the packet was seen before on this interface, going this way. A segment that is sent again has another
-    /// identification. Where that is zero, as in IPv6, the two look alike.
+    /// identification. Where that is zero, as in IPv6, the two look alike, but a copy behind a router has a hop less
+    /// left. With timestamps, no other packet that a router passed looks the same.
     #[inline]
     pub(crate) fn is_copy(
         &mut self,
@@ -51,23 +55,38 @@ impl Copies {
         interface: u32,
         direction: Direction,
     ) -> bool {
-        let is_sample = self.is_exact || packet.identification & SAMPLED == 1;
+        let mark = match (packet.identification, packet.timestamps) {
+            (0, Some(stamps)) => stamps.val as u16,
+            (0, None) => return false,
+            (identification, _) => identification,
+        };
+        let is_sample = self.is_exact || self.looked_at < FIRST || mark & SAMPLED == 1;
         is_sample
-            && packet.identification > 0
             && packet.key.protocol == tcp::PROTOCOL
             && self.is_known(packet, u64::from(interface) << 2 | direction as u64)
     }
 
     fn is_known(&mut self, packet: &Packet, place: u64) -> bool {
-        let key = key(packet).wrapping_add(place);
+        self.looked_at = self.looked_at.saturating_add(1);
+        let same = key(packet).wrapping_add(place);
+        let with_hops = |hops: u64| same ^ (hops << 8);
+        let (key, before) = match packet.identification {
+            0 => (
+                with_hops(u64::from(packet.ttl)),
+                with_hops(u64::from(packet.ttl) + 1),
+            ),
+            _ => (same, same),
+        };
         let is_known = if self.is_exact {
             if self.newest.len() >= GENERATION {
                 self.before = std::mem::take(&mut self.newest);
             }
-            !self.newest.insert(key) || self.before.contains(&key)
+            let is_known = self.newest.contains(&before) || self.before.contains(&before);
+            self.newest.insert(key);
+            is_known
         } else {
-            let slot = (key >> 32) as usize % REMEMBERED;
-            std::mem::replace(&mut self.sampled[slot], key) == key
+            let slot = (same >> 32) as usize % REMEMBERED;
+            std::mem::replace(&mut self.sampled[slot], key) == before
         };
         self.is_exact |= is_known;
         self.found += u64::from(is_known);
@@ -77,6 +96,8 @@ impl Copies {
 
 #[cfg(test)]
 mod tests {
+    use fairport_tcp::Timestamps;
+
     use super::*;
 
     /// The n-th packet of a sender.
@@ -113,6 +134,32 @@ mod tests {
                 || copies.is_copy(&packet(n), 0, Direction::Unknown)
         };
         assert_eq!((1..100).filter(|n| both(&mut copies, *n)).count(), 99);
+        // a switch that begins to mirror later
+        let mut copies = Copies::new(false);
+        for n in 1..2000 {
+            assert!(!copies.is_copy(&packet(n), 0, Direction::Unknown));
+        }
+        let found = (2000..2100).filter(|n| both(&mut copies, *n)).count();
+        assert!((80..100).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn a_router_s_copy_without_identification_has_a_hop_less() {
+        let mut copies = Copies::new(false);
+        let mut is_copy = |val: u32, ttl: u8| {
+            let packet = Packet {
+                timestamps: Some(Timestamps { val, ecr: 0 }),
+                ttl,
+                ..packet(0)
+            };
+            copies.is_copy(&packet, 0, Direction::Unknown)
+        };
+        for val in 1..100 {
+            assert!(!is_copy(val, 64));
+            assert!(is_copy(val, 63));
+        }
+        // it is sent again within a tick of the sender's clock
+        assert!(!is_copy(99, 64));
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct FileSummary {
     pub tunnelled: u64,
     /// packets that the capture holds a second time; they are not counted anywhere
     pub copies: u64,
+    /// the most that a timestamp is earlier than one before it
+    pub backward_ns: u64,
     /// damage that was found
     pub damage: Damage,
 }
@@ -43,6 +45,7 @@ pub(crate) struct Reading {
     is_over: bool,
     /// later timestamps do not fit into a run
     last_ns: u64,
+    newest_ns: u64,
 }
 
 /// A TCP or UDP packet, and the facts that its capture gives.
@@ -67,6 +70,7 @@ impl Reading {
             next: None,
             is_over: false,
             last_ns: u64::MAX,
+            newest_ns: 0,
         })
     }
 
@@ -145,6 +149,9 @@ impl Reading {
             if self.copies.is_copy(&packet, interface, direction) {
                 continue;
             }
+            let back_ns = self.newest_ns.saturating_sub(time_ns);
+            self.summary.backward_ns = self.summary.backward_ns.max(back_ns);
+            self.newest_ns = self.newest_ns.max(time_ns);
             packet.time_ns = layout.clocks[file].aligned(time_ns);
             if packet.time_ns > self.last_ns {
                 return Err(self.too_late(packet.time_ns));

@@ -5,24 +5,24 @@ use fairport_trace::flow::{Cause, Seen, Tracker};
 use fairport_trace::{Key, Packet};
 use fairport_wire::SackList;
 
-const MS: u64 = 1_000_000;
-const SIZE: u32 = 1000;
+pub(crate) const MS: u64 = 1_000_000;
+pub(crate) const SIZE: u32 = 1000;
 
 /// A connection at a tap: data in direction 0, ACKs in direction 1. Numbers count from `isn`.
-struct Tap {
-    tracker: Tracker,
+pub(crate) struct Tap {
+    pub(crate) tracker: Tracker,
     isn: u32,
 }
 
 impl Tap {
-    fn new(isn: u32) -> Self {
+    pub(crate) fn new(isn: u32) -> Self {
         Self {
             tracker: Tracker::new(10 * MS, None),
             isn,
         }
     }
 
-    fn packet(&self) -> Packet {
+    pub(crate) fn packet(&self) -> Packet {
         Packet {
             key: Key {
                 source: 1,
@@ -47,7 +47,7 @@ impl Tap {
         }
     }
 
-    fn see(&mut self, direction: u32, at_ns: u64, packet: &Packet, is_dropped: bool) {
+    pub(crate) fn see(&mut self, direction: u32, at_ns: u64, packet: &Packet, is_dropped: bool) {
         self.tracker.observe(&Seen {
             direction,
             packet,
@@ -57,7 +57,7 @@ impl Tap {
     }
 
     /// SYN, its answer, and the ACK: 1 ms to the receiver and back, 1 ms to the sender and back.
-    fn handshake(&mut self, at_ns: u64) {
+    pub(crate) fn handshake(&mut self, at_ns: u64) {
         let syn = Packet {
             flags: Flags::SYN,
             seq: self.isn.wrapping_sub(1),
@@ -75,11 +75,17 @@ impl Tap {
     }
 
     /// The n-th segment.
-    fn data(&mut self, at_ns: u64, n: u32) -> &mut Self {
+    pub(crate) fn data(&mut self, at_ns: u64, n: u32) -> &mut Self {
         self.sent(at_ns, n, false, None)
     }
 
-    fn sent(&mut self, at_ns: u64, n: u32, is_dropped: bool, stamp: Option<u32>) -> &mut Self {
+    pub(crate) fn sent(
+        &mut self,
+        at_ns: u64,
+        n: u32,
+        is_dropped: bool,
+        stamp: Option<u32>,
+    ) -> &mut Self {
         let packet = Packet {
             seq: self.isn.wrapping_add(n * SIZE),
             payload: SIZE,
@@ -91,11 +97,16 @@ impl Tap {
     }
 
     /// An ACK of the first n segments.
-    fn ack(&mut self, at_ns: u64, n: u32) -> &mut Self {
+    pub(crate) fn ack(&mut self, at_ns: u64, n: u32) -> &mut Self {
         self.answer(at_ns, n, |_| {})
     }
 
-    fn answer(&mut self, at_ns: u64, n: u32, change: impl FnOnce(&mut Packet)) -> &mut Self {
+    pub(crate) fn answer(
+        &mut self,
+        at_ns: u64,
+        n: u32,
+        change: impl FnOnce(&mut Packet),
+    ) -> &mut Self {
         let mut packet = Packet {
             seq: 1,
             ack: self.isn.wrapping_add(n * SIZE),

@@ -4,4 +4,5 @@ mod decode;
 mod flows;
 mod join;
 mod read;
+mod sent_again;
 mod write;

@@ -263,6 +263,7 @@ fn what_is_no_capture_is_refused_with_a_remedy() {
             &[0x1f, 0x8b, 8, 0, 9, 9, 9, 9, 9, 9, 0, 1, 2],
             "cannot be unpacked",
         ),
+        (b"\xfd7zXZ\0\0\x04", "is packed with xz"),
     ] {
         let Err(Error::Capture {
             problem, remedy, ..

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _HEADINGS = ("output", "flows", "Mbit/s", "drops", "drop\nrun", "black-\nouts", "queue KB\nmax")
+_OF_FLOW = (
+    *("Mbit/s", "sent\nagain", "time-\nouts"),
+    *("waited\ns", "since\ns", "longest\ns", "silent\ns"),
+)
 _SHARES = ("ratio", "seen on\nboth sides")
 
 
@@ -33,6 +37,8 @@ def show(summary: Mapping[str, Any], scenario: Path | None) -> None:
         console.print(f"\n{summary['bottleneck']['port']}, the worst output:")
     console.print(that_fits(console, summary, None))
     console.print(totals(summary, None))
+    if summary["captures"]["slowest"]:
+        console.print(_slowest(summary["captures"]["slowest"]))
     console.print(_circumstances(summary))
     complete = summary["captures"]["completeness"]
     if complete is not None:
@@ -77,6 +83,24 @@ def _outputs(outputs: Sequence[Mapping[str, Any]]) -> Table:
             f"{one['queue_max_bytes'] / 1e3:.1f}",
             "" if ratio is None else f"{ratio:.3f}",
             _seen_on_both(one["completeness"]),
+        )
+    return table
+
+
+def _slowest(flows: Sequence[Mapping[str, Any]]) -> Table:
+    """The flows that got least."""
+    table = new_table()
+    table.add_column("slowest flows")
+    for heading in _OF_FLOW:
+        table.add_column(heading, justify="right")
+    for one in flows:
+        waits = (one[key] for key in ("timeout_period_s", "since_s", "longest_wait_s", "silent_s"))
+        table.add_row(
+            f"{one['from']} > {one['to']}",
+            f"{one['goodput_bps'] / 1e6:.3g}",
+            str(one["retransmits"]),
+            str(one["timeouts"]),
+            *("" if not wait else f"{wait:.2f}" for wait in waits),
         )
     return table
 

@@ -14,6 +14,8 @@ pub(crate) struct Segment {
     pub(crate) is_syn: bool,
     pub(crate) is_fin: bool,
     pub(crate) stamp: Option<u32>,
+    /// identification field of IPv4; 0 for IPv6
+    pub(crate) identification: u16,
     /// when it continued to the receiver; none if it was dropped
     pub(crate) left_ns: Option<u64>,
 }

@@ -1,8 +1,13 @@
 //! One direction of a connection: what its sender sent, and what happened to it.
 
 mod acks;
+mod again;
+mod order;
 
 use std::collections::VecDeque;
+
+use again::Agains;
+use order::Order;
 
 use super::events::{Outcome, Segment};
 use super::legs::Leg;
@@ -13,10 +18,10 @@ use super::report::{Cause, Counts, Expiry};
 const MOST_OUTSTANDING: usize = 1 << 16;
 /// If there is no sample of the round-trip time, a silence of this length indicates a timeout.
 const UNKNOWN_RTT_NS: u64 = 3_000_000;
-/// A segment that fills a hole sooner than this was reordered (as in Wireshark), and was not sent again.
-const REORDERED_NS: u64 = 3_000_000;
 /// The most data in a jumbo frame.
 const JUMBO_BYTES: u32 = 9_216;
+/// Bytes of the timestamps option with its padding (RFC 7323 3.2), which a segment has less for data.
+const STAMP_BYTES: u32 = 12;
 /// Shorter silences are not stalls.
 const SHORTEST_STALL_NS: u64 = 1_000_000;
 
@@ -26,14 +31,6 @@ struct Outstanding {
     end: u64,
     time_ns: u64,
     is_again: bool,
-}
-
-/// The last segment that was sent again.
-#[derive(Clone, Copy, Debug)]
-struct Again {
-    start: u64,
-    end: u64,
-    stamp: Option<u32>,
 }
 
 /// One direction of a connection.
@@ -51,8 +48,7 @@ pub(crate) struct Half {
     sent: Arrived,
     /// segments that reached the receiver
     pub(crate) arrived: Arrived,
-    /// when a hole last appeared in the segments sent
-    hole_ns: u64,
+    order: Order,
     outstanding: VecDeque<Outstanding>,
     last_sent_ns: u64,
     last_ack_ns: u64,
@@ -61,12 +57,14 @@ pub(crate) struct Half {
     timer_ns: u64,
     /// the first outstanding segment, and when it was last sent again
     head: (u64, u64),
+    /// recent silences before new data, the longest
+    pause_ns: u64,
     /// when an ACK first showed that a segment sent after the head had arrived before it
     overtaken_ns: u64,
     duplicates: u32,
     /// a loss beyond this position starts a new recovery
     recover: u64,
-    again: Option<Again>,
+    agains: Agains,
     window: Option<u32>,
     closed_since_ns: Option<u64>,
     /// when the receiver's window was last closed
@@ -87,17 +85,18 @@ impl Half {
             una: 0,
             sent: Arrived::default(),
             arrived: Arrived::default(),
-            hole_ns: 0,
+            order: Order::default(),
             outstanding: VecDeque::new(),
             last_sent_ns: 0,
             last_ack_ns: 0,
             has_acks: false,
             timer_ns: 0,
             head: (0, 0),
+            pause_ns: 0,
             overtaken_ns: 0,
             duplicates: 0,
             recover: 0,
-            again: None,
+            agains: Agains::default(),
             window: None,
             closed_since_ns: None,
             closed_ns: 0,
@@ -181,15 +180,19 @@ impl Half {
         let start = self.position(segment.seq);
         let end = start + u64::from(segment.length);
         let mut expiry = None;
-        self.counts.segments += u64::from(segment.payload > 0);
+        self.counts.segments += self.segments_in(segment);
         self.counts.merged += u64::from(segment.payload > self.longest_segment());
+        if start < self.next && self.is_again(segment, start, end.min(self.next)) {
+            expiry = self.on_again(segment, start, end.min(self.next), other_leg_ns);
+        }
         if end > self.next {
             self.note_silence(now, false);
+            self.note_pause(now);
             if self.una == self.next {
                 self.timer_ns = now;
             }
             if start > self.next {
-                self.hole_ns = now;
+                self.order.note_hole(segment);
                 self.counts.gap_bytes += start - self.next;
             }
             // the answer to a SYN arrives before anything is known about the path to the sender
@@ -202,9 +205,8 @@ impl Half {
             }
             self.next = end;
             self.last_sent_ns = now;
-        } else if self.is_again(segment, start, end) {
-            expiry = self.on_again(segment, start, end, other_leg_ns);
         }
+        self.order.note(segment);
         self.sent.add(start, end);
         self.counts.fins += u64::from(segment.is_fin);
         self.counts.in_flight_max_bytes = self.counts.in_flight_max_bytes.max(self.in_flight());
@@ -223,21 +225,19 @@ impl Half {
         if end <= start || end <= self.base {
             return false;
         }
-        if self.sent.has_any(start, end) {
+        let is_overtaken = self.order.is_overtaken(segment, self.leg.newest_stamp());
+        let is_late = if self.sent.has_any(start, end) {
             // a single byte before the next expected one is a keep-alive (RFC 9293 3.8.4)
             let is_probe = segment.payload <= 1 && end == self.next && self.una >= end;
-            return !is_probe;
-        }
-        let is_late = segment.time_ns.saturating_sub(self.hole_ns) >= self.reordering_ns();
-        self.counts.out_of_order += u64::from(!is_late);
-        is_late
-    }
-
-    fn reordering_ns(&self) -> u64 {
-        match self.srtt_ns {
-            0.0 => REORDERED_NS,
-            srtt => REORDERED_NS.min((srtt / 2.0) as u64),
-        }
+            if is_probe {
+                return false;
+            }
+            is_overtaken == Some(true)
+        } else {
+            is_overtaken.unwrap_or_else(|| self.order.is_soon(segment.time_ns, self.srtt_ns))
+        };
+        self.counts.out_of_order += u64::from(is_late);
+        !is_late
     }
 
     fn on_again(
@@ -248,7 +248,7 @@ impl Half {
         other_leg_ns: Option<u64>,
     ) -> Option<Expiry> {
         let now = segment.time_ns;
-        self.counts.retransmits += u64::from(segment.payload > 0);
+        self.counts.retransmits += self.segments_in(segment);
         let first = self.outstanding.partition_point(|one| one.end <= start);
         for one in self.outstanding.range_mut(first..) {
             if one.end > end {
@@ -269,11 +269,12 @@ impl Half {
         if start <= self.una.max(self.arrived.to()) {
             self.head = (start, now);
         }
-        self.again = Some(Again {
-            start,
-            end,
-            stamp: segment.stamp,
-        });
+        if end <= self.una {
+            // its ACK has passed already
+            self.counts.spurious += self.segments_in(segment);
+        } else if segment.payload > 0 {
+            self.agains.add(segment, start, end);
+        }
         self.last_sent_ns = now;
         expiry
     }
@@ -285,6 +286,17 @@ impl Half {
             0 => JUMBO_BYTES,
             mss => u32::from(mss),
         }
+    }
+
+    /// The segments that a packet is on the line. The captured host may have merged them.
+    #[inline]
+    fn segments_in(&self, segment: &Segment) -> u64 {
+        if segment.payload <= self.longest_segment() {
+            return u64::from(segment.payload > 0);
+        }
+        let options = segment.stamp.map_or(0, |_| STAMP_BYTES);
+        let each = self.longest_segment().saturating_sub(options).max(1);
+        u64::from(segment.payload.div_ceil(each))
     }
 
     /// Whether this segment was sent again because the retransmission timer expired. It must be the first outstanding
@@ -303,6 +315,10 @@ impl Half {
         let answer_ns = self.longest_answer_ns(other_leg_ns);
         let (head, head_ns) = self.head;
         let known_ns = head_ns.max(self.overtaken_ns);
+        if !self.has_acks {
+            // what the sender learns by ACKs is not seen, and the round trip is that of the handshake
+            return silence >= 2 * answer_ns;
+        }
         silence >= answer_ns || (head == start && now.saturating_sub(known_ns) >= 2 * answer_ns)
     }
 
@@ -338,7 +354,19 @@ impl Half {
             (Some(one), None) | (None, Some(one)) => 2 * one,
             (None, None) => UNKNOWN_RTT_NS,
         };
-        round_trip + round_trip / 4
+        // an ACK that passes here takes this time to the sender and back
+        let spread = 4 * self.leg.deviation_ns();
+        (round_trip + spread.max(round_trip / 4)).max(2 * self.pause_ns)
+    }
+
+    /// Notes how long this sender waits between an ACK and new data, or between two segments. A paced one, with no window
+    /// to fill, may wait for longer than a round trip. After longer silences it had nothing to send.
+    #[inline]
+    fn note_pause(&mut self, now: u64) {
+        let silence = now.saturating_sub(self.last_sent_ns.max(self.last_ack_ns));
+        let is_pause = self.una < self.next && silence as f64 <= 4.0 * self.srtt_ns;
+        let recent = self.pause_ns - self.pause_ns / 8;
+        self.pause_ns = recent.max(if is_pause { silence } else { 0 });
     }
 
     /// Adds the silence of this sender before `now` to the stalls, by cause.

@@ -12,6 +12,8 @@ const STAMPS: usize = 8;
 pub(crate) struct Leg {
     /// smoothed in the same way as TCP smooths samples (RFC 6298 2.3)
     smoothed_ns: Option<f64>,
+    /// mean deviation of the samples
+    deviation_ns: f64,
     /// values of this end's clock and when they were first seen; a time of 0 means that an echo has been seen
     stamps: [(u32, u64); STAMPS],
     newest: u8,
@@ -22,6 +24,7 @@ impl Default for Leg {
     fn default() -> Self {
         Self {
             smoothed_ns: None,
+            deviation_ns: 0.0,
             stamps: [(0, 0); STAMPS],
             newest: 0,
             has_stamp: false,
@@ -71,8 +74,25 @@ impl Leg {
         let sample = sample_ns as f64;
         self.smoothed_ns = Some(match self.smoothed_ns {
             None => sample,
-            Some(smoothed) => smoothed + (sample.min(2.0 * smoothed) - smoothed) / 8.0,
+            Some(smoothed) => {
+                let error = sample.min(2.0 * smoothed) - smoothed;
+                self.deviation_ns += (error.abs() - self.deviation_ns) / 4.0;
+                smoothed + error / 8.0
+            }
         });
+    }
+
+    /// The mean deviation of the time, smoothed in the same way.
+    #[inline]
+    pub(crate) fn deviation_ns(&self) -> u64 {
+        self.deviation_ns as u64
+    }
+
+    /// The newest value of this end's clock.
+    #[inline]
+    pub(crate) fn newest_stamp(&self) -> Option<u32> {
+        self.has_stamp
+            .then_some(self.stamps[usize::from(self.newest)].0)
     }
 
     /// The typical time. None without samples.

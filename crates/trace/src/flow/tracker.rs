@@ -171,6 +171,7 @@ impl Tracker {
                     is_syn: packet.flags.contains(Flags::SYN),
                     is_fin: packet.flags.contains(Flags::FIN),
                     stamp: packet.timestamps.map(|stamps| stamps.val),
+                    identification: packet.identification,
                     left_ns: seen.left_ns,
                 },
                 other_leg_ns,
@@ -209,7 +210,7 @@ impl Tracker {
         }
         let half = &mut self.halves[place];
         half.window_scale = packet.window_scale.unwrap_or(0).min(14);
-        let mss = packet.mss.unwrap_or(536);
+        let mss = packet.mss.unwrap_or(0);
         self.halves[place ^ 1].counts.mss = mss;
         // where the answer takes another way, an end probably sends what it accepts
         let own = &mut self.halves[place].counts.mss;

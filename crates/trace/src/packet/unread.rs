@@ -85,6 +85,11 @@ pub struct UnreadCounts(BTreeMap<Unread, u64>);
 impl UnreadCounts {
     #[cold]
     pub(crate) fn add(&mut self, unread: Unread) {
+        // each length would be a kind of its own
+        let unread = match unread {
+            Unread::EtherType(..=LENGTH_MAX) => Unread::EtherType(LENGTH_MAX),
+            other => other,
+        };
         *self.0.entry(unread).or_default() += 1;
     }
 
@@ -147,5 +152,19 @@ impl UnreadCounts {
             }
             Some(_) => "capture at a port that the flows pass: tcpdump -i PORT -s 128 -w FILE",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_with_a_length_are_one_kind() {
+        let mut counts = UnreadCounts::default();
+        for number in [60, 1500, 0x0806, 60] {
+            counts.add(Unread::EtherType(number));
+        }
+        assert_eq!(counts.in_brackets(), " (3 IEEE 802.3, 1 ARP)");
     }
 }

@@ -15,7 +15,7 @@ import polars as pl
 
 from fairport import _core, loads
 from fairport.backends import columns, made
-from fairport.backends.captures import groups, guess, outputs, words
+from fairport.backends.captures import groups, guess, outputs, slowest, words
 from fairport.backends.captures.pipes import Progress, read_in_thread, widen_stdin
 from fairport.backends.protocol import Recorded
 from fairport.errors import InputError
@@ -194,6 +194,7 @@ def _summary(
     keys = ("start_s", "ingress", "egress", "files")
     captures = {key: raw[key] for key in keys}
     captures |= {"completeness": complete, "outputs": entries, "notes": notes}
+    captures |= {"slowest": slowest.slowest(tables)}
     return summary | {"captures": captures}
 
 

@@ -83,6 +83,8 @@ def _senders(flows: pl.DataFrame) -> list[str]:
 def _rate_bps(peak_bps: float | None, flows: pl.DataFrame) -> float:
     """The line's rate: the rate of the busiest 10 ms, rounded to that of a link."""
     most = peak_bps or float(flows["goodput_bps"].sum())
+    # a damaged length may make one packet of gigabytes
+    most = min(most, _RATES_BPS[-1])
     if most < _SLOWEST_BPS:
         return _DEFAULT_RATE_BPS
     nominal = next((rate for rate in _RATES_BPS if most <= rate * (1 + _TOLERANCE)), most)

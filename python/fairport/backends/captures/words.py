@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from fairport import metrics
+from fairport.backends.captures import slowest
 from fairport.quantities import counted
 from fairport.tables import Tables
 from fairport.verdict import OUTCAST_BELOW, PARITY, lone_and_peers, ratio_in_words, spent
@@ -16,6 +17,10 @@ from fairport.verdict import OUTCAST_BELOW, PARITY, lone_and_peers, ratio_in_wor
 _LISTED = 3
 _ALMOST_ALL = 0.98
 _ALMOST_TO_THE_END = 0.9
+# timestamps of several queues of an adapter are out of order by less than this
+_ORDERED_S = 1e-3
+# a capture is near an end if the way to the other one is this many times longer
+_NEAR = 4
 _CUT_OFF = "whose headers were cut off"  # the core's name
 
 
@@ -26,7 +31,7 @@ def sentence(summary: Mapping[str, Any], tables: Tables, *, is_joined: bool) -> 
         return "The captures hold no TCP flow with data."
     lone, peers = lone_and_peers(summary["classes"])
     if not lone:
-        return _without_lone_class(summary, flows)
+        return _without_lone_class(summary, tables, flows)
     ours = flows.filter(metrics.hop_class() == lone)
     others = flows.filter(metrics.hop_class() == peers)
     ratio = summary["verdict"]["ratio"]
@@ -88,14 +93,22 @@ def _waiting(
     )
 
 
-def _without_lone_class(summary: Mapping[str, Any], flows: pl.DataFrame) -> str:
-    rates = flows.sort("goodput_bps")
-    worst, best = rates.row(0, named=True), rates.row(-1, named=True)
+def _without_lone_class(summary: Mapping[str, Any], tables: Tables, flows: pl.DataFrame) -> str:
+    listed = slowest.slowest(tables)
     if flows.height == 1:
-        return f"The flow from {worst['src']} is alone: there is no other to compare it with."
-    if best["goodput_bps"] <= 0:
+        [only] = listed
+        return (
+            f"The flow from {only['from']} to {only['to']} is alone: there is no other to compare"
+            f" it with{_waited(only).replace(', and', '. It')}."
+        )
+    if not slowest.are_long(flows):
+        return _short(flows, listed)
+    if flows["goodput_bps"].max() == 0:
         return "No flow delivered anything within the measurement."
-    gets = ratio_in_words(worst["goodput_bps"] / best["goodput_bps"])
+    ports = tables["conversations"].select("flow", "src_port", "dst_port")
+    fastest = flows.sort("goodput_bps").tail(1).join(ports, on="flow")
+    best = fastest.select(slowest.ends("src")).item()
+    gets = ratio_in_words(listed[0]["goodput_bps"] / fastest["goodput_bps"].item())
     known = set(summary["classes"])
     why = (
         "how far the senders are is not known: give their hops with --map"
@@ -103,8 +116,31 @@ def _without_lone_class(summary: Mapping[str, Any], flows: pl.DataFrame) -> str:
         else f"no group of senders is smaller than the others ({', '.join(known)})"
     )
     return (
-        f"The slowest of {flows.height} flows, from {worst['src']}, gets {gets} the fastest,"
-        f" from {best['src']}; {why}."
+        f"The slowest of {flows.height} flows, from {listed[0]['from']} to {listed[0]['to']}, gets"
+        f" {gets} the fastest, from {best}{_waited(listed[0])}; {why}."
+    )
+
+
+def _short(flows: pl.DataFrame, listed: Sequence[Mapping[str, Any]]) -> str:
+    """What is to be said of short flows, whose goodputs are their sizes."""
+    none = f"None of {counted(flows.height, 'flow')} is long, so goodputs are not compared"
+    waited = flows.filter(pl.col("timeouts") > 0)
+    if not listed:
+        return f"{none}. None was seen to wait for a timeout."
+    most = listed[0]
+    return (
+        f"{none}. {waited.height} waited for timeouts, {waited['timeout_period_s'].sum():.2g} s in"
+        f" all; the longest wait was from {most['from']} to {most['to']}{_waited(most)}."
+    )
+
+
+def _waited(flow: Mapping[str, Any]) -> str:
+    """How long a flow waited for timeouts, and since when."""
+    if not flow["timeouts"] or flow["since_s"] is None:
+        return ""
+    return (
+        f", and waited {flow['timeout_period_s']:.2g} s for {counted(flow['timeouts'], 'timeout')},"
+        f" since {flow['since_s']:.3f} s"
     )
 
 
@@ -128,6 +164,7 @@ def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | 
     found = [_damage(file) for file in raw["files"] if file["damaged_at_byte"] is not None]
     found += [_copies(file) for file in raw["files"] if file["copies"]]
     found += [_clock(file) for file in raw["files"] if file["clock_offset_s"]]
+    found += [_backward(file) for file in raw["files"] if file["backward_s"] > _ORDERED_S]
     found += [_unread(file) for file in raw["files"] if _lacks(file)]
     found += _tunnelled([file for file in raw["files"] if file["tunnelled"]])
     found += _merged(tables)
@@ -137,6 +174,7 @@ def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | 
             " retransmissions. Whether they were consecutive, and at which ingress port, cannot be"
             " known."
         )
+        found += _near_receivers(tables)
     else:
         found += _elsewhere([file["file"] for file in raw["files"] if file["elsewhere"]])
         found += _apart(tables)
@@ -147,6 +185,8 @@ def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | 
             for one in raw["outputs"]
             if not one["completeness"]["joined"]
         ]
+    if tables["flows"]["timeouts"].sum():
+        found.append("Timeouts include tail loss probes of a lone segment, which look the same.")
     found += _ended(raw, tables["flows"])
     if not any(tables["conversations"]["packets_back"] > 0):
         found.append(
@@ -154,6 +194,19 @@ def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | 
             " times are unknown. Add a capture that sees the ACKs."
         )
     return found
+
+
+def _near_receivers(tables: Tables) -> list[str]:
+    """What is lost before a capture is not in it."""
+    long = metrics.compared(tables["flows"]).select("flow")
+    ways = tables["conversations"].join(long, on="flow", how="semi")
+    near = (ways["to_sender_s"] > _NEAR * ways["to_receiver_s"]).drop_nulls()
+    if not near.sum() > near.len() / 2:
+        return []
+    return [
+        "The capture is near the receivers: what was lost before it shows only as a gap that is"
+        " filled later. There may be more retransmissions and timeouts than are counted."
+    ]
 
 
 def _ended(raw: Mapping[str, Any], flows: pl.DataFrame) -> list[str]:
@@ -222,6 +275,14 @@ def _copies(file: Mapping[str, Any]) -> str:
     )
 
 
+def _backward(file: Mapping[str, Any]) -> str:
+    return (
+        f"{file['file']}: timestamps go back by up to {file['backward_s']:.3g} s. Round-trip times,"
+        " timeouts and goodputs there are wrong: sort the packets with reordercap, or cut the"
+        " capture where a clock was set."
+    )
+
+
 def _lacks(file: Mapping[str, Any]) -> bool:
     """Whether what a capture holds besides TCP and UDP is worth a note."""
     return _CUT_OFF in file["unread"] or file["skipped"] > (1 - _ALMOST_ALL) * file["packets"]
@@ -255,7 +316,8 @@ def _merged(tables: Tables) -> list[str]:
         return []
     return [
         f"{100 * merged / packets:.2g} % of the data packets are longer than a segment can be: they"
-        " were merged where they were captured, and each counts as one packet. Switch that off at"
+        " were merged where they were captured. Segments and retransmissions are counted as if"
+        " each had the size agreed on in the handshake; a drop is one packet. Switch that off at"
         " the captured ports: ethtool -K PORT gro off tso off gso off."
     ]
 

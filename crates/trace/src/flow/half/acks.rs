@@ -101,8 +101,7 @@ impl Half {
         self.counts.window_max_bytes = self.counts.window_max_bytes.max(ack.window);
     }
 
-    /// Counts a retransmission as needless if the receiver says that it already had the data (RFC 2883), or answers the
-    /// original (RFC 3522).
+    /// Counts retransmissions as needless if the receiver says that it already had the data, or answers the original.
     fn find_spurious(&mut self, ack: &Ack, to: u64) {
         if let [Some((from, until)), second] = ack.sacks {
             let (from, until) = (self.position(from), self.position(until));
@@ -111,23 +110,12 @@ impl Half {
                 until <= to || second.is_some_and(|second| second.0 <= from && until <= second.1);
             if is_duplicate && from < until {
                 self.counts.duplicate_sacks += 1;
-                if self
-                    .again
-                    .is_some_and(|again| from < again.end && again.start < until)
-                {
-                    self.counts.spurious += 1;
-                    self.again = None;
-                }
+                self.counts.spurious += u64::from(self.agains.is_twice(from, until));
                 return;
             }
         }
-        if let (Some(again), Some(echo)) = (self.again, ack.echo)
-            && to > again.start
-        {
-            let is_older = |stamp: u32| echo.wrapping_sub(stamp).cast_signed() < 0;
-            self.counts.spurious += u64::from(again.stamp.is_some_and(is_older));
-            self.again = None;
-        }
+        let una = self.una;
+        self.counts.spurious += u64::from(self.agains.is_answer_to_original(una, to, ack.echo));
     }
 
     /// Adds a sample of the full round trip.
