@@ -435,7 +435,7 @@ def test_a_results_folder_that_exists_is_kept(fairport: Command, tmp_path: Path)
     (tmp_path / "results" / "mine" / "precious").write_text("x", encoding="utf-8")
     error, hint = refused(fairport, file)
     assert error == f"{Path('results', 'mine')}: exists"
-    assert "--force" in hint
+    assert hint == "give another --out"  # --force replaces results only
     error, _ = refused(fairport, file, "--force")
     assert "is not a result of Fairport" in error
 

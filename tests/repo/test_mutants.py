@@ -47,15 +47,15 @@ def test_the_page_s_rows_are_read_with_their_survivors(mutants: ModuleType) -> N
 @pytest.mark.parametrize(
     ("after", "is_accepted"),
     [
-        ("return a if ratio > 0.01 else b", True),
-        ("return a if ratio == 0.01 else b", False),
-        ("return a if ratio > 0.01 else c", False),
+        ("return a if ratio > 1.005 else b", True),
+        ("return a if ratio == 1.005 else b", False),
+        ("return a if ratio > 1.005 else c", False),
     ],
 )
 def test_a_survivor_is_accepted_where_nothing_else_in_its_line_has_changed(
     mutants: ModuleType, after: str, is_accepted: bool
 ) -> None:
-    before = "return a if ratio >= 0.01 else b"
+    before = "return a if ratio >= 1.005 else b"
     assert mutants.python._is_accepted(before, after) is is_accepted
 
 
