@@ -42,6 +42,11 @@ _READS = select.EPOLLIN
 _CHANGES = select.EPOLLET
 
 
+def _p99(lateness_s: list[float]) -> float:
+    """The 99th percentile. Of fewer than a hundred it would be the largest alone, and is 0."""
+    return float(np.quantile(lateness_s, 0.99)) if len(lateness_s) >= 100 else 0.0
+
+
 class Load:
     """All flows. Times are in s of the scenario's clock."""
 
@@ -389,6 +394,6 @@ class Load:
             to_s,
             self._agenda.tables(),
             self._late_s,
-            float(np.quantile(self._lateness_s or [0.0], 0.99)),
+            _p99(self._lateness_s),
             lost,
         )
