@@ -15,19 +15,11 @@ import polars as pl
 from fairport import completion, metrics
 from fairport.censored import bounds, quantiles
 from fairport.completion import Span
-from fairport.quantities import QUANTITIES
+from fairport.quantities import QUANTITIES, in_ms, median_count
 from fairport.tables import Tables
 
 SMALL_BYTES = 100e3
 """A transfer of up to this size counts as small, as in pFabric and PIAS."""
-
-FEW_TIMEOUTS = 5
-"""A run shorter than this many minimum RTOs has a caveat."""
-
-
-RATE_STRETCH = 10
-"""Hosts that are this many times as fast as the link on which their times were measured have a
-caveat: up to there the times were compared with Linux."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,100 +42,6 @@ def summary(tables: Tables, loads: Sequence[Load], span: Span) -> list[dict[str,
     return [_entry(tables, index, load, span) for index, load in enumerate(loads)]
 
 
-def caveats(found: Mapping[str, Any]) -> list[str]:
-    """What a reader must know before the numbers of a run, one sentence each."""
-    said = []
-    simulated_s, rto_min_s = found["simulated_s"], found.get("rto_min_s")
-    if rto_min_s and simulated_s < FEW_TIMEOUTS * rto_min_s:
-        said.append(
-            f"The run lasts {_ms(simulated_s)}, less than {FEW_TIMEOUTS} minimum RTOs of"
-            f" {_ms(rto_min_s)}: a flow that waits for one timeout has little time left to recover."
-        )
-    rate = QUANTITIES["goodput_bps"].with_unit
-    goodput_bps, measured_bps = found.get("host_goodput_bps_max"), found.get("host_times_rate_bps")
-    if goodput_bps and measured_bps and goodput_bps > RATE_STRETCH * measured_bps:
-        said.append(
-            f"A host has up to {rate(goodput_bps)} here, but the times that hosts take were"
-            f" measured at up to {rate(measured_bps)}. Busier hosts take other times;"
-            " `--set host.profile=none` shows what these times change."
-        )
-    if found.get("ecn_is_idle"):
-        said.append(
-            "Senders use ECN, but no switch marked a packet: the queues dropped instead. Choose a"
-            ' `queue` that marks, such as "step-marking" for DCTCP.'
-        )
-    waiting = [one for one in found.get("traffic", []) if one["unfinished"]]
-    if waiting:
-        each = ", ".join(
-            f"{_count(one['unfinished'])} of {_count(one['transfers'])} of traffic {one['index']}"
-            f" ({one['kind']})"
-            for one in waiting
-        )
-        said.append(
-            f"Not all transfers were complete when the run ended: {each} were not. They count"
-            " with their ages, so percentiles of such traffic may be lower bounds."
-        )
-    early = [
-        one
-        for one in found.get("traffic", [])
-        if one["before_measurement"] and not one["transfers"]
-    ]
-    if early:
-        each = ", ".join(
-            f"{_count(one['before_measurement'])} of traffic {one['index']} ({one['kind']})"
-            for one in early
-        )
-        said.append(
-            f"All transfers of some traffic began before the measurement, at"
-            f" {_ms(found['measure']['from_s'])}, and do not count: {each}. With `measure.from ="
-            ' "0s"` they count.'
-        )
-    left_out = found.get("decisions_left_out")
-    if left_out:
-        said.append(
-            f"The table `decisions` is full: the last {left_out:,.0f} decisions of TCP are missing"
-            " from it."
-        )
-    return said
-
-
-def host_queue_drop_share(
-    flows: pl.DataFrame, ports: pl.DataFrame, drops: pl.DataFrame
-) -> float | None:
-    """Share of all drops that were in the hosts' own queues; None without drops.
-
-    A packet that a [[loss]] drops at a host's port never reached the host's queue.
-    """
-    hosts = pl.concat([flows["src"], flows["dst"]]).unique()
-    at_host = pl.col("port").str.replace(":[^:]*$", "").is_in(hosts.implode())
-    dropped = pl.col("drops")
-    in_all, there = ports.select(dropped.sum(), dropped.filter(at_host).sum().alias("there")).row(0)
-    there -= drops.filter(at_host & (pl.col("reason") == "loss")).height
-    return there / in_all if in_all else None
-
-
-def host_goodput_bps_max(flows: pl.DataFrame) -> float | None:
-    """Goodput of the host that sends or receives most; None without TCP."""
-    of_tcp = flows.filter(pl.col("protocol") == "tcp")
-    sums = [of_tcp.group_by(end).agg(pl.col("goodput_bps").sum()) for end in ("src", "dst")]
-    return pl.concat([one["goodput_bps"] for one in sums]).max()  # type: ignore[return-value]
-
-
-def drops_without_marks(tables: Tables) -> bool:
-    """Whether queues dropped packets, and none was marked."""
-    is_queues = pl.col("reason") != "loss"
-    return tables["marks"].is_empty() and not tables["drops"].filter(is_queues).is_empty()
-
-
-def _count(flows: float) -> str:
-    """Of several seeds a median, which may be a half."""
-    return f"{flows:,.1f}".removesuffix(".0")
-
-
-def _ms(value_s: float) -> str:
-    return f"{value_s * 1e3:,.4g} ms" if value_s < 1 else f"{value_s:,.4g} s"
-
-
 def sentence(entries: Sequence[Mapping[str, Any]]) -> str:
     """The outcome of loads that are transfers, rounds or requests: a sentence for each."""
     said = [_outcome(entry) for entry in entries]
@@ -159,7 +57,7 @@ def _outcome(entry: Mapping[str, Any]) -> str:
     if "rounds" in entry:
         rounds = entry["rounds"]
         times = rounds.get("time_s")
-        took = f"; a round took {_at(times, 'median', _ms(times['median']))}" if times else ""
+        took = f"; a round took {_at(times, 'median', in_ms(times['median']))}" if times else ""
         return f"{rounds['done']} of {rounds['started']} rounds of incast were completed{took}."
     if "requests" in entry:
         asked, done = entry["requests"]["asked"], entry["requests"]["done"]
@@ -175,14 +73,14 @@ def _outcome(entry: Mapping[str, Any]) -> str:
         if "small_fct_s" in entry:
             small = entry["small_fct_s"]
             few = "more than 1 in 100 took longer than" if _is_bound(small, "p99") else ""
-            found += f"; of small ones, {few or '99 in 100 took at most'} {_ms(small['p99'])}"
+            found += f"; of small ones, {few or '99 in 100 took at most'} {in_ms(small['p99'])}"
         return f"{found}."
     return ""
 
 
 def completed(done: float, of: float) -> str:
     """How many transfers were completed, as a clause."""
-    return f"{_count(done)} of {_count(of)} transfers were completed"
+    return f"{median_count(done)} of {median_count(of)} transfers were completed"
 
 
 def slowdown(whose: str, quantiles: Mapping[str, Any]) -> str:
@@ -199,7 +97,7 @@ def answered(done: int, asked: int, times: Mapping[str, Any] | None) -> str:
     found = f"{done:,} of {asked:,} requests were answered"
     if not done or times is None:
         return found
-    median, p99 = (_at(times, part, _ms(times[part])) for part in ("median", "p99"))
+    median, p99 = (_at(times, part, in_ms(times[part])) for part in ("median", "p99"))
     return f"{found}, in {median} and {p99}"
 
 

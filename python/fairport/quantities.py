@@ -180,3 +180,13 @@ def counted(number: int, what: str) -> str:
 def in_millions(count: float) -> str:
     """A large count in millions; a small one, which would be 0.0 M, in full."""
     return f"{count / 1e6:.1f} M" if count >= _SMALLEST_IN_MILLIONS else f"{count:,.0f}"
+
+
+def median_count(count: float) -> str:
+    """A number of things over several seeds, where a median may be a half: "12", "12.5"."""
+    return f"{count:,.1f}".removesuffix(".0")
+
+
+def in_ms(value_s: float) -> str:
+    """A time in milliseconds, from a second on in seconds: "4.25 ms", "1.5 s"."""
+    return f"{value_s * 1e3:,.4g} ms" if value_s < 1 else f"{value_s:,.4g} s"

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from fairport.loads import caveats
+from fairport.caveats import caveats
 
 FEWEST_FOR_QUARTILES = 4
 """With fewer values, quartiles would be interpolations."""

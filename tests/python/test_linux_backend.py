@@ -231,15 +231,14 @@ def test_a_load_that_began_late_is_a_fault() -> None:
     assert gate.faults_of_load(0.001, 0.009, 0, expected) == []
     assert "the flows began 30 ms late" in gate.faults_of_load(0.03, 0.0, 0, expected)[0]
     (late,) = gate.faults_of_load(0.0, 0.011, 0, expected)
-    assert "began more than 11 ms late" in late
-    assert "10 ms are allowed" in late
-    small = gate.Expectation(drain_s=0.0001, line_goodput_bps=None, rate_bps=1e9)
+    assert "began more than 11 ms late, and 10 ms are allowed" in late
+    small = gate.Expectation(drain_s=1e-4, line_goodput_bps=None, rate_bps=1e9)
     assert gate.faults_of_load(0.001, 0.0009, 0, small) == []
 
 
 @as_root
 def test_a_load_that_cannot_start_its_flows_in_time_is_a_fault() -> None:
-    """A program in Python opens a few thousand connections per second, not thirty thousand."""
+    # a program in Python opens a few thousand connections per second, not thirty thousand
     many = {"kind": "poisson", "from": "all", "to": "all", "load": 0.1, "sizes": "100B"}
     fast = {"rate": "100Mbps", "delay": "0s"}
     scenario = SCENARIO | {"duration": "200ms", "link": fast, "traffic": [many]}

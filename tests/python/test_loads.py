@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 from conftest import Command
 from fairport import completion
+from fairport.caveats import caveats
 from fairport.cli.run_table import traffic_tables
-from fairport.loads import caveats, sentence
+from fairport.loads import sentence
 from fairport.quantities import QUANTITIES
 from fairport.report.rows import key_figures
 from fairport.scenario import load

@@ -75,7 +75,8 @@ def test_they_get_no_verdict_on_their_shares() -> None:
 
 def test_each_load_has_a_table_of_its_own(fairport: Command, tmp_path: Path) -> None:
     file = tmp_path / "sized.toml"
-    file.write_text(scenario(SMALL, LARGE, ENDLESS).to_toml())
+    everything = {"measure.from": "0s"}  # the transfers begin before endless flows are established
+    file.write_text(scenario(SMALL, LARGE, ENDLESS).patch(everything).to_toml())
     done = fairport("compare", str(file), "--fix", "drr", "--repeat", "1", "--no-output")
     assert done.status == 0, done.err
     tables = re.findall(r"^(traffic \d \(bulk\)|the whole run)", done.out, re.MULTILINE)

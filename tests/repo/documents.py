@@ -187,6 +187,15 @@ _SLOW_PICTURES = (
         "outcast-map-quick.png",
     ),
     (
+        "fabric-memory.png",
+        (
+            "fairport sweep fabric-memory --quick",
+            "fairport plot results/fabric-memory-quick --x queue.limit --y throughput_ratio"
+            " --color tcp",
+        ),
+        "fabric-memory-quick.png",
+    ),
+    (
         "reproduce-schemes.png",
         ("fairport reproduce lee2017/schemes-and-buffers",),
         "results/reproduce/figures/lee2017-schemes-and-buffers-sweep-jain-index.png",

@@ -44,7 +44,7 @@ PYTHON = (
     },
     # The scenario, and the meaning of the tables.
     {"scenario", "metrics", "trends"},
-    {"blackouts", "known_spread", "loads", "result", "run_numbers", "scripts", "stacks"},
+    {"blackouts", "caveats", "known_spread", "loads", "result", "run_numbers", "scripts", "stacks"},
     # Backends, which run a scenario, and what is kept of a run.
     {"backends", "record", "repeats"},
     {"layout", "microscope", "papers"},

@@ -6,8 +6,9 @@
 //! drawn time.
 //!
 //! What makes a host stall (its other programs, its kernel's ticks, a program that reads late) happens so often per
-//! second, not per packet. So a host with a fast adapter draws no more often than one at 1 Gbit/s, where successive
-//! times were seen to be nearly independent. What it sends in between takes the last position.
+//! second, not per packet: on Linux, times a few microseconds apart are alike, and times 20 us apart are nearly
+//! independent. So a host with a fast adapter draws no more often than one at 1 Gbit/s. What it sends in between takes
+//! the last position.
 
 use std::array;
 use std::hint::select_unpredictable;

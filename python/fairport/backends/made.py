@@ -6,7 +6,7 @@ import os
 import platform
 from typing import TYPE_CHECKING, Any, cast
 
-from fairport import _core, known_spread, loads, metrics
+from fairport import _core, caveats, known_spread, loads, metrics
 from fairport.backends.protocol import Backend, Prepared, Recorded
 from fairport.completion import Span
 from fairport.result import Result, run_id
@@ -72,7 +72,7 @@ def _summary(backend: Backend, prepared: Prepared, recorded: Recorded) -> dict[s
     summary["spread"] = ""
     if summary["verdict"]["ratio"] is not None:
         summary["spread"] = known_spread.sentence(prepared.key)
-    summary["caveats"] = loads.caveats(summary)
+    summary["caveats"] = caveats.caveats(summary)
     if recorded.health:
         # a backend in real time reports how late it was, and whether the run is valid
         summary |= {"health": dict(recorded.health), "faults": list(recorded.faults)}
@@ -120,13 +120,13 @@ def _manifest(backend: Backend, prepared: Prepared, recorded: Recorded) -> dict[
 def _of_its_loads(scenario: Scenario, recorded: Recorded) -> dict[str, Any]:
     """The part of the summary that follows the scenario's [[traffic]]."""
     tables = recorded.tables
-    share = loads.host_queue_drop_share(tables["flows"], tables["ports"], tables["drops"])
+    share = caveats.host_queue_drop_share(tables["flows"], tables["ports"], tables["drops"])
     return {
         "host_queue_drop_share": share,
         "rto_min_s": _rto_min_s(scenario),
-        "host_goodput_bps_max": loads.host_goodput_bps_max(tables["flows"]),
+        "host_goodput_bps_max": caveats.host_goodput_bps_max(tables["flows"]),
         "host_times_rate_bps": _host_times_rate_bps(scenario, recorded),
-        "ecn_is_idle": _uses_ecn(scenario, tables) and loads.drops_without_marks(tables),
+        "ecn_is_idle": _uses_ecn(scenario, tables) and caveats.drops_without_marks(tables),
         "decisions_left_out": recorded.decisions_left_out,
         "traffic": loads.summary(
             tables, [_load(one) for one in scenario.traffic], span_of(recorded)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import polars as pl
 
-from fairport import _core, loads
+from fairport import _core, caveats, loads
 from fairport.backends import columns, made
 from fairport.backends.captures import groups, guess, outputs, slowest, words
 from fairport.backends.captures.pipes import Progress, read_in_thread, widen_stdin
@@ -182,7 +182,7 @@ def _summary(
         # captures do not show what happens inside hosts
         "host_queue_drop_share": None,
         "rto_min_s": None,
-        "host_goodput_bps_max": loads.host_goodput_bps_max(tables["flows"]),
+        "host_goodput_bps_max": caveats.host_goodput_bps_max(tables["flows"]),
         "host_times_rate_bps": None,
         "ecn_is_idle": False,
         "decisions_left_out": 0,

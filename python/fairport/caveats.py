@@ -1,0 +1,134 @@
+"""Caveats: what a reader must know before the numbers of a run, one sentence each.
+
+They follow from the run's summary, so that several seeds have those of their medians.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from fairport.quantities import QUANTITIES, in_ms, median_count
+from fairport.tables import Tables
+
+FEW_TIMEOUTS = 5
+"""A run shorter than this many minimum RTOs has a caveat."""
+
+RATE_STRETCH = 10
+"""Hosts that are this many times as fast as the link on which their times were measured have a
+caveat: up to there the times were compared with Linux."""
+
+
+def caveats(found: Mapping[str, Any]) -> list[str]:
+    """The caveats of a run or of several seeds, from its summary."""
+    loads = found.get("traffic", [])
+    every = (
+        _short_run(found),
+        _fast_hosts(found),
+        _idle_ecn(found),
+        _unfinished(loads),
+        _before_measurement(loads, found),
+        _decisions_left_out(found),
+    )
+    return [said for said in every if said]
+
+
+def _short_run(found: Mapping[str, Any]) -> str | None:
+    simulated_s, rto_min_s = found["simulated_s"], found.get("rto_min_s")
+    if not rto_min_s or simulated_s >= FEW_TIMEOUTS * rto_min_s:
+        return None
+    return (
+        f"The run lasts {in_ms(simulated_s)}, less than {FEW_TIMEOUTS} minimum RTOs of"
+        f" {in_ms(rto_min_s)}: a flow that waits for one timeout has little time left to recover."
+    )
+
+
+def _fast_hosts(found: Mapping[str, Any]) -> str | None:
+    goodput_bps, measured_bps = found.get("host_goodput_bps_max"), found.get("host_times_rate_bps")
+    if not goodput_bps or not measured_bps or goodput_bps <= RATE_STRETCH * measured_bps:
+        return None
+    rate = QUANTITIES["goodput_bps"].with_unit
+    return (
+        f"A host has up to {rate(goodput_bps)} here, but the times that hosts take were measured at"
+        f" up to {rate(measured_bps)}. Busier hosts take other times; `--set host.profile=none`"
+        " shows what these times change."
+    )
+
+
+def _idle_ecn(found: Mapping[str, Any]) -> str | None:
+    if not found.get("ecn_is_idle"):
+        return None
+    return (
+        "Senders use ECN, but no switch marked a packet: the queues dropped instead. Choose a"
+        ' `queue` that marks, such as "step-marking" for DCTCP.'
+    )
+
+
+def _unfinished(loads: Sequence[Mapping[str, Any]]) -> str | None:
+    each = ", ".join(
+        f"{median_count(one['unfinished'])} of {median_count(one['transfers'])} of traffic"
+        f" {one['index']} ({one['kind']})"
+        for one in loads
+        if one["unfinished"]
+    )
+    if not each:
+        return None
+    return (
+        f"Not all transfers were complete when the run ended: {each} were not. They count"
+        " with their ages, so percentiles of such traffic may be lower bounds."
+    )
+
+
+def _before_measurement(loads: Sequence[Mapping[str, Any]], found: Mapping[str, Any]) -> str | None:
+    each = ", ".join(
+        f"{median_count(one['before_measurement'])} of traffic {one['index']} ({one['kind']})"
+        for one in loads
+        if one["before_measurement"] and not one["transfers"]
+    )
+    if not each:
+        return None
+    return (
+        f"All transfers of some traffic began before the measurement, at"
+        f" {in_ms(found['measure']['from_s'])}, and do not count: {each}. With `measure.from ="
+        ' "0s"` they count.'
+    )
+
+
+def _decisions_left_out(found: Mapping[str, Any]) -> str | None:
+    left_out = found.get("decisions_left_out")
+    if not left_out:
+        return None
+    return (
+        f"The table `decisions` is full: the last {left_out:,.0f} decisions of TCP are missing"
+        " from it."
+    )
+
+
+def host_queue_drop_share(
+    flows: pl.DataFrame, ports: pl.DataFrame, drops: pl.DataFrame
+) -> float | None:
+    """Share of all drops that were in the hosts' own queues; None without drops.
+
+    A packet that a [[loss]] drops at a host's port never reached the host's queue.
+    """
+    hosts = pl.concat([flows["src"], flows["dst"]]).unique()
+    at_host = pl.col("port").str.replace(":[^:]*$", "").is_in(hosts.implode())
+    dropped = pl.col("drops")
+    in_all, there = ports.select(dropped.sum(), dropped.filter(at_host).sum().alias("there")).row(0)
+    there -= drops.filter(at_host & (pl.col("reason") == "loss")).height
+    return there / in_all if in_all else None
+
+
+def host_goodput_bps_max(flows: pl.DataFrame) -> float | None:
+    """Goodput of the host that sends or receives most; None without TCP."""
+    of_tcp = flows.filter(pl.col("protocol") == "tcp")
+    sums = [of_tcp.group_by(end).agg(pl.col("goodput_bps").sum()) for end in ("src", "dst")]
+    return pl.concat([one["goodput_bps"] for one in sums]).max()  # type: ignore[return-value]
+
+
+def drops_without_marks(tables: Tables) -> bool:
+    """Whether queues dropped packets, and none was marked."""
+    is_queues = pl.col("reason") != "loss"
+    return tables["marks"].is_empty() and not tables["drops"].filter(is_queues).is_empty()
