@@ -10,6 +10,8 @@ from typing import Any
 
 import polars as pl
 
+from fairport import metrics
+from fairport.completion import Span
 from fairport.quantities import QUANTITIES, in_ms, median_count
 from fairport.tables import Tables
 
@@ -30,6 +32,7 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
         _idle_ecn(found),
         _unfinished(loads),
         _before_measurement(loads, found),
+        _outside_measurement(found),
         _decisions_left_out(found),
     )
     return [said for said in every if said]
@@ -96,6 +99,17 @@ def _before_measurement(loads: Sequence[Mapping[str, Any]], found: Mapping[str, 
     )
 
 
+def _outside_measurement(found: Mapping[str, Any]) -> str | None:
+    flows = found.get("flows_outside_measurement")
+    if not flows:
+        return None
+    from_s, to_s = (in_ms(found["measure"][end]) for end in ("from_s", "to_s"))
+    return (
+        f"{median_count(flows)} of the compared flows began after the measurement, from {from_s} to"
+        f" {to_s}, or ended before it: their goodput is 0, though nobody starved them."
+    )
+
+
 def _decisions_left_out(found: Mapping[str, Any]) -> str | None:
     left_out = found.get("decisions_left_out")
     if not left_out:
@@ -126,6 +140,16 @@ def host_goodput_bps_max(flows: pl.DataFrame) -> float | None:
     of_tcp = flows.filter(pl.col("protocol") == "tcp")
     sums = [of_tcp.group_by(end).agg(pl.col("goodput_bps").sum()) for end in ("src", "dst")]
     return pl.concat([one["goodput_bps"] for one in sums]).max()  # type: ignore[return-value]
+
+
+def flows_outside(flows: pl.DataFrame, span: Span) -> int:
+    """How many of the compared flows send only before or after the measurement."""
+    ours = metrics.compared(flows)
+    if not metrics.is_endless(ours):
+        return 0
+    is_late = pl.col("start_s") >= span.measure_to_s
+    has_ended = pl.col("end_s").is_not_null() & (pl.col("end_s") <= span.measure_from_s)
+    return ours.filter(is_late | has_ended).height
 
 
 def drops_without_marks(tables: Tables) -> bool:

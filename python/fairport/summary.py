@@ -257,6 +257,9 @@ class Summary(TypedDict):
     times."""
     ecn_is_idle: bool
     """Whether senders support ECN, but the switches dropped packets and marked none."""
+    flows_outside_measurement: int
+    """Compared flows that sent nothing within the measurement, because they began later or had
+    ended."""
     decisions_left_out: int
     """Decisions of TCP for which the table `decisions` had no room."""
     traffic: list[Traffic]

@@ -181,6 +181,17 @@ def test_hosts_much_faster_than_those_that_were_measured_have_a_caveat() -> None
     assert (without["host_times_rate_bps"], caveat) == (None, [])
 
 
+def test_flows_that_the_measurement_misses_have_a_caveat() -> None:
+    measured = {"measure": {"from": "40ms", "to": "60ms"}}
+    late, over = BULK | {"from": "h4..h5", "start": "70ms"}, BULK | {"from": "h6", "stop": "10ms"}
+    summary = fp.run(NETWORK | measured | {"traffic": [BULK, late, over]}).summary
+    assert summary["flows_outside_measurement"] == 3
+    [said] = summary["caveats"]
+    assert said.startswith("3 of the compared flows began after the measurement, from 40 ms to")
+    inside = BULK | {"from": "h4..h5", "start": "59ms"}
+    assert fp.run(NETWORK | measured | {"traffic": [BULK, inside]}).summary["caveats"] == []
+
+
 def test_ecn_through_queues_that_do_not_mark_has_a_caveat() -> None:
     def of(queue: dict[str, Any], **tcp: Any) -> list[str]:
         network = NETWORK | {"queue": queue, "tcp": NETWORK["tcp"] | tcp, "traffic": [BULK]}

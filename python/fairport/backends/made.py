@@ -127,6 +127,7 @@ def _of_its_loads(scenario: Scenario, recorded: Recorded) -> dict[str, Any]:
         "host_goodput_bps_max": caveats.host_goodput_bps_max(tables["flows"]),
         "host_times_rate_bps": _host_times_rate_bps(scenario, recorded),
         "ecn_is_idle": _uses_ecn(scenario, tables) and caveats.drops_without_marks(tables),
+        "flows_outside_measurement": caveats.flows_outside(tables["flows"], span_of(recorded)),
         "decisions_left_out": recorded.decisions_left_out,
         "traffic": loads.summary(
             tables, [_load(one) for one in scenario.traffic], span_of(recorded)

@@ -185,6 +185,7 @@ def _summary(
         "host_goodput_bps_max": caveats.host_goodput_bps_max(tables["flows"]),
         "host_times_rate_bps": None,
         "ecn_is_idle": False,
+        "flows_outside_measurement": 0,
         "decisions_left_out": 0,
         "traffic": loads.summary(
             tables, [loads.Load(kind) for kind in kinds], made.span_of(recorded)
