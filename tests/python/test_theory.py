@@ -14,7 +14,6 @@ from typing import Any
 import fairport as fp
 import polars as pl
 import pytest
-from fairport.custom import Packet, Port, Queue
 
 IDEAL = {"profile": "none", "delay": "0s", "delay_spread": "0s", "processing": "0s"}
 MSS = 1448  # of 1500 B, with timestamps
@@ -57,26 +56,6 @@ def into_one_port(senders: int) -> dict[str, Any]:
     links = [{"ends": ["h0", "s0"], "delay": "0s"}]
     links += [{"ends": [host, "s0"], "rate": "1Gbps", "delay": "0s"} for host in hosts[1:]]
     return {"kind": "graph", "hosts": hosts, "switches": ["s0"], "links": links}
-
-
-class Chosen:
-    """Drops every n-th data packet, or those with the numbers `lose`, on the way to `h0`."""
-
-    def __init__(self, port: Port, every: int = 0, lose: list[int] | None = None) -> None:
-        self.counts = port.name == "s0:0"
-        self.every, self.lose = every, lose or []
-        self.seen = 0
-
-    def admit(self, queue: Queue, packet: Packet) -> bool | str:
-        if not self.counts or packet.size_bytes < 200:
-            return True
-        self.seen += 1
-        is_nth = self.every > 0 and self.seen % self.every == 0
-        return "early" if is_nth or self.seen in self.lose else True
-
-
-def chosen(**parameters: Any) -> dict[str, Any]:
-    return {"kind": "custom", "name": "chosen", "limit": "1MB", "parameters": parameters}
 
 
 def on_line(packet_bytes: int) -> float:
@@ -149,11 +128,11 @@ def test_newreno_repairs_one_loss_per_round_trip_and_sack_all(losses: int, sack:
     """RFC 6582 and RFC 6675: without any loss the transfer takes one and a half round trips."""
     run = scenario(
         link={"rate": "10Gbps", "delay": "25ms"},
-        queue=chosen(lose=list(range(5, 5 + losses))),
+        loss=[{"kind": "numbered", "at": "s0:0", "packets": list(range(6, 6 + losses))}],
         tcp={"initial_window": 40, "sack": sack},
         traffic=[bulk(size=f"{40 * MSS}B")],
     )
-    result = fp.run(run, disciplines={"chosen": Chosen})
+    result = fp.run(run)
     expected = 1.5 + (1 if sack else losses)
     assert result.flows["fct_s"][0] / 0.1 == pytest.approx(expected, abs=0.01)
 
@@ -163,11 +142,11 @@ def test_newreno_obeys_the_square_root_law() -> None:
     run = scenario(
         duration="330s",
         link={"rate": "1Gbps", "delay": "25ms"},
-        queue=chosen(every=10_000),
+        loss=[{"kind": "periodic", "at": "s0:0", "every": 10_000}],
         tcp={"window_unit": "segments"},
         measure={"from": "30s"},
     )
-    goodput_bps = fp.run(run, disciplines={"chosen": Chosen}).flows["goodput_bps"][0]
+    goodput_bps = fp.run(run).flows["goodput_bps"][0]
     assert goodput_bps == pytest.approx(MSS * 8 / 0.1 * math.sqrt(1.5e4), rel=0.03)
 
 

@@ -1,4 +1,4 @@
-//! Losses that no queue causes: random losses, as on a bad link, or runs of a given length.
+//! Losses that no queue causes: random losses, as on a bad link, runs of a given length, or chosen packets.
 //!
 //! A packet is lost before it reaches the port's queue, whatever the queue's discipline, and takes no time on the link.
 
@@ -28,6 +28,20 @@ pub enum Config {
         /// time between two runs, and before the first
         off_ps: Duration,
     },
+    /// one packet in so many is lost
+    Periodic {
+        /// at which ports
+        at: LossyPorts,
+        /// packets from one loss to the next, at least 1
+        every: u64,
+    },
+    /// the packets with these numbers are lost
+    Numbered {
+        /// at which ports
+        at: LossyPorts,
+        /// numbers of packets in the order of their arrival at a port, which rise from 1 on
+        packets: Vec<u64>,
+    },
 }
 
 /// The output ports at which packets are lost.
@@ -42,8 +56,36 @@ pub enum LossyPorts {
 
 impl Config {
     fn ports(&self) -> &LossyPorts {
-        let (Self::Random { at, .. } | Self::OnOff { at, .. }) = self;
-        at
+        match self {
+            Self::Random { at, .. }
+            | Self::OnOff { at, .. }
+            | Self::Periodic { at, .. }
+            | Self::Numbered { at, .. } => at,
+        }
+    }
+
+    /// Checks the numbers; the error names the field within this entry.
+    fn check(&self) -> Result<(), BuildError> {
+        let refuse = |field, value: u64, problem| {
+            let remedy = "give 1 packet or more, and numbers in order";
+            Err(BuildError::new(field, value, problem, remedy))
+        };
+        match self {
+            Self::OnOff { drops: 0, .. } => refuse("drops", 0, "is not a valid length of a run"),
+            Self::Periodic { every: 0, .. } => refuse("every", 0, "is not a number of packets"),
+            Self::Numbered { packets, .. } => {
+                let before = std::iter::once(&0).chain(packets);
+                match packets
+                    .iter()
+                    .zip(before)
+                    .find(|(one, before)| one <= before)
+                {
+                    Some((one, _)) => refuse("packets", *one, "is not above the number before it"),
+                    None => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -59,7 +101,7 @@ impl<'a> Losses<'a> {
     /// All random streams derive from the run's `seed`.
     ///
     /// # Errors
-    /// If a named port does not exist, or a run of losses has no packet.
+    /// If a named port does not exist, a run of losses has no packet, or numbers of packets do not rise from 1 on.
     pub fn new(
         configs: &'a [Config],
         topology: &'a Topology,
@@ -70,10 +112,9 @@ impl<'a> Losses<'a> {
             _ => topology.port_names(),
         };
         for (i, config) in configs.iter().enumerate() {
-            if let Config::OnOff { drops: 0, .. } = config {
-                let (problem, remedy) = ("is not a valid length of a run", "give 1 packet or more");
-                let field = format!("losses.{i}.drops");
-                return Err(BuildError::new(field, 0, problem, remedy));
+            if let Err(error) = config.check() {
+                let field = format!("losses.{i}.{}", error.field);
+                return Err(BuildError { field, ..error });
             }
             let LossyPorts::Named(wanted) = config.ports() else {
                 continue;
@@ -101,14 +142,22 @@ impl<'a> Losses<'a> {
             }
             LossyPorts::Named(names) => names.contains(&self.topology.port_name(port)),
         };
-        let loss = |(i, config): (u64, &Config)| match *config {
+        let loss = |(i, config): (u64, &Config)| match config {
             Config::Random {
                 probability_ppb, ..
             } => Loss::Random {
-                probability_ppb,
+                probability_ppb: *probability_ppb,
                 stream: Stream::new(self.seed, "loss", i << 32 | u64::from(port.0)),
             },
-            Config::OnOff { drops, off_ps, .. } => Loss::OnOff(Runs::new(drops, off_ps)),
+            Config::OnOff { drops, off_ps, .. } => Loss::OnOff(Runs::new(*drops, *off_ps)),
+            Config::Periodic { every, .. } => Loss::Periodic {
+                every: *every,
+                left: *every,
+            },
+            Config::Numbered { packets, .. } => Loss::Numbered {
+                arrived: 0,
+                packets: packets.iter().copied().rev().collect(),
+            },
         };
         let here = (0..).zip(self.configs).filter(|(_, config)| here(config));
         let mut losses: Vec<Loss> = here.map(loss).collect();
@@ -129,6 +178,20 @@ pub enum Loss {
     },
     /// a fixed number of consecutive packets is lost, then none for a while: the ON/OFF model of Prakash et al. 2012
     OnOff(Runs),
+    /// one packet in so many is lost
+    Periodic {
+        /// packets from one loss to the next
+        every: u64,
+        /// packets until the next loss, which is the last of them
+        left: u64,
+    },
+    /// the packets with these numbers are lost
+    Numbered {
+        /// packets that have arrived
+        arrived: u64,
+        /// numbers that are still to come, the next one last
+        packets: Vec<u64>,
+    },
 }
 
 /// State of runs of losses.
@@ -177,6 +240,18 @@ impl Loss {
                 stream,
             } => stream.up_to(999_999_999) < *probability_ppb,
             Self::OnOff(runs) => runs.takes(now),
+            Self::Periodic { every, left } => {
+                *left -= 1;
+                let takes = *left == 0;
+                if takes {
+                    *left = *every;
+                }
+                takes
+            }
+            Self::Numbered { arrived, packets } => {
+                *arrived += 1;
+                packets.pop_if(|next| *next == *arrived).is_some()
+            }
         }
     }
 }
@@ -200,6 +275,56 @@ mod tests {
             lost(loss, 20),
             [o, o, o, o, o, x, x, x, o, o, o, o, x, x, x, o, o, o, o, x]
         );
+    }
+
+    /// The numbers of the packets that are lost of twelve, from 1 on.
+    fn numbers_lost(config: Config) -> Vec<usize> {
+        let topology = crate::topology::star(2).expect("two hosts");
+        let configs = [config];
+        let losses = Losses::new(&configs, &topology, 1).expect("possible losses");
+        let port = topology
+            .port_ids()
+            .find(|port| !losses.at(*port).is_empty());
+        let mut here = losses.at(port.expect("a port of the switch"));
+        let fates = lost(here.remove(0), 12);
+        (1..)
+            .zip(fates)
+            .filter_map(|(number, lost)| lost.then_some(number))
+            .collect()
+    }
+
+    #[test]
+    fn every_nth_packet_is_lost_or_those_that_are_named() {
+        let at = LossyPorts::AllOfSwitches;
+        let periodic = |every| Config::Periodic {
+            at: LossyPorts::AllOfSwitches,
+            every,
+        };
+        assert_eq!(numbers_lost(periodic(5)), [5, 10]);
+        assert_eq!(numbers_lost(periodic(1)).len(), 12);
+        let packets = vec![1, 4, 5, 12, 99];
+        assert_eq!(
+            numbers_lost(Config::Numbered { at, packets }),
+            [1, 4, 5, 12]
+        );
+    }
+
+    #[test]
+    fn numbers_that_no_packet_has_name_their_field() {
+        let topology = crate::topology::star(2).expect("two hosts");
+        let field = |config: Config| {
+            let configs = [config];
+            Losses::new(&configs, &topology, 1)
+                .map(|_| ())
+                .map_err(|error| error.field)
+        };
+        let at = || LossyPorts::AllOfSwitches;
+        let periodic = field(Config::Periodic { at: at(), every: 0 });
+        assert_eq!(periodic, Err("losses.0.every".to_string()));
+        for packets in [vec![0], vec![3, 3], vec![4, 2]] {
+            let numbered = field(Config::Numbered { at: at(), packets });
+            assert_eq!(numbered, Err("losses.0.packets".to_string()));
+        }
     }
 
     #[test]

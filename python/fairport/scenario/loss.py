@@ -62,4 +62,30 @@ class OnOffLoss(Loss):
         return {**super().job(), "drops": self.drops, "off_ps": int(self.off)}
 
 
-AnyLoss = Annotated[RandomLoss | OnOffLoss, Discriminator("kind")]
+class PeriodicLoss(Loss):
+    """One packet in so many, of any flow: the losses of the square-root law of TCP's goodput."""
+
+    kind: Literal["periodic"]
+    """Which packets are lost."""
+    every: int = Field(ge=1, lt=2**63)
+    """Packets from one loss to the next: with 1000, the 1000th, the 2000th and so on are lost."""
+
+    def job(self) -> dict[str, Any]:
+        """The losses as the engine reads them."""
+        return {**super().job(), "every": self.every}
+
+
+class NumberedLoss(Loss):
+    """Chosen packets, to see how TCP repairs just these."""
+
+    kind: Literal["numbered"]
+    """Which packets are lost."""
+    packets: list[Annotated[int, Field(ge=1, lt=2**63)]] = Field(min_length=1)
+    """Their numbers in the order of arrival at a port, from 1 on; a SYN counts, too."""
+
+    def job(self) -> dict[str, Any]:
+        """The losses as the engine reads them."""
+        return {**super().job(), "packets": sorted(set(self.packets))}
+
+
+AnyLoss = Annotated[RandomLoss | OnOffLoss | PeriodicLoss | NumberedLoss, Discriminator("kind")]
