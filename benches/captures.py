@@ -34,7 +34,7 @@ _CHUNK = 20_000
 _RUN = """
 import json, resource, sys, time
 from fairport import _core
-from fairport.backends.captures import widen_stdin
+from fairport.backends.captures.pipes import widen_stdin
 widen_stdin()
 begin = time.process_time()
 raw = _core.analyse_captures(
