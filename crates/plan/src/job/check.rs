@@ -60,14 +60,7 @@ impl Job {
     }
 
     fn check_flow(&self, flow: &FlowJob) -> Checked {
-        if flow.src == flow.dst {
-            return refuse(
-                "src",
-                &flow.src,
-                "is also the receiver",
-                "send to another host",
-            );
-        }
+        sends_to_another(("src", &flow.src), &flow.dst)?;
         self.check_stack("sender_stack", flow.sender_stack)?;
         self.check_stack("receiver_stack", flow.receiver_stack)?;
         if let Some(bytes) = flow.size_bytes {
@@ -236,14 +229,7 @@ fn check_trace(job: &TraceJob, senders: &[EndJob], receivers: &[EndJob]) -> Chec
                 "name more receivers",
             );
         };
-        if sender.host == receiver.host {
-            return refuse(
-                "dst",
-                &receiver.host,
-                "is also the sender",
-                "send to another host",
-            );
-        }
+        sends_to_another(("dst", &receiver.host), &sender.host)?;
         positive("bytes", *bytes)?;
     }
     Ok(())
@@ -281,6 +267,15 @@ fn have_partners((side, hosts): (&str, &[EndJob]), others: &[EndJob]) -> Checked
         }
         None => Ok(()),
     }
+}
+
+/// Refuses a host at this end of a flow that is at its other end, too.
+fn sends_to_another((field, host): (&str, &str), other: &str) -> Checked {
+    if host == other {
+        let problem = "is at both ends of a flow";
+        return refuse(field, host, problem, "send to another host");
+    }
+    Ok(())
 }
 
 fn positive(field: &str, value: u64) -> Checked {
