@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import fairport as fp
+import polars as pl
 import pytest
 from conftest import Command
 from fairport import figures, layout
@@ -128,9 +129,49 @@ def test_two_rates_for_the_fabric_are_refused() -> None:
     assert error.value.field == "topology.oversubscription"
 
 
+LEAF_SPINE = {"kind": "leaf-spine", "leaves": 3, "spines": 3, "hosts_per_leaf": 2}
+
+
+def test_no_flow_takes_a_failed_link_and_ports_keep_their_names() -> None:
+    traffic = [{"from": "all", "to": "h0"}]
+    fabric = {"failed": ["spine1", "leaf0:2"]}
+    failed = scenario(LEAF_SPINE, routing="ecmp", traffic=traffic, fabric=fabric)
+    assert len(layout.network(failed).links) == 3 * 2 + 3 * 3 - 3 - 1
+    ports = fp.run(failed).tables["ports"].filter(pl.col("packets") > 0)["port"].to_list()
+    # leaf0:2 leads to spine0, whose port 0 leads to leaf0
+    assert not {"leaf0:2", "spine0:0"} & set(ports)
+    assert not [port for port in ports if port.startswith("spine1:")]
+    # all that enters the receiver's rack comes by the one spine that is left
+    assert "spine2:0" in ports
+
+
+def test_a_switch_without_links_is_drawn_in_its_layer() -> None:
+    built = layout.network(scenario(LEAF_SPINE, fabric={"failed": ["spine1"]}))
+    assert [built.layers[height] for height in (1, 2)] == [
+        ["leaf0", "leaf1", "leaf2"],
+        ["spine0", "spine1", "spine2"],
+    ]
+
+
 @pytest.mark.parametrize(
     ("fields", "field", "problem"),
     [
+        (
+            {"topology": LEAF_SPINE, "fabric": {"failed": ["spine0:1", "spine7"]}},
+            "fabric.failed.1",
+            '"spine7" is neither a port with a link nor a switch',
+        ),
+        (
+            {"topology": LEAF_SPINE, "fabric": {"failed": ["leaf1"]}},
+            "fabric.failed",
+            "leaves no path between `h0` and `h2`",
+        ),
+        (
+            {"topology": {"kind": "fat-tree"}, "routing": "two-level"}
+            | {"fabric": {"failed": ["core0"]}},
+            "routing",
+            '"two-level" needs all links',
+        ),
         (
             {"topology": {"kind": "star"}, "routing": "equal-length"},
             "routing",

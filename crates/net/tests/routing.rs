@@ -108,6 +108,54 @@ fn in_a_fat_tree_every_policy_has_loop_free_paths_of_the_expected_length_for_eve
     }
 }
 
+#[test]
+fn with_any_link_between_switches_failed_shortest_paths_are_as_long_as_before() {
+    let whole = fat_tree(4).unwrap();
+    let joins_switches = |port: &PortId| {
+        let ends = [whole.port(*port).node, whole.far_node(*port)];
+        ends.iter().all(|end| !whole.node(*end).is_host)
+    };
+    for port in whole.port_ids().filter(joins_switches) {
+        let mut tree = whole.clone();
+        tree.fail(&[whole.port_name(port)], "failed").unwrap();
+        let policies: [(&str, Box<dyn Routing>); 5] = [
+            (
+                "destination-suffix",
+                Box::new(DestinationSuffix::new(&tree)),
+            ),
+            ("ecmp", Box::new(Ecmp::new(&tree, 7))),
+            ("ripl", Box::new(RiplHash::new(&tree))),
+            ("spanning-tree", Box::new(SpanningTree::new(&tree))),
+            ("spray", Box::new(Spray::new(&tree).unwrap())),
+        ];
+        for (name, mut policy) in policies {
+            for (s, d) in pairs(&tree, 1) {
+                let before = ShortestPaths::new(&whole).links(&whole, s, d).unwrap();
+                for path in policy.paths(&tree, s, d, &tuple(&tree, s, d)) {
+                    // the tree of all traffic may lead through another core
+                    assert!(name == "spanning-tree" || path.len() == before as usize);
+                    assert_leads(&tree, &path, [s, d], false);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn equal_length_does_without_a_failed_core_and_refuses_one_that_is_not_above_all_hosts() {
+    let mut tree = fat_tree(4).unwrap();
+    tree.fail(&["core1".to_owned()], "failed").unwrap();
+    let mut policy = EqualLength::new(&tree, 7, None).unwrap();
+    for (s, d) in pairs(&tree, 1) {
+        let path = policy.paths(&tree, s, d, &tuple(&tree, s, d)).remove(0);
+        assert_eq!(path.len(), 6);
+        assert_leads(&tree, &path, [s, d], true);
+    }
+    tree.fail(&["core2:0".to_owned()], "failed").unwrap();
+    let error = EqualLength::new(&tree, 7, None).err().unwrap().to_string();
+    assert!(error.contains("`core2` is not above `h0`"), "{error}");
+}
+
 /// The number of ports through which packets from hosts outside the receiver's rack enter its edge switch.
 fn entrances(tree: &Topology, policy: &mut dyn Routing, receiver: usize, rack: usize) -> usize {
     let mut entrances: Vec<PortId> = (0..tree.hosts().len())

@@ -92,7 +92,7 @@ pub fn layout(job: &Job) -> Result<Layout, BuildError> {
         let paths = router.paths(&topology, number, ends, protocol);
         flow(&topology, ends, &paths)
     });
-    let heights = topology.heights();
+    let heights = job.topology.build()?.heights(); // a switch that lost its links keeps its place
     let nodes = topology.nodes().iter().zip(heights);
     Ok(Layout {
         ports: topology.port_names(),
@@ -121,7 +121,7 @@ fn links(job: &Job, topology: &Topology) -> Vec<LinkLayout> {
             limit_bytes: port.options.limit_bytes,
         }
     });
-    // leaves out the ports by which forwarding hosts reach themselves
+    // leaves out failed links, and the ports by which forwarding hosts reach themselves
     links.filter(|link| link.ends[0] != link.ends[1]).collect()
 }
 

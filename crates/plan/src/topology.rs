@@ -1,11 +1,11 @@
-//! The job's topology, with the options of the fabric's links.
+//! The job's topology, with the options of the fabric's links, and without failed links.
 
 use fairport_net::{BuildError, Topology};
 use fairport_units::{Duration, Rate};
 
 use crate::job::Job;
 
-/// The job's topology, with the job's options for links between switches.
+/// The job's topology, with the job's options for links between switches, and without the links that have failed.
 pub(crate) fn with_fabric(job: &Job) -> Result<Topology, BuildError> {
     let mut topology = job.topology.build()?;
     let links = topology.set_fabric(job.fabric);
@@ -22,5 +22,6 @@ pub(crate) fn with_fabric(job: &Job) -> Result<Topology, BuildError> {
             return Err(BuildError::new(field, value, problem, remedy));
         }
     }
+    topology.fail(&job.failed_links, "failed_links")?;
     Ok(topology)
 }

@@ -97,6 +97,7 @@ def lower(
             "fabric": scenario.fabric.job(
                 scenario.topology.fabric_rate_bps(int(scenario.link.rate))
             ),
+            "failed_links": scenario.fabric.failed,
             "switch": {
                 "processing_delay_ps": int(scenario.switch.processing_delay),
                 "arbitration": scenario.switch.arbitration,

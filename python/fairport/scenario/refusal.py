@@ -61,6 +61,8 @@ def scenario_field(job: Job | None, job_field: str) -> str:
             return _setting_field(job.stack_layers[int(index)], rest[-1] if rest else "")
         case ["losses", index, field]:
             return f"loss.{index}.{field}"
+        case ["failed_links", *index]:
+            return dotted(["fabric", "failed", *index])
         case ["probes", "measure_from_ps"]:
             return "measure.from"
         case ["probes", "measure_to_ps"]:

@@ -69,16 +69,27 @@ impl Config {
                 })
             }
             Self::Spray => Box::new(Spray::new(topology)?),
-            Self::TwoLevel => Box::new(TwoLevel::new(fat_tree_k(of)?)),
+            Self::TwoLevel => Box::new(TwoLevel::new(whole_fat_tree_k(of, topology)?)),
         })
     }
 }
 
-fn fat_tree_k(topology: &topology::Config) -> Result<u32, BuildError> {
-    let topology::Config::FatTree { k } = topology else {
+/// The `k` of a fat-tree that has all its links.
+fn whole_fat_tree_k(of: &topology::Config, topology: &Topology) -> Result<u32, BuildError> {
+    let refuse = |problem, remedy| Err(BuildError::new("routing", "two-level", problem, remedy));
+    let topology::Config::FatTree { k } = of else {
         let problem = "needs a fat-tree, because it reads a fat-tree's addresses";
-        let remedy = "use topology.kind = \"fat-tree\", or routing = \"ecmp\"";
-        return Err(BuildError::new("routing", "two-level", problem, remedy));
+        return refuse(
+            problem,
+            "use topology.kind = \"fat-tree\", or routing = \"ecmp\"",
+        );
     };
+    if topology.has_failed_links() {
+        let problem = "needs all links, because its tables do not change when one fails";
+        return refuse(
+            problem,
+            "leave fabric.failed out, or use routing = \"ecmp\"",
+        );
+    }
     Ok(*k)
 }

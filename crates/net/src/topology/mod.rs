@@ -10,6 +10,7 @@ mod custom;
 mod dancehall;
 mod distance;
 mod dumbbell;
+mod failed;
 mod fat_tree;
 mod leaf_spine;
 mod size;
@@ -84,7 +85,7 @@ pub struct Port {
     pub node: NodeId,
     /// its number at that node, from 0
     pub number: u16,
-    /// the port at the other end of the link
+    /// the port at the other end of the link; the port itself if the link has failed
     pub peer: PortId,
     /// options of this link
     pub options: LinkOptions,
@@ -135,10 +136,16 @@ impl Topology {
     /// The port through which a forwarding host reaches itself; none for other nodes.
     pub fn own_port(&self, host: NodeId) -> Option<PortId> {
         let ports = self.node(host).ports.iter();
-        ports.copied().find(|port| !self.leads_on(*port))
+        ports.copied().find(|port| self.is_own(*port))
     }
 
-    /// Whether a port leads to another node. A forwarding host reaches itself through a port that does not.
+    /// Whether a forwarding host reaches itself through this port.
+    fn is_own(&self, port: PortId) -> bool {
+        !self.leads_on(port) && self.port(port).peer != port
+    }
+
+    /// Whether a port leads to another node. Those of failed links do not, nor that by which a forwarding host reaches
+    /// itself.
     pub fn leads_on(&self, port: PortId) -> bool {
         self.far_node(port) != self.port(port).node
     }
@@ -235,10 +242,10 @@ impl Topology {
         self.nodes.len() - self.hosts.len()
     }
 
-    /// The number of links.
+    /// The number of links that have not failed.
     pub fn links(&self) -> usize {
-        let own = |host: &&NodeId| self.node(**host).forwards;
-        self.ports.len() / 2 - self.hosts.iter().filter(own).count()
+        let ends = self.port_ids().filter(|port| self.leads_on(*port));
+        ends.count() / 2
     }
 
     /// The node with this id.

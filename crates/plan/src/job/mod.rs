@@ -34,6 +34,9 @@ pub struct Job {
     /// options of links between switches, unless the topology overrides them
     #[serde(default)]
     pub fabric: LinkOptions,
+    /// links that have failed before the run: ports, or switches for all their links
+    #[serde(default)]
+    pub failed_links: Vec<String>,
     /// options of every switch
     pub switch: SwitchJob,
     /// queue of every switch port

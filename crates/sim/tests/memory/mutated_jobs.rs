@@ -59,6 +59,7 @@ fn with_workload(pattern: &Value) -> Value {
 fn with_everything() -> Value {
     let mut job = outcast();
     job["fabric"] = json!({"rate_bps": 1_000_000_000, "delay_ps": 0, "limit_bytes": 16_384});
+    job["failed_links"] = json!(["core3:1", "core2"]);
     job["shaper"] = json!({
         "kind": "htb", "rate_bps": 100_000_000, "burst_bytes": 15_360, "cburst_bytes": 1600,
         "timer_lateness_ps": 1000, "hosts": true,

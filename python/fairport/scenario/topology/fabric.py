@@ -1,8 +1,10 @@
-"""[fabric]: the links between switches, if they differ from other links."""
+"""[fabric]: the links between switches, if they differ from other links, and links that failed."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from pydantic import Field
 
 from fairport.scenario.base import PositiveRate, Section
 from fairport.scenario.topology.base import LinkLimit
@@ -21,6 +23,10 @@ class Fabric(Section):
     """Their propagation delay; default: that of [link]."""
     limit: LinkLimit | None = None
     """Buffer of the ports at their two ends, in bytes; default: that of [queue]."""
+
+    failed: list[str] = Field(default=[])
+    """Links that have failed before the run, each by one of its ports, as in the table `ports`:
+    ["spine0:1"], or all links of a switch by the switch. Routing sees the network without them."""
 
     def job(self, topology_rate_bps: int | None) -> dict[str, Any]:
         """The section as the engine reads it, with the topology's rate."""
