@@ -122,6 +122,19 @@ def test_timeouts_double_from_three_round_trips() -> None:
     assert result.timeouts["rto_s"].to_list() == pytest.approx(expected, abs=1e-9)
 
 
+def test_after_an_outage_a_sender_waits_for_its_next_doubled_timeout() -> None:
+    """The link is up again at 0.8 s, the third timeout of 3, 6 and 12 round trips is at 0.88 s."""
+    outage = {"kind": "outage", "at": "s0:0", "from": "45ms", "to": "800ms"}
+    tcp = {"rto_min": "10ms"}
+    link = {"rate": "1Gbps", "framing": "ethernet"}
+    run = scenario(tcp=tcp, loss=[outage], link=link, traffic=[bulk(size=f"{MSS}B")])
+    round_trip = 4 * (on_line(SYN) + 10e-3)
+    one_way = 2 * (on_line(MSS + ACK) + 10e-3)
+    result = fp.run(run)
+    assert result.flows["fct_s"][0] == pytest.approx(22 * round_trip + one_way, abs=1e-9)
+    assert result.drops["reason"].to_list() == ["loss"] * 3
+
+
 @pytest.mark.parametrize("losses", [1, 2, 5, 10])
 @pytest.mark.parametrize("sack", [False, True])
 def test_newreno_repairs_one_loss_per_round_trip_and_sack_all(losses: int, sack: bool) -> None:

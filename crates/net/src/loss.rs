@@ -1,4 +1,5 @@
-//! Losses that no queue causes: random losses, as on a bad link, runs of a given length, or chosen packets.
+//! Losses that no queue causes: random losses, as on a bad link, runs of a given length, chosen packets, or
+//! all packets of a link that is down.
 //!
 //! A packet is lost before it reaches the port's queue, whatever the queue's discipline, and takes no time on the link.
 
@@ -42,6 +43,15 @@ pub enum Config {
         /// numbers of packets in the order of their arrival at a port, which rise from 1 on
         packets: Vec<u64>,
     },
+    /// all packets are lost for a while
+    Outage {
+        /// at which ports
+        at: LossyPorts,
+        /// first moment
+        from_ps: Duration,
+        /// first moment after it; none: the run ends before
+        to_ps: Option<Duration>,
+    },
 }
 
 /// The output ports at which packets are lost.
@@ -60,7 +70,8 @@ impl Config {
             Self::Random { at, .. }
             | Self::OnOff { at, .. }
             | Self::Periodic { at, .. }
-            | Self::Numbered { at, .. } => at,
+            | Self::Numbered { at, .. }
+            | Self::Outage { at, .. } => at,
         }
     }
 
@@ -158,6 +169,10 @@ impl<'a> Losses<'a> {
                 arrived: 0,
                 packets: packets.iter().copied().rev().collect(),
             },
+            Config::Outage { from_ps, to_ps, .. } => Loss::Outage {
+                from: Instant::ZERO + *from_ps,
+                to: to_ps.map_or(Instant::NEVER, |to| Instant::ZERO + to),
+            },
         };
         let here = (0..).zip(self.configs).filter(|(_, config)| here(config));
         let mut losses: Vec<Loss> = here.map(loss).collect();
@@ -191,6 +206,13 @@ pub enum Loss {
         arrived: u64,
         /// numbers that are still to come, the next one last
         packets: Vec<u64>,
+    },
+    /// all packets are lost for a while
+    Outage {
+        /// first moment
+        from: Instant,
+        /// first moment after it
+        to: Instant,
     },
 }
 
@@ -252,6 +274,7 @@ impl Loss {
                 *arrived += 1;
                 packets.pop_if(|next| *next == *arrived).is_some()
             }
+            Self::Outage { from, to } => (*from..*to).contains(&now),
         }
     }
 }

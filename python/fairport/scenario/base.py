@@ -116,6 +116,12 @@ def refuse(
     )
 
 
+def check_span(start: Duration | None, end: Duration | None) -> None:
+    """Refuses a span, of the fields `from` and `to`, that does not end after its start."""
+    if start is not None and end is not None and start >= end:
+        raise refuse("is not before `to`", "give an earlier begin or a later end", field="from")
+
+
 def _positive(value: Q) -> Q:
     if value == 0:
         raise refuse("is zero", f'give a value above 0, such as "{value.example}"')

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field
+from pydantic import BeforeValidator, Discriminator, Field, model_validator
+from typing_extensions import Self
 
-from fairport.scenario.base import Section, refuse
+from fairport.scenario.base import Section, check_span, refuse
 from fairport.scenario.queue import Share, parts_per_billion
 from fairport.scenario.units import Duration
 
@@ -88,4 +89,27 @@ class NumberedLoss(Loss):
         return {**super().job(), "packets": sorted(set(self.packets))}
 
 
-AnyLoss = Annotated[RandomLoss | OnOffLoss | PeriodicLoss | NumberedLoss, Discriminator("kind")]
+class Outage(Loss):
+    """All packets are lost for a while: a link that is down before routing avoids it."""
+
+    kind: Literal["outage"]
+    """Which packets are lost."""
+    start: Duration = Field(alias="from")
+    """Its start."""
+    end: Duration | None = Field(default=None, alias="to")
+    """Its end; default: the end of the run."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        check_span(self.start, self.end)
+        return self
+
+    def job(self) -> dict[str, Any]:
+        """The losses as the engine reads them."""
+        end = None if self.end is None else int(self.end)
+        return {**super().job(), "from_ps": int(self.start), "to_ps": end}
+
+
+AnyLoss = Annotated[
+    RandomLoss | OnOffLoss | PeriodicLoss | NumberedLoss | Outage, Discriminator("kind")
+]

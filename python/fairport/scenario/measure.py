@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
-from fairport.scenario.base import Section, StepDuration, refuse
+from fairport.scenario.base import Section, StepDuration, check_span
 from fairport.scenario.units import Duration
 
 
@@ -21,8 +21,7 @@ class Measure(Section):
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
-        if self.start is not None and self.end is not None and self.start >= self.end:
-            raise refuse("is not before `to`", "give an earlier begin or a later end", field="from")
+        check_span(self.start, self.end)
         return self
 
 

@@ -70,6 +70,24 @@ fn numbers_that_no_packet_has_name_their_field() {
 }
 
 #[test]
+fn an_outage_loses_what_arrives_from_its_first_moment_to_before_its_last() {
+    let topology = crate::topology::star(2).expect("two hosts");
+    let fates = |to_ps| {
+        let configs = [Config::Outage {
+            at: LossyPorts::AllOfSwitches,
+            from_ps: Duration::from_us(3),
+            to_ps,
+        }];
+        let losses = Losses::new(&configs, &topology, 1).expect("all ports");
+        let port = topology.node(topology.far_node(PortId(0))).ports[0];
+        lost(losses.at(port).remove(0), 10)
+    };
+    let at = |fates: Vec<bool>| (0..10).filter(|i| fates[*i]).collect::<Vec<_>>();
+    assert_eq!(at(fates(Some(Duration::from_us(5)))), [3, 4]);
+    assert_eq!(at(fates(None)), [3, 4, 5, 6, 7, 8, 9]);
+}
+
+#[test]
 fn random_losses_have_their_probability_and_no_memory() {
     let loss = Loss::Random {
         probability_ppb: 100_000_000,

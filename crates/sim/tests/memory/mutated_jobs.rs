@@ -71,6 +71,7 @@ fn with_everything() -> Value {
     job["losses"] = json!([
         {"kind": "random", "at": "all-of-switches", "probability_ppb": 1_000_000},
         {"kind": "on-off", "at": {"named": ["core0:0"]}, "drops": 3, "off_ps": 1_000_000_000},
+        {"kind": "outage", "at": {"named": ["core0:0"]}, "from_ps": 1_000_000, "to_ps": 2_000_000},
         {"kind": "periodic", "at": {"named": ["core0:0"]}, "every": 1000},
         {"kind": "numbered", "at": {"named": ["core0:0"]}, "packets": [20, 21, 35]},
     ]);
