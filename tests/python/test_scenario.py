@@ -105,6 +105,15 @@ def test_the_json_schema_accepts_the_built_in_scenarios(name: str) -> None:
     jsonschema.validate(load(name).resolved(), json_schema())
 
 
+@pytest.mark.parametrize("field", ["measure", "loss.0"])
+def test_a_span_ends_after_it_begins(field: str) -> None:
+    span = {"from": "2ms", "to": "2ms"}
+    outage = {"kind": "outage"} | span
+    with pytest.raises(ScenarioError) as error:
+        load(MINIMAL | ({"measure": span} if field == "measure" else {"loss": [outage]}))
+    assert error.value.field == f"{field}.from"
+
+
 def test_the_json_schema_refuses_unknown_fields_and_bare_numbers() -> None:
     for wrong in ({"queue": {"limt": "16KB"}}, {"queue": {"limit": 16384}}):
         with pytest.raises(jsonschema.ValidationError):
