@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import random
 import statistics
-import subprocess
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -116,8 +115,8 @@ def scenario(case: Case, tcp: dict[str, Any]) -> fp.Scenario:
 def in_ns3(program: Path, case: Case, recovery: str) -> Measured:
     """This case in ns-3, with one of its classes of recovery."""
     starts, delays_us = case.draw()
-    command = [
-        str(program),
+    printed = ns3.run(
+        program,
         f"--cc={ALGORITHMS[case.algorithm]}",
         f"--starts={','.join(map(str, starts))}",
         f"--delays={','.join(map(str, delays_us))}",
@@ -125,9 +124,8 @@ def in_ns3(program: Path, case: Case, recovery: str) -> Measured:
         f"--queue={QUEUE_PACKETS}",
         f"--time={SIMULATED_S}",
         f"--recovery={recovery}",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    flows = json.loads(done.stdout)["flows"]
+    )
+    flows = json.loads(printed)["flows"]
     return Measured(
         goodput_bps=sum(flow["goodput_bps"] for flow in flows),
         window_bytes=statistics.mean(flow["cwnd_bytes"] for flow in flows),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import random
 import statistics
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -162,19 +161,19 @@ def scenario(case: Case) -> fp.Scenario:
 def in_ns3(program: Path, case: Case, recovery: str) -> Measured:
     """This case in ns-3, with one of its classes of recovery."""
     starts, delays_us = case.draw()
-    command = [
-        *(str(program), f"--near={case.near}", f"--seed={case.seed}"),
+    printed = ns3.run(
+        *(program, f"--near={case.near}", f"--seed={case.seed}"),
         f"--starts={','.join(map(str, starts))}",
         f"--delays={','.join(map(str, delays_us))}",
         *(f"--between={SWITCH_US}", f"--queue={QUEUE_PACKETS}", f"--processing={PROCESSING_US}"),
         *(f"--time={case.end_s}", f"--from={0 if case.blocks else FROM_S}"),
-        *("--timestamps=false", "--delack=1", f"--sack={str(case.sack).lower()}"),
+        f"--sack={str(case.sack).lower()}",
         *NS3_SIZING[case.tcp.get("payload_sizing", "full")],
         *((f"--block={BLOCK_BYTES}",) if case.blocks else ()),
         *(("--sample=1",) if case.samples else ()),
         f"--recovery={recovery}",
-    ]
-    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    )
+    found = json.loads(printed)
     flows = found["flows"]
     windows = pl.DataFrame({str(i): flow["cwnd_bytes"] for i, flow in enumerate(flows)})
     return Measured(
