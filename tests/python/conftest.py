@@ -1,3 +1,5 @@
+"""What many tests use: the command line in this process and in its own, and short scenarios."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""From a scenario to the engine's job: base units, hosts, stacks, and what is refused."""
+
 from __future__ import annotations
 
 from typing import Any
