@@ -124,6 +124,12 @@ def lack_of_bpf() -> str:
 
 
 @pytest.fixture
+def base() -> Scenario:
+    """`two-switch` for 10 ms: what a study's points patch."""
+    return load("two-switch").patch({"duration": "10ms"})
+
+
+@pytest.fixture
 def outcast() -> Scenario:
     """The scenario `outcast`, for 150 ms."""
     return load("outcast").patch({"duration": "150ms"})
