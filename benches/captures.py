@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
+from validation import DOCS
 from validation.markdown import between_markers, table
 
-ROOT = Path(__file__).parents[1]
 FLOWS = 10_000
 PAIRS = 500_000
 LONG_BYTES = 20e9
@@ -170,8 +170,4 @@ def main(arguments: Sequence[str]) -> None:
     text = table(heads, rows)
     print(text)
     if not options.print_only:
-        between_markers(ROOT / "docs" / "reference" / "benchmarks.md", "captures", text)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+        between_markers(DOCS / "reference/benchmarks.md", "captures", text)

@@ -10,17 +10,17 @@ than `LEAST_BYTES` are counted, but not compared: the allocator's own pages deci
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from benches.process import in_a_process, peak_bytes
+from validation import DOCS
 from validation.markdown import between_markers, table
 
-ROOT = Path(__file__).parents[1]
 MOST_OVER = 1.2
 LEAST_BYTES = 16_000_000
 _UDP: Mapping[str, Any] = {"kind": "udp", "from": "all", "to": "h0", "payload": "100B"}
@@ -62,8 +62,10 @@ class Memory:
         )
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     """Measures, prints and renews the table; 1 if a run took more than it may."""
+    parser = argparse.ArgumentParser(prog="python -m benches memory", description=__doc__)
+    parser.parse_args(arguments)
     from fairport.scenario import builtin_names
 
     cases: list[tuple[str, str, dict[str, Any]]] = [(name, name, {}) for name in builtin_names()]
@@ -76,7 +78,7 @@ def main() -> int:
         print(found[-1], file=sys.stderr, flush=True)
     text = _text(found)
     print(text)
-    between_markers(ROOT / "docs/validation/reliability.md", "memory", text)
+    between_markers(DOCS / "validation/reliability.md", "memory", text)
     return 0 if all(one.is_within for one in found) else 1
 
 

@@ -7,10 +7,9 @@ import os
 import resource
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
+from validation import ROOT
 
 
 def in_a_process(file: str, request: str) -> dict[str, Any]:

@@ -21,10 +21,10 @@ from typing import Any
 
 from benches.process import in_a_process, peak_bytes
 from benches.speed import event_queues
+from validation import DOCS
 from validation.markdown import between_markers, table
 from validation.peers import UnavailableError, htsim, ns3
 
-DOCS = Path(__file__).parents[1] / "docs"
 _PS_PER_S = 1_000_000_000_000
 _LINK_PS, _HOST_PS = 25_000_000, 80_000_000
 # jobs with at most this many flows take less than a second, so they are measured more often
@@ -102,7 +102,7 @@ def main(arguments: Sequence[str]) -> None:
     parts += [_floor(rows[0]), _memory(rows)]
     print("\n\n".join(parts))
     if not options.print_only:
-        between_markers(DOCS / "reference" / "benchmarks.md", "sizes", "\n\n".join(parts))
+        between_markers(DOCS / "reference/benchmarks.md", "sizes", "\n\n".join(parts))
         _draw(rows, DOCS / "images" / "cost.png")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import statistics
@@ -9,17 +10,19 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from benches import command, engine
+from benches import command, engine, memory
+from validation import DOCS, ROOT
 from validation.markdown import between_markers, table
 from validation.peers import UnavailableError, ns3
 
-ROOT = Path(__file__).parents[1]
 # for jobs that are compared with each other: a difference of a few per cent needs more turns
 TURNS = 11
 
 
-def main() -> None:
-    """Measures everything and prints each table as soon as it is complete."""
+def main(arguments: Sequence[str]) -> int:
+    """Measures everything, memory last, and prints each table as soon as it is complete."""
+    parser = argparse.ArgumentParser(prog="python -m benches speed", description=__doc__)
+    parser.parse_args(arguments)
     engines = [engine.measure(job) for job in engine.JOBS]
     parts = [
         f"Measured on {machine()}, version {_version()}. Medians of {engine.REPEATS} runs.",
@@ -29,8 +32,9 @@ def main() -> None:
     for measure in (commands, against_ns3, event_queues, disciplines):
         parts.append(measure())
         print("", parts[-1], sep="\n", flush=True)
-    between_markers(ROOT / "docs" / "reference" / "benchmarks.md", "measured", "\n\n".join(parts))
+    between_markers(DOCS / "reference/benchmarks.md", "measured", "\n\n".join(parts))
     between_markers(ROOT / "README.md", "speed", speed(engines[0]))
+    return memory.main([])
 
 
 def speed(outcast: engine.Cost) -> str:

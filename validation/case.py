@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
+from validation import DOCS
 from validation.markdown import between_markers
-
-DOCS = Path(__file__).parents[1] / "docs"
 
 
 @dataclass(frozen=True)

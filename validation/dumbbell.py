@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import random
 import statistics
-import subprocess
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -34,7 +33,7 @@ RECOVERIES = {"as it is": "TcpPrrRecovery", COUNTED: "TcpRfc6937Recovery"}
 
 
 @dataclass(frozen=True)
-class Case:
+class Setup:
     """n flows of one algorithm. The seed draws starts and delays, the same for both sides."""
 
     algorithm: str
@@ -50,16 +49,16 @@ class Case:
 
 @dataclass(frozen=True)
 class Measured:
-    """The sums over all flows of a case."""
+    """The sums over all flows of a setup."""
 
     goodput_bps: float
     window_bytes: float
     loss_events: float
 
 
-def fairport(case: Case, **tcp: Any) -> Measured:
-    """This case in Fairport, with settings of TCP on top of the preset `ns3`."""
-    result = fp.run(scenario(case, tcp), seed=case.seed)
+def fairport(setup: Setup, **tcp: Any) -> Measured:
+    """This setup in Fairport, with settings of TCP on top of the preset `ns3`."""
+    result = fp.run(scenario(setup, tcp), seed=setup.seed)
     flows, series = result.flows, result.series
     # a series of timeouts counts once, like one stay in ns-3's state CA_LOSS
     timeouts = result.timeouts.filter(pl.col("backoff") == 0).height
@@ -70,10 +69,10 @@ def fairport(case: Case, **tcp: Any) -> Measured:
     )
 
 
-def scenario(case: Case, tcp: dict[str, Any]) -> fp.Scenario:
+def scenario(setup: Setup, tcp: dict[str, Any]) -> fp.Scenario:
     """The dumbbell as a scenario: nothing is random, and headers are counted as in ns-3."""
-    starts, delays_us = case.draw()
-    numbers = range(case.flows)
+    starts, delays_us = setup.draw()
+    numbers = range(setup.flows)
     links = [
         {"ends": ["left", "right"], "rate": "10Mbps", "delay": f"{BOTTLENECK_MS}ms"},
         *({"ends": [f"s{i}", "left"], "delay": f"{delays_us[i]}us"} for i in numbers),
@@ -100,8 +99,8 @@ def scenario(case: Case, tcp: dict[str, Any]) -> fp.Scenario:
             },
             "tcp": {
                 "stack": "ns3",
-                "congestion_control": case.algorithm,
-                **GROWTH[case.algorithm],
+                "congestion_control": setup.algorithm,
+                **GROWTH[setup.algorithm],
                 **tcp,
             },
             "measure": {"from": "0s"},
@@ -113,21 +112,20 @@ def scenario(case: Case, tcp: dict[str, Any]) -> fp.Scenario:
     )
 
 
-def in_ns3(program: Path, case: Case, recovery: str) -> Measured:
-    """This case in ns-3, with one of its classes of recovery."""
-    starts, delays_us = case.draw()
-    command = [
-        str(program),
-        f"--cc={ALGORITHMS[case.algorithm]}",
+def in_ns3(program: Path, setup: Setup, recovery: str) -> Measured:
+    """This setup in ns-3, with one of its classes of recovery."""
+    starts, delays_us = setup.draw()
+    printed = ns3.run(
+        program,
+        f"--cc={ALGORITHMS[setup.algorithm]}",
         f"--starts={','.join(map(str, starts))}",
         f"--delays={','.join(map(str, delays_us))}",
         f"--bottleneck={BOTTLENECK_MS}",
         f"--queue={QUEUE_PACKETS}",
         f"--time={SIMULATED_S}",
         f"--recovery={recovery}",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    flows = json.loads(done.stdout)["flows"]
+    )
+    flows = json.loads(printed)["flows"]
     return Measured(
         goodput_bps=sum(flow["goodput_bps"] for flow in flows),
         window_bytes=statistics.mean(flow["cwnd_bytes"] for flow in flows),
@@ -136,16 +134,16 @@ def in_ns3(program: Path, case: Case, recovery: str) -> Measured:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measures every case on both sides; 1 if they differ by more than the limits."""
+    """Measures every setup on both sides; 1 if they differ by more than the limits."""
     given = options("dumbbell", __doc__, arguments, seeds=10)
     program = ns3.program("dumbbell")
     rows, agree = [], True
     for algorithm in ALGORITHMS:
         for flows in FLOWS:
-            cases = [Case(algorithm, flows, seed) for seed in given.seeds]
-            ours = _mean([fairport(case) for case in cases])
+            setups = [Setup(algorithm, flows, seed) for seed in given.seeds]
+            ours = _mean([fairport(setup) for setup in setups])
             for label, recovery in RECOVERIES.items():
-                theirs = _mean([in_ns3(program, case, recovery) for case in cases])
+                theirs = _mean([in_ns3(program, setup, recovery) for setup in setups])
                 apart = _apart(ours, theirs)
                 within = all(abs(apart[what]) <= limit for what, limit in LIMITS.items())
                 agree &= within or recovery != RECOVERIES[COUNTED]
@@ -168,9 +166,9 @@ def _apart(ours: Measured, theirs: Measured) -> dict[str, float]:
 
 
 def _row(
-    case: str, label: str, ours: Measured, theirs: Measured, apart: dict[str, float], within: bool
+    title: str, label: str, ours: Measured, theirs: Measured, apart: dict[str, float], within: bool
 ) -> list[str]:
     scales = (1e6, 1e3, 1)
     parts = zip(astuple(ours), astuple(theirs), scales, apart.values(), strict=True)
     cells = [f"{a / by:.4g}, {b / by:.4g} ({more:+.1%})" for a, b, by, more in parts]
-    return [case, label, *cells, "yes" if within else "**no**"]
+    return [title, label, *cells, "yes" if within else "**no**"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import statistics
-import subprocess
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import polars as pl
 from fairport.papers.catalogue import entry
 from fairport.record import Record
 
+from validation import proportions
 from validation.case import options
 from validation.markdown import table
 from validation.peers import ns3
@@ -31,9 +31,6 @@ SCENARIO = PAPER.scenario(PER_FLOW).patch(
 )
 LONE = "h1"
 LONGER = 4
-# as in proportions.py: ns-3 has no delay in a switch
-SWITCH_US = 25
-HOST_US = 30 + SWITCH_US // 2
 RECOVERIES = {
     "ns-3": "TcpPrrRecovery",
     "ns-3, its PRR as RFC 6937 counts": "TcpRfc6937Recovery",
@@ -77,21 +74,15 @@ def fairport(patch: Mapping[str, Any], seed: int) -> Measured:
 
 
 def in_ns3(program: Path, settings: list[str], seed: int) -> Measured:
-    """The same in ns-3, whose clocks are exact and whose hosts take no time for a segment."""
-    command = [
-        *(str(program), "--k=4", "--perHost=1", "--cc=TcpBic", "--delack=1", "--dropRuns=true"),
-        *(f"--time={SCENARIO.duration.seconds}", f"--seed={seed}", "--qbytes=16384"),
-        *("--jitter=0.01", f"--hostDelay={HOST_US}", f"--linkDelay={SWITCH_US}", "--dj=20"),
-        *settings,
-    ]
-    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    goodputs = dict(re.findall(r"hop([26])_mean=([0-9.]+)", found))
-    runs = re.findall(r"hops=(\d) length=(\d+) runs=(\d+)", found)
+    """The same in ns-3."""
+    options = ("--perHost=1", "--dropRuns=true", *settings)
+    printed, ratio = proportions.in_ns3(program, seed, SCENARIO.duration.seconds, *options)
+    runs = re.findall(r"hops=(\d) length=(\d+) runs=(\d+)", printed)
     lone, others = (
         _by_length((int(length), int(count)) for one, length, count in runs if one == hops)
         for hops in "26"
     )
-    return Measured(lone, others, float(goodputs["2"]) / float(goodputs["6"]))
+    return Measured(lone, others, ratio)
 
 
 def _by_length(runs: Iterable[tuple[int, int]]) -> Counter[int]:

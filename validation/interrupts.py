@@ -10,7 +10,6 @@ Nothing else may run on the machine meanwhile.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import fairport as fp
@@ -51,7 +50,3 @@ def main(arguments: Sequence[str]) -> int:
     heads = ["interval", "lone flow over the 6-hop flows: Linux", "simulated"]
     given.publish("validation/interrupts.md", "interrupts", table(heads, rows))
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

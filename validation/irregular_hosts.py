@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import os
 import statistics
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,7 +22,8 @@ from fairport.scenario.network import LINUX_PROFILE
 from fairport.study.validate import LINUX, SIMULATION, simulated
 from matplotlib.figure import Figure
 
-from validation.case import DOCS, options
+from validation import DOCS
+from validation.case import options
 from validation.clocks import spread
 from validation.linux import BASE
 from validation.markdown import table
@@ -101,7 +101,3 @@ def _draw(ratios: Ratios, path: Path) -> None:
         axes.set_title("1 against 12 at 100 Mbit/s: hosts decide who starves", loc="left")
         axes.legend(loc="upper right", frameon=False)
         style.save(figure, path)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

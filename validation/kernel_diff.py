@@ -28,11 +28,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from validation import ROOT
 from validation.case import Options, parser_of
 from validation.markdown import table
 from validation.peers import UnavailableError, do
 
-ROOT = Path(__file__).parents[1]
 HOME = ROOT / "target" / "peers" / "packetdrill"
 SOURCE = "https://github.com/google/packetdrill"
 COMMIT = "2c4001c4d6fc04a3bbd01d4b92be62717a37648a"

@@ -38,7 +38,8 @@ from pathlib import Path
 from fairport.files.partial import is_partial
 from fairport.study.results import Study
 
-from validation.case import DOCS, parser_of
+from validation import DOCS
+from validation.case import parser_of
 from validation.markdown import between_markers, table
 
 KILLS = 100

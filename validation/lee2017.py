@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import random
 import statistics
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,7 +42,7 @@ NS3_SIZING = {
 
 
 @dataclass(frozen=True)
-class Case:
+class Setup:
     """Flows of senders at the receiver's switch and behind it; the seed draws starts and delays."""
 
     near: int
@@ -74,7 +73,7 @@ STATIC_SIZINGS = {"CUBIC": PLAIN, "TCPRand, 200 B": STATIC}
 
 @dataclass(frozen=True)
 class Measured:
-    """The results of a case."""
+    """The results of a setup."""
 
     goodputs_bps: list[float]
     timeouts: list[int]
@@ -93,12 +92,12 @@ class Measured:
         return lone / statistics.mean(others)
 
 
-def fairport(case: Case) -> Measured:
-    """This case in Fairport."""
-    result = fp.run(scenario(case), seed=case.seed)
+def fairport(setup: Setup) -> Measured:
+    """This setup in Fairport."""
+    result = fp.run(scenario(setup), seed=setup.seed)
     flows = result.flows.sort("flow")
     rounds = result.summary.get("rounds")
-    windows = metrics.window_correlation(result.series, FROM_S) if case.samples else None
+    windows = metrics.window_correlation(result.series, FROM_S) if setup.samples else None
     return Measured(
         goodputs_bps=flows["goodput_bps"].to_list(),
         timeouts=flows["timeouts"].to_list(),
@@ -107,15 +106,15 @@ def fairport(case: Case) -> Measured:
     )
 
 
-def scenario(case: Case) -> fp.Scenario:
+def scenario(setup: Setup) -> fp.Scenario:
     """The two switches as a scenario, with ns-3's framing and clocks."""
-    starts, delays_us = case.draw()
+    starts, delays_us = setup.draw()
     senders = [f"s{i}" for i in range(len(starts))]
     links = [
         {"ends": ["far", "near"], "delay": f"{SWITCH_US}us"},
         {"ends": ["near", "r"], "delay": f"{HOST_US}us"},
         *(
-            {"ends": [name, "near" if i < case.near else "far"], "delay": f"{delays_us[i]}us"}
+            {"ends": [name, "near" if i < setup.near else "far"], "delay": f"{delays_us[i]}us"}
             for i, name in enumerate(senders)
         ),
     ]
@@ -127,7 +126,7 @@ def scenario(case: Case) -> fp.Scenario:
     return fp.scenario(
         {
             "name": "two-switches",
-            "duration": f"{case.end_s}s",
+            "duration": f"{setup.end_s}s",
             "topology": {
                 "kind": "graph",
                 "hosts": [*senders, "r"],
@@ -149,74 +148,74 @@ def scenario(case: Case) -> fp.Scenario:
                 "rto_min": "2ms",
                 "timestamps": False,
                 "ack_policy": "every-segment",
-                "sack": case.sack,
-                **case.tcp,
+                "sack": setup.sack,
+                **setup.tcp,
             },
-            "measure": {"from": "0s" if case.blocks else f"{FROM_S}s"},
-            "probes": {"series_interval": "1ms"} if case.samples else {},
-            "traffic": [incast | {"jitter": "100us"}] if case.blocks else bulk,
+            "measure": {"from": "0s" if setup.blocks else f"{FROM_S}s"},
+            "probes": {"series_interval": "1ms"} if setup.samples else {},
+            "traffic": [incast | {"jitter": "100us"}] if setup.blocks else bulk,
         }
     )
 
 
-def in_ns3(program: Path, case: Case, recovery: str) -> Measured:
-    """This case in ns-3, with one of its classes of recovery."""
-    starts, delays_us = case.draw()
-    command = [
-        *(str(program), f"--near={case.near}", f"--seed={case.seed}"),
+def in_ns3(program: Path, setup: Setup, recovery: str) -> Measured:
+    """This setup in ns-3, with one of its classes of recovery."""
+    starts, delays_us = setup.draw()
+    printed = ns3.run(
+        *(program, f"--near={setup.near}", f"--seed={setup.seed}"),
         f"--starts={','.join(map(str, starts))}",
         f"--delays={','.join(map(str, delays_us))}",
         *(f"--between={SWITCH_US}", f"--queue={QUEUE_PACKETS}", f"--processing={PROCESSING_US}"),
-        *(f"--time={case.end_s}", f"--from={0 if case.blocks else FROM_S}"),
-        *("--timestamps=false", "--delack=1", f"--sack={str(case.sack).lower()}"),
-        *NS3_SIZING[case.tcp.get("payload_sizing", "full")],
-        *((f"--block={BLOCK_BYTES}",) if case.blocks else ()),
-        *(("--sample=1",) if case.samples else ()),
+        *(f"--time={setup.end_s}", f"--from={0 if setup.blocks else FROM_S}"),
+        f"--sack={str(setup.sack).lower()}",
+        *NS3_SIZING[setup.tcp.get("payload_sizing", "full")],
+        *((f"--block={BLOCK_BYTES}",) if setup.blocks else ()),
+        *(("--sample=1",) if setup.samples else ()),
         f"--recovery={recovery}",
-    ]
-    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    )
+    found = json.loads(printed)
     flows = found["flows"]
     windows = pl.DataFrame({str(i): flow["cwnd_bytes"] for i, flow in enumerate(flows)})
     return Measured(
         goodputs_bps=[flow["goodput_bps"] for flow in flows],
         timeouts=[flow["timeouts"] for flow in flows],
         round_goodput_bps=found["round_goodput_bps"],
-        correlation=windows.select(pl.corr("0", "1")).item() if case.samples else None,
+        correlation=windows.select(pl.corr("0", "1")).item() if setup.samples else None,
     )
 
 
 Value = Callable[[Measured], float]
 
 
-def rows(seeds: range) -> Iterator[tuple[str, list[Case], Value]]:
-    """A row of the table: its title, its case for each seed, and the number that is compared."""
+def rows(seeds: range) -> Iterator[tuple[str, list[Setup], Value]]:
+    """A row of the table: its title, its setup for each seed, and the number that is compared."""
     for name, tcp in SIZINGS.items():
-        cases = [Case(2, 0, seed, tcp, samples=True) for seed in seeds]
-        yield f"correlation of two windows, {name}", cases, lambda it: it.correlation or 0.0
+        setups = [Setup(2, 0, seed, tcp, samples=True) for seed in seeds]
+        yield f"correlation of two windows, {name}", setups, lambda it: it.correlation or 0.0
     for n in (2, 16, 112):
         for name, tcp in SIZINGS.items():
-            cases = [Case(1, n, seed, tcp) for seed in seeds]
-            yield f"ratio of one flow to {n}, {name}", cases, lambda it: it.ratio
+            setups = [Setup(1, n, seed, tcp) for seed in seeds]
+            yield f"ratio of one flow to {n}, {name}", setups, lambda it: it.ratio
     for name, tcp in SIZINGS.items():
-        cases = [Case(40, 0, seed, tcp, blocks=True) for seed in seeds]
+        setups = [Setup(40, 0, seed, tcp, blocks=True) for seed in seeds]
         yield (
             f"goodput of incast, Mbit/s, {name}",
-            cases,
+            setups,
             lambda it: it.round_goodput_bps / 1e6,
         )
     for name, tcp in STATIC_SIZINGS.items():
-        cases = [Case(1, 14, seed, tcp, sack=False) for seed in seeds]
-        yield f"goodput of 1 and 14, no SACK, Mbit/s, {name}", cases, lambda it: it.total
+        setups = [Setup(1, 14, seed, tcp, sack=False) for seed in seeds]
+        yield f"goodput of 1 and 14, no SACK, Mbit/s, {name}", setups, lambda it: it.total
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measures every case on both sides and renews the table."""
+    """Measures every setup on both sides and renews the table."""
     given = options("lee2017", __doc__, arguments, seeds=3)
     program = ns3.program("two-switch")
     cells = []
-    for words, cases, value in rows(given.seeds):
-        here = [value(fairport(case)) for case in cases]
-        there = [[value(in_ns3(program, case, one)) for case in cases] for one in RECOVERIES]
+    for words, setups, value in rows(given.seeds):
+        here = [value(fairport(setup)) for setup in setups]
+        there = [[value(in_ns3(program, setup, one)) for setup in setups] for one in RECOVERIES]
         cells.append([words, *map(_in_words, [here, *there])])
         print(" | ".join(cells[-1]), flush=True)
     heads = ["what", "here", "ns-3 as it is", "ns-3's PRR as RFC 6937 counts"]

@@ -30,7 +30,8 @@ from fairport.study.measures import Groups, measured
 from fairport.study.precision import FEWEST_OF_AN_INTERVAL, median_interval
 from fairport.study.validate import LINUX, SIMULATION, Validation, agrees, simulated, validate
 
-from validation.case import DOCS, parser_of
+from validation import DOCS
+from validation.case import parser_of
 from validation.markdown import between_markers, table
 
 KEPT = Path(__file__).parents[1] / "target" / "validation-linux"
@@ -252,7 +253,3 @@ def _middle(values: Sequence[float], form: str) -> str:
         return median
     low, high = median_interval(values)
     return f"{median} ({low:{form}} to {high:{form}})"
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

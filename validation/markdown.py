@@ -16,6 +16,17 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def part(text: str, name: str) -> str:
+    """What a page's text has between the markers of that name."""
+    return text.partition(f"<!-- {name}: begin -->\n")[2].partition(f"<!-- {name}: end -->")[0]
+
+
+def cells(text: str) -> list[list[str]]:
+    """The cells of every row of the tables in a text."""
+    rows = [line[1:-1].split("|") for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row] for row in rows]
+
+
 def between_markers(file: Path, name: str, content: str) -> None:
     """Replaces what is between `<!-- name: begin -->` and `<!-- name: end -->`; wraps its prose."""
     text = file.read_text(encoding="utf-8")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -121,8 +120,7 @@ def in_ns3(program: Path, settings: dict[str, float], seeds: range, *further: st
     given = [f"--{name}={value:g}" for name, value in settings.items()]
 
     def run(seed: int) -> Any:
-        command = [str(program), *given, *further, f"--seed={seed}"]
-        return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+        return json.loads(ns3.run(program, *given, *further, f"--seed={seed}"))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return [delivered(found) for found in pool.map(run, seeds)]

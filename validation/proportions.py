@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import statistics
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,17 +36,17 @@ def fairport(flows: int, seed: int) -> float:
     return float(goodputs[2] / goodputs[6])
 
 
-def in_ns3(program: Path, flows: int, seed: int) -> float:
-    """The same in ns-3, whose clocks are exact and whose hosts take no time for a segment."""
-    command = [
-        *(str(program), "--k=4", f"--time={DURATION_S}", "--qbytes=16384", "--cc=TcpBic"),
-        *("--jitter=0.01", f"--hostDelay={HOST_US}", f"--linkDelay={SWITCH_US}", "--dj=20"),
-        *("--delack=1", f"--perHost={flows}", f"--seed={seed}"),
-    ]
-    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    means = re.findall(r"hop([26])_mean=([0-9.]+)", found)
-    goodputs = {int(hops): float(goodput) for hops, goodput in means}
-    return goodputs[2] / goodputs[6]
+def in_ns3(program: Path, seed: int, duration_s: float, *options: str) -> tuple[str, float]:
+    """The same in ns-3, whose clocks are exact and whose hosts take no time for a segment.
+
+    What it prints, and the ratio.
+    """
+    printed = ns3.run(
+        *(program, "--k=4", f"--time={duration_s}", f"--seed={seed}"),
+        *(f"--hostDelay={HOST_US}", f"--linkDelay={SWITCH_US}", *options),
+    )
+    goodputs = dict(re.findall(r"hop([26])_mean=([0-9.]+)", printed))
+    return printed, float(goodputs["2"]) / float(goodputs["6"])
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -57,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
     cells = []
     for flows in FLOWS_PER_HOST:
         here = [fairport(flows, seed) for seed in given.seeds]
-        there = [in_ns3(program, flows, seed) for seed in given.seeds]
+        there = [in_ns3(program, seed, DURATION_S, f"--perHost={flows}")[1] for seed in given.seeds]
         cells.append([f"{flows} : {12 * flows}", *map(_in_words, [here, there])])
         print(" | ".join(cells[-1]), flush=True)
     heads = ["flows", "here", "ns-3"]

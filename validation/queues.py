@@ -29,7 +29,7 @@ _IN_THREE = [
 
 
 @dataclass(frozen=True)
-class Case:
+class Discipline:
     """A discipline at every switch port."""
 
     words: str
@@ -47,17 +47,17 @@ def _of(experiment: str, variant: str = "") -> dict[str, Any]:
 
 
 _SFQ = _of("sfq", "in-four")
-CASES = [
-    Case("drop-tail", "1/7", {}, {"queue": "DropTail"}),
-    Case("RED", "2.0", _of("red"), {"queue": "RED"}),
-    Case("SFQ, lone flow in the bucket of four", "0.84", _SFQ, {"queue": "SFQ"}),
-    Case(
+DISCIPLINES = [
+    Discipline("drop-tail", "1/7", {}, {"queue": "DropTail"}),
+    Discipline("RED", "2.0", _of("red"), {"queue": "RED"}),
+    Discipline("SFQ, lone flow in the bucket of four", "0.84", _SFQ, {"queue": "SFQ"}),
+    Discipline(
         "the same, room for 40 packets",
         "",
         _SFQ | {"queue.limit": "40 packets"},
         {"queue": "SFQ", "limit": 40},
     ),
-    Case(
+    Discipline(
         "SFQ, lone flow in a bucket of three",
         "",
         _SFQ | {"queue.placed": _IN_THREE},
@@ -75,9 +75,9 @@ class Outcome:
     others_timeouts: float
 
 
-def here(case: Case, seeds: range) -> list[Outcome]:
+def here(discipline: Discipline, seeds: range) -> list[Outcome]:
     """Fairport's runs."""
-    scenario = fp.scenario("outcast-1-to-12-ns2").patch(case.patch)
+    scenario = fp.scenario("outcast-1-to-12-ns2").patch(discipline.patch)
     outcomes = []
     for seed in seeds:
         flows = fp.run(scenario, seed=seed).flows
@@ -91,9 +91,9 @@ def here(case: Case, seeds: range) -> list[Outcome]:
     return outcomes
 
 
-def in_ns2(case: Case, seeds: range) -> list[Outcome] | None:
+def in_ns2(discipline: Discipline, seeds: range) -> list[Outcome] | None:
     """ns-2's; None if it is not installed."""
-    found = ns2.runs("outcast", {"time": 10, "from": 0} | case.options, seeds)
+    found = ns2.runs("outcast", {"time": 10, "from": 0} | discipline.options, seeds)
     return found and [_outcome(run["lone"], run["others"]) for run in found]
 
 
@@ -122,10 +122,10 @@ def main(arguments: Sequence[str]) -> int:
     """Measures every discipline on both sides and renews the table."""
     given = options("queues", __doc__, arguments, seeds=12)
     rows = []
-    for case in CASES:
-        outcomes = [here(case, given.seeds), in_ns2(case, given.seeds)]
+    for discipline in DISCIPLINES:
+        outcomes = [here(discipline, given.seeds), in_ns2(discipline, given.seeds)]
         cells = [cell for one in outcomes for cell in in_words(one)]
-        rows.append([case.words, case.published, *cells])
+        rows.append([discipline.words, discipline.published, *cells])
         print(" | ".join(rows[-1]), flush=True)
     heads = ["queue", "paper"]
     heads += [f"{side}: {what}" for side in ("here", "ns-2.35") for what in ("ratio", "timeouts")]

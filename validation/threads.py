@@ -13,9 +13,8 @@ import argparse
 import os
 import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from validation import ROOT
 
 
 def main(arguments: Sequence[str]) -> int:

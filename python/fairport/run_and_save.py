@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -66,18 +66,9 @@ def run(
     repetitions in all as seeds. A seed's folder is that of its last run. The captures of an
     `observation` are in `captures` of each run's folder.
     """
-    partial = folder or Path()  # until the temporary folder is made
-
-    def place(seed: int) -> Path:
-        return partial if len(seeds) == 1 else partial / f"seed-{seed}"
-
-    def captures(seed: int) -> Path:
-        _make_empty(place(seed))
-        (place(seed) / _CAPTURES).mkdir()
-        return place(seed) / _CAPTURES
-
+    places = _Places(are_many=len(seeds) > 1)
     if observation is not None and observation.captures and folder is not None:
-        observation = replace(observation, folder=captures)
+        observation = replace(observation, folder=places.captures)
     # Bad input is refused here, before anything is written.
     results = closing(
         run_many(
@@ -96,20 +87,52 @@ def run(
         with results as runs:
             return _summary([dict(result.summary) for result in runs])
     store = cache(_store)
-    with atomic_folder(folder, force=force) as forerunner, results as runs:
-        partial = forerunner
-        draws = figures and len(seeds) == 1
-        summaries = []
-        for result in runs:
-            _add_to(store(), result)
-            summaries.append(_written(result, place(result.seed), draws, csv))
-        summary = _summary(summaries)
-        if len(seeds) > 1:
-            _write_over_seeds(summary, summaries, partial, figures)
-        elif len(summaries) > 1:
-            _write_summary(partial, summary)
+    with atomic_folder(folder, force=force) as places.folder, results as runs:
+        summary = _write(runs, places, store, figures=figures, csv=csv)
     store().flush()
     return summary | {"files": [str(folder / file) for file in summary["files"]]}
+
+
+@dataclass
+class _Places:
+    """Where the runs are written."""
+
+    are_many: bool
+    """Whether there are several seeds, each with a folder of its own."""
+    folder: Path = Path()
+    """The temporary folder, once it is made."""
+
+    def run(self, seed: int) -> Path:
+        """The folder of a seed's run."""
+        return self.folder / f"seed-{seed}" if self.are_many else self.folder
+
+    def captures(self, seed: int) -> Path:
+        """The folder of its captures, made anew."""
+        _make_empty(self.run(seed))
+        (self.run(seed) / _CAPTURES).mkdir()
+        return self.run(seed) / _CAPTURES
+
+
+def _write(
+    runs: Iterable[Result],
+    places: _Places,
+    store: Callable[[], Store],
+    *,
+    figures: bool,
+    csv: bool,
+) -> dict[str, Any]:
+    """Writes runs as they come, then what is about all of them. Returns the summary over all."""
+    summaries = []
+    for result in runs:
+        _add_to(store(), result)
+        draws = figures and not places.are_many
+        summaries.append(_written(result, places.run(result.seed), draws, csv))
+    summary = _summary(summaries)
+    if places.are_many:
+        _write_over_seeds(summary, summaries, places.folder, figures)
+    elif len(summaries) > 1:
+        _write_summary(places.folder, summary)
+    return summary
 
 
 def _import_what_follows(draws: bool) -> None:

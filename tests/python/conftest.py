@@ -1,3 +1,5 @@
+"""What many tests use: the command line in this process and in its own, and short scenarios."""
+
 from __future__ import annotations
 
 import os
@@ -119,6 +121,12 @@ def lack_of_bpf() -> str:
     except programs.ProgramError as error:
         return str(error)
     return ""
+
+
+@pytest.fixture
+def base() -> Scenario:
+    """`two-switch` for 10 ms: what a study's points patch."""
+    return load("two-switch").patch({"duration": "10ms"})
 
 
 @pytest.fixture

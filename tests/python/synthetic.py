@@ -77,10 +77,50 @@ def raw(
     delivered = np.zeros(n, np.uint64)
     np.maximum.at(delivered, series["flow"], series["delivered_bytes"])
     rtt_mean = 380e-6 + 50e-6 * hops + rng.normal(0, 8e-6, n)
+    drop_columns = [c.name for c in tables.SCHEMA["drops"]]
+    data = {
+        "fingerprint": "0123456789abcdef",
+        "packet_hops": int(delivered.sum() // 1448 * 8),
+        "decisions_left_out": 0,
+        "events": int(delivered.sum() // 1448 * 9),
+        "measure_from_s": 0.0,
+        "measure_to_s": duration_s,
+        "simulated_s": duration_s,
+        "names": {
+            "port": PORTS,
+            "reason": ["queue full"],
+            "fate": ["forwarded", "dropped"],
+            "protocol": ["tcp", "udp"],
+            "cause": ["syn", "tail", "lost-retransmit", "few-dup-acks"],
+        },
+        "tables": {
+            "flows": _flows(rng, hops, delivered, drops, timeouts, rtt_mean, duration_s),
+            "series": series,
+            "drops": {name: drops[name] for name in drop_columns},
+            "timeouts": timeouts,
+            "queue": _queue(rng, duration_s),
+            "ports": _ports(arrivals, n),
+            "rtt": _rtt(rng, rtt_mean, delivered),
+            "trace": _trace(arrivals),
+        },
+    }
+    return data, hosts
+
+
+def _flows(
+    rng: np.random.Generator,
+    hops: np.ndarray,
+    delivered: np.ndarray,
+    drops: dict[str, np.ndarray],
+    timeouts: dict[str, np.ndarray],
+    rtt_mean: np.ndarray,
+    duration_s: float,
+) -> dict[str, np.ndarray]:
     period = timeouts["end_s"] - timeouts["start_s"]
+    n = len(hops)
     nan = np.full(n, np.nan)
     zero = np.zeros(n, np.uint64)
-    flows = {
+    return {
         "flow": np.arange(n, dtype=np.uint32),
         "src": np.arange(1, n + 1, dtype=np.uint32),
         "dst": np.zeros(n, np.uint32),
@@ -108,34 +148,6 @@ def raw(
         "rtt_min_s": rtt_mean * 0.6,
         "rtt_max_s": rtt_mean * 2.6,
     }
-    drop_columns = [c.name for c in tables.SCHEMA["drops"]]
-    data = {
-        "fingerprint": "0123456789abcdef",
-        "packet_hops": int(delivered.sum() // 1448 * 8),
-        "decisions_left_out": 0,
-        "events": int(delivered.sum() // 1448 * 9),
-        "measure_from_s": 0.0,
-        "measure_to_s": duration_s,
-        "simulated_s": duration_s,
-        "names": {
-            "port": PORTS,
-            "reason": ["queue full"],
-            "fate": ["forwarded", "dropped"],
-            "protocol": ["tcp", "udp"],
-            "cause": ["syn", "tail", "lost-retransmit", "few-dup-acks"],
-        },
-        "tables": {
-            "flows": flows,
-            "series": series,
-            "drops": {name: drops[name] for name in drop_columns},
-            "timeouts": timeouts,
-            "queue": _queue(rng, duration_s),
-            "ports": _ports(arrivals, n),
-            "rtt": _rtt(rng, rtt_mean, delivered),
-            "trace": _trace(arrivals),
-        },
-    }
-    return data, hosts
 
 
 def _count_within(keys: np.ndarray) -> np.ndarray:

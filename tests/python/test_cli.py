@@ -1,3 +1,5 @@
+"""The command `fairport run`: what it prints, and what it writes."""
+
 from __future__ import annotations
 
 import json

@@ -50,7 +50,7 @@ def interrupted(
         text=True,
     )
     deadline = time.monotonic() + 60
-    # the run begins right after its folder's hidden forerunner is made
+    # the run begins right after its folder's hidden partial folder is made
     while not list(folder.glob("results/.endless.*.partial")):
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from typing import Any
+
 import fairport as fp
 import pytest
 from fairport.cli import progress
@@ -9,25 +13,31 @@ from fairport.quantities import in_millions
 from fairport.study.making import Status
 from fairport.study.pool import Done
 
+Shown = Callable[[AbstractContextManager[Any], Iterable[tuple[float, tuple[Any, ...]]]], list[str]]
+
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """A clock that the test sets."""
-    now = [0.0]
-    monkeypatch.setattr(progress, "monotonic", lambda: now[0])
-    return now
+def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shown:
+    """What a bar writes on stderr: for steps, each with the seconds of a clock and a report."""
+    now_s = 0.0
+    monkeypatch.setattr(progress, "monotonic", lambda: now_s)
+
+    def run(
+        bar: AbstractContextManager[Any], steps: Iterable[tuple[float, tuple[Any, ...]]]
+    ) -> list[str]:
+        nonlocal now_s
+        with bar as move:
+            for at_s, report in steps:
+                now_s = at_s
+                move(*report)
+        return capsys.readouterr().err.splitlines()
+
+    return run
 
 
-def test_a_pipe_gets_an_announcement_and_a_line_every_ten_seconds(
-    clock: list[float], capsys: pytest.CaptureFixture[str]
-) -> None:
-    scenario = fp.scenario("outcast")  # 10 s
-    with progress.progress_bar(scenario, 4, shown=True, jobs=2) as move:
-        assert move is not None
-        for seconds in range(0, 41):
-            clock[0] = float(seconds)
-            move(1, seconds / 4, seconds * 2_000_000)
-    lines = capsys.readouterr().err.splitlines()
+def test_a_pipe_gets_an_announcement_and_a_line_every_ten_seconds(shown: Shown) -> None:
+    bar = progress.progress_bar(fp.scenario("outcast"), 4, shown=True, jobs=2)  # 10 s each
+    lines = shown(bar, ((s, (1, s / 4, s * 2_000_000)) for s in range(41)))
     # a quarter of a second per second, 40 s in all: 160 s
     assert lines[0].startswith("outcast: takes about 3 min and 0.")
     assert lines[0].endswith(" GB of memory")
@@ -35,83 +45,54 @@ def test_a_pipe_gets_an_announcement_and_a_line_every_ten_seconds(
     assert len(lines) == 5
 
 
-def test_set_up_before_the_first_step_is_no_part_of_the_speed(
-    clock: list[float], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_set_up_before_the_first_step_is_no_part_of_the_speed(shown: Shown) -> None:
     """As on the Linux backend, which makes its network first and counts no hops."""
-    with progress.progress_bar(fp.scenario("outcast"), 2, shown=True) as move:
-        assert move is not None
-        for seconds in range(9, 29):
-            clock[0] = float(seconds)
-            move(1, (seconds - 9) / 2 + 0.01, 0)
-    lines = capsys.readouterr().err.splitlines()
+    bar = progress.progress_bar(fp.scenario("outcast"), 2, shown=True)
+    lines = shown(bar, ((s, (1, (s - 9) / 2 + 0.01, 0)) for s in range(9, 29)))
     assert lines[1:] == [
         "outcast: 0.51 of 20 s simulated, 39 s left",
         "outcast: 5.51 of 20 s simulated, 29 s left",
     ]
 
 
-def test_a_run_that_is_made_again_has_its_own_speed(
-    clock: list[float], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with progress.pool_bar("validate", shown=True) as move:
-        assert move is not None
-        for seconds in range(1, 22):
-            clock[0] = float(seconds)
-            # the run was not valid, and begins again at 18 s
-            move(Done(seconds / 40 if seconds < 18 else (seconds - 17.99) / 10, 1, 0, 0))
-    lines = capsys.readouterr().err.splitlines()
+def test_a_run_that_is_made_again_has_its_own_speed(shown: Shown) -> None:
+    # the run was not valid, and begins again at 18 s
+    done = [(s, s / 40 if s < 18 else (s - 17.99) / 10) for s in range(1, 22)]
+    lines = shown(
+        progress.pool_bar("validate", shown=True), ((s, (Done(runs, 1, 0, 0),)) for s, runs in done)
+    )
     assert lines[-1] == "validate: 0.2 of 1 runs, 8 s left"
 
 
-def test_a_run_that_is_made_again_is_not_far_from_where_it_first_ended(
-    clock: list[float], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_is_made_again_is_not_far_from_where_it_first_ended(shown: Shown) -> None:
     """A short run reports so seldom that both attempts may report nearly the same."""
-    with progress.progress_bar(fp.scenario("outcast"), 1, shown=True) as move:
-        assert move is not None
-        for second, simulated_s in ((0, 0.0), (1, 4.0), (2, 0.0), (12, 0.0), (13, 4.000001)):
-            clock[0] = float(second)
-            move(1, simulated_s, 0)
-    lines = capsys.readouterr().err.splitlines()
+    simulated_s = ((0, 0.0), (1, 4.0), (2, 0.0), (12, 0.0), (13, 4.000001))
+    bar = progress.progress_bar(fp.scenario("outcast"), 1, shown=True)
+    lines = shown(bar, ((second, (1, reached_s, 0)) for second, reached_s in simulated_s))
     assert lines == ["outcast: 0.00 of 10 s simulated"]
 
 
-def test_one_of_several_runs_that_is_made_again_does_not_change_their_speed(
-    clock: list[float], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with progress.pool_bar("validate", shown=True) as move:
-        assert move is not None
-        # five seconds per run; the fourth one is made again, and takes four seconds to begin
-        steps = [(seconds, seconds / 5) for seconds in range(1, 21)]
-        for seconds, done in [*steps, (21, 3.0), (25, 3.01), (31, 3.02)]:
-            clock[0] = float(seconds)
-            move(Done(done, 10, 0, 0))
-    lines = capsys.readouterr().err.splitlines()
+def test_one_of_several_runs_that_is_made_again_does_not_change_their_speed(shown: Shown) -> None:
+    # five seconds per run; the fourth one is made again, and takes four seconds to begin
+    done = [(s, s / 5) for s in range(1, 21)] + [(21, 3.0), (25, 3.01), (31, 3.02)]
+    lines = shown(
+        progress.pool_bar("validate", shown=True),
+        ((s, (Done(runs, 10, 0, 0),)) for s, runs in done),
+    )
     # without the pause it would be 35 s
     assert lines[-1] == "validate: 3.0 of 10 runs, 59 s left"
 
 
-def test_runs_that_are_counted_when_they_end_are_as_fast_as_all_of_them(
-    clock: list[float], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with progress.sweep_bar("study", shown=True) as move:
-        for second, done in ((30, 1), (31, 2), (40, 4)):
-            clock[0] = float(second)
-            move(Status(done=done, of=8, reused=0, failed=0, running=4))
-    left = [line.rpartition(", ")[2] for line in capsys.readouterr().err.splitlines()]
-    assert left == ["4 min left", "40 s left"]
+def test_runs_that_are_counted_when_they_end_are_as_fast_as_all_of_them(shown: Shown) -> None:
+    done = ((30, 1), (31, 2), (40, 4))
+    states = ((s, (Status(done=n, of=8, reused=0, failed=0, running=4),)) for s, n in done)
+    lines = shown(progress.sweep_bar("study", shown=True), states)
+    assert [line.rpartition(", ")[2] for line in lines] == ["4 min left", "40 s left"]
 
 
-def test_what_is_done_within_ten_seconds_says_nothing(
-    clock: list[float], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with progress.progress_bar(fp.scenario("outcast"), 1, shown=True) as move:
-        assert move is not None
-        for seconds in range(9):
-            clock[0] = float(seconds)
-            move(1, 10 * seconds / 8, 1)
-    assert capsys.readouterr().err == ""
+def test_what_is_done_within_ten_seconds_says_nothing(shown: Shown) -> None:
+    bar = progress.progress_bar(fp.scenario("outcast"), 1, shown=True)
+    assert shown(bar, ((s, (1, 10 * s / 8, 1)) for s in range(9))) == []
 
 
 def test_a_quiet_command_has_no_progress() -> None:
@@ -120,7 +101,7 @@ def test_a_quiet_command_has_no_progress() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "shown"), [(0, "0"), (48_251.7, "48,252"), (99_999, "99,999"), (2_000_000, "2.0 M")]
+    ("count", "text"), [(0, "0"), (48_251.7, "48,252"), (99_999, "99,999"), (2_000_000, "2.0 M")]
 )
-def test_a_small_count_of_packet_hops_is_not_0_million(count: float, shown: str) -> None:
-    assert in_millions(count) == shown
+def test_a_small_count_of_packet_hops_is_not_0_million(count: float, text: str) -> None:
+    assert in_millions(count) == text

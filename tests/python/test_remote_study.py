@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import fairport as fp
 import pytest
 from conftest import Command
 from fairport.errors import InputError, OutputError
@@ -37,11 +36,6 @@ def bucket() -> Iterator[str]:
         s3fs.S3FileSystem().mkdir("studies")
         yield "s3://studies"
         server.stop()
-
-
-@pytest.fixture
-def base() -> Scenario:
-    return fp.scenario("two-switch").patch({"duration": "10ms"})
 
 
 def test_a_study_there_is_as_one_here(base: Scenario, bucket: str, tmp_path: object) -> None:

@@ -1,3 +1,5 @@
+"""The summary over several runs of a scenario: medians, totals, and the sentence."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,3 +1,5 @@
+"""Scenarios: which are refused, and that a scenario is written back as its author wrote it."""
+
 from __future__ import annotations
 
 import json

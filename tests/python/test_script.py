@@ -1,3 +1,5 @@
+"""The command `fairport script`: exit statuses, and what it says of each script."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""The stack presets, as `fairport stack` shows them and as scenarios name them."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""A run's folder: it repeats the run, and damage to it is noticed."""
+
 from __future__ import annotations
 
 import json

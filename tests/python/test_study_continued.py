@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import fairport as fp
 import pytest
 from conftest import Command
 from fairport.errors import InputError, OutputError
@@ -14,11 +13,6 @@ from fairport.study.making import Estimate, Listeners, Status
 from fairport.study.model_version import model_version
 from fairport.study.store import Store
 from fairport.study.sweep import sweep
-
-
-@pytest.fixture
-def base() -> Scenario:
-    return fp.scenario("two-switch").patch({"duration": "10ms"})
 
 
 @pytest.mark.parametrize("content", [None, '{"axes'])

@@ -16,8 +16,8 @@ from fairport.figures.studies import best
 from fairport.figures.studies.view import WIDTH_IN, chosen, in_cells, viewed
 from fairport.files.place import place
 from fairport.report.study import document
-from fairport.study.model_version import model_version
-from fairport.study.results import Definition, Study, define
+from fairport.study.results import Study, define
+from made_up_studies import Numbers, made_up
 from matplotlib.patches import Polygon, Rectangle
 
 AXES: dict[str, list[Any]] = {
@@ -30,39 +30,13 @@ AXES: dict[str, list[Any]] = {
 @pytest.fixture
 def study(tmp_path: Path) -> Study:
     """Two stacks over peers and buffers; one point of the new stack has two states."""
-    definition = Definition(
-        name="made-up",
-        scenario="",
-        axes=AXES,
-        labels={axis: list(map(str, values)) for axis, values in AXES.items()},
-        titles={"peers": "peers of the lone flow"},
-        keep=["throughput_ratio", "jain_index"],
-        backend="simulation",
-        model=model_version(),
-    )
-    made = define(place(tmp_path / "study"), definition, force=False)
-    for peers in AXES["peers"]:
-        for limit in AXES["queue.limit"]:
-            for stack in AXES["stack"]:
-                for seed in range(1, 11):
-                    is_two = (peers, limit, stack) == (12, "4 packets", "new")
-                    ratio = (
-                        (2.0 if seed % 2 else 0.1) if is_two else 0.25 if stack == "old" else 0.9
-                    )
-                    made.runs.add(
-                        {
-                            "peers": peers,
-                            "queue.limit": limit,
-                            "stack": stack,
-                            "seed": seed,
-                            "run_id": f"{peers}-{limit}-{stack}-{seed}",
-                            "throughput_ratio": ratio * (1 + seed / 1000),
-                            "jain_index": 0.9,
-                            "error": None,
-                        }
-                    )
-    made.runs.flush()
-    return made
+
+    def numbers(peers: int, limit: str, stack: str, seed: int) -> Numbers:
+        is_two = (peers, limit, stack) == (12, "4 packets", "new")
+        ratio = (2.0 if seed % 2 else 0.1) if is_two else 0.25 if stack == "old" else 0.9
+        return {"throughput_ratio": ratio * (1 + seed / 1000), "jain_index": 0.9}
+
+    return made_up(tmp_path, AXES, {"peers": "peers of the lone flow"}, numbers)
 
 
 def test_a_map_has_a_cell_per_point_and_cuts_bistable_ones(study: Study) -> None:

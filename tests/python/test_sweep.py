@@ -42,11 +42,6 @@ duration = "{duration}"
 """
 
 
-@pytest.fixture
-def base() -> Scenario:
-    return fp.scenario("two-switch").patch({"duration": "10ms"})
-
-
 def once(study: Study) -> int:
     """The number of runs; none may be in the study twice."""
     found = study.sql("select count(*) as runs, count(distinct run_id) as ids from runs").row(0)

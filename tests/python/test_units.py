@@ -1,3 +1,5 @@
+"""Quantities with units: what can be read, exactly, and what is refused."""
+
 from __future__ import annotations
 
 import copy

@@ -109,29 +109,19 @@ def environment() -> dict[str, str]:
 
 def run_command(command: str, folder: Path) -> str:
     """What a command prints on stdout; it must succeed."""
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", command],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{command}: exit status {done.returncode}\n{done.stderr}"
-    return done.stdout
+    return _printed(["bash", "-euo", "pipefail", "-c", command], folder)
 
 
 def run_python(program: str, folder: Path) -> str:
     """What a program prints on stdout; it must succeed."""
+    return _printed([sys.executable, "-c", program], folder)
+
+
+def _printed(command: list[str], folder: Path) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
+        command, cwd=folder, env=environment(), capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, f"{command[-1]}: exit status {done.returncode}\n{done.stderr}"
     return done.stdout
 
 

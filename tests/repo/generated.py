@@ -17,6 +17,7 @@ from fairport import summary, tables
 from fairport.report.words import WORDS as WORDS_OF_A_REPORT
 from fairport.scenario.field_texts import attribute_texts
 from fairport.stacks import stack, stack_names
+from reference import row
 from test_layers import CRATES, PYTHON
 from typing_extensions import is_typeddict
 
@@ -36,10 +37,10 @@ def columns() -> str:
 
 
 def _table(name: str) -> str:
-    rows = [_row(["column", "type", "unit", "", "null"]), "|---|---|---|---|---|"]
+    rows = [row(["column", "type", "unit", "", "null"]), "|---|---|---|---|---|"]
     for column in tables.SCHEMA[name]:
         dtype = _DTYPES[column.dtype]
-        rows.append(_row([f"`{column.name}`", dtype, column.unit, column.text, column.null]))
+        rows.append(row([f"`{column.name}`", dtype, column.unit, column.text, column.null]))
     about = reference.wrapped(tables.ABOUT[name])
     return f"## {name}\n\n{about}\n\n" + "\n".join(rows)
 
@@ -51,7 +52,7 @@ def summary_keys() -> str:
 
 
 def _keys(one: type, objects: list[type]) -> str:
-    rows = [_row(["key", "type", ""]), "|---|---|---|"]
+    rows = [row(["key", "type", ""]), "|---|---|---|"]
     texts = attribute_texts(one)
     for key, declared in one.__annotations__.items():
         kind = declared.__forward_arg__
@@ -62,7 +63,7 @@ def _keys(one: type, objects: list[type]) -> str:
             link = f"[{other.__name__}](#{other.__name__.lower()})"
             named = re.sub(rf"\b{other.__name__}\b", link, named)
         said = [texts.get(key, "").rstrip("."), "may be absent" if is_absent else ""]
-        rows.append(_row([f"`{key}`", named, "; ".join(filter(None, said))]))
+        rows.append(row([f"`{key}`", named, "; ".join(filter(None, said))]))
     about = reference.wrapped(" ".join((one.__doc__ or "").split()))
     return f"## {one.__name__}\n\n{about}\n\n" + "\n".join(rows)
 
@@ -70,25 +71,25 @@ def _keys(one: type, objects: list[type]) -> str:
 def settings() -> str:
     """One row per setting of TCP: its meaning, and its value in each stack."""
     stacks = [stack(name) for name in stack_names()]
-    rows = [_row(["setting", *(one.name for one in stacks), "meaning"])]
+    rows = [row(["setting", *(one.name for one in stacks), "meaning"])]
     rows.append("|---" * (len(stacks) + 2) + "|")
     for at, setting in enumerate(stacks[0].settings):
         values = [_value(one.settings[at].value) for one in stacks]
-        rows.append(_row([f"`{setting.name}`", *values, setting.meaning]))
+        rows.append(row([f"`{setting.name}`", *values, setting.meaning]))
     return "\n".join(rows)
 
 
 def sources() -> str:
     """One row per setting, value and source, with the stacks that have this value."""
     stacks = [stack(name) for name in stack_names()]
-    rows = [_row(["setting", "value", "stacks", "source of the value"]), "|---|---|---|---|"]
+    rows = [row(["setting", "value", "stacks", "source of the value"]), "|---|---|---|---|"]
     for at, setting in enumerate(stacks[0].settings):
         having: dict[tuple[str, str], list[str]] = {}
         for one in stacks:
             here = one.settings[at]
             having.setdefault((_value(here.value), here.source), []).append(one.name)
         rows += [
-            _row([f"`{setting.name}`", value, ", ".join(names), source])
+            row([f"`{setting.name}`", value, ", ".join(names), source])
             for (value, source), names in having.items()
         ]
     return "\n".join(rows)
@@ -108,10 +109,6 @@ def _value(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {one}" for key, one in value.items())
     return f"`{value if isinstance(value, str) else json.dumps(value)}`"
-
-
-def _row(cells: list[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 # page -> marker -> the function that makes its content

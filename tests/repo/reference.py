@@ -54,7 +54,7 @@ def _fields_of(
         if skip_tables and not is_value:
             continue
         default = "required" if name in required else _default(field)
-        rows.append(_row([f"`{name}`", default, _values(field), field.get("description", "")]))
+        rows.append(row([f"`{name}`", default, _values(field), field.get("description", "")]))
     about = definition.get("description", "").partition("\n")[0]
     return f"## {title}\n\n{wrapped(about)}\n\n" + "\n".join(rows)
 
@@ -111,7 +111,7 @@ def scenarios() -> str:
     """The built-in scenarios, each with when one would use it."""
     rows = ["| scenario | what it is | when |", "|---|---|---|"]
     rows += [
-        _row([f"`{name}`", load(name).description, builtin_use(name)]) for name in builtin_names()
+        row([f"`{name}`", load(name).description, builtin_use(name)]) for name in builtin_names()
     ]
     return "\n".join(rows)
 
@@ -120,7 +120,7 @@ def fixes() -> str:
     """The fixes of `fairport compare`, each with when one would use it."""
     rows = ["| fix | what it is | when | needs |", "|---|---|---|---|"]
     for name, fix in available().items():
-        rows.append(_row([f"`{name}`", fix.title, fix.when, ", ".join(fix.needs)]))
+        rows.append(row([f"`{name}`", fix.title, fix.when, ", ".join(fix.needs)]))
     return "\n".join(rows)
 
 
@@ -130,7 +130,7 @@ def commands() -> str:
     for name, command in _every():
         usage = f"fairport {name} {_arguments(command)}".strip()
         rows = ["| option | |", "|---|---|"]
-        rows += [_row([f"`{shown}`", text]) for shown, text in _options(command)]
+        rows += [row([f"`{shown}`", text]) for shown, text in _options(command)]
         table = "\n".join(rows) if len(rows) > 2 else ""
         text = re.sub(r"[\b]", "", (command.help or "").strip())
         examples = "\n".join(EXAMPLES.get(name, []))
@@ -211,5 +211,6 @@ def _roff(text: str) -> str:
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
 
 
-def _row(cells: list[str]) -> str:
+def row(cells: list[str]) -> str:
+    """A row of a Markdown table."""
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"

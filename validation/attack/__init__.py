@@ -32,6 +32,7 @@ from typing import Any
 
 import tomli_w
 
+from validation import DOCS
 from validation.attack import laws
 from validation.attack.attempt import Outcome, run
 from validation.attack.commandlines import CommandLines
@@ -39,7 +40,7 @@ from validation.attack.damage import Damage, make
 from validation.attack.documents import Grammar
 from validation.attack.linux_runs import LinuxRun, lack
 from validation.attack.questions import Questions
-from validation.case import DOCS, parser_of
+from validation.case import parser_of
 from validation.markdown import between_markers, table
 
 CORPUS = Path(__file__).parent / "corpus"

@@ -15,10 +15,9 @@ from pathlib import Path
 
 from fairport.scenario import source_text
 
+from validation import ROOT
 from validation.attack import words
 from validation.attack.attempt import run
-
-ROOT = Path(__file__).parents[2]
 
 _SWEEP = """\
 scenario = "outcast"

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from validation.case import DOCS, parser_of
+from validation import DOCS, ROOT
+from validation.case import parser_of
 from validation.fuzz.readers import READERS
-from validation.markdown import between_markers, table
+from validation.markdown import between_markers, cells, part, table
 
-ROOT = Path(__file__).parents[2]
 FUZZ = ROOT / "fuzz"
 SECONDS = 600
 # the targets in Rust, and what they read
@@ -116,10 +116,7 @@ def _targets(seconds: int) -> list[Target]:
 def _with_published(rows: list[list[str]]) -> list[list[str]]:
     """The page's rows, with these in place of those of the same targets, in the targets' order."""
     text = (DOCS / "validation/reliability.md").read_text(encoding="utf-8")
-    text = text.partition("<!-- fuzz: begin -->")[2].partition("<!-- fuzz: end -->")[0]
-    lines = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("|")]
-    known = {row[0]: row for row in ([cell.strip() for cell in line] for line in lines)}
-    known |= {row[0]: row for row in rows}
+    known = {row[0]: row for row in [*cells(part(text, "fuzz")), *rows]}
     return [known[name] for name in (*READERS, *RUST) if name in known]
 
 

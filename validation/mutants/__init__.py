@@ -23,11 +23,11 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from validation.case import DOCS, parser_of
-from validation.markdown import between_markers, table
+from validation import DOCS, ROOT
+from validation.case import parser_of
+from validation.markdown import between_markers, cells, part, table
 from validation.mutants import python, rust
 
-ROOT = Path(__file__).parents[2]
 HEADS = ("file or crate", "mutants", "tested", "killed", "or by guarded runs", "seed")
 OF_A_CRATE = 60
 OF_A_FILE = 10
@@ -90,13 +90,11 @@ def _report(rows: Sequence[Row]) -> str:
 
 def published(page: str) -> list[Row]:
     """The rows that the page has, each with its survivors."""
-    text = page.partition("<!-- mutants: begin -->")[2].partition("<!-- mutants: end -->")[0]
-    lines = text.splitlines()
-    lived = [line[3:-1] for line in lines if line.startswith("- `")]
-    cells = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines if line[:1] == "|"]
+    text = part(page, "mutants")
+    lived = [line[3:-1] for line in text.splitlines() if line.startswith("- `")]
     return [
         Row(tuple(row), tuple(one for one in lived if one.startswith((f"{row[0]}:", f"{row[0]}/"))))
-        for row in cells
+        for row in cells(text)
         if len(row) == len(HEADS) and row[0].startswith((*python.FILES, "crates/"))
     ]
 

@@ -1,6 +1,7 @@
 //! What a network reports of its ports: drops, marks, backlog, packets in flight.
 
-use crate::common::bench::{Bench, GIGABIT, bench, bench_of_ports, drop_tail_port};
+use crate::common::bench::{Bench, GIGABIT, bench, bench_of_ports, drop_tail_port, to_receiver};
+use fairport_net::PortId;
 use fairport_net::arbitration::Rule;
 use fairport_net::discipline::{Backlog, DropTail, StepMarking};
 use fairport_net::limit::Limit;
@@ -9,16 +10,10 @@ use fairport_net::routing::DestinationSuffix;
 use fairport_net::scheduler::{LinuxSfq, PortFair, Sfq, SharedBuffer, SwitchMemory, linux_sfq};
 use fairport_net::stream::Stream;
 use fairport_net::topology::{bcube, star};
-use fairport_net::{PortId, Topology};
 use fairport_units::{Duration, Instant, Rate};
 
 /// A full frame in the buffer; on the wire it takes 12.304 us at 1 Gbit/s.
 const FRAME_BYTES: u32 = 1518;
-
-/// The switch's port to the first host of a star.
-fn to_receiver(star: &Topology) -> PortId {
-    star.port(star.node(star.hosts()[0]).ports[0]).peer
-}
 
 /// A star of three hosts without latency. The switch's port to the first host has this queue and a tenth
 /// of the other ports' rate.

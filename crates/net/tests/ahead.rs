@@ -1,6 +1,8 @@
 //! Packets are forwarded ahead to a port that a single link feeds: fewer events, but the same results.
 
-use crate::common::bench::{Bench, GIGABIT, Row, bench, bench_of_ports, drop_tail_port};
+use crate::common::bench::{
+    Bench, GIGABIT, Row, bench, bench_of_ports, drop_tail_port, to_receiver,
+};
 use crate::common::{FULL_FRAME, fifos};
 use fairport_net::arbitration::Rule;
 use fairport_net::discipline::Backlog;
@@ -16,11 +18,6 @@ use serde_json::{Value, json};
 /// A port at a tenth of the other ports' rate.
 const SLOW: Rate = Rate::from_bps(100_000_000);
 const END: Instant = Instant::from_secs(1);
-
-/// The switch's port to the first host of a star.
-fn to_receiver(star: &Topology) -> PortId {
-    star.port(star.node(star.hosts()[0]).ports[0]).peer
-}
 
 /// Adds routes from `sources` to the first host. If there is an `end`, packets are forwarded ahead from now on.
 fn add_routes(bench: &mut Bench, star: &Topology, sources: &[usize], end: Option<Instant>) {

@@ -1,39 +1,13 @@
 //! What a run's end makes of ports, timeouts, decisions and samples: values computed by hand.
 
-use fairport_net::arbitration::{Arbiter, Rule};
-use fairport_net::discipline::{Backlog, DropTail};
-use fairport_net::framing::Framing;
-use fairport_net::port::PortConfig;
-use fairport_net::queue::{BufferRelease, Discipline, Queueing};
-use fairport_net::routing::{DestinationSuffix, Routes};
+use fairport_net::discipline::Backlog;
 use fairport_net::topology::star;
-use fairport_net::{Access, Header, Hosts, Network, NodeId, Packet, PortId};
-use fairport_record::{Column, Content, FlowLog, QueueSamples, Recorder, Table, names, ports};
+use fairport_net::{Packet, PortId};
+use fairport_record::{Column, FlowLog, QueueSamples, Recorder, Table, names, ports};
 use fairport_tcp::{Timeout, TimeoutCause};
-use fairport_units::{Duration, Instant, Rate};
+use fairport_units::{Duration, Instant};
 
-#[derive(Clone, Copy)]
-struct Nothing;
-
-impl Content for Nothing {
-    fn seq(&self) -> u32 {
-        0
-    }
-
-    fn identity(&self) -> u64 {
-        0
-    }
-}
-
-struct Sinks;
-
-impl Hosts<Nothing, Recorder> for Sinks {
-    fn horizon(&self) -> Instant {
-        Instant::NEVER
-    }
-
-    fn receive(&mut self, _: Access<'_, Nothing, Recorder>, _: NodeId, _: &Packet<Nothing>) {}
-}
+use crate::common::{Number, Sinks, header, network};
 
 fn f64s<'a>(table: &'a Table, name: &str) -> &'a [f64] {
     match table.column(name) {
@@ -53,56 +27,26 @@ fn u64s<'a>(table: &'a Table, name: &str) -> &'a [u64] {
 fn a_row_of_the_table_of_ports_is_what_the_port_did_within_the_run() {
     // a packet of 1500 bytes is a frame of 1518, and takes 12.304 us of a line of 1 Gbit/s
     let topology = star(2).expect("two hosts");
-    let mut routing = DestinationSuffix::new(&topology);
-    let mut routes = Routes::default();
-    let route = routes.add(&routing.path(&topology, 1, 0).expect("a path"));
     let end = Instant::from_us(100);
-    let port = |_| PortConfig {
-        rate: Rate::from_bps(1_000_000_000),
-        clock_error_ppb: 0,
-        latency: Duration::from_us(1),
-        far_processing: None,
-        queueing: Queueing::Fifo {
-            discipline: Discipline::DropTail(DropTail::packets(2)),
-            release: BufferRelease::StartOfService,
-        },
-        shaper: None,
-        losses: Vec::new(),
-        departure_first: true,
-    };
-    let count = topology.ports().len();
     let mut recorder = Recorder::new(&topology, PortId(0), end);
     recorder.add_flow();
-    let mut network = Network::new(
-        &topology,
-        (0..count).map(port).collect(),
-        routes,
-        Framing::ETHERNET,
-        Arbiter::new(Rule::RoundRobin, count, 1),
-        recorder,
-    );
+    let (mut network, routes) = network(&topology, 2, recorder);
     network.end_at(end);
-    let header = Header {
-        flow: 0,
-        route,
-        output: PortId(0),
-        size_bytes: 1500,
-        ecn: 0,
-        class: 0,
+    let packet = Packet {
+        header: header(0, routes[0], PortId(0)),
+        content: Number(0),
     };
     // the first of five is sent at once, two wait, two find no room
     for _ in 0..5 {
-        let content = Nothing;
-        network.inject(Instant::ZERO, Packet { header, content });
+        network.inject(Instant::ZERO, packet);
     }
     // the host is yet to process five more, which count nowhere
     for _ in 0..5 {
-        let content = Nothing;
-        network.inject(end + Duration::from_ns(1), Packet { header, content });
+        network.inject(end + Duration::from_ns(1), packet);
     }
     network.advance(end, u64::MAX, &mut Sinks);
     network.settle(end);
-    let run = end - Instant::ZERO;
+    let (run, count) = (end - Instant::ZERO, topology.ports().len());
     let errors: Vec<i32> = (0_i32..).take(count).map(|n| 1500 * n).collect();
     let flows: Vec<u32> = (0..count as u32).map(|n| 10 + n).collect();
     let table = ports(|_| &network, run, &flows, &errors);

@@ -1,6 +1,6 @@
 //! One scenario, one seed, one version: the same packets.
 
-use crate::common::{outcast, run, seconds};
+use crate::common::{outcast, run, run_in_slices, seconds};
 use serde_json::{Value, json};
 
 #[test]
@@ -30,10 +30,7 @@ fn the_size_of_a_slice_does_not_matter() {
     let mut job = outcast();
     job["duration_ps"] = json!(seconds(0.05));
     let whole = run(&job).fingerprint;
-    let job = serde_json::from_value(job).unwrap();
-    let mut simulation = fairport_sim::Simulation::new(fairport_plan::Plan::new(job).unwrap());
-    while !simulation.advance(7) {}
-    assert_eq!(whole, simulation.into_recorded().fingerprint);
+    assert_eq!(whole, run_in_slices(&job, 7).fingerprint);
 }
 
 /// Paced responses over links of 5 ms. While a response is on a link no packet arrives soon, and the next

@@ -53,76 +53,57 @@ fn limit_bytes(limit: &Value) -> Option<f64> {
 
 /// A switch port's queue, and the bytes that it has room for.
 fn queue() -> impl Strategy<Value = (Value, f64)> {
-    (0..11_usize, limit(), any::<bool>(), any::<bool>()).prop_map(|(kind, limit, in_service, ecn)| {
-        let room = limit_bytes(&limit).expect("a limit");
-        let packets = (room / f64::from(FRAME_BYTES)).ceil() as u32;
-        let of_packets = f64::from(packets * FRAME_BYTES);
-        match kind {
-            0 => (
-                json!({"kind": "drop-tail", "limit": limit, "count_in_service": in_service}),
-                room,
-            ),
-            1 => (
-                json!({
+    (0..11_usize, limit(), any::<bool>(), any::<bool>()).prop_map(
+        |(kind, limit, in_service, ecn)| {
+            let room = limit_bytes(&limit).expect("a limit");
+            let packets = (room / f64::from(FRAME_BYTES)).ceil() as u32;
+            let memory = 8 * FRAME_BYTES;
+            let queue = match kind {
+                0 => json!({"kind": "drop-tail", "limit": limit, "count_in_service": in_service}),
+                1 => json!({
                     "kind": "red", "limit": limit, "count_in_service": in_service, "variant": "ns2",
                     "min": {"packets": 2}, "max": {"packets": 8}, "max_p_ppb": 100_000_000,
                     "weight_ppb": 2_000_000, "gentle": true, "ecn": ecn, "mean_packet_bytes": 1000,
                 }),
-                room,
-            ),
-            2 => (
-                json!({
+                2 => json!({
                     "kind": "pie", "limit": limit, "count_in_service": in_service,
                     "target_ps": seconds(0.001), "update_ps": seconds(0.001),
                     "max_burst_ps": seconds(0.005), "mean_packet_bytes": 1500, "ecn": ecn,
                 }),
-                room,
-            ),
-            3 => (
-                json!({
+                3 => json!({
                     "kind": "step-marking", "limit": limit, "count_in_service": in_service,
                     "mark_above": {"packets": 5},
                 }),
-                room,
-            ),
-            4 => (
-                json!({
+                4 => json!({
                     "kind": "sfq", "limit_packets": packets, "buckets": 4, "seed": 0, "placed": [],
                 }),
-                of_packets,
-            ),
-            5 => (json!({"kind": "drr", "limit": limit, "quantum_bytes": null}), room),
-            6 => (
-                json!({
+                5 => json!({"kind": "drr", "limit": limit, "quantum_bytes": null}),
+                6 => json!({
                     "kind": "codel", "limit": limit, "target_ps": seconds(0.001),
                     "interval_ps": seconds(0.01), "ecn": ecn,
                 }),
-                room,
-            ),
-            7 => (
-                json!({
+                7 => json!({
                     "kind": "fq-codel", "limit": limit, "target_ps": seconds(0.001),
                     "interval_ps": seconds(0.01), "ecn": ecn, "queues": 64, "quantum_bytes": 1518,
                 }),
-                room,
-            ),
-            8 => (
-                json!({
+                8 => json!({
                     "kind": "linux-sfq", "limit_packets": packets, "depth_packets": 127,
                     "divisor": 1024, "flows": 128, "quantum_bytes": null, "perturb_ps": 0,
                 }),
-                of_packets,
-            ),
-            9 => (json!({"kind": "port-fair", "limit": limit}), room),
-            _ => (
-                json!({
-                    "kind": "shared-buffer", "memory_bytes": 8 * FRAME_BYTES, "alpha": 1.0,
+                9 => json!({"kind": "port-fair", "limit": limit}),
+                _ => json!({
+                    "kind": "shared-buffer", "memory_bytes": memory, "alpha": 1.0,
                     "mark_above": ecn.then(|| json!({"packets": 2})),
                 }),
-                f64::from(8 * FRAME_BYTES),
-            ),
-        }
-    })
+            };
+            let room = match kind {
+                4 | 8 => f64::from(packets * FRAME_BYTES),
+                10 => f64::from(memory),
+                _ => room,
+            };
+            (queue, room)
+        },
+    )
 }
 
 /// A token bucket or no shaper. Disciplines that decide at dequeue have none.

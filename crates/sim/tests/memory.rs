@@ -94,7 +94,7 @@ fn left_of(flows: u64) -> f64 {
             "dst": each(|i| (i + 5) % 16), "bytes": each(|_| 1000),
         },
     }]);
-    let plan = Plan::new(serde_json::from_value(job).expect("a job")).expect("a possible job");
+    let plan = common::plan(&job);
     let before = NOW.get();
     let mut simulation = Simulation::new(plan);
     while !simulation.advance(100_000) {}

@@ -1,13 +1,12 @@
 //! Which runs are cut into regions.
 
-use crate::common::{column, flow, outcast, run, run_in_regions, seconds};
-use fairport_plan::Plan;
+use crate::common::{column, flow, outcast, plan, run, run_in_regions, seconds};
 use fairport_sim::{Pilot, Simulation};
 use serde_json::{Value, json};
 
 /// The simulated time at which the pilot decides to cut a run on two cores, and the number of regions.
-fn cut(job: Value) -> Option<(f64, u16)> {
-    let plan = Plan::new(serde_json::from_value(job).expect("a job")).expect("a possible job");
+fn cut(job: &Value) -> Option<(f64, u16)> {
+    let plan = plan(job);
     let mut pilot = Pilot::new(&plan, 2);
     let mut run = Simulation::new(plan);
     while !run.advance(50_000) {
@@ -36,14 +35,14 @@ fn all_to_all_halves(later_s: f64, duration_s: f64) -> Value {
 #[test]
 fn a_run_whose_load_grows_is_cut_once_it_pays() {
     // one flow has few packet-hops within the lookahead of about 26 us: 0.2 million of them take it 0.3 s
-    let (cut_s, regions) = cut(all_to_all_halves(0.5, 50.0)).expect("it pays");
+    let (cut_s, regions) = cut(&all_to_all_halves(0.5, 50.0)).expect("it pays");
     assert_eq!(regions, 2);
     assert!(0.5 < cut_s && cut_s < 2.0, "{cut_s}");
 }
 
 #[test]
 fn a_run_that_has_gone_far_is_not_begun_again() {
-    assert_eq!(cut(all_to_all_halves(0.5, 1.5)), None);
+    assert_eq!(cut(&all_to_all_halves(0.5, 1.5)), None);
 }
 
 /// The last end of a connection may be in any region.

@@ -1,6 +1,6 @@
 //! Requests and responses on one connection: response times computed by hand, and what TCP adds to them.
 
-use crate::common::{column, outcast, run, seconds, single_flow};
+use crate::common::{column, outcast, run, run_in_slices, seconds, single_flow};
 use fairport_sim::Recorded;
 use serde_json::{Value, json};
 
@@ -182,10 +182,7 @@ fn a_dialogue_is_the_same_every_time_and_in_slices_of_any_size() {
     let mut job = many();
     job["duration_ps"] = json!(seconds(0.05));
     let whole = run(&job).fingerprint;
-    let parsed = serde_json::from_value(job.clone()).unwrap();
-    let mut simulation = fairport_sim::Simulation::new(fairport_plan::Plan::new(parsed).unwrap());
-    while !simulation.advance(13) {}
-    assert_eq!(whole, simulation.into_recorded().fingerprint);
+    assert_eq!(whole, run_in_slices(&job, 13).fingerprint);
     job["seed"] = json!(2);
     assert_ne!(whole, run(&job).fingerprint);
 }

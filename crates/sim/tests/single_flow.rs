@@ -1,7 +1,7 @@
 //! One flow on a clean path, compared with values computed by hand.
 
 use crate::common::{column, run, seconds, single_flow};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Runs one flow at `rate_bps` over a path with a delay of `delay_s` per link and a buffer larger than the
 /// bandwidth-delay product. Returns its goodput in the run's second half, as a share of the line's payload rate.
@@ -84,14 +84,19 @@ fn only_a_flow_that_has_delivered_its_size_has_a_completion_time() {
     assert!(ends[0] >= 0.1 && ends[1].is_nan(), "{ends:?}");
 }
 
-#[test]
-fn the_first_round_trip_is_the_sum_of_its_delays() {
+/// A flow of one segment, with delays that are all known.
+fn one_segment() -> Value {
     let mut job = single_flow();
     job["flows"][0]["size_bytes"] = json!(1448);
     job["link"]["clock_error_ppb"] = json!(0);
     job["host"]["delay_spread_ps"] = json!(0);
     job["host"]["processing"] = json!({"kind": "constant", "value_ps": 1_000_000});
-    let results = run(&job);
+    job
+}
+
+#[test]
+fn the_first_round_trip_is_the_sum_of_its_delays() {
+    let results = run(&one_segment());
     let rtt_s = column(&results, "flows", "rtt_max_s")[0];
     // out and back: 80 us in each host each way, 25 us in the switch, 1 us of processing in each
     // host each way; 2 full frames of 1538 B; 2 frames of the ACK (52 + 38 B)
@@ -104,12 +109,7 @@ fn the_first_round_trip_is_the_sum_of_its_delays() {
 
 #[test]
 fn a_flow_of_one_segment_is_complete_after_one_and_a_half_round_trips() {
-    let mut job = single_flow();
-    job["flows"][0]["size_bytes"] = json!(1448);
-    job["link"]["clock_error_ppb"] = json!(0);
-    job["host"]["delay_spread_ps"] = json!(0);
-    job["host"]["processing"] = json!({"kind": "constant", "value_ps": 1_000_000});
-    let fct_s = column(&run(&job), "flows", "fct_s")[0];
+    let fct_s = column(&run(&one_segment()), "flows", "fct_s")[0];
     // SYN and SYN-ACK of 60 + 38 B each over two links, then a full frame; delays as above. The
     // handshake's ACK rides on the data.
     let handshake_s = 4.0 * 80e-6 + 2.0 * 25e-6 + 4.0 * 1e-6 + 4.0 * 0.784e-6;

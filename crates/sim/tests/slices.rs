@@ -1,14 +1,12 @@
 //! A run advances in slices: how long a slice is, and how far the run reports that it has come.
 
-use crate::common::{self, flow, outcast, run, seconds, single_flow};
-use fairport_plan::Plan;
+use crate::common::{self, flow, outcast, plan, run, seconds, single_flow};
 use fairport_sim::Simulation;
 use fairport_units::Duration;
 use serde_json::{Value, json};
 
 fn simulation(job: &Value, regions: u16) -> Simulation {
-    let job = serde_json::from_value(job.clone()).expect("a job");
-    Simulation::in_regions(Plan::new(job).expect("a possible job"), regions)
+    Simulation::in_regions(plan(job), regions)
 }
 
 #[test]

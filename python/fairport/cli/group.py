@@ -54,6 +54,13 @@ class Group(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
+def group(about: str) -> typer.Typer:
+    """A group of commands below one name; with a single command it is a group, too."""
+    made = typer.Typer(cls=Group, help=about, no_args_is_help=True, rich_markup_mode=None)
+    made.callback()(lambda: None)
+    return made
+
+
 class Commands(Group):
     """All commands, below the one name `fairport`."""
 

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import sys
 
-import typer
-
-from fairport.cli.group import Group
+from fairport.cli.group import group
 from fairport.cli.options import Json
 
-app = typer.Typer(
-    cls=Group, help="Clean up after the Linux backend.", no_args_is_help=True, rich_markup_mode=None
-)
-
-
-@app.callback()
-def linux() -> None:
-    """Clean up after the Linux backend."""
+app = group("Clean up after the Linux backend.")
 
 
 @app.command("cleanup")

@@ -7,15 +7,10 @@ from typing import Annotated
 import typer
 
 from fairport.cli.examples import epilog
-from fairport.cli.group import Group
+from fairport.cli.group import group
 from fairport.cli.options import Assignments
 
-app = typer.Typer(
-    cls=Group,
-    help="Print a scenario, or the schema of scenario files.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = group("Print a scenario, or the schema of scenario files.")
 
 
 @app.command(epilog=epilog("scenario show"))

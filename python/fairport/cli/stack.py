@@ -7,15 +7,10 @@ from typing import Annotated
 import typer
 
 from fairport.cli.examples import epilog
-from fairport.cli.group import Group
+from fairport.cli.group import group
 from fairport.cli.options import Json
 
-app = typer.Typer(
-    cls=Group,
-    help="List the TCP stacks, or print one's settings.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = group("List the TCP stacks, or print one's settings.")
 
 
 @app.command("list")

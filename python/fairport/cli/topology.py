@@ -8,20 +8,10 @@ from typing import Annotated
 import typer
 
 from fairport.cli.examples import epilog
-from fairport.cli.group import Group
+from fairport.cli.group import group
 from fairport.cli.options import Assignments, ScenarioName, loaded
 
-app = typer.Typer(
-    cls=Group,
-    help="Export a scenario's network to other tools.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-
-
-@app.callback()
-def _group() -> None:
-    pass
+app = group("Export a scenario's network to other tools.")
 
 
 @app.command(epilog=epilog("topology export"))

@@ -1,9 +1,9 @@
 """Hidden temporary files and folders: unique, locked while written, removed when stale.
 
 A name is `.NAME.TOKEN.partial`; a file's name has its ending again at the end. The token is random,
-so two processes with the same number (in two containers) have different names. The names of
-functions call such a file or folder a forerunner. A lock shows whether its writer is still alive.
-Without such locks (Windows, some network file systems) no forerunner counts as stale.
+so two processes with the same number (in two containers) have different names. In this package such
+a file or folder is called partial. A lock shows whether its writer is still alive. Without such
+locks (Windows, some network file systems) no partial one counts as stale.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ENDED_AFTER_S = 60.0
 
 
 def is_partial(path: Path) -> bool:
-    """Whether the path's name is that of a forerunner."""
+    """Whether the path's name is that of a partial file or folder."""
     return _NAME.fullmatch(path.name) is not None
 
 
@@ -96,7 +96,7 @@ def moved_aside(folder: Path) -> Iterator[Path]:
     If the process is killed meanwhile, `put_back` restores it.
     """
     with partial_folder(folder) as place:
-        # without its list nobody may remove it as a forerunner
+        # without its list nobody may remove it as a partial folder
         (place / LIST).unlink()
         folder.rename(place / folder.name)
         yield place / folder.name
@@ -109,7 +109,7 @@ def put_back(final: Path) -> None:
 
     If another result is there by now, the earlier one has been replaced and is removed.
     """
-    for place in _forerunners(final):
+    for place in _partials(final):
         earlier = place / final.name
         if not _holds_only(place, earlier):
             continue
@@ -158,9 +158,9 @@ def write_list(folder: Path, names: Iterable[str]) -> None:
 
 
 def remove_stale(final: Path) -> None:
-    """Removes forerunners of `final` whose writers are dead."""
+    """Removes what is partial of `final` and whose writers are dead."""
     put_back(final)
-    for partial in _forerunners(final):
+    for partial in _partials(final):
         with suppress(OSError):
             lock = _locked(partial, wait=False)
             if lock is None:
@@ -174,7 +174,7 @@ def remove_stale(final: Path) -> None:
                 os.close(lock)
 
 
-def _forerunners(final: Path) -> list[Path]:
+def _partials(final: Path) -> list[Path]:
     """Everything beside `final` with a hidden name made from its name, whoever made it."""
     try:
         siblings = list(final.parent.iterdir())
@@ -201,7 +201,7 @@ def _holds_only(place: Path, result: Path) -> bool:
 
 @contextmanager
 def _unused(place: Path) -> Iterator[bool]:
-    """Whether the writer of a forerunner has ended. Without locks its age decides."""
+    """Whether the writer of a partial folder has ended. Without locks its age decides."""
     lock = _locked(place, wait=False)
     if lock is not None:
         try:
@@ -245,7 +245,7 @@ def _remove(folder: Path) -> None:
 
 
 def _may_be_removed(partial: Path) -> bool:
-    """Whether a forerunner is Fairport's: it has a list, or is too new to have one."""
+    """Whether a partial folder is Fairport's: it has a list, or is too new to have one."""
     return listed(partial) is not None or all(map(is_partial, partial.iterdir()))
 
 

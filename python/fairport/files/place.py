@@ -65,7 +65,7 @@ class _Local:
         return (self.folder / name).read_bytes()
 
     def write(self, name: str, content: bytes) -> None:
-        with _said(f"{self.folder / name}"):
+        with _write_errors(f"{self.folder / name}"):
             replace_file(self.folder / name, content)
 
     def remove(self, name: str) -> None:
@@ -98,7 +98,7 @@ class _Remote:
         # the cached listing lacks files that other processes write
         self._files.invalidate_cache()
         root = f"{self._root}/{folder}" if folder else self._root
-        with _asked(self.name, "read"):
+        with _store_errors(self.name, "read"):
             try:
                 found: list[dict[str, Any]] = self._files.ls(root, detail=True)
             except FileNotFoundError:
@@ -107,16 +107,16 @@ class _Remote:
         return sorted(name.rpartition("/")[2] for name in files)
 
     def read(self, name: str) -> bytes:
-        with _asked(f"{self.name}/{name}", "read"):
+        with _store_errors(f"{self.name}/{name}", "read"):
             content: bytes = self._files.cat_file(f"{self._root}/{name}")
         return content
 
     def write(self, name: str, content: bytes) -> None:
-        with _asked(f"{self.name}/{name}", "written"):
+        with _store_errors(f"{self.name}/{name}", "written"):
             self._files.pipe_file(f"{self._root}/{name}", content)
 
     def remove(self, name: str) -> None:
-        with suppress(FileNotFoundError), _asked(f"{self.name}/{name}", "removed"):
+        with suppress(FileNotFoundError), _store_errors(f"{self.name}/{name}", "removed"):
             self._files.rm_file(f"{self._root}/{name}")
 
     def local(self, name: str) -> Path | None:
@@ -124,7 +124,7 @@ class _Remote:
 
 
 @contextmanager
-def _said(what: str) -> Iterator[None]:
+def _write_errors(what: str) -> Iterator[None]:
     """Turns errors of the system into one kind of error."""
     try:
         yield
@@ -139,7 +139,7 @@ def _said(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def _asked(what: str, verb: str) -> Iterator[None]:
+def _store_errors(what: str, verb: str) -> Iterator[None]:
     """Turns whatever an object store's library raises into one kind of error.
 
     Only a file that cannot be read or removed may be missing; a write then lacks its bucket.

@@ -7,7 +7,6 @@ the configuration that the engine reads (`Config` in the discipline's file in cr
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator
@@ -44,9 +43,9 @@ class QueueDiscipline(Section):
     """On the Linux backend: Fairport's own switch, or bridges with the kernel's disciplines (`tc`),
     for trees at 100 Mbit/s. The simulation is the same for both."""
 
-    @abstractmethod
     def job(self) -> dict[str, Any]:
-        """The discipline as the engine reads it."""
+        """The discipline as the engine reads it: here what most disciplines have."""
+        return {"kind": self.kind, "limit": length(self.limit)}
 
     @property
     def phase(self) -> str:
@@ -63,11 +62,7 @@ class FifoQueue(QueueDiscipline):
 
     def job(self) -> dict[str, Any]:
         """The fields that all these disciplines have, as the engine reads them."""
-        return {
-            "kind": self.kind,
-            "limit": length(self.limit),
-            "count_in_service": self.count_in_service,
-        }
+        return {**super().job(), "count_in_service": self.count_in_service}
 
     @property
     def phase(self) -> str:

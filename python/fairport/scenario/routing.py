@@ -9,18 +9,24 @@ from pydantic import BeforeValidator, Field
 from fairport.scenario.base import Section
 
 
-class DestinationSuffix(Section):
+class RoutingPolicy(Section):
+    """A routing policy. The engine knows it by the same name, unless it says otherwise."""
+
+    kind: str
+
+    def job(self) -> Any:
+        """The policy as the engine reads it."""
+        return self.kind
+
+
+class DestinationSuffix(RoutingPolicy):
     """Shortest paths; the last bits of the destination's address choose one (Prakash 2012)."""
 
     kind: Literal["destination-suffix"]
     """Shortest paths; the destination chooses one."""
 
-    def job(self) -> Any:
-        """The section as the engine reads it."""
-        return self.kind
 
-
-class Ecmp(Section):
+class Ecmp(RoutingPolicy):
     """Shortest paths; a hash of the flow's addresses, protocol and ports chooses one."""
 
     kind: Literal["ecmp"]
@@ -30,22 +36,18 @@ class Ecmp(Section):
     of RipL-POX, the controller of the Mininet reproductions, over whole paths."""
 
     def job(self) -> Any:
-        """The section as the engine reads it."""
+        """The policy as the engine reads it."""
         return "ripl-hash" if self.hash == "ripl" else self.kind
 
 
-class SpanningTree(Section):
+class SpanningTree(RoutingPolicy):
     """One tree of links for all traffic, as between switches that learn addresses."""
 
     kind: Literal["spanning-tree"]
     """One tree for all traffic."""
 
-    def job(self) -> Any:
-        """The section as the engine reads it."""
-        return self.kind
 
-
-class EqualLength(Section):
+class EqualLength(RoutingPolicy):
     """Every packet goes up to a core switch, even within a pod or a rack (Prakash 2012)."""
 
     kind: Literal["equal-length"]
@@ -57,30 +59,22 @@ class EqualLength(Section):
     draws one of all paths through a core."""
 
     def job(self) -> Any:
-        """The section as the engine reads it."""
+        """The policy as the engine reads it."""
         return {self.kind: {"core": self.core, "per": self.per}}
 
 
-class Spray(Section):
+class Spray(RoutingPolicy):
     """Every packet takes a shortest path, each with equal probability (Dixit 2013)."""
 
     kind: Literal["spray"]
     """Shortest paths; each packet draws one."""
 
-    def job(self) -> Any:
-        """The section as the engine reads it."""
-        return self.kind
 
-
-class TwoLevel(Section):
+class TwoLevel(RoutingPolicy):
     """The two-level look-up of Al-Fares 2008, for fat-trees."""
 
     kind: Literal["two-level"]
     """Down by prefix, up by the host's part of the destination's address and the switch."""
-
-    def job(self) -> Any:
-        """The section as the engine reads it."""
-        return self.kind
 
 
 _Policy = DestinationSuffix | Ecmp | SpanningTree | EqualLength | Spray | TwoLevel

@@ -123,11 +123,7 @@ class Drr(QueueDiscipline):
 
     def job(self) -> dict[str, Any]:
         """The discipline as the engine reads it."""
-        return {
-            "kind": self.kind,
-            "limit": length(self.limit),
-            "quantum_bytes": _bytes(self.quantum),
-        }
+        return {**super().job(), "quantum_bytes": _bytes(self.quantum)}
 
 
 class PortFair(QueueDiscipline):
@@ -136,10 +132,6 @@ class PortFair(QueueDiscipline):
     kind: Literal["port-fair"]
     """One buffer that the ingress ports share equally when it is full: the port that holds most
     loses its last packet to one that holds less. First in, first out."""
-
-    def job(self) -> dict[str, Any]:
-        """The discipline as the engine reads it."""
-        return {"kind": self.kind, "limit": length(self.limit)}
 
 
 class _Controlled(QueueDiscipline):
@@ -162,14 +154,10 @@ class _Controlled(QueueDiscipline):
             )
         return self
 
-    def codel(self) -> dict[str, Any]:
+    def job(self) -> dict[str, Any]:
         """The fields that CoDel and FQ-CoDel share, as the engine reads them."""
-        return {
-            "kind": self.kind,
-            "limit": length(self.limit),
-            "target_ps": int(self.target),
-            "interval_ps": int(self.interval),
-        }
+        times = {"target_ps": int(self.target), "interval_ps": int(self.interval)}
+        return {**super().job(), **times}
 
 
 class CoDel(_Controlled):
@@ -184,7 +172,7 @@ class CoDel(_Controlled):
 
     def job(self) -> dict[str, Any]:
         """The discipline as the engine reads it."""
-        return {**self.codel(), "ecn": self.ecn}
+        return {**super().job(), "ecn": self.ecn}
 
 
 class FqCoDel(_Controlled):
@@ -204,7 +192,7 @@ class FqCoDel(_Controlled):
     def job(self) -> dict[str, Any]:
         """The discipline as the engine reads it."""
         return {
-            **self.codel(),
+            **super().job(),
             "ecn": self.ecn,
             "queues": self.queues,
             "quantum_bytes": _bytes(self.quantum),
@@ -219,10 +207,6 @@ class StrictPriority(QueueDiscipline):
     counts them, which it needs."""
     limit: PositiveLimit = Limit("64KiB")
     """Buffer of each of the two queues, in bytes or in packets."""
-
-    def job(self) -> dict[str, Any]:
-        """The discipline as the engine reads it."""
-        return {"kind": self.kind, "limit": length(self.limit)}
 
 
 class SharedBuffer(QueueDiscipline):

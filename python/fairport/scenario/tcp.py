@@ -255,74 +255,20 @@ class HostTcp(TcpSettings):
     """The hosts: a name, a range "h4..h15", "all", or a list of these."""
 
 
-# field of the scenario -> setting of the engine, in base units
-ENGINE_NAMES: dict[str, str] = {
-    "congestion_control": "congestion_control",
-    "mss": "mss_bytes",
-    "fixed_header": "fixed_header_bytes",
-    "initial_window": "initial_window_segments",
-    "window_unit": "window_unit",
-    "sack": "sack",
-    "timestamps": "timestamps",
-    "paws": "paws",
-    "answers_invalid_acks": "answers_invalid_acks",
-    "ack_policy": "ack_policy",
-    "delayed_ack_min": "delayed_ack_min_ps",
-    "delayed_ack_max": "delayed_ack_max_ps",
-    "delayed_ack_below_rto_min": "delayed_ack_below_rto_min",
-    "quick_acks_after_gap": "quick_acks_after_gap",
-    "quick_acks_within_estimate": "quick_acks_within_estimate",
-    "quick_acks_for_data_only": "quick_acks_for_data_only",
-    "sack_compression": "sack_compression",
-    "rto_rule": "rto_rule",
-    "rto_min": "rto_min_ps",
-    "rto_max": "rto_max_ps",
-    "rto_initial": "rto_initial_ps",
-    "syn_linear_timeouts": "syn_linear_timeouts",
-    "syn_backoff_lasts": "syn_backoff_lasts",
-    "syn_timeouts_to_one_segment": "syn_timeouts_to_one_segment",
-    "rto_restarts_on_retransmit": "rto_restarts_on_retransmit",
-    "ack_ends_backoff": "ack_ends_backoff",
-    "clock_granularity": "clock_granularity_ps",
-    "rtt_tick": "rtt_tick_ps",
-    "clock_tick": "clock_tick_ps",
-    "timer_slack": "timer_slack_ps",
-    "rack": "rack",
-    "fack": "fack",
-    "tail_loss_probe": "tail_loss_probe",
-    "window_reduction": "window_reduction",
-    "dsack": "dsack",
-    "undo": "undo",
-    "frto": "frto",
-    "early_retransmit": "early_retransmit",
-    "limited_transmit": "limited_transmit",
-    "nagle": "nagle",
-    "minshall": "minshall",
-    "abc": "abc",
-    "abc_limit": "abc_limit_segments",
-    "duplicate_acks_deliver": "duplicate_acks_deliver",
-    "sack_rtt": "sack_rtt",
-    "window_use_by_round": "window_use_by_round",
-    "slow_start_after_idle": "slow_start_after_idle",
-    "window_scale": "window_scale",
-    "receive_buffer": "receive_buffer_bytes",
-    "hystart": "hystart",
-    "hystart_ack_delay": "hystart_ack_delay",
-    "cubic_idle_shift": "cubic_idle_shift",
-    "fast_convergence": "fast_convergence",
-    "payload_sizing": "payload_sizing",
-    "payload_min": "payload_min_bytes",
-    "tcprand": "tcprand",
-    "ecn": "ecn",
-    "ecn_fallback": "ecn_fallback",
-    "dctcp_halves_on_loss": "dctcp_halves_on_loss",
-    "pacing": "pacing",
-    "pacing_granularity": "pacing_granularity_ps",
-    "send_gap_max": "send_gap_max_ps",
-    "small_queue": "small_queue",
-    "host_queue_pushback": "host_queue_pushback",
-    "segmentation_offload": "segmentation_offload",
-    "receive_offload": "receive_offload_ps",
+# by unit, the settings that the engine has in base units; its names for them end in the unit
+_UNITS = {
+    "ps": (
+        *("delayed_ack_min", "delayed_ack_max", "rto_min", "rto_max", "rto_initial"),
+        *("clock_granularity", "rtt_tick", "clock_tick", "timer_slack", "pacing_granularity"),
+        *("send_gap_max", "receive_offload"),
+    ),
+    "bytes": ("mss", "fixed_header", "receive_buffer", "payload_min"),
+    "segments": ("initial_window", "abc_limit"),
+}
+
+# field of the scenario -> setting of the engine
+ENGINE_NAMES = {name: name for name in TcpSettings.model_fields if name != "stack"} | {
+    name: f"{name}_{unit}" for unit, names in _UNITS.items() for name in names
 }
 
 

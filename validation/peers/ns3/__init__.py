@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,11 +30,6 @@ REPEATS = 3
 _MODULES = (
     *("applications", "internet", "traffic-control", "bridge"),
     *("point-to-point", "network", "stats", "core"),
-)
-# the job of `outcast`, as far as ns-3 can run it: an ACK for every segment, no timestamps
-_JOB = (
-    *("--qbytes=16384", "--cc=TcpBic", "--seed=1", "--jitter=0.01"),
-    *("--hostDelay=80", "--linkDelay=25", "--dj=20", "--delack=1"),
 )
 
 
@@ -113,9 +109,18 @@ def _source(name: str) -> Path:
     return HERE / f"{name}.cc"
 
 
+def run(program: Path, *options: str) -> str:
+    """What one of the programs prints."""
+    done = subprocess.run([program, *options], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
 def hops_per_s(peer: Peer, k: int) -> float:
-    """Packet-hops per second of the many-to-one job on a k-ary fat-tree, once."""
-    printed = do("run the program", peer.program, f"--k={k}", f"--time={SIMULATED_S}", *_JOB)
+    """Packet-hops per second of the job `outcast` on a k-ary fat-tree, once.
+
+    As far as ns-3 can run it: an ACK for every segment, no timestamps.
+    """
+    printed = do("run the program", peer.program, f"--k={k}", f"--time={SIMULATED_S}")
     speed = re.search(r"hops_per_s=(\d+)", printed)
     if speed is None:
         raise UnavailableError("the program did not print its speed")

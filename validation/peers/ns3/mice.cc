@@ -6,6 +6,7 @@
 // sender has one transfer at a time: one that takes longer than its period delays the next, which then starts at once. As in
 // dumbbell.cc everything that is set differs from ns-3's default for the sake of the comparison only: here the TCP is
 // ns-2's of 2001, as in the experiments' files. The program prints one line of JSON.
+#include "common.h"
 #include "socket-factory.h"
 
 #include "ns3/applications-module.h"
@@ -204,25 +205,22 @@ main(int argc, char* argv[])
     RngSeedManager::SetRun(seed);
     g_draw = CreateObject<UniformRandomVariable>();
     g_sockets = karn ? SocketFactoryOf<KarnSocket>::GetTypeId() : SocketFactoryOf<PlainSocket>::GetTypeId();
-    auto set = [](const char* name, const AttributeValue& value) { Config::SetDefault(name, value); };
+    LiftLimits();
     const TimeValue initialRto(Seconds(3));
-    set("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpNewReno::GetTypeId()));
-    set("ns3::TcpL4Protocol::RecoveryType", TypeIdValue(TcpClassicRecovery::GetTypeId()));
-    set("ns3::TcpSocket::SegmentSize", UintegerValue(MSS));
-    set("ns3::TcpSocket::InitialCwnd", UintegerValue(2));
-    set("ns3::TcpSocket::SndBufSize", UintegerValue(6 * 1024 * 1024));
-    set("ns3::TcpSocket::RcvBufSize", UintegerValue(WINDOW * MSS));
-    set("ns3::TcpSocket::ConnTimeout", initialRto);
-    set("ns3::RttEstimator::InitialEstimation", initialRto);
-    set("ns3::TcpSocket::ConnCount", UintegerValue(1000));
-    set("ns3::TcpSocket::DataRetries", UintegerValue(100000));
-    set("ns3::TcpSocket::DelAckCount", UintegerValue(1));
-    set("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(minRtoS)));
-    set("ns3::TcpSocketBase::ClockGranularity", TimeValue(Seconds(tickS)));
-    set("ns3::TcpSocketBase::UseEcn", EnumValue(ecn ? TcpSocketState::On : TcpSocketState::Off));
-    set("ns3::RedQueueDisc::UseEcn", BooleanValue(ecn));
-    set("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
-    set("ns3::TcpSocketBase::Sack", BooleanValue(false));
+    Set("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpNewReno::GetTypeId()));
+    Set("ns3::TcpL4Protocol::RecoveryType", TypeIdValue(TcpClassicRecovery::GetTypeId()));
+    Set("ns3::TcpSocket::SegmentSize", UintegerValue(MSS));
+    Set("ns3::TcpSocket::InitialCwnd", UintegerValue(2));
+    Set("ns3::TcpSocket::RcvBufSize", UintegerValue(WINDOW * MSS));
+    Set("ns3::TcpSocket::ConnTimeout", initialRto);
+    Set("ns3::RttEstimator::InitialEstimation", initialRto);
+    Set("ns3::TcpSocket::DelAckCount", UintegerValue(1));
+    Set("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(minRtoS)));
+    Set("ns3::TcpSocketBase::ClockGranularity", TimeValue(Seconds(tickS)));
+    Set("ns3::TcpSocketBase::UseEcn", EnumValue(ecn ? TcpSocketState::On : TcpSocketState::Off));
+    Set("ns3::RedQueueDisc::UseEcn", BooleanValue(ecn));
+    Set("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
+    Set("ns3::TcpSocketBase::Sack", BooleanValue(false));
 
     NodeContainer senders(2 * SENDERS), switches(2), receiver(1);
     InternetStackHelper().InstallAll();

@@ -1,3 +1,5 @@
+//! The order of what the event queue pops, within the horizon of the wheel and beyond it.
+
 use super::*;
 use crate::stream::Stream;
 

@@ -155,6 +155,11 @@ pub(crate) fn bench_of_ports(
     }
 }
 
+/// The switch's port to the first host of a star.
+pub(crate) fn to_receiver(star: &Topology) -> PortId {
+    star.port(star.node(star.hosts()[0]).ports[0]).peer
+}
+
 impl Bench {
     pub(crate) fn send(&mut self, at: Instant, sender: usize, size_bytes: u16, number: Number) {
         self.send_ecn(at, sender, size_bytes, number, 0);

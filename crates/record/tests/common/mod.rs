@@ -1,10 +1,17 @@
-//! A switch port that is watched, and packets that arrive at it.
+//! A switch port that is watched, and packets that arrive at it; and a whole network whose hosts only receive.
 
-use fairport_net::discipline::{Admission, Backlog, Reason};
+use fairport_net::arbitration::{Arbiter, Rule};
+use fairport_net::discipline::{Admission, Backlog, DropTail, Reason};
+use fairport_net::framing::Framing;
+use fairport_net::port::PortConfig;
+use fairport_net::queue::{BufferRelease, Discipline, Queueing};
+use fairport_net::routing::{DestinationSuffix, Routes};
 use fairport_net::topology::star;
-use fairport_net::{Arrival, Counts, Header, Observer, Packet, PortId, Topology};
+use fairport_net::{
+    Access, Arrival, Counts, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology,
+};
 use fairport_record::{Column, Content, PacketLog, Recorder, Table};
-use fairport_units::{Duration, Instant};
+use fairport_units::{Duration, Instant, Rate};
 
 pub(crate) const ACCEPTED: Admission = Admission::Accepted;
 pub(crate) const FULL: Admission = Admission::Dropped(Reason::Full);
@@ -23,6 +30,67 @@ impl Content for Number {
     fn identity(&self) -> u64 {
         0
     }
+}
+
+/// A full packet of a flow.
+pub(crate) fn header(flow: u32, route: u32, output: PortId) -> Header {
+    Header {
+        flow,
+        route,
+        output,
+        size_bytes: 1500,
+        ecn: 0,
+        class: 0,
+    }
+}
+
+/// Hosts that only receive.
+pub(crate) struct Sinks;
+
+impl<P: Copy, O: Observer<P>> Hosts<P, O> for Sinks {
+    fn horizon(&self) -> Instant {
+        Instant::NEVER
+    }
+
+    fn receive(&mut self, _: Access<'_, P, O>, _: NodeId, _: &Packet<P>) {}
+}
+
+/// A network whose ports send at 1 Gbit/s and hold so many packets besides, and a route from each host to the first one.
+pub(crate) fn network<P: Copy, O: Observer<P>>(
+    topology: &Topology,
+    limit_packets: u32,
+    observer: O,
+) -> (Network<P, O>, Vec<u32>) {
+    let mut routing = DestinationSuffix::new(topology);
+    let mut routes = Routes::default();
+    let starts = (1..topology.hosts().len())
+        .map(|source| routes.add(&routing.path(topology, source, 0).expect("a path")))
+        .collect();
+    let port = |_| PortConfig {
+        rate: Rate::from_bps(1_000_000_000),
+        clock_error_ppb: 0,
+        latency: Duration::from_us(1),
+        far_processing: None,
+        queueing: Queueing::Fifo {
+            discipline: Discipline::DropTail(DropTail::packets(limit_packets)),
+            release: BufferRelease::StartOfService,
+        },
+        shaper: None,
+        losses: Vec::new(),
+        departure_first: true,
+    };
+    let count = topology.ports().len();
+    let ports = (0..count).map(port).collect();
+    let arbiter = Arbiter::new(Rule::RoundRobin, count, 1);
+    let network = Network::new(
+        topology,
+        ports,
+        routes,
+        Framing::ETHERNET,
+        arbiter,
+        observer,
+    );
+    (network, starts)
 }
 
 /// The switch's port to host 0, watched; packets come from the hosts 1 to 3, as flows of these numbers.
@@ -79,14 +147,7 @@ impl Watched {
         n: u64,
         again: bool,
     ) {
-        let header = Header {
-            flow: host as u32,
-            route: 0,
-            output: self.port,
-            size_bytes: 1500,
-            ecn: 0,
-            class: 0,
-        };
+        let header = header(host as u32, 0, self.port);
         let arrival = Arrival {
             time: self.now,
             port: self.port,
@@ -118,14 +179,7 @@ impl Watched {
 
     /// The n-th arrival of the port leaves.
     pub(crate) fn departs(&mut self, n: u64, depart: Instant) {
-        let header = Header {
-            flow: 0,
-            route: 0,
-            output: self.port,
-            size_bytes: 1500,
-            ecn: 0,
-            class: 0,
-        };
+        let header = header(0, 0, self.port);
         let content = Number(0);
         self.recorder
             .departs(self.port, &Packet { header, content }, n, depart);

@@ -66,19 +66,27 @@ pub(crate) fn seconds(s: f64) -> u64 {
     (s * 1e12) as u64
 }
 
+/// The plan of a job.
+pub(crate) fn plan(job: &Value) -> Plan {
+    let job: Job = serde_json::from_value(job.clone()).expect("a job");
+    Plan::new(job).expect("a possible job")
+}
+
 /// Runs a job to its end.
 pub(crate) fn run(job: &Value) -> Recorded {
-    let job: Job = serde_json::from_value(job.clone()).expect("a job");
-    let mut simulation = Simulation::new(Plan::new(job).expect("a possible job"));
-    while !simulation.advance(100_000) {}
+    run_in_slices(job, 100_000)
+}
+
+/// Runs a job to its end, in slices of so many packet-hops.
+pub(crate) fn run_in_slices(job: &Value, packet_hops: u64) -> Recorded {
+    let mut simulation = Simulation::new(plan(job));
+    while !simulation.advance(packet_hops) {}
     simulation.into_recorded()
 }
 
 /// Runs a job to its end in `regions` regions of its network, in parallel or on one thread.
 pub(crate) fn run_in_regions(job: &Value, regions: u16, at_once: bool) -> Recorded {
-    let job: Job = serde_json::from_value(job.clone()).expect("a job");
-    let plan = Plan::new(job).expect("a possible job");
-    let mut simulation = Simulation::in_regions(plan, regions).at_once(at_once);
+    let mut simulation = Simulation::in_regions(plan(job), regions).at_once(at_once);
     while !simulation.advance(100_000) {}
     simulation.into_recorded()
 }

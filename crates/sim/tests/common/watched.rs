@@ -2,12 +2,13 @@
 
 use fairport_net::discipline::Admission;
 use fairport_net::{Arrival, Header, Observer, Packet, PortId};
-use fairport_plan::{Job, Plan};
 use fairport_record::{Content, PortFingerprint, Recorder, Simulated, Watcher};
 use fairport_sim::{Recorded, Simulation};
 use fairport_tcp::Segment;
 use fairport_units::Instant;
 use serde_json::Value;
+
+use super::plan;
 
 /// What a test sees of the packets of a run, besides the recorder.
 pub(crate) trait Sight<P: Content> {
@@ -104,10 +105,8 @@ pub(crate) fn run_seen<P: Simulated + Send, S: Sight<P> + Send>(
     job: &Value,
     sight: S,
 ) -> Simulation<P, EveryPort<S>> {
-    let job: Job = serde_json::from_value(job.clone()).expect("a job");
-    let plan = Plan::new(job).expect("a possible job");
     let mut simulation =
-        Simulation::with_observer(plan, |_, recorder| EveryPort { recorder, sight });
+        Simulation::with_observer(plan(job), |_, recorder| EveryPort { recorder, sight });
     while !simulation.advance(100_000) {}
     simulation
 }

@@ -1,3 +1,5 @@
+//! Mutants are written into a text, and chosen at run time.
+
 use serde_json::json;
 
 use super::{Mutant, rewritten};
