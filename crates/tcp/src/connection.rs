@@ -257,7 +257,7 @@ impl Connection {
 
     /// Whether to drop a segment with an old timestamp, which PAWS requires. A dropped segment is answered with what is
     /// still missing (RFC 7323 5.3 R1); a pure ACK is answered at most twice per second (`tcp_oow_rate_limited`). A
-    /// duplicate ACK that was overtaken is not dropped (`tcp_disordered_ack`).
+    /// duplicate ACK that was overtaken is not dropped, unless it would change the window (`tcp_disordered_ack`).
     #[cold]
     #[inline(never)]
     fn rejects_stale(&mut self, now: Instant, segment: &Segment) -> bool {
@@ -268,7 +268,7 @@ impl Connection {
             self.receiver.on_unacceptable(segment);
             return true;
         }
-        if segment.ack == seq::wire(self.sender.una()) {
+        if self.sender.is_duplicate(segment) {
             return false;
         }
         if now >= self.answers_stale_from {
