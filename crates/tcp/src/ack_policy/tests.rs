@@ -263,14 +263,24 @@ fn the_estimate_is_the_minimum_again_after_the_last_quick_ack() {
 }
 
 /// `__tcp_ack_snd_check` since 4.18: after a gap was filled in part, its three prompt ACKs start again. The ACK of the
-/// filling segment is one of them, unless two segments were unacknowledged anyway.
+/// filling segment is one of them, unless it was due anyway: two segments were unacknowledged, or it was a quick ACK, as
+/// after a segment that is probably a retransmission. Nor is any other ACK that is due anyway.
 #[test]
 fn a_partly_filled_gap_has_two_more_prompt_acks() {
-    for (unacknowledged, prompt) in [(1460, 2), (1461, 3)] {
+    let nothing: fn(&mut AckSchedule) = |_| ();
+    for (unacknowledged, before, after, prompt) in [
+        (1460, nothing, nothing, 2),
+        (1461, nothing, nothing, 3),
+        (1460, |it| it.quick = 1, nothing, 1 + 3),
+        (1460, AckSchedule::quick_for_ecn, nothing, 2 + 3),
+        (1460, nothing, AckSchedule::at_once, 1 + 2),
+    ] {
         let mut it = Receiver::new(MS(40));
         it.acks.quick_rules.after_gap = false;
         it.acks.compression = SackCompression::new(44);
+        before(&mut it.acks);
         it.acks.on_partly_filled(5000, unacknowledged);
+        after(&mut it.acks);
         let mut count = 0;
         loop {
             let (timers, now) = (&mut it.timers, it.now);
