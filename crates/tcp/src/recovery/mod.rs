@@ -70,6 +70,7 @@ enum Detection {
 }
 
 /// The loss recovery of one sender.
+// More than 15 fields: one per rule that a stack may have, and the state that these rules share.
 #[derive(Debug)]
 pub(crate) struct Recovery {
     state: State,
