@@ -178,6 +178,34 @@ fn each_ack_that_leaves_the_window_closed_begins_the_wait_for_a_probe_again() {
     assert_eq!(peer.due_us(), Some(1_250_000));
 }
 
+/// `tcp_probe0_base` is the timeout, which timeouts have doubled, and `tcp_probe0_when` doubles it as often again.
+#[test]
+fn timeouts_lengthen_the_wait_for_a_probe() {
+    let mut peer = Peer::with_window(&today(&json!({"tail_loss_probe": false})), 2000);
+    assert_eq!(peer.writes(1), [0]);
+    assert_eq!(peer.wakes(), (300_000, vec![0]));
+    peer.window = 0;
+    peer.at(400).acks(1);
+    assert_eq!(peer.writes(1), NOTHING);
+    assert_eq!(peer.wakes(), (1_000_000, vec![]));
+    assert_eq!(peer.due_us(), Some(3_400_000));
+}
+
+/// `tcp_write_wakeup`: only a write, or a window that opens, restarts the window after an idle time.
+#[test]
+fn a_probe_with_data_leaves_the_window_as_it_is() {
+    let settings = json!({"slow_start_after_idle": true, "initial_window_segments": 2});
+    let mut peer = Peer::opened(&today(&settings));
+    peer.writes(2);
+    peer.at(100).acks(2);
+    peer.writes(4);
+    peer.window = 500;
+    peer.at(200).acks(6);
+    assert_eq!((peer.writes(1), peer.window().0), (vec![], 8));
+    assert_eq!(peer.wakes(), (500_000, vec![6]));
+    assert_eq!(peer.window().0, 8);
+}
+
 /// The FIN goes with the last segment where the window has room for its number as well (RFC 9293 3.4).
 #[test]
 fn a_fin_takes_a_number_of_the_window() {
