@@ -20,6 +20,7 @@ from validation.case import parser_of
 SUBJECTS = (
     *("slow_start", "cubic", "fast_recovery", "fast_retransmit", "sack", "limited_transmit"),
     *("cwnd_moderation", "nagle", "ecn", "ts_recent", "eor", "tcp_info", "mss"),
+    *("blocking", "close", "shutdown"),
 )
 # packetdrill's default, and that of Linux' selftests/net/packetdrill/ksft_runner.sh, slow machine
 TOLERANCES = ("4ms", "14ms")

@@ -216,8 +216,10 @@ impl AckSchedule {
         self.answer_ecn(window);
         if self.quick_rules.after_gap {
             self.on_out_of_place(window);
-        } else if self.is_quick() || !self.compression.holds_back(timers, now, gap, srtt) {
-            self.now = true;
+        } else {
+            // compression does not count an ACK that is due anyway
+            self.now =
+                self.now || self.is_quick() || !self.compression.holds_back(timers, now, gap, srtt);
         }
     }
 
@@ -229,7 +231,8 @@ impl AckSchedule {
     /// Data filled the beginning of a gap. The rest of the gap begins at `gap`.
     #[cold]
     pub(crate) fn on_partly_filled(&mut self, gap: u64, unacknowledged: u64) {
-        if unacknowledged <= self.full.bytes() {
+        let quick = self.is_quick() || self.quick_for_ecn;
+        if !quick && unacknowledged <= self.full.bytes() {
             self.compression.starts_anew(gap);
         }
     }

@@ -193,7 +193,9 @@ impl Connection {
             return;
         }
         if !self.receiver.accepts(segment) {
-            self.receiver.on_unacceptable(segment);
+            if !self.is_old_ack(segment) {
+                self.receiver.on_unacceptable(segment);
+            }
             return;
         }
         let stale = self.timestamps && self.receiver.is_stale(segment);
@@ -255,9 +257,15 @@ impl Connection {
         events.finished(now);
     }
 
+    /// Whether PAWS drops a pure ACK in silence, because data overtook it (`tcp_disordered_ack_check`, since 6.14).
+    #[cold]
+    fn is_old_ack(&self, segment: &Segment) -> bool {
+        self.paws && segment.sequence_length() == 0 && self.receiver.is_overtaken(segment)
+    }
+
     /// Whether to drop a segment with an old timestamp, which PAWS requires. A dropped segment is answered with what is
     /// still missing (RFC 7323 5.3 R1); a pure ACK is answered at most twice per second (`tcp_oow_rate_limited`). A
-    /// duplicate ACK that was overtaken is not dropped (`tcp_disordered_ack`).
+    /// duplicate ACK that was overtaken is not dropped, unless it would change the window (`tcp_disordered_ack`).
     #[cold]
     #[inline(never)]
     fn rejects_stale(&mut self, now: Instant, segment: &Segment) -> bool {
@@ -268,7 +276,10 @@ impl Connection {
             self.receiver.on_unacceptable(segment);
             return true;
         }
-        if segment.ack == seq::wire(self.sender.una()) {
+        if self.is_old_ack(segment) {
+            return true;
+        }
+        if self.sender.is_duplicate(segment) {
             return false;
         }
         if now >= self.answers_stale_from {

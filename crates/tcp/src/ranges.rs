@@ -33,6 +33,11 @@ impl Ranges {
         self.0.back().map_or(0, |range| range.end)
     }
 
+    /// The lowest range.
+    pub(crate) fn first(&self) -> Option<Range> {
+        self.0.front().copied()
+    }
+
     /// The start of the range that contains `position`, which must be in the set.
     pub(crate) fn start_of(&self, position: u64) -> u64 {
         let at = self.0.partition_point(|range| range.end <= position);

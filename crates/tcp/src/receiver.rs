@@ -179,6 +179,11 @@ impl Receiver {
         stamps.is_some_and(|it| it.val.wrapping_sub(self.ts_recent).cast_signed() < -1)
     }
 
+    /// Whether the segment was sent before the last data that arrived in order, and is [long stale](Self::is_long_stale).
+    pub(crate) fn is_overtaken(&self, segment: &Segment) -> bool {
+        self.is_long_stale(segment) && seq::unwrap(self.nxt, segment.seq) < self.nxt
+    }
+
     /// Notes the timestamp of a segment that [`Self::accepts`] and that is not stale (RFC 7323 4.3
     /// rule 2).
     #[inline]
@@ -235,6 +240,7 @@ impl Receiver {
             srtt: own.srtt,
         };
         if self.is_closed() {
+            self.report.forget_duplicate();
             self.acks.on_fin(timers, now, &data);
         } else {
             self.acks.on_in_order(timers, now, &data);
@@ -254,8 +260,15 @@ impl Receiver {
         self.fin == Some(end)
     }
 
+    /// Data in order that ends at `end` fills a gap. If it repeats data above the gap, that is reported
+    /// (`tcp_ofo_queue`). Returns the end of all data in order.
     #[cold]
     fn fill(&mut self, end: u64) -> u64 {
+        if let Some(first) = self.held.first()
+            && !self.report.has_duplicate()
+        {
+            self.note_duplicate(first.start, first.end.min(end));
+        }
         let reached = self.held.advance(end);
         self.report.advance(reached);
         reached
@@ -357,7 +370,7 @@ impl Receiver {
     #[inline(always)]
     pub(crate) fn on_acknowledged(&mut self, timers: &mut Timers, now: Instant, with_data: bool) {
         self.acknowledged = self.nxt;
-        self.report.on_sent();
+        self.report.forget_duplicate();
         self.report_before = None;
         self.acks.on_sent(timers, now, with_data);
     }

@@ -98,9 +98,9 @@ impl SackReport {
         }
     }
 
-    /// An ACK went out.
+    /// An ACK went out, or the peer's FIN came (`tcp_fin`).
     #[inline]
-    pub(crate) fn on_sent(&mut self) {
+    pub(crate) fn forget_duplicate(&mut self) {
         self.duplicate = None;
     }
 }

@@ -354,4 +354,8 @@ fn an_ack_with_an_old_stamp_is_dropped_and_answered_twice_per_second() {
     peer.now += ms(1);
     assert_eq!(ack(&mut peer, 3, 48), (1, 1));
     assert_eq!(ack(&mut peer, 3, 48), (1, 0));
+    // what would close the window is no mere duplicate
+    peer.now += ms(500);
+    peer.window = 0;
+    assert_eq!(ack(&mut peer, 2, 40), (1, 1));
 }

@@ -81,6 +81,40 @@ fn beyond_a_window_that_was_taken_back_only_the_first_segment_is_sent_again() {
     }
 }
 
+/// `tcp_send_loss_probe`: the tail is not probed, and the retransmission timer, which counts from the first segment,
+/// goes on.
+#[test]
+fn a_tail_beyond_a_window_that_was_taken_back_is_not_probed() {
+    for (window, woken) in [
+        (2000, [(302_000, vec![2]), (602_000, vec![1])]),
+        (1000, [(302_000, vec![]), (302_001, vec![1])]),
+    ] {
+        let mut peer = Peer::opened(&today(&json!({})));
+        peer.writes(3);
+        peer.window = window;
+        assert_eq!(peer.at(100).acks(1), NOTHING);
+        assert_eq!([peer.wakes(), peer.wakes()], woken);
+    }
+}
+
+/// `tcp_rack_reo_timeout`, `tcp_retransmit_timer`: only `tcp_write_xmit` looks whether the window is used, and timers do
+/// not call it.
+#[test]
+fn what_a_timer_sends_again_is_no_use_of_the_window() {
+    let mut peer = Peer::opened(&today(&json!({"initial_window_segments": 4})));
+    peer.writes(2);
+    assert_eq!(peer.at(100).sacks(0, &[(1, 2)]), NOTHING);
+    assert_eq!(peer.wakes(), (127_000, vec![0]));
+    // one segment is under way and the window is one, but half of the window before it was never used
+    peer.at(227).acks(2);
+    assert_eq!(peer.window(), (2, Some(2)));
+    assert_eq!(peer.writes(2), [2, 3]);
+    peer.at(327).acks(3);
+    assert_eq!(peer.window().0, 2);
+    peer.acks(4);
+    assert_eq!(peer.window().0, 3);
+}
+
 /// RFC 6298 5.1: sending starts the timer only where it does not run.
 #[test]
 fn the_timeout_counts_from_the_first_segment_and_from_each_ack_of_new_data() {
@@ -128,6 +162,48 @@ fn a_closed_window_is_probed_from_below_ever_more_seldom() {
     assert_eq!((sent.len(), sent[0].seq, sent[0].payload), (1, 2001, 500));
     peer.window = 10_000;
     assert_eq!(peer.sacks_bytes(2500, &[]), [2, 3, 4]);
+}
+
+/// `tcp_ack_probe`: the peer is there.
+#[test]
+fn each_ack_that_leaves_the_window_closed_begins_the_wait_for_a_probe_again() {
+    let mut peer = Peer::with_window(&today(&json!({})), 2000);
+    assert_eq!(peer.writes(5), [0, 1]);
+    peer.window = 0;
+    peer.at(100).acks(2);
+    peer.at(250).acks(2);
+    assert_eq!(peer.wakes(), (550_000, vec![]));
+    assert_eq!(peer.due_us(), Some(1_150_000));
+    peer.at(650).acks(2);
+    assert_eq!(peer.due_us(), Some(1_250_000));
+}
+
+/// `tcp_probe0_base` is the timeout, which timeouts have doubled, and `tcp_probe0_when` doubles it as often again.
+#[test]
+fn timeouts_lengthen_the_wait_for_a_probe() {
+    let mut peer = Peer::with_window(&today(&json!({"tail_loss_probe": false})), 2000);
+    assert_eq!(peer.writes(1), [0]);
+    assert_eq!(peer.wakes(), (300_000, vec![0]));
+    peer.window = 0;
+    peer.at(400).acks(1);
+    assert_eq!(peer.writes(1), NOTHING);
+    assert_eq!(peer.wakes(), (1_000_000, vec![]));
+    assert_eq!(peer.due_us(), Some(3_400_000));
+}
+
+/// `tcp_write_wakeup`: only a write, or a window that opens, restarts the window after an idle time.
+#[test]
+fn a_probe_with_data_leaves_the_window_as_it_is() {
+    let settings = json!({"slow_start_after_idle": true, "initial_window_segments": 2});
+    let mut peer = Peer::opened(&today(&settings));
+    peer.writes(2);
+    peer.at(100).acks(2);
+    peer.writes(4);
+    peer.window = 500;
+    peer.at(200).acks(6);
+    assert_eq!((peer.writes(1), peer.window().0), (vec![], 8));
+    assert_eq!(peer.wakes(), (500_000, vec![6]));
+    assert_eq!(peer.window().0, 8);
 }
 
 /// The FIN goes with the last segment where the window has room for its number as well (RFC 9293 3.4).

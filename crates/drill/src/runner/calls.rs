@@ -327,7 +327,7 @@ impl Runner {
         let held = endpoint.connection.delivered_bytes() - endpoint.read;
         let taken = held.min(limit.max(0) as u64);
         endpoint.read += taken;
-        if taken > 0 || limit == 0 || endpoint.peer_closed {
+        if taken > 0 || limit == 0 || endpoint.reads_end {
             ok(taken.cast_signed())
         } else if endpoint.connection.is_reset() {
             if std::mem::replace(&mut endpoint.reset_reported, true) {
@@ -341,9 +341,17 @@ impl Runner {
     }
 
     fn shutdown(&mut self, call: &Call, fd: i64) -> Returned {
-        let reads_only =
-            mentions(&call.arguments, "SHUT_RD") || call.arguments.get(1) == Some(&Expr::Number(0));
-        if !reads_only && self.sockets.connected == Some(fd) {
+        let asks = |name, number| {
+            mentions(&call.arguments, name) || call.arguments.get(1) == Some(&Expr::Number(number))
+        };
+        if self.sockets.connected != Some(fd) {
+            return ok(0);
+        }
+        let both = asks("SHUT_RDWR", 2);
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.reads_end |= both || asks("SHUT_RD", 0);
+        }
+        if both || asks("SHUT_WR", 1) {
             self.end_of_data();
         }
         ok(0)

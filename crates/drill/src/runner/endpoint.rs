@@ -35,8 +35,8 @@ pub(super) struct Endpoint {
     pub(super) last_data: Instant,
     /// number of bytes that the application has read
     pub(super) read: u64,
-    /// the application has seen the peer's FIN
-    pub(super) peer_closed: bool,
+    /// the application has seen the peer's FIN, or has shut its own reading side
+    pub(super) reads_end: bool,
     /// the peer's RST was reported to the application
     pub(super) reset_reported: bool,
     /// the host's queue below the connection is full
@@ -56,7 +56,7 @@ impl Endpoint {
             established: None,
             last_data: Instant::ZERO,
             read: 0,
-            peer_closed: false,
+            reads_end: false,
             reset_reported: false,
             host_queue_full: false,
             fin_seq: None,
@@ -164,7 +164,7 @@ impl Endpoint {
     /// The application has seen the peer's FIN once an acknowledgement covers it.
     fn note_peer_fin(&mut self, segment: &Segment) {
         if let Some(fin) = self.fin_seq {
-            self.peer_closed |= segment.ack == fin.wrapping_add(1);
+            self.reads_end |= segment.ack == fin.wrapping_add(1);
         }
     }
 }

@@ -28,11 +28,16 @@ impl Receiver {
     /// A full segment arrives `gap` after the last one, at a host with this timeout and round-trip time.
     fn takes_at(&mut self, gap: Duration, rto: Duration, srtt: Option<Duration>) {
         self.now += gap;
+        self.fills(u64::from(FULL), 20 * u64::from(FULL), rto, srtt);
+    }
+
+    /// A full segment arrives now. With it so many bytes are unacknowledged.
+    fn fills(&mut self, unacknowledged: u64, window: u64, rto: Duration, srtt: Option<Duration>) {
         let data = InOrder {
             payload: FULL,
-            unacknowledged: u64::from(FULL),
+            unacknowledged,
             gap: false,
-            window: 20 * u64::from(FULL),
+            window,
             rto,
             srtt,
         };
@@ -72,15 +77,7 @@ fn a_connection_begins_with_quick_acks_for_half_a_window() {
         let mut count = 0;
         loop {
             it.now += MS(1);
-            let data = InOrder {
-                payload: FULL,
-                unacknowledged: u64::from(FULL),
-                gap: false,
-                window,
-                rto: MS(200),
-                srtt: None,
-            };
-            it.acks.on_in_order(&mut it.timers, it.now, &data);
+            it.fills(u64::from(FULL), window, MS(200), None);
             if !it.acks.is_due() {
                 break;
             }
@@ -191,15 +188,7 @@ fn an_ack_that_was_nearly_due_goes_out_at_once() {
 fn more_than_a_full_segment_is_acknowledged_at_once() {
     for (unacknowledged, at_once) in [(1460, false), (1461, true), (2920, true)] {
         let mut it = Receiver::new(MS(40));
-        let data = InOrder {
-            payload: FULL,
-            unacknowledged,
-            gap: false,
-            window: 0,
-            rto: MS(200),
-            srtt: None,
-        };
-        it.acks.on_in_order(&mut it.timers, it.now, &data);
+        it.fills(unacknowledged, 0, MS(200), None);
         assert_eq!(it.acks.is_due(), at_once, "{unacknowledged} bytes");
     }
 }
@@ -263,14 +252,24 @@ fn the_estimate_is_the_minimum_again_after_the_last_quick_ack() {
 }
 
 /// `__tcp_ack_snd_check` since 4.18: after a gap was filled in part, its three prompt ACKs start again. The ACK of the
-/// filling segment is one of them, unless two segments were unacknowledged anyway.
+/// filling segment is one of them, unless it was due anyway: two segments were unacknowledged, or it was a quick ACK, as
+/// after a segment that is probably a retransmission. Nor is any other ACK that is due anyway.
 #[test]
 fn a_partly_filled_gap_has_two_more_prompt_acks() {
-    for (unacknowledged, prompt) in [(1460, 2), (1461, 3)] {
+    let nothing: fn(&mut AckSchedule) = |_| ();
+    for (unacknowledged, before, after, prompt) in [
+        (1460, nothing, nothing, 2),
+        (1461, nothing, nothing, 3),
+        (1460, |it| it.quick = 1, nothing, 1 + 3),
+        (1460, AckSchedule::quick_for_ecn, nothing, 2 + 3),
+        (1460, nothing, AckSchedule::at_once, 1 + 2),
+    ] {
         let mut it = Receiver::new(MS(40));
         it.acks.quick_rules.after_gap = false;
         it.acks.compression = SackCompression::new(44);
+        before(&mut it.acks);
         it.acks.on_partly_filled(5000, unacknowledged);
+        after(&mut it.acks);
         let mut count = 0;
         loop {
             let (timers, now) = (&mut it.timers, it.now);

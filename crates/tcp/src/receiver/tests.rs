@@ -115,26 +115,32 @@ impl Model {
             self.take_duplicate(start, end.min(nxt));
         } else if start > nxt {
             self.due = true;
-            let known = |byte: &u64| self.bytes.contains(byte);
-            let first = new.iter().copied().find(known);
-            if let Some(first) = first {
-                let length = new[(first - start) as usize..].iter();
-                let length = length.take_while(|byte| known(byte)).count() as u64;
-                self.duplicate = Some((first, first + length));
-            }
+            self.duplicate = self.known(&new).or(self.duplicate);
             self.bytes.extend(new);
             self.above.push(start);
         } else {
             if start < nxt {
                 self.take_duplicate(start, nxt);
             }
+            self.duplicate = self.duplicate.or(self.known(&new));
             let gap = !self.held().is_empty();
             self.bytes.extend(new);
+            if self.fin.is_some_and(|fin| self.nxt() > fin) {
+                self.duplicate = None;
+            }
             self.full = self.full.max(payload);
             // RFC 5681 4.2; a FIN is waited for as well
             let second = self.nxt() - self.acknowledged > self.full;
             self.due |= gap || second || self.fin.is_some();
         }
+    }
+
+    /// The first run of bytes that have arrived before.
+    fn known(&self, new: &[u64]) -> Option<(u64, u64)> {
+        let known = |byte: &&u64| self.bytes.contains(byte);
+        let first = *new.iter().find(known)?;
+        let run = new.iter().skip_while(|byte| **byte < first);
+        Some((first, first + run.take_while(known).count() as u64))
     }
 
     fn take_duplicate(&mut self, start: u64, end: u64) {

@@ -11,6 +11,7 @@ impl Recovery {
     /// Marks lost segments, and decides whether fast recovery starts.
     #[inline]
     pub(crate) fn detect(&mut self, board: &mut Scoreboard, look: Look) -> Detected {
+        self.waits = false;
         let open = self.state == State::Open;
         let nothing = match &self.detection {
             Detection::DuplicateAcks(it) => !open || it.duplicates() == 0,

@@ -32,6 +32,7 @@ impl Recovery {
             self.note_late(acked + board.segments_to_highest_sacked());
         }
         let waits = late && board.retransmitted() > 0;
+        self.waits = waits;
         let counted = match &self.detection {
             Detection::Emulated(it) => it.sacked(),
             _ => 0,
@@ -317,6 +318,7 @@ impl Recovery {
         lowered: Option<Before>,
         further: bool,
     ) {
+        self.waits = false;
         let resent = board.retransmitted() > 0;
         if !self.is_era_of_rack() {
             self.begin_lowered(board, lowered, resent);

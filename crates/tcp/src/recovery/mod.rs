@@ -70,6 +70,7 @@ enum Detection {
 }
 
 /// The loss recovery of one sender.
+// More than 15 fields: one per rule that a stack may have, and the state that these rules share.
 #[derive(Debug)]
 pub(crate) struct Recovery {
     state: State,
@@ -77,6 +78,8 @@ pub(crate) struct Recovery {
     point: u64,
     /// the first lost segment is sent again whatever the window allows
     retransmit_now: bool,
+    /// the last ACK answered a late segment while a retransmission is in the network: only new data is sent
+    waits: bool,
     limited_transmit: bool,
     early_retransmit: bool,
     /// each ACK reports which transmissions arrived; only the plain RFC algorithms do not need this
@@ -120,6 +123,7 @@ impl Recovery {
             state: State::Open,
             point: isn,
             retransmit_now: false,
+            waits: false,
             limited_transmit: settings.limited_transmit,
             early_retransmit: settings.early_retransmit,
             tracks_deliveries,
@@ -360,7 +364,7 @@ impl Recovery {
     /// wait for the window (RFC 6675 5 step 4.3), nor does one after a partial ACK (RFC 6582 3.2 step 3).
     #[inline]
     pub(crate) fn next_lost(&mut self, board: &mut Scoreboard, window_open: bool) -> Option<u64> {
-        if self.state == State::Open || !(window_open || self.retransmit_now) {
+        if self.state == State::Open || self.waits || !(window_open || self.retransmit_now) {
             return None;
         }
         self.retransmit_now = false;

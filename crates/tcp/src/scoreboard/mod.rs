@@ -173,6 +173,11 @@ impl Scoreboard {
         self.head + self.sacked_segments()
     }
 
+    /// Where the last outstanding segment starts.
+    pub(crate) fn last_start(&self) -> u64 {
+        self.record(self.tail - 1).start
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.head == self.tail
@@ -221,6 +226,12 @@ impl Scoreboard {
     /// Whether the first outstanding segment was retransmitted since the last timeout.
     pub(crate) fn head_retransmitted(&self) -> bool {
         !self.is_empty() && self.record(self.head).is(RETRANSMITTED)
+    }
+
+    /// Whether the first outstanding segment was ever sent again.
+    #[inline]
+    pub(crate) fn head_resent(&self) -> bool {
+        !self.is_empty() && self.record(self.head).is(RESENT)
     }
 
     #[inline]

@@ -9,7 +9,7 @@ use crate::recovery::{AckFacts, Change, Detected, Look, Outcome, State};
 use crate::report::Events;
 use crate::segment::{Flags, Segment};
 use crate::seq;
-use crate::timers::Timers;
+use crate::timers::{Timer, Timers};
 
 impl Sender {
     /// Processes the acknowledgement, the window and the SACK blocks of a segment, and passes decisions on. Returns
@@ -110,6 +110,9 @@ impl Sender {
             self.await_reordering(timers, now, wait);
         } else if facts.advances || self.is_overtaken(&facts) {
             self.wait_on(timers, now);
+        } else if timers.is_running(Timer::Persist) {
+            // the peer's window is closed, and the peer is there (`tcp_ack_probe`)
+            self.await_window_again(timers, now);
         }
         true
     }
@@ -182,6 +185,13 @@ impl Sender {
             && self.board.is_empty()
             && !segment.options.has_sacks()
             && !segment.flags.contains(Flags::ECE)
+    }
+
+    /// Whether the segment acknowledges what was acknowledged before, and announces nothing new.
+    #[cold]
+    pub(crate) fn is_duplicate(&self, segment: &Segment) -> bool {
+        let una = self.board.una();
+        segment.ack == seq::wire(una) && !self.peer.is_newer(segment, una, false)
     }
 
     /// Whether an acknowledgement below `SND.UNA` may still be in the network (RFC 5961 5.2).

@@ -25,6 +25,8 @@ impl Sender {
         let board = &self.board;
         // while the window falls for a mark, the kernel's state says nothing of SACKed segments
         let is_disturbed = (board.sacked() > 0 || board.has_lost()) && !self.is_in_cwr();
+        // after an undo: it was not a probe that repeated the first segment (`tcp_try_keep_open`)
+        let is_disturbed = is_disturbed || (board.head_resent() && !probe.is_out());
         if self.recovery.state() != State::Open || is_disturbed {
             return false;
         }
@@ -71,15 +73,17 @@ impl Sender {
         }
     }
 
-    /// Makes the next poll probe the tail, unless a probe was already sent.
+    /// Makes the next poll probe the tail, unless a probe was already sent, or the peer has withdrawn the window that the
+    /// tail lies in.
     pub(super) fn on_tail_timer(
         &mut self,
         timers: &mut Timers,
         now: Instant,
         events: &mut impl Events,
     ) {
+        let withdrawn = self.board.segments() > 1 && self.peer.room(self.board.last_start()) == 0;
         match self.recovery.probe_mut() {
-            Some(probe) if !probe.is_out() => {
+            Some(probe) if !probe.is_out() && !withdrawn => {
                 probe.due = true;
                 self.persist.due = true;
                 timers.start(Timer::Retransmission, now, self.rtt.rto());

@@ -180,11 +180,6 @@ impl Sender {
         self.stream.closing
     }
 
-    /// `SND.UNA`
-    pub(crate) fn una(&self) -> u64 {
-        self.board.una()
-    }
-
     /// The first byte of data: the number after the SYN's.
     pub(crate) fn start(&self) -> u64 {
         self.stream.start

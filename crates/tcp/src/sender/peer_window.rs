@@ -33,19 +33,26 @@ impl PeerWindow {
         }
     }
 
-    /// Takes the window of a segment that acknowledges up to `ack`, unless a newer segment has announced one (RFC 9293
-    /// 3.10.7.4). If the numbers do not show which is newer, the larger window is; a window of zero is always taken
-    /// (`tcp_may_update_window`). Returns true if the size changed.
+    /// Whether a segment that acknowledges up to `ack` announces a newer window (RFC 9293 3.10.7.4). If the numbers do
+    /// not show which is newer, the larger window is; a window of zero is always taken (`tcp_may_update_window`).
     #[inline]
-    pub(super) fn update(&mut self, segment: &Segment, ack: u64, advances: bool) -> bool {
+    pub(super) fn is_newer(&self, segment: &Segment, ack: u64, advances: bool) -> bool {
         let size = u64::from(segment.window) << self.scale;
         let said_at = seq::unwrap(self.said_at, segment.seq);
-        let newer = advances
+        advances
             || said_at > self.said_at
-            || (said_at == self.said_at && (size == 0 || ack + size > self.end));
-        if !newer {
+            || (said_at == self.said_at && (size == 0 || ack + size > self.end))
+    }
+
+    /// Takes the window of a segment that acknowledges up to `ack`, unless a newer segment has announced one. Returns
+    /// true if the size changed.
+    #[inline]
+    pub(super) fn update(&mut self, segment: &Segment, ack: u64, advances: bool) -> bool {
+        if !self.is_newer(segment, ack, advances) {
             return false;
         }
+        let size = u64::from(segment.window) << self.scale;
+        let said_at = seq::unwrap(self.said_at, segment.seq);
         let changed = size != self.size;
         self.end = ack + size;
         self.size = size;

@@ -16,10 +16,19 @@ pub(super) struct Persist {
 }
 
 impl Sender {
-    /// Waits for the peer to open its window, longer after each probe.
+    /// The peer's window is closed: waits for a timeout until the first probe (`tcp_check_probe_timer`).
+    #[cold]
     pub(super) fn await_window(&mut self, timers: &mut Timers, now: Instant) {
-        let wait = self.rtt.backed_off(self.persist.probes);
-        timers.start(Timer::Persist, now, wait);
+        self.persist.probes = 0;
+        timers.start(Timer::Persist, now, self.rtt.rto());
+    }
+
+    /// The window is closed still: waits again, longer after each probe. Timeouts before that count twice, since Linux
+    /// doubles what they have doubled already (`tcp_probe0_when`).
+    #[cold]
+    pub(super) fn await_window_again(&mut self, timers: &mut Timers, now: Instant) {
+        let doublings = 2 * self.rtt.backoff() + self.persist.probes;
+        timers.start(Timer::Persist, now, self.rtt.backed_off(doublings));
     }
 
     /// The persist timer fired: sends the little data that fits, or otherwise a segment that must be acknowledged. As
@@ -41,7 +50,10 @@ impl Sender {
             fin: false,
         }));
         if let Some(chunk) = chunk {
+            // the kernel restarts an idle window for a write or an update of the window only (`tcp_write_wakeup`)
+            let shrinks = std::mem::replace(&mut self.usage.shrinks, false);
             self.send_new(timers, now, chunk);
+            self.usage.shrinks = shrinks;
             return Some(Outgoing::Data(chunk));
         }
         Some(Outgoing::Probe)

@@ -232,7 +232,6 @@ impl Sender {
                 self.enter_cwr();
             }
             if self.board.is_empty() && !timers.is_running(Timer::Persist) {
-                self.persist.probes = 0;
                 self.await_window(timers, now);
             }
         }

@@ -78,9 +78,10 @@ impl Sender {
         };
         match expired.timer {
             Timer::Persist => {
+                self.note_timer(now);
                 self.persist.due = true;
                 self.persist.probes += 1;
-                self.await_window(timers, now);
+                self.await_window_again(timers, now);
                 false
             }
             Timer::Handshake => {
@@ -96,10 +97,12 @@ impl Sender {
                 false
             }
             Timer::Reordering => {
+                self.note_timer(now);
                 self.on_reordering_timer(timers, now, events);
                 false
             }
             Timer::Retransmission => {
+                self.note_timer(now);
                 self.on_timeout(timers, now, expired, events);
                 false
             }

@@ -54,7 +54,6 @@ impl Sender {
         self.note_use(now, open);
         if self.board.is_empty() && !timers.is_running(Timer::Persist) {
             // the congestion window always allows one segment, so it is the peer's window that is closed
-            self.persist.probes = 0;
             self.await_window(timers, now);
         }
         None

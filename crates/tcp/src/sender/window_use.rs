@@ -19,8 +19,10 @@ pub(super) struct WindowUse {
     round_end: u64,
     /// `SND.NXT` at the last check
     seen: u64,
+    /// when a timer last sent something
+    timer_at: Instant,
     /// an unused window shrinks
-    shrinks: bool,
+    pub(super) shrinks: bool,
     /// the most data outstanding since the window was last used, and when that was
     used: u64,
     used_at: Instant,
@@ -36,6 +38,7 @@ impl WindowUse {
             most_out: 0,
             round_end: 0,
             seen: 0,
+            timer_at: Instant::NEVER,
             shrinks: settings.slow_start_after_idle && !sets_window,
             used: 0,
             used_at: Instant::ZERO,
@@ -64,6 +67,9 @@ impl Sender {
             // nothing was sent since the last check, and not because of the window
             return;
         }
+        if it.timer_at == now {
+            return;
+        }
         it.seen = nxt;
         let out = self.board.outstanding();
         if !open || self.board.una() >= it.round_end || (!it.limited && out > it.most_out) {
@@ -74,6 +80,12 @@ impl Sender {
         if self.usage.shrinks {
             self.shrink_unused(now, out);
         }
+    }
+
+    /// A timer sends something. The use of the window is not checked then (only `tcp_write_xmit` calls
+    /// `tcp_cwnd_validate`).
+    pub(super) fn note_timer(&mut self, now: Instant) {
+        self.usage.timer_at = now;
     }
 
     /// The sender waits for the pacer. `uses`: the window counts as used meanwhile.
