@@ -325,10 +325,17 @@ def test_a_narrow_terminal_has_a_table_for_each_sort_of_load() -> None:
 def test_the_total_is_of_tcp_and_says_so_beside_udp() -> None:
     shown = []
     for traffic in ([BULK], [BULK, UDP], [UDP]):
-        summary = fp.run(NETWORK | {"duration": "20ms", "traffic": traffic}).summary
-        shown += [one for one in key_figures(summary, None) if one[0] == "Total goodput"]
+        result = fp.run(NETWORK | {"duration": "20ms", "traffic": traffic})
+        shown += [one for one in key_figures(result, None) if one[0] == "Total goodput"]
     assert [note for _, _, note in shown] == ["all flows", "all TCP flows", "all flows"]
     assert shown[2][1].startswith("50.")
+
+
+def test_no_evenness_is_claimed_of_transfers_or_of_one_flow() -> None:
+    for traffic in ([TRANSFERS], [BULK | {"from": "h1"}], [BULK]):
+        result = fp.run(NETWORK | {"duration": "20ms", "traffic": traffic})
+        names = [name for name, _, _ in key_figures(result, None)]
+        assert ("Jain index" in names) == (traffic == [BULK])
 
 
 def test_a_flow_of_datagrams_has_no_tcp(result: fp.Result) -> None:

@@ -60,6 +60,7 @@ def document(result: Result, tables: dict[str, Any]) -> dict[str, Any]:
         "seed": result.seed,
         "end": over_time.end_s(result),
         "mss": _mss_bytes(result),
+        "rtt": rtt_in_words(result),
         "classes": [{"name": one.name, "colour": one.look.colour} for one in classes],
         "flows": _flows(result, classes),
         "series": _series(result, classes),
@@ -69,6 +70,11 @@ def document(result: Result, tables: dict[str, Any]) -> dict[str, Any]:
         "events": {"rounds": _rounds(result), "requests": _requests(result)},
         "tables": tables,
     }
+
+
+def rtt_in_words(result: Result) -> str:
+    """What the column `rtt_mean_s` holds; of datagrams it is the delay of one way."""
+    return "RTT" if "tcp" in result.flows["protocol"] else "one-way delay"
 
 
 def _mss_bytes(result: Result) -> int:
@@ -85,7 +91,9 @@ def _flows(result: Result, classes: list[style.HopClass]) -> dict[str, list[Any]
 
 def _series(result: Result, classes: list[style.HopClass]) -> dict[str, Any]:
     """Lines of flows on one grid of times; for many flows, bands of their classes, too."""
-    shown = metrics.compared(result.flows)["flow"]
+    compared = metrics.compared(result.flows)
+    # of UDP alone, nothing is compared, but all is shown
+    shown = (result.flows if compared.is_empty() else compared)["flow"]
     rows = result.series.filter(pl.col("flow").is_in(shown.implode()))
     found: dict[str, Any] = {"times": [], "step": 0.0, "flows": [], "bands": {}}
     if rows.is_empty():
