@@ -285,6 +285,28 @@ def test_of_datagrams_it_shows_their_goodput_and_delay_and_nothing_of_tcp(tab, t
     assert tab.value(still) == ["queue"]
 
 
+def test_where_all_flows_are_of_one_hop_class_each_traffic_has_its_colour(tab, tmp_path):
+    bulk = {"kind": "bulk", "from": "h1", "to": "h0", "flows": 2}
+    loads = [bulk | {"tcp": {"congestion_control": one}} for one in ("cubic", "bic")]
+    star = {"name": "two", "duration": "50ms", "topology": {"kind": "star", "hosts": 2}}
+    opened(tab, write(fp.run(star | {"traffic": loads}), tmp_path))
+    assert texts(tab, "#legend button") == [
+        "0: bulk with cubic (2 flows)",
+        "1: bulk with bic (2 flows)",
+    ]
+    colours = "(selector) => [...document.querySelectorAll(selector + ' rect')]"
+    colours += ".map((one) => one.getAttribute('fill'))"
+    first, second = tab.value(f"({colours})('#legend')")
+    assert first != second
+    assert tab.value(f"({colours})('#traffic-rows')") == [first, second]
+    assert tab.value(f"({colours})('#flow-table tbody')") == [first, first, second, second]
+    tab.value("document.querySelector('#legend button').click()")
+    tab.wait("location.hash.includes('hidden=')")
+    fragment = tab.value("location.hash")
+    opened(tab, tmp_path / "report.html", fragment)
+    assert tab.value("document.querySelectorAll('#flow-table tbody tr').length") == 2
+
+
 def test_names_of_ports_do_not_cover_the_packets_of_a_blackout(tab, tmp_path):
     rack = "the-switch-at-the-top-of-rack-{}".format
     names = [f"a-server-with-a-long-name-{number}" for number in range(4)]

@@ -11,6 +11,7 @@ from fairport import metrics, traffic_table
 from fairport.completion import group_label
 from fairport.figures import style
 from fairport.quantities import QUANTITIES, counted
+from fairport.report.groups import traffics
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -120,9 +121,13 @@ def traffic(result: Result) -> tuple[list[tuple[str, str]], list[dict[str, Any]]
         QUANTITIES[key].at_size(line_bps) if key == "goodput_bps_total" else QUANTITIES[key]
         for key in keys
     ]
+    looks = {
+        one.name.split(" with ")[0]: {"label": one.name, "class": one.name, "colour": one.colour}
+        for one in traffics(result)
+    }
     return [(one.heading, one.unit) for one in shown], [
         {
-            "label": name,
+            **looks.get(name, {"label": name}),
             "cells": [one.shown(number) for one, number in zip(shown, numbers, strict=True)],
         }
         for name, numbers in rows
