@@ -322,6 +322,10 @@ def test_names_of_ports_do_not_cover_the_packets_of_a_blackout(tab, tmp_path):
     queue = {"queue": {"limit": "16KiB"}, "tcp": {"rto_min": "2ms"}}
     file = write(fp.run(scenario | queue), tmp_path)
     opened(tab, file, width=390)
+    # nor do marks disappear above a panel: a window may be larger between two samples
+    placed = "report.panel('cwnd').marks.placed"
+    assert tab.value(f"{placed}.length") > 10
+    assert tab.value(f"{placed}.filter(({{ y }}) => y < 4).length") == 0
     boxes = """(selector) => [...document.querySelectorAll(`#blackout-view ${selector}`)]
         .map((one) => one.getBoundingClientRect())
         .map(({ left, right, top, bottom }) => [left, right, top, bottom])"""
