@@ -80,7 +80,7 @@ _KB: dict[str, Any] = {"unit": "kB", "factor": 1e-3, "form": ".1f"}
 
 QUANTITIES: dict[str, Quantity] = {
     # of a hop class, or of a run
-    "flows": Quantity("flows", form=".0f"),
+    "flows": Quantity("flows", form=",.0f"),
     "goodput_bps": Quantity("goodput", **_MBPS),
     "goodput_bps_mean": Quantity("goodput mean", **_MBPS),
     "goodput_bps_min": Quantity("goodput min", **_MBPS),
@@ -98,7 +98,7 @@ QUANTITIES: dict[str, Quantity] = {
     "timeouts": Quantity("timeouts", form=",.0f", narrow=".0f"),
     "timeout_period_s": Quantity("timeout period", "s", form=".2f"),
     "drops": Quantity("drops", "packets", form=",.0f", narrow=".0f"),
-    "longest_drop_run": Quantity("longest drop run", "packets", form=".0f"),
+    "longest_drop_run": Quantity("longest drop run", "packets", form=",.0f", narrow=".0f"),
     "drop_runs_ge2": Quantity("drop runs ≥\u00a02", form=",.0f"),
     "marks": Quantity("marks", "packets", form=",.0f"),
     "blackouts": Quantity("blackouts", form=",.0f"),
@@ -114,7 +114,7 @@ QUANTITIES: dict[str, Quantity] = {
     "cwnd_bytes": Quantity("cwnd", **_KB),
     "rtt_s": Quantity("RTT", **_MS, form=".2f"),
     # of transfers, rounds and requests
-    "completed": Quantity("completed", form=".0f"),
+    "completed": Quantity("completed", form=",.0f"),
     "fct_s": Quantity("completion time", "s"),
     **{
         f"fct_{part}_s": Quantity(f"FCT {part}", **_MS, form=".4g")

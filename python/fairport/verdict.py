@@ -20,6 +20,10 @@ from fairport.quantities import QUANTITIES, digits
 OUTCAST_BELOW = 0.5
 # A class is at parity with its peers within this factor of their goodput.
 PARITY = 0.8
+_SMALL = (
+    *("no", "one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +199,7 @@ def _other_starved(classes: Mapping[str, Mapping[str, Any]], lone: str, peers: s
 def _silent(classes: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Classes of which some flows deliver nothing, though the class as a whole delivers."""
     return [
-        f"At least one of the {one['flows']} {name} flows delivered nothing."
+        f"At least one of the {number_in_words(one['flows'])} {name} flows delivered nothing."
         for name, one in classes.items()
         if one["goodput_bps_min"] <= 0 < one["goodput_bps_mean"] and one["flows"] > 1
     ]
@@ -222,7 +226,12 @@ def subject(name: str, flows: int) -> tuple[str, Callable[[str, str], str]]:
     """The sentence's subject, and a function that chooses singular or plural for it."""
     if flows == 1:
         return f"The {name} flow", lambda one, _: one
-    return f"The {flows} {name} flows", lambda _, many: many
+    return f"The {number_in_words(flows)} {name} flows", lambda _, many: many
+
+
+def number_in_words(number: int) -> str:
+    """A small number as a word, because "3 2-hop flows" is hard to read."""
+    return _SMALL[number] if number < len(_SMALL) else str(number)
 
 
 def ratio_in_words(ratio: float) -> str:

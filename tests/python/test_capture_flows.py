@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Command
+from fairport import figures
 from fairport.backends.captures import analyse
 
 MSS = 1000
@@ -81,8 +82,13 @@ def test_the_starved_flow_is_named_with_its_ports_and_its_waits(
 
 def test_a_flow_alone_says_what_it_waited_for(tmp_path: Path) -> None:
     alone = write(tmp_path / "alone.pcap", bulk(5002, 1100, 1e-3, {300: 0.2}))
-    sentence = analyse([alone]).summary["verdict"]["sentence"]
+    result = analyse([alone])
+    sentence = result.summary["verdict"]["sentence"]
     assert "from 10.0.0.1:5002 to 10.0.1.9:80 is alone" in sentence
+    # drops are inferred, so nothing is said about their order or about a queue
+    assert result.flows["drops"].sum() > 0
+    assert not {"drop_runs", "queue"} & {*figures.kinds(result)}
+    assert figures.draw(result, "drop_runs").title == "The order of the drops is not known"
     assert "It waited 0.2 s for 1 timeout, since 0.301 s." in sentence
 
 

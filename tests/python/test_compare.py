@@ -221,6 +221,14 @@ def test_the_folder_holds_tables_figure_and_report(fairport: Command, tmp_path: 
     assert page.count("<html") == 1
 
 
+def test_the_table_has_the_order_of_the_ranking(fairport: Command, tmp_path: Path) -> None:
+    assert fairport(*SHORT, "--fix", "codel,pacing,red").status == 0
+    page = (tmp_path / "results/outcast-1-to-12-compare/report.html").read_text(encoding="utf-8")
+    ranked = re.findall(r"<li><b>(\S+)</b>", page)
+    assert sorted(ranked) == ["codel", "pacing", "red"]
+    assert re.findall(r'<tr><th scope="row">(\S+)</th>', page) == ["none", *ranked]
+
+
 def test_the_page_of_one_seed_has_no_ranges(fairport: Command, tmp_path: Path) -> None:
     one = [*SHORT[:2], "--repeat", "1", "--duration", "50ms", "--fix", "pacing"]
     assert fairport(*one).status == 0

@@ -43,7 +43,8 @@ def words(picture, tmp_path):
 @pytest.mark.parametrize("run", RUNS)
 def test_every_kind_can_be_drawn_of_every_run(run, tmp_path):
     written = figures.draw_all(synthetic.run(**RUNS[run]), tmp_path, Saver(None))
-    expected = {f"{kind}.{ending}" for kind in figures.KINDS for ending in ("png", "svg")}
+    kinds = [kind for kind in figures.KINDS if (run, kind) != ("no drops", "drop_runs")]
+    expected = {f"{kind}.{ending}" for kind in kinds for ending in ("png", "svg")}
     assert {path.name for path in written} == expected
     assert all(path.stat().st_size > 1000 for path in written)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from fairport.caveats import caveats
 from fairport.cli.run_table import traffic_tables
 from fairport.loads import sentence
 from fairport.quantities import QUANTITIES
+from fairport.report.drawing import draw
 from fairport.report.rows import key_figures
 from fairport.scenario import load
 from rich.console import Console
@@ -325,10 +327,27 @@ def test_a_narrow_terminal_has_a_table_for_each_sort_of_load() -> None:
 def test_the_total_is_of_tcp_and_says_so_beside_udp() -> None:
     shown = []
     for traffic in ([BULK], [BULK, UDP], [UDP]):
-        summary = fp.run(NETWORK | {"duration": "20ms", "traffic": traffic}).summary
-        shown += [one for one in key_figures(summary, None) if one[0] == "Total goodput"]
+        result = fp.run(NETWORK | {"duration": "20ms", "traffic": traffic})
+        shown += [one for one in key_figures(result, None) if one[0] == "Total goodput"]
     assert [note for _, _, note in shown] == ["all flows", "all TCP flows", "all flows"]
     assert shown[2][1].startswith("50.")
+
+
+def test_a_host_that_sends_in_several_hop_classes_has_the_colour_of_none(
+    result: fp.Result,
+) -> None:
+    one_class = fp.run(NETWORK | {"duration": "20ms", "traffic": [BULK]})
+    for run, is_grey in ((result, True), (one_class, False)):
+        circles = re.findall(r'<circle [^>]*stroke="([^"]*)"[^>]*><title>(\w+)', draw(run))
+        shown = {name: colour for colour, name in circles}
+        assert [shown[name] == "var(--edge)" for name in ("h1", "h2", "h3")] == [is_grey] * 3
+
+
+def test_no_evenness_is_claimed_of_transfers_or_of_one_flow() -> None:
+    for traffic in ([TRANSFERS], [BULK | {"from": "h1"}], [BULK]):
+        result = fp.run(NETWORK | {"duration": "20ms", "traffic": traffic})
+        names = [name for name, _, _ in key_figures(result, None)]
+        assert ("Jain index" in names) == (traffic == [BULK])
 
 
 def test_a_flow_of_datagrams_has_no_tcp(result: fp.Result) -> None:

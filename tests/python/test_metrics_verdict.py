@@ -86,7 +86,9 @@ def test_times_have_two_digits_or_all_of_their_seconds(waited_s, of_s, words):
 
 def test_several_outcast_flows_take_the_plural():
     sentence = verdict_on({"2-hop": (2, 10.0), "6-hop": (24, 35.0)}, share=1.0)["sentence"]
-    assert sentence.startswith("The 2 2-hop flows get 0.29 of their 6-hop peers' goodput (outcast)")
+    assert sentence.startswith(
+        "The two 2-hop flows get 0.29 of their 6-hop peers' goodput (outcast)"
+    )
     assert ". On average each spent 8.8 of 10 s waiting for timeouts" in sentence
 
 
@@ -95,8 +97,8 @@ def test_another_class_that_starves_is_named_too():
         "sentence"
     ]
     assert sentence == (
-        "The 3 2-hop flows get 2 times their 6-hop peers' goodput (no outcast: they are favoured). "
-        "The 4-hop flows get 0.30 of the 6-hop goodput."
+        "The three 2-hop flows get 2 times their 6-hop peers' goodput"
+        " (no outcast: they are favoured). The 4-hop flows get 0.30 of the 6-hop goodput."
     )
 
 
@@ -216,5 +218,5 @@ def test_parity_of_the_means_does_not_hide_a_starved_peer():
     found = verdict(classes, waiting, {"2-hop": 1, "6-hop": 12})
     assert found["sentence"] == (
         "The 2-hop flow gets 1.00 of its 6-hop peers' goodput (parity, no outcast)."
-        " At least one of the 12 6-hop flows delivered nothing."
+        " At least one of the twelve 6-hop flows delivered nothing."
     )

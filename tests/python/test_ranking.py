@@ -228,7 +228,7 @@ def test_the_note_says_the_limits_of_the_ranking() -> None:
 def test_two_lone_flows_take_the_plural() -> None:
     two = Groups("2-hop", "6-hop", [0, 1], list(range(2, 14)), "edge0.0:0")
     (found,) = ranking([row("fix", 0.9, 0.95, 1.0)], NONE, two)
-    assert found.sentence.startswith("the 2 2-hop flows get 0.95 of their 6-hop peers' goodput (")
+    assert found.sentence.startswith("the two 2-hop flows get 0.95 of their 6-hop peers' goodput (")
 
 
 def test_a_fair_median_that_differs_by_chance_only_is_not_the_fixs_merit() -> None:

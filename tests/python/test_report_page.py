@@ -209,6 +209,7 @@ def test_of_many_flows_classes_are_bands_and_one_flow_can_be_looked_at(tab, tmp_
         return panel.lines.filter((line) => panel.shows(line)).map((line) => line.name);
     })()"""
     assert len(tab.value(shown)) == 9, "each class is a mean and two percentiles"
+    assert all("mean" in name for name in tab.value(shown)[6:]), "no band covers a mean"
     tab.value("report.view.set({ flow: 7 })")
     assert any(name.startswith("flow 7,") for name in tab.value(shown))
 
@@ -268,6 +269,74 @@ def test_it_is_light_and_soon_open(tab, fairport, tmp_path):
     opened(tab, file)
     # navigation to the last panel drawn; the goal is one second on a quiet machine
     assert tab.value("performance.getEntriesByName('report-ready')[0].startTime") < 3000
+
+
+def test_of_datagrams_it_shows_their_goodput_and_delay_and_nothing_of_tcp(tab, tmp_path):
+    star = {"name": "datagrams", "duration": "50ms", "topology": {"kind": "star", "hosts": 3}}
+    udp = {"kind": "udp", "from": "all", "to": "h0", "rate": "100Mbps"}
+    file = write(fp.run(star | {"traffic": [udp]}), tmp_path)
+    opened(tab, file)
+    assert "mbit/s" in texts(tab, "#goodput-live h3")[0].lower()
+    assert texts(tab, "#rtt-live h3")[0].startswith("One-way delay")
+    seen = "document.querySelector('main').innerText"
+    for word in ("timeout", "Windows in", "Timeouts", "Control", "RTT", "Kaplan"):
+        assert word not in tab.value(seen).split("The words of this page")[0], word
+    still = "[...document.querySelectorAll('figure')].map(({ id }) => id)"
+    assert tab.value(still) == ["queue"]
+
+
+def test_where_all_flows_are_of_one_hop_class_each_traffic_has_its_colour(tab, tmp_path):
+    bulk = {"kind": "bulk", "from": "h1", "to": "h0", "flows": 2}
+    loads = [bulk | {"tcp": {"congestion_control": one}} for one in ("cubic", "bic")]
+    star = {"name": "two", "duration": "50ms", "topology": {"kind": "star", "hosts": 2}}
+    opened(tab, write(fp.run(star | {"traffic": loads}), tmp_path))
+    assert texts(tab, "#legend button") == [
+        "0: bulk with cubic (2 flows)",
+        "1: bulk with bic (2 flows)",
+    ]
+    colours = "(selector) => [...document.querySelectorAll(selector + ' rect')]"
+    colours += ".map((one) => one.getAttribute('fill'))"
+    first, second = tab.value(f"({colours})('#legend')")
+    assert first != second
+    assert tab.value(f"({colours})('#traffic-rows')") == [first, second]
+    assert tab.value(f"({colours})('#flow-table tbody')") == [first, first, second, second]
+    tab.value("document.querySelector('#legend button').click()")
+    tab.wait("location.hash.includes('hidden=')")
+    fragment = tab.value("location.hash")
+    opened(tab, tmp_path / "report.html", fragment)
+    assert tab.value("document.querySelectorAll('#flow-table tbody tr').length") == 2
+
+
+def test_names_of_ports_do_not_cover_the_packets_of_a_blackout(tab, tmp_path):
+    rack = "the-switch-at-the-top-of-rack-{}".format
+    names = [f"a-server-with-a-long-name-{number}" for number in range(4)]
+    links = [[names[0], rack(1)], *([name, rack(2)] for name in names[2:]), [names[1], rack(1)]]
+    graph = {
+        "kind": "graph",
+        "hosts": names,
+        "switches": [rack(1), rack(2)],
+        "links": [{"ends": ends} for ends in [*links, [rack(1), rack(2)]]],
+    }
+    bulk = {"kind": "bulk", "from": names[1:], "to": names[0]}
+    scenario = {"name": "long", "duration": "100ms", "topology": graph, "traffic": [bulk]}
+    queue = {"queue": {"limit": "16KiB"}, "tcp": {"rto_min": "2ms"}}
+    file = write(fp.run(scenario | queue), tmp_path)
+    opened(tab, file, width=390)
+    # nor do marks disappear above a panel: a window may be larger between two samples
+    placed = "report.panel('cwnd').marks.placed"
+    assert tab.value(f"{placed}.length") > 10
+    assert tab.value(f"{placed}.filter(({{ y }}) => y < 4).length") == 0
+    boxes = """(selector) => [...document.querySelectorAll(`#blackout-view ${selector}`)]
+        .map((one) => one.getBoundingClientRect())
+        .map(({ left, right, top, bottom }) => [left, right, top, bottom])"""
+    labels, marks = tab.value(f"({boxes})('text')"), tab.value(f"({boxes})('path, circle')")
+    assert len(labels) > 3
+    assert len(marks) > 3
+    for left, right, top, bottom in labels:
+        assert right <= 390
+        assert not any(
+            one[0] < right and left < one[1] and one[2] < bottom and top < one[3] for one in marks
+        )
 
 
 def test_beside_endless_flows_only_their_own_decisions_are_marked(tab, tmp_path):

@@ -145,7 +145,7 @@ def test_the_verdict_on_it() -> None:
         "ratio": 0.25,
         "blackout_timeout_share": pytest.approx(0.2),
         "sentence": (
-            "The 2 2-hop flows get 0.25 of their 6-hop peers' goodput (outcast). On average each"
+            "The two 2-hop flows get 0.25 of their 6-hop peers' goodput (outcast). On average each"
             " spent 2.5 of 8 s waiting for timeouts; 20 % of that time followed three or more"
             " consecutive drops at their ingress port."
         ),

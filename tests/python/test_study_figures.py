@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from fairport.files.place import place
 from fairport.report.study import document
 from fairport.study.results import Study, define
 from made_up_studies import Numbers, made_up
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.patches import Polygon, Rectangle
 
 AXES: dict[str, list[Any]] = {
@@ -47,6 +49,39 @@ def test_a_map_has_a_cell_per_point_and_cuts_bistable_ones(study: Study) -> None
     assert [sum(isinstance(p, Rectangle) for p in axes.patches) for axes in (old, new)] == [4, 3]
     assert [sum(isinstance(p, Polygon) for p in axes.patches) for axes in (old, new)] == [0, 2]
     assert [label.get_text() for label in old.get_yticklabels()] == ["4", "16"]
+
+
+def test_of_a_search_the_scenario_as_it_is_has_no_place_on_a_map(study: Study) -> None:
+    nowhere = {"peers": None, "queue.limit": None, "stack": None, "seed": 1, "run_id": "as-it-is"}
+    numbers = {"throughput_ratio": 0.5, "jain_index": 0.9, "error": None}
+    study.runs.add(nowhere | numbers)
+    study.runs.flush()
+    assert study.to_polars().height == 81
+    runs = chosen(study, "")
+    assert runs.height == 80
+    assert len(document(study, runs)["points"]) == 8
+
+
+def test_names_and_numbers_of_a_map_do_not_overlap(tmp_path: Path) -> None:
+    sizes = [f"{16_000 + number} packets" for number in range(8)]
+    kinds = [f"a stack with a long name, number {number}" for number in range(3)]
+    axes: dict[str, list[Any]] = {"queue.limit": sizes, "peers": [2, 12], "stack": kinds}
+    labels = {axis: list(map(str, values)) for axis, values in axes.items()}
+    keep = ["throughput_ratio"]
+    definition = Definition("made-up", "", axes, labels, {}, keep, "simulation", model_version())
+    made = define(place(tmp_path / "wide"), definition, force=False)
+    for at, (size, peers, stack) in enumerate(product(*axes.values())):
+        row = {"queue.limit": size, "peers": peers, "stack": stack, "seed": 1, "run_id": str(at)}
+        made.runs.add(row | {"throughput_ratio": 0.5, "error": None})
+    made.runs.flush()
+    picture = studies.draw(made)
+    FigureCanvasAgg(picture).draw()
+    panels = picture.axes[:3]
+    titles = [panel._left_title for panel in panels]  # type: ignore[attr-defined]
+    for row in (titles, panels[0].get_xticklabels()):
+        boxes = [text.get_window_extent() for text in row]
+        assert len(boxes) > 2
+        assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
 
 
 def test_a_number_has_as_many_digits_as_its_cell_has_room_for(study: Study) -> None:

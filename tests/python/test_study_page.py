@@ -177,6 +177,21 @@ def test_the_page_is_accessible(page: Page, tmp_path: Path, dark: bool) -> None:
     assert found == []
 
 
+def test_on_paper_the_map_keeps_its_own_letters(page: Page) -> None:
+    page.call("Emulation.setEmulatedMedia", media="print")
+    wide = page.value(
+        "[...document.querySelectorAll('.still text')]"
+        ".filter((one) => one.getBoundingClientRect().right"
+        " > one.closest('svg').getBoundingClientRect().right + 1).map((one) => one.textContent)"
+    )
+    sizes = page.value(
+        "[...document.querySelectorAll('.still text')].map((one) => getComputedStyle(one).fontSize)"
+    )
+    page.call("Emulation.setEmulatedMedia", media="")
+    assert wide == []
+    assert len(set(sizes)) > 2
+
+
 def test_the_command_writes_the_page(study: Study, fairport: Command, tmp_path: Path) -> None:
     done = fairport("plot", study.place.name, "--out", "map.html")
     assert (done.status, done.out) == (0, "map.html\n"), done.err

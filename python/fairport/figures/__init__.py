@@ -59,9 +59,18 @@ def kinds(result: Result) -> tuple[str, ...]:
     needed = {"cwnd": "cwnd_bytes", "rtt": "rtt_mean_s"}
     series = result.series
     absent = {kind for kind, name in needed.items() if len(series) and series[name].is_null().all()}
+    compared = metrics.compared(result.flows)
+    # of UDP alone, nothing is compared
+    if compared.is_empty():
+        absent |= {"goodput", "bars", "rtt"}
     # the goodput of a transfer is its size's as much as the network's: `fct` shows it instead
-    if not metrics.is_endless(metrics.compared(result.flows)):
+    if not metrics.is_endless(compared):
         absent.add("bars")
+    # there are none, or they are inferred from one capture, which shows neither order nor queue
+    if result.drops.is_empty():
+        absent.add("drop_runs")
+    if result.summary["bottleneck"] is None:
+        absent.add("queue")
     return tuple(name for name in KINDS if name not in absent) + tuple(
         name for name in _OF_SOME if result.summary.get(name)
     )

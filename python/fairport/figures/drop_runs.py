@@ -40,8 +40,9 @@ def draw(result: Result) -> Figure:
     worst = result.summary["bottleneck"]
     drops = result.drops.filter(pl.col("port") == (worst["port"] if worst else ""))
     if worst is None or drops.is_empty():
-        picture, [[panel]] = style.frame(result, findings.drop_runs(result, drops), SUBJECT, [0.6])
-        style.say(panel, "no packet was dropped")
+        said = findings.drop_runs(result, drops)
+        picture, [[panel]] = style.frame(result, said, SUBJECT, [0.6])
+        style.say(panel, said[0].lower() + said[1:])
         return picture
     runs = metrics.drop_runs(drops, "flow")
     title = findings.drop_runs(result, runs)

@@ -120,7 +120,8 @@ def short(quantity: Quantity, value: float) -> str:
 def drop_runs(result: Result, runs: pl.DataFrame) -> str:
     """How many of the drops are in long runs; `runs` are those by flow at the bottleneck."""
     if runs.is_empty():
-        return "No packet was dropped"
+        is_inferred = bool(result.flows["drops"].sum())
+        return "The order of the drops is not known" if is_inferred else "No packet was dropped"
     lone, peers = _lone_and_peers(result)
     of_flows = metrics.compared(result.flows).select("flow", metrics.hop_class())
     by_class = {

@@ -23,9 +23,9 @@ def facts(result: Result) -> list[tuple[str, str]]:
     flows = result.flows
     stacks = flows["stack"].drop_nulls().unique().sort().to_list()
     controls = flows["congestion_control"].drop_nulls().unique().sort().to_list()
-    found = [("Network", in_words(result)), ("Routing", str(scenario.routing.kind))]
     if result.summary["backend"] == "captures":
-        found = [("Network", "seen by captures of its packets")]
+        return [("Network", "seen by captures of its packets; the scenario below is a guess")]
+    found = [("Network", in_words(result)), ("Routing", str(scenario.routing.kind))]
     found.append(("Queue", _of_queue(scenario)))
     if not flows.filter(protocol="tcp").is_empty():
         found.append(("TCP stack", ", ".join(stacks) or scenario.tcp.stack or DEFAULT_STACK))

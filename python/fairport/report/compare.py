@@ -67,8 +67,15 @@ def _table(comparison: Comparison) -> dict[str, Any]:
             )
             for one in comparison.columns
         ],
-        "rows": [_row(row, comparison) for row in comparison.table.iter_rows(named=True)],
+        "rows": [_row(row, comparison) for row in _by_rank(comparison)],
     }
+
+
+def _by_rank(comparison: Comparison) -> list[dict[str, Any]]:
+    """The rows in the order of the ranking and the figure: first that without a fix."""
+    ranks = {one.fix: one.rank for one in comparison.ranking} | {"none": 0}
+    rows = comparison.table.to_dicts()
+    return sorted(rows, key=lambda row: ranks.get(row["fix"], len(rows)))
 
 
 def _row(row: dict[str, Any], comparison: Comparison) -> dict[str, Any]:

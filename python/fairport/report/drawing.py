@@ -23,8 +23,8 @@ _LARGEST, _LEAST = 15.0, 2.5
 def draw(result: Result) -> str:
     """The network as SVG; empty if it is not known or too large to be drawn.
 
-    Hosts that send have the colour of their flows' hop class, receivers are rings, and the link of
-    the bottleneck port is thick.
+    Hosts that send have the colour of their flows' hop class, or are grey if these are several;
+    receivers are rings, and the link of the bottleneck port is thick.
     """
     if result.summary["backend"] == "captures":
         return ""
@@ -95,7 +95,8 @@ def _nodes(
     colours: dict[str, str] = {}
     for one in style.hop_classes(result.flows):
         senders = result.flows.filter(result.flows["flow"].is_in(one.flows))["src"]
-        colours |= dict.fromkeys(senders.to_list(), one.look.colour)
+        for name in senders.unique():
+            colours[name] = "var(--edge)" if name in colours else one.look.colour
     receivers = set(result.flows["dst"].to_list())
     alike = Counter(_short(name) for names in layers.values() for name in names)
     shapes = []

@@ -18,7 +18,7 @@ from fairport.published import published_beside
 from fairport.quantities import QUANTITIES, in_millions
 from fairport.report import about_run, drawing, live, rows
 from fairport.report.inline import embed, picture
-from fairport.report.live.data import document
+from fairport.report.live.data import document, rtt_in_words
 from fairport.report.template import fill_page
 from fairport.report.trace import trace_table
 from fairport.report.words import words
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 FILE = "report.html"
 
+CAPTURES = "captures"
 # The figures that the live panels replace.
 _LIVE = ("goodput", "cwnd", "rtt", "queue")
 
@@ -80,6 +81,8 @@ def render(
         caveats=(over or result.summary).get("caveats", []),
         cells=cells,
         traffic_columns=rows.traffic(result)[0],
+        rtt=rtt_in_words(result),
+        has_times=any(result.summary[one] for one in ("fct", "rounds", "requests")),
         completion_columns=rows.completion(result.summary)[0],
         columns=[rows.heading(key) for key in rows.CLASS_COLUMNS],
         paper=paper,
@@ -97,7 +100,10 @@ def render(
         links=about_run.links(
             result, f"seed-{result.seed}/" if over else "", ["seeds"] if over else []
         ),
-        conditions=list(phase_parameters(result.scenario).items()),
+        # captures do not show them
+        conditions=[]
+        if result.summary["backend"] == CAPTURES
+        else list(phase_parameters(result.scenario).items()),
         made=_made(result),
         words=words(),
     )
@@ -110,7 +116,7 @@ def _cells(result: Result, paper: Mapping[str, Any] | None) -> dict[str, Any]:
         "verdict": verdict["sentence"],
         "outcast": bool(verdict["outcast"]),
         "spread": result.summary.get("spread", ""),
-        "keys": rows.key_figures(result.summary, paper),
+        "keys": rows.key_figures(result, paper),
         "classes": rows.classes(result, paper),
         "traffic": rows.traffic(result)[1],
         "completion": rows.completion(result.summary)[1],
@@ -161,10 +167,10 @@ def _made(result: Result) -> list[tuple[str, str]]:
     speed = summary["packet_hops_per_s"]
     return [
         ("Fingerprint", result.fingerprint),
-        ("Seed", str(result.seed)),
+        *((("Seed", str(result.seed)),) if summary["backend"] != CAPTURES else ()),
         ("Version", f"fairport {summary['version']}, backend {summary['backend']}"),
-        ("Simulated", f"{summary['simulated_s']:g} s"),
-        ("Measured", f"from {measure['from_s']:.3f} s to {measure['to_s']:.3f} s"),
+        ("Duration", f"{summary['simulated_s']:g} s"),
+        ("Measured", f"from {measure['from_s']:.4g} s to {measure['to_s']:.4g} s"),
         (
             "Packet-hops",
             f"{in_millions(summary['packet_hops'])} in {summary['wall_s']:.2f} s"

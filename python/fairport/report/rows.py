@@ -11,6 +11,7 @@ from fairport import metrics, traffic_table
 from fairport.completion import group_label
 from fairport.figures import style
 from fairport.quantities import QUANTITIES, counted
+from fairport.report.groups import traffics
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -47,11 +48,10 @@ def heading(key: str) -> tuple[str, str]:
     return QUANTITIES[key].heading, QUANTITIES[key].unit
 
 
-def key_figures(
-    summary: Mapping[str, Any], paper: Mapping[str, Any] | None
-) -> list[tuple[str, str, str]]:
+def key_figures(result: Result, paper: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
     """The few numbers beside the verdict: name, value, meaning."""
     found = []
+    summary: Mapping[str, Any] = result.summary
     verdict = summary["verdict"]
     if verdict["ratio"] is not None:
         note = "goodput of the lone class over that of its peers"
@@ -60,7 +60,9 @@ def key_figures(
         share = f"{100 * verdict['blackout_timeout_share']:.0f} %"
         note = "of its timeout periods follow drop runs of 3 or more packets"
         found.append(("After drop runs", share, note))
-    if summary["jain_index"] is not None:
+    compared = metrics.compared(result.flows)
+    # a transfer's goodput is that of its size, and one flow is always even
+    if summary["jain_index"] is not None and compared.height > 1 and metrics.is_endless(compared):
         note = "1 is fair" + _beside(paper, "jain_index")
         found.append(("Jain index", _shown("jain_index", summary["jain_index"]), note))
     # a run of UDP alone has no hop classes
@@ -100,7 +102,11 @@ def classes(result: Result, paper: Mapping[str, Any] | None) -> list[dict[str, A
 
 
 def _cells(figures_of_class: Mapping[str, Any]) -> list[str]:
-    return [QUANTITIES[key].shown(figures_of_class.get(key)) for key in CLASS_COLUMNS]
+    numbers = dict(figures_of_class)
+    # the order of drops that were inferred is not known
+    if numbers.get("drops") and not numbers.get("longest_drop_run"):
+        numbers["longest_drop_run"] = None
+    return [QUANTITIES[key].shown(numbers.get(key)) for key in CLASS_COLUMNS]
 
 
 def traffic(result: Result) -> tuple[list[tuple[str, str]], list[dict[str, Any]]]:
@@ -115,9 +121,13 @@ def traffic(result: Result) -> tuple[list[tuple[str, str]], list[dict[str, Any]]
         QUANTITIES[key].at_size(line_bps) if key == "goodput_bps_total" else QUANTITIES[key]
         for key in keys
     ]
+    looks = {
+        one.name.split(" with ")[0]: {"label": one.name, "class": one.name, "colour": one.colour}
+        for one in traffics(result)
+    }
     return [(one.heading, one.unit) for one in shown], [
         {
-            "label": name,
+            **looks.get(name, {"label": name}),
             "cells": [one.shown(number) for one, number in zip(shown, numbers, strict=True)],
         }
         for name, numbers in rows

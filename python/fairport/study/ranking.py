@@ -21,7 +21,7 @@ from typing import Any
 
 from fairport.study.measures import Groups
 from fairport.study.spread import of_row
-from fairport.verdict import PARITY, ratio_in_words
+from fairport.verdict import PARITY, number_in_words, ratio_in_words
 
 # A fix costs goodput if all flows together lose more than this share.
 COSTLY = 0.05
@@ -166,7 +166,7 @@ def _share(row: Row, none: Row, key: str, groups: Groups) -> str:
         return f"Jain's index is {with_range(f'{median:.3f}', f'{q1:.3f}', f'{q3:.3f}')}, {without}"
     several = len(groups.lone_flows) > 1
     who = (
-        f"the {len(groups.lone_flows)} {groups.lone} flows get"
+        f"the {number_in_words(len(groups.lone_flows))} {groups.lone} flows get"
         if several
         else (f"the {groups.lone} flow gets")
     )

@@ -71,7 +71,7 @@ def draw(view: View, x: str, y: str, color: str) -> Figure:
         panel.set_xlim(-0.5, len(columns) - 0.5)
         panel.set_ylim(-0.5, len(rows) - 0.5)
         panel.grid(visible=False)
-        panel.set_xticks(*ticks(view, x, room=14 if single else 8))
+        panel.set_xticks(*ticks(view, x, room=14 if single else 8, across=panel))
         panel.set_yticks(*ticks(view, y, room=14))
         panel.tick_params(length=0)
     colours = {value: COLOURS[number % len(COLOURS)] for number, value in enumerate(choices)}

@@ -64,7 +64,7 @@ def draw(view: View, x: str, y: str) -> Figure:
         for point in points.iter_rows(named=True):
             at = columns.index(point[x]), rows.index(point[y])
             _cell(panel, view, at, point, norm, colours, shown)
-        panel.set_xticks(*ticks(view, x, room=14 if len(axes) == 1 else 8))
+        panel.set_xticks(*ticks(view, x, room=14 if len(axes) == 1 else 8, across=panel))
         panel.set_yticks(*ticks(view, y, room=14))
         panel.tick_params(length=0)
     label_axes(picture, axes, axis_title(view, x), axis_title(view, y))

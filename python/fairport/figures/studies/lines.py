@@ -54,7 +54,7 @@ def draw(view: View, x: str, color: str) -> Figure:
             of_line = points.filter(pl.col(color) == value) if color else points
             aside = apart * (number - (len(lines) - 1) / 2)
             _line(panel, view, x, of_line, number, aside if has_names else None)
-        panel.set_xticks(*ticks(view, x, room=14 if columns == 1 else 7))
+        panel.set_xticks(*ticks(view, x, room=14 if columns == 1 else 7, across=panel))
         panel.set_xlim(-0.4, len(view.values(x)) - 0.6)
         if is_log:
             panel.set_yscale("log")

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from fairport.errors import InputError
 from fairport.figures import style
-from fairport.figures.heading import heading
+from fairport.figures.heading import fitting, heading, width_in
 from fairport.quantities import Quantity, of_number
 from fairport.study import precision
 from fairport.study.results import WHY_FAILED
@@ -25,6 +25,7 @@ _LEFT_IN, _TOP_IN, _BOTTOM_IN, _GAP_IN = 0.74, 0.3, 0.78, 0.36
 _MOST_PANELS = 12
 _MOST_COLUMNS = 3
 _MOST_TICKS = 14
+_TICK_PT = 8.0
 # the width of a character in a cell; the point, which is narrower, leaves the space between cells
 _DIGIT_PT = 4.4
 
@@ -93,8 +94,11 @@ def viewed(study: Study, number: str, shown: Sequence[str], where: str) -> View:
 
 
 def chosen(study: Study, where: str) -> pl.DataFrame:
-    """The runs for which the condition holds; without one, all. Raises InputError."""
-    runs = study.to_polars()
+    """The runs for which the condition holds; without one, all. Raises InputError.
+
+    A search also runs the scenario as it is, which has no place on the axes.
+    """
+    runs = study.to_polars().drop_nulls(list(study.axes))
     if not where:
         return runs
     matching = study.sql(f"select run_id from runs where {where}")
@@ -153,6 +157,7 @@ def panels(
         panel = picture.add_axes(
             (box[0] / WIDTH_IN, box[1] / height, box[2] / WIDTH_IN, box[3] / height)
         )
+        name = fitting(name, wide - gap, 8.5, "bold")
         panel.set_title(name, loc="left", fontweight="bold", fontsize=8.5, pad=4)
         axes.append(panel)
     head.write(picture)
@@ -193,13 +198,20 @@ def in_cells(view: View, axes: Sequence[Axes], columns: float) -> Callable[[floa
     return shown
 
 
-def ticks(view: View, axis: str, *, room: int = _MOST_TICKS) -> tuple[list[int], list[str]]:
-    """Places and labels of an axis's values; if they are many, only every second, third .. one."""
-    values = view.values(axis)
-    step = -(-len(values) // room)
-    places = list(range(0, len(values), step))
-    labels = [view.label(axis, values[place]) for place in places]
-    return places, [label.removesuffix(" packets") for label in labels]
+def ticks(
+    view: View, axis: str, *, room: int = _MOST_TICKS, across: Axes | None = None
+) -> tuple[list[int], list[str]]:
+    """Places and labels of an axis's values; if they are many, only every second, third .. one.
+
+    `across` is the panel below which the labels are written side by side.
+    """
+    labels = [view.label(axis, value).removesuffix(" packets") for value in view.values(axis)]
+    if across:
+        room_in = across.get_position().width * WIDTH_IN
+        widest_in = max(width_in(f"{label} ", _TICK_PT) for label in labels)
+        room = min(room, max(1, int(room_in / widest_in)))
+    step = -(-len(labels) // room)
+    return list(range(0, len(labels), step)), labels[::step]
 
 
 def axis_title(view: View, axis: str) -> str:

@@ -1,7 +1,7 @@
 // A blackout, packet by packet: one lane per ingress port, how long accepted packets waited, and a table of the
 // packets. The reader can choose the ingress port whose blackout is shown.
 
-const LANE = 30, WAITS = 70, LEFT = 116, FOOT = 34;
+const LANE = 40, WAITS = 80, LEFT = 8, FOOT = 34;
 
 function drawBlackout(doc) {
   const place = byId("blackout-view");
@@ -14,23 +14,25 @@ function drawBlackout(doc) {
   const wide = Math.max(place.clientWidth, 300);
   const tall = LANE * ports.length + WAITS + FOOT;
   const last = us[us.length - 1] || 1;
+  const middleOf = (lane) => LANE * lane + 27;
   const x = (time) => LEFT + (time / last) * (wide - LEFT - 14);
   const waits = us.map((time, at) => (out[at] === null ? null : out[at] - time));
   const most = Math.max(...waits, 1);
   const base = LANE * ports.length + WAITS;
-  const y = (wait) => base - (wait / most) * (WAITS - 14);
+  const y = (wait) => base - (wait / most) * (WAITS - 30);
   const parts = [];
   ports.forEach((port, lane) => {
-    const middle = LANE * lane + LANE / 2;
+    const middle = middleOf(lane);
     const lost = us.filter((_, at) => ingress[at] === port && dropped[at]).length;
     const all = us.filter((_, at) => ingress[at] === port).length;
     parts.push(svg("line", { x1: LEFT, x2: wide, y1: middle, y2: middle, class: "lane" }));
-    parts.push(svg("text", { x: 0, y: middle - 2, class: "port" }, port));
-    parts.push(svg("text", { x: 0, y: middle + 11, class: "small" }, `${lost} of ${all} lost`));
+    const name = svg("text", { x: LEFT, y: middle - 13 }, svg("tspan", { class: "port" }, port));
+    name.append(svg("tspan", { class: "small" }, ` ${lost} of ${all} lost`));
+    parts.push(name);
   });
   us.forEach((time, at) => {
     const lane = ports.indexOf(ingress[at]);
-    const middle = LANE * lane + LANE / 2;
+    const middle = middleOf(lane);
     const colour = doc.blackouts.colours[ingress[at]];
     const words = `${dropped[at] ? "dropped" : "accepted"}: ${flowName(doc, flow[at])}, sequence ${seq[at]}, ${time.toFixed(3)} µs`
       + (waits[at] === null ? "" : `, waited ${waits[at].toFixed(1)} µs`) + `, seed ${doc.seed}`;
@@ -43,9 +45,9 @@ function drawBlackout(doc) {
       parts.push(svg("circle", { cx: x(time).toFixed(1), cy: y(waits[at]).toFixed(1), r: 2, fill: ink(colour) }));
     }
   });
-  parts.push(svg("text", { x: 0, y: base - WAITS + 24, class: "small" }, `wait, up to ${four(most)} µs`));
+  parts.push(svg("text", { x: LEFT, y: base - WAITS + 16, class: "small" }, `wait of the accepted, up to ${four(most)} µs`));
   parts.push(svg("line", { x1: LEFT, x2: wide - 14, y1: base, y2: base, class: "axis" }));
-  for (const tick of ticks(last, wide < 500 ? 2 : 5)) {
+  for (const tick of ticks(last, wide < 500 ? 3 : 5)) {
     parts.push(svg("line", { x1: x(tick), x2: x(tick), y1: base, y2: base + 4, class: "axis" }));
     parts.push(svg("text", { x: x(tick), y: base + 16, "text-anchor": tick ? "middle" : "start", class: "small" }, `${four(tick)} µs`));
   }

@@ -14,6 +14,7 @@ import polars as pl
 from fairport import blackouts, headers, metrics
 from fairport.figures import over_time, style
 from fairport.figures.queue import buffer_limit, occupancy
+from fairport.report.groups import Group, groups
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -55,12 +56,13 @@ _FLOW_COLUMNS = (
 
 def document(result: Result, tables: dict[str, Any]) -> dict[str, Any]:
     """The run as the scripts read it; `tables` are the printed cells of the page's tables."""
-    classes = style.hop_classes(result.flows)
+    classes = groups(result)
     return {
         "seed": result.seed,
         "end": over_time.end_s(result),
         "mss": _mss_bytes(result),
-        "classes": [{"name": one.name, "colour": one.look.colour} for one in classes],
+        "rtt": rtt_in_words(result),
+        "classes": [{"name": one.name, "colour": one.colour} for one in classes],
         "flows": _flows(result, classes),
         "series": _series(result, classes),
         "queues": _queues(result),
@@ -71,21 +73,28 @@ def document(result: Result, tables: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def rtt_in_words(result: Result) -> str:
+    """What the column `rtt_mean_s` holds; of datagrams it is the delay of one way."""
+    return "RTT" if "tcp" in result.flows["protocol"] else "one-way delay"
+
+
 def _mss_bytes(result: Result) -> int:
     given = result.scenario.tcp.mss
     return int(given) if given else int(result.scenario.link.mtu) - headers.IPV4_TCP
 
 
-def _flows(result: Result, classes: list[style.HopClass]) -> dict[str, list[Any]]:
+def _flows(result: Result, classes: list[Group]) -> dict[str, list[Any]]:
     flows = result.flows.sort("flow")
     of_class = {flow: place for place, one in enumerate(classes) for flow in one.flows}
     columns = {name: _short(flows[name]) for name in _FLOW_COLUMNS}
     return columns | {"class": [of_class[flow] for flow in columns["flow"]]}
 
 
-def _series(result: Result, classes: list[style.HopClass]) -> dict[str, Any]:
+def _series(result: Result, classes: list[Group]) -> dict[str, Any]:
     """Lines of flows on one grid of times; for many flows, bands of their classes, too."""
-    shown = metrics.compared(result.flows)["flow"]
+    compared = metrics.compared(result.flows)
+    # of UDP alone, nothing is compared, but all is shown
+    shown = (result.flows if compared.is_empty() else compared)["flow"]
     rows = result.series.filter(pl.col("flow").is_in(shown.implode()))
     found: dict[str, Any] = {"times": [], "step": 0.0, "flows": [], "bands": {}}
     if rows.is_empty():
@@ -106,7 +115,7 @@ def _series(result: Result, classes: list[style.HopClass]) -> dict[str, Any]:
     return found
 
 
-def _band(values: over_time.Floats, flows: list[int], one: style.HopClass) -> dict[str, Any]:
+def _band(values: over_time.Floats, flows: list[int], one: Group) -> dict[str, Any]:
     mine = values[:, np.isin(flows, one.flows)]
     low, high = over_time.middle_90(mine) if mine.shape[1] else (mine, mine)
     return {"mean": _digits(over_time.mean(mine)), "low": _digits(low), "high": _digits(high)}

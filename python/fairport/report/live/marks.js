@@ -43,7 +43,8 @@ class Marks {
     context.lineWidth = 1.5 * ratio;
     for (const at of places) {
       const x = plot.valToPos(time[at], "x", true);
-      const y = plot.valToPos(before[at] * factor, "y", true);
+      // a window that was larger than every sample is marked at the upper edge
+      const y = Math.max(plot.valToPos(before[at] * factor, "y", true), plot.bbox.top + 5 * ratio);
       const kind = this.doc.decisions.kinds[what[at]];
       shape(context, MARKS[kind].shape, x, y, 4 * ratio, ink, paper);
       this.placed.push({ x: (x - plot.bbox.left) / ratio, y: (y - plot.bbox.top) / ratio, at });

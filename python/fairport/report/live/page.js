@@ -47,7 +47,7 @@ function staticFigures() {
 function words() {
   const { tables } = doc;
   byId("verdict-said").textContent = tables.verdict;
-  byId("verdict-said").className = `verdict ${tables.outcast ? "outcast" : "fair"}`;
+  byId("verdict-said").className = tables.outcast ? "verdict outcast" : "verdict";
   byId("keys").replaceChildren(...tables.keys.map(([name, value, note]) =>
     make("div", {}, make("dt", { textContent: name }), make("dd", {}, value, make("small", { textContent: note })))));
   for (const id of ["classes", "traffic", "completion", "ingress"]) fillRows(id, tables[id]);
@@ -68,6 +68,7 @@ function build() {
     current[kind.id] = panel;
     panel.build();
   }
+  for (const id of ["unit", "cwnd-marks"]) byId(id).hidden = byId("cwnd-live").hidden;
   axisNames();
 }
 

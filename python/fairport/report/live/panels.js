@@ -25,11 +25,13 @@ const PANELS = [
 ];
 
 // Flows of classes with more flows than this have thinner and paler lines, so that a starved flow stands out.
-const FEW = 3;
+// A class that is alone has no other to stand out from: its lines are thin only if they are many.
+const FEW = 3, FEW_ALONE = 12;
 
 class Panel {
   constructor(kind, place, doc) {
-    Object.assign(this, { kind, place, doc, plot: null, lines: [], marks: null });
+    Object.assign(this, { place, doc, plot: null, lines: [], marks: null });
+    this.kind = kind.id === "rtt" ? { ...kind, title: doc.rtt } : kind;
     if (kind.marks) this.marks = new Marks(doc);
   }
 
@@ -72,7 +74,8 @@ class Panel {
   flowLines() {
     const { doc, kind } = this;
     const { flows: shown, bands } = doc.series;
-    const lines = [];
+    const lines = [], means = [];
+    const few = doc.classes.length > 1 ? FEW : FEW_ALONE;
     const classOf = new Map(doc.flows.flow.map((flow, at) => [flow, doc.flows.class[at]]));
     const band = bands[kind.column];
     doc.classes.forEach(({ name, colour }, at) => {
@@ -80,15 +83,17 @@ class Panel {
       const of = { class: name, colour, width: 0, band: true };
       lines.push({ ...of, name: `${name}: 95th percentile`, values: band[at].high });
       lines.push({ ...of, name: `${name}: 5th percentile`, values: band[at].low });
-      lines.push({ ...of, name: `${name}: mean`, values: band[at].mean, width: 2, band: false });
+      means.push({ ...of, name: `${name}: mean`, values: band[at].mean, width: 2, band: false });
     });
+    // no band covers a mean
+    lines.push(...means);
     // small classes are drawn over large ones
     const sizes = doc.classes.map((_, at) => doc.flows.class.filter((one) => one === at).length);
     const places = shown.map((_, at) => at).sort((a, b) => sizes[classOf.get(shown[b])] - sizes[classOf.get(shown[a])] || a - b);
     places.forEach((at) => {
       const flow = shown[at];
       const { name, colour } = doc.classes[classOf.get(flow)];
-      const many = sizes[classOf.get(flow)] > FEW;
+      const many = sizes[classOf.get(flow)] > few;
       const single = Boolean(band);
       lines.push({ name: flowName(doc, flow), flow, class: name, colour, many, single, values: doc.series[kind.column][at] });
     });
@@ -256,7 +261,8 @@ function marksSaid(doc, count) {
   const others = Object.entries(left).map(([kind, many]) => `${many.toLocaleString("en")} times ${MARKS[kind].text}`);
   const more = others.length ? ` Not on this page: ${others.join(", ")}.` : "";
   if (!kinds.length) return `No decisions of TCP were recorded.${more}`;
-  if (count <= MOST_MARKS) return `${count.toLocaleString("en")} decisions are marked on the window's line.${more}`;
+  if (!count) return `There are none in this span.${more}`;
+  if (count <= MOST_MARKS) return `${count.toLocaleString("en")} decisions are marked.${more}`;
   return `${count.toLocaleString("en")} decisions in this span: zoom in, or choose one flow, to see them.${more}`;
 }
 

@@ -141,16 +141,17 @@ const FLOW_COLUMNS = [
   { key: "src", title: "From", words: true },
   { key: "dst", title: "To", words: true },
   { key: "class", title: "Class", words: true },
-  { key: "congestion_control", title: "Control", words: true },
+  { key: "congestion_control", title: "Control", words: true, of: "tcp" },
   { key: "goodput_bps", title: "Goodput", unit: "Mbit/s", shown: scaled(1e-6, 3) },
-  { key: "fct_s", title: "FCT", unit: "ms", shown: scaled(1e3, 3), finite: true },
-  { key: "slowdown", title: "Slowdown", shown: scaled(1, 2), finite: true },
-  { key: "size_bytes", title: "Size", unit: "kB", shown: scaled(1e-3, 1), finite: true },
-  { key: "timeouts", title: "Timeouts", shown: whole },
-  { key: "timeout_period_s", title: "Timeout period", unit: "s", shown: scaled(1, 3) },
+  { key: "fct_s", title: "FCT", unit: "ms", shown: scaled(1e3, 3), of: "finite" },
+  { key: "slowdown", title: "Slowdown", shown: scaled(1, 2), of: "finite" },
+  { key: "size_bytes", title: "Size", unit: "kB", shown: scaled(1e-3, 1), of: "finite" },
+  { key: "timeouts", title: "Timeouts", shown: whole, of: "tcp" },
+  { key: "timeout_period_s", title: "Timeout period", unit: "s", shown: scaled(1, 3), of: "tcp" },
   { key: "drops", title: "Drops", shown: whole },
-  { key: "retransmits", title: "Retransmits", shown: whole },
-  { key: "rtt_mean_s", title: "RTT mean", unit: "ms", shown: scaled(1e3, 3) },
+  { key: "retransmits", title: "Retransmits", shown: whole, of: "tcp" },
+  { key: "rtt_mean_s", title: "RTT mean", unit: "ms", shown: scaled(1e3, 3), of: "tcp" },
+  { key: "rtt_mean_s", title: "Delay mean", unit: "ms", shown: scaled(1e3, 3), of: "udp" },
 ];
 
 function flowTable(doc) {
@@ -161,8 +162,9 @@ function flowTable(doc) {
     slowdown: row.fct_s === null || !row.ideal_fct_s ? null : row.fct_s / row.ideal_fct_s,
     text: `${row.flow} ${row.src} ${row.dst} ${doc.classes[row.class].name} ${row.congestion_control} ${row.workload}`.toLowerCase(),
   }));
-  const finite = rows.some((row) => row.size_bytes !== null);
-  const table = new DataTable(byId("flow-table"), "Flows", FLOW_COLUMNS.filter((one) => finite || !one.finite), rows, {
+  // columns that only some runs have
+  const kinds = { tcp: doc.rtt === "RTT", udp: doc.rtt !== "RTT", finite: rows.some((row) => row.size_bytes !== null) };
+  const table = new DataTable(byId("flow-table"), "Flows", FLOW_COLUMNS.filter((one) => kinds[one.of] ?? true), rows, {
     onRow: (row) => view.set({ flow: view.flow === row.flow ? null : row.flow }),
     isChosen: (row) => view.flow === row.flow,
     filterable: "host, class, number",
