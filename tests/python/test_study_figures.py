@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise, product
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -66,14 +66,7 @@ def test_names_and_numbers_of_a_map_do_not_overlap(tmp_path: Path) -> None:
     sizes = [f"{16_000 + number} packets" for number in range(8)]
     kinds = [f"a stack with a long name, number {number}" for number in range(3)]
     axes: dict[str, list[Any]] = {"queue.limit": sizes, "peers": [2, 12], "stack": kinds}
-    labels = {axis: list(map(str, values)) for axis, values in axes.items()}
-    keep = ["throughput_ratio"]
-    definition = Definition("made-up", "", axes, labels, {}, keep, "simulation", model_version())
-    made = define(place(tmp_path / "wide"), definition, force=False)
-    for at, (size, peers, stack) in enumerate(product(*axes.values())):
-        row = {"queue.limit": size, "peers": peers, "stack": stack, "seed": 1, "run_id": str(at)}
-        made.runs.add(row | {"throughput_ratio": 0.5, "error": None})
-    made.runs.flush()
+    made = made_up(tmp_path / "wide", axes, {}, lambda *_: {"throughput_ratio": 0.5})
     picture = studies.draw(made)
     FigureCanvasAgg(picture).draw()
     panels = picture.axes[:3]
