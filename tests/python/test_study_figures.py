@@ -75,6 +75,16 @@ def test_a_map_has_a_cell_per_point_and_cuts_bistable_ones(study: Study) -> None
     assert [label.get_text() for label in old.get_yticklabels()] == ["4", "16"]
 
 
+def test_a_figure_says_how_many_runs_it_leaves_out(study: Study) -> None:
+    made = study.to_polars().row(0, named=True) | {"error": None}
+    study.runs.add(made | {"seed": 11, "run_id": "without", "throughput_ratio": None})
+    study.runs.flush()
+    picture = studies.draw(study, x="peers", y="queue.limit", color="throughput_ratio")
+    assert "80 runs, 10 seeds each; 1 run without this number left out" in (
+        " ".join(text.get_text() for text in picture.texts).replace("\n", " ")
+    )
+
+
 def test_a_number_has_as_many_digits_as_its_cell_has_room_for(study: Study) -> None:
     view = viewed(study, "throughput_ratio", ["peers", "queue.limit"], "")
     axes = studies.draw(study, x="peers", y="queue.limit", color="throughput_ratio").axes[:1]
