@@ -319,7 +319,7 @@ class Making:
 
 
 def _values(point: StudyPoint) -> list[tuple[str, str]]:
-    return [(axis, at.name) for axis, at in point.at.at.items()]
+    return [(axis, str(value)) for axis, value in point.values.items()]
 
 
 def _by_key(rows: pl.DataFrame) -> dict[tuple[str, int], dict[str, Any]]:

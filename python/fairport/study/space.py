@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
-from fairport.scenario.axes import Combination, Point
+from fairport.scenario.axes import Combination, Point, named
 from fairport.scenario.base import Section, refuse
 from fairport.scenario.rows import kind_of
 from fairport.study.points import StudyPoint
@@ -81,12 +80,7 @@ class Space:
     def at(self, values: Mapping[str, Any]) -> StudyPoint:
         """The point with these values."""
         return StudyPoint(
-            Combination(
-                {
-                    path: Point(name=_name(value), label=str(value), value=value)
-                    for path, value in values.items()
-                }
-            )
+            Combination({path: Point(**named(value)) for path, value in values.items()})
         )
 
     def corners(self) -> list[StudyPoint]:
@@ -112,7 +106,3 @@ def _end(of: Dimension, is_last: bool) -> Any:
         return of[-1 if is_last else 0]
     low, high, value_of = of.range()
     return value_of(high if is_last else low)
-
-
-def _name(value: Any) -> str:
-    return re.sub(r"[^a-z0-9.]+", "-", str(value).lower()).strip("-.") or "0"
