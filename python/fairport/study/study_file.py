@@ -48,7 +48,7 @@ class StudyFile(Section):
         """The scenario with the settings of every point. Raises ScenarioError."""
         is_beside = self.scenario.endswith(".toml") and self._file
         source = Path(self._file).parent / self.scenario if is_beside else self.scenario
-        return load_scenario(source).patch(self.settings)
+        return load_scenario(source, self.settings)
 
 
 def read(model: type[F], document: Mapping[str, Any], file: str = "", text: str = "") -> F:
