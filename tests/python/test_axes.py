@@ -111,7 +111,7 @@ def test_values_that_differ_in_their_signs_or_letters_are_points_of_their_own() 
     found = read(SweepFile, {"scenario": "two-switch", "axes": axes})
     every = points(found.axes, (), "", "")
     assert len({point.id for point in every}) == 16
-    assert every[0].values == {"a": "B", "b": "é", "c": -1, "d": "['h1', 'h2']"}
+    assert every[0].values == {"a": "B", "b": "é", "c": -1, "d": '["h1", "h2"]'}
     with pytest.raises(InputError, match="has a value twice"):
         read(SweepFile, {"scenario": "two-switch", "axes": {"a": [1, 1]}})
 

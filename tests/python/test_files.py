@@ -151,7 +151,7 @@ def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path: Path) -> None
     for content in ("old", "new"):
         with atomic_folder(tmp_path / name, force=True) as partial:
             (partial / content).write_text("x", encoding="utf-8")
-    assert os.listdir(tmp_path) == [name]
+    assert [path.name for path in tmp_path.iterdir()] == [name]
     assert listing(tmp_path / name) == ["new"]
 
 

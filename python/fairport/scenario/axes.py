@@ -24,6 +24,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from typing_extensions import Self
 
 from fairport.scenario.base import NAME, Section, refuse
+from fairport.scenario.patch import in_toml
 from fairport.scenario.rows import MOST_VALUES, row
 
 
@@ -82,8 +83,9 @@ class Steps(Section):
 
 def named(value: Any, prefix: str = "") -> dict[str, Any]:
     """A value as a point, whose name holds the letters and digits that names may have."""
-    name = re.sub(r"[^a-z0-9.]+", "-", str(value).lower()).strip("-.")
-    return {"name": f"{prefix}{name}" or "value", "label": str(value), "value": value}
+    label = in_toml(value) if isinstance(value, list | dict) else str(value)
+    name = re.sub(r"[^a-z0-9.]+", "-", label.lower()).strip("-.")
+    return {"name": f"{prefix}{name}" or "value", "label": label, "value": value}
 
 
 def _points(written: Any) -> Any:

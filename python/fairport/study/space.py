@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 from typing_extensions import Self
 
 from fairport.scenario.axes import Combination, Point, named
 from fairport.scenario.base import Section, refuse
 from fairport.scenario.rows import kind_of
-from fairport.study.points import StudyPoint
+from fairport.study.points import StudyPoint, in_column
 
 if TYPE_CHECKING:
     import optuna
@@ -63,7 +63,11 @@ class Bounds(Section):
         return float(self.first), float(self.last), lambda value: float(f"{value:.6g}")
 
 
-Dimension = Bounds | Annotated[list[Any], Field(min_length=2)]
+Dimension = Annotated[
+    Annotated[Bounds, Tag("bounds")]
+    | Annotated[Annotated[list[Any], Field(min_length=2)], Tag("values")],
+    Discriminator(lambda written: "values" if isinstance(written, list) else "bounds"),
+]
 """Bounds, or a list of the values that a field may have."""
 
 
@@ -93,7 +97,9 @@ class Space:
     def _suggested(self, trial: optuna.trial.Trial, path: str) -> Any:
         of = self.dimensions[path]
         if isinstance(of, list):
-            return trial.suggest_categorical(path, of)
+            # the database takes no lists and tables
+            named_so = {in_column(value): value for value in of}
+            return named_so[trial.suggest_categorical(path, list(named_so))]
         low, high, value_of = of.range()
         is_log = of.scale == "log"
         if isinstance(low, int) and isinstance(high, int):
