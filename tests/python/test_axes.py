@@ -120,3 +120,12 @@ def test_seeds_are_no_axis() -> None:
     with pytest.raises(InputError, match="names `seed`") as error:
         read(SweepFile, {"scenario": "two-switch", "axes": {"seed": [1, 2]}})
     assert error.value.remedy == "give `seeds = [..]`"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("zip", [["a", "b"]]), ("where", "a < 2"), ("seeds", 3)]
+)
+def test_a_field_of_the_file_below_its_axes_is_put_above(name: str, value: Any) -> None:
+    with pytest.raises(InputError, match=f"axes.{name}: is no field of a scenario") as error:
+        read(SweepFile, {"scenario": "two-switch", "axes": {"a": [1, 2], name: value}})
+    assert error.value.remedy == f"put `{name}` above the first [section]"

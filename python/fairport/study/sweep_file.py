@@ -78,6 +78,11 @@ class SweepFile(StudyFile):
             raise refuse("names no number", "leave it out to keep all")
         return keep
 
+    @field_validator("axes", mode="before")
+    @classmethod
+    def _no_own_fields(cls, axes: Any) -> Any:
+        return cls.refuse_own_fields(axes)
+
     @field_validator("axes")
     @classmethod
     def _free_names(cls, axes: dict[str, Any]) -> dict[str, Any]:
