@@ -127,3 +127,12 @@ def test_a_row_is_written_once_per_level_however_long_a_study_runs(
     assert rows.read()["run_id"].sort().to_list() == list(range(65))
     rows.compact()
     assert len(rows.files()) == 1
+
+
+def test_a_study_is_no_run_and_says_what_makes_its_runs_again(
+    base: Scenario, fairport: Command, tmp_path: Path
+) -> None:
+    sweep(base, {"queue.limit": ["16KiB"]}, seeds=1, folder=tmp_path / "study")
+    refused = fairport("rerun", str(tmp_path / "study"))
+    assert refused.status == 2
+    assert "hint: it is a study: `fairport sweep FILE --out OTHER`" in refused.err
