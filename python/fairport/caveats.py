@@ -88,7 +88,7 @@ def _before_measurement(loads: Sequence[Mapping[str, Any]], found: Mapping[str, 
     each = ", ".join(
         f"{median_count(one['before_measurement'])} of traffic {one['index']} ({one['kind']})"
         for one in loads
-        if one["before_measurement"] and not one["transfers"]
+        if one["before_measurement"] and not _counted(one)
     )
     if not each:
         return None
@@ -97,6 +97,12 @@ def _before_measurement(loads: Sequence[Mapping[str, Any]], found: Mapping[str, 
         f" {in_ms(found['measure']['from_s'])}, and do not count: {each}. With `measure.from ="
         ' "0s"` they count.'
     )
+
+
+def _counted(load: Mapping[str, Any]) -> float:
+    """How many of its rounds, transfers or requests count."""
+    count: float = load["rounds"]["started"] if "rounds" in load else load["transfers"]
+    return count
 
 
 def _outside_measurement(found: Mapping[str, Any]) -> str | None:

@@ -67,12 +67,20 @@ def transfers(flows: pl.DataFrame, span: Span) -> pl.DataFrame:
     )
 
 
-def asked(requests: pl.DataFrame, span: Span) -> pl.DataFrame:
-    """The requests made within the measurement, with `is_over` and `lasted_s` as of transfers."""
-    return requests.filter(span.starts).with_columns(
-        is_over=pl.col("response_s").is_not_null(),
-        lasted_s=pl.coalesce("response_s", span.end_s - pl.col("start_s")),
+def begun(rows: pl.DataFrame, took: str, span: Span) -> pl.DataFrame:
+    """The requests or rounds that began within the measurement, as `transfers` gives transfers.
+
+    `took` is the column that says how long each took, null if it is not over.
+    """
+    return rows.filter(span.starts).with_columns(
+        is_over=pl.col(took).is_not_null(),
+        lasted_s=pl.coalesce(took, span.end_s - pl.col("start_s")),
     )
+
+
+def asked(requests: pl.DataFrame, span: Span) -> pl.DataFrame:
+    """The requests made within the measurement."""
+    return begun(requests, "response_s", span)
 
 
 def in_group(name: str) -> pl.Expr:
@@ -118,9 +126,14 @@ def _quantiles(values: pl.Series, lasted: pl.Series, name: str, unit: str) -> di
     }
 
 
-def rounds_summary(rounds: pl.DataFrame) -> dict[str, Any] | None:
-    """Completion times of the rounds of incast that are done; None without any."""
-    rounds = rounds.filter(pl.col("flow").is_null())
+def rounds_summary(rounds: pl.DataFrame, flows: pl.DataFrame, span: Span) -> dict[str, Any] | None:
+    """Completion times of the rounds of incast that began within the measurement and are done.
+
+    None without any.
+    """
+    incast = flows.filter(pl.col("workload") == "incast")["traffic"].unique()
+    ours = begun(rounds.filter(pl.col("traffic").is_in(incast.implode())), "completion_s", span)
+    rounds = ours.filter("is_over")
     if rounds.is_empty():
         return None
     times = rounds["completion_s"]

@@ -7,7 +7,6 @@ completion time, incast its rounds, requests a response time, datagrams loss and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -22,24 +21,9 @@ SMALL_BYTES = 100e3
 """A transfer of up to this size counts as small, as in pFabric and PIAS."""
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
-    """What a summary must know about a [[traffic]] besides the tables."""
-
-    kind: str
-    rounds: int | None = None
-    """Number of rounds of an incast; None: until the end."""
-    start_s: float = 0.0
-    """When its first round begins."""
-    stop_s: float | None = None
-    """No round begins from this time on; None: the end of the run."""
-    pause_s: float = 0.0
-    """Time from a round's end to the next round."""
-
-
-def summary(tables: Tables, loads: Sequence[Load], span: Span) -> list[dict[str, Any]]:
-    """One entry per [[traffic]], in the order of the scenario."""
-    return [_entry(tables, index, load, span) for index, load in enumerate(loads)]
+def summary(tables: Tables, kinds: Sequence[str], span: Span) -> list[dict[str, Any]]:
+    """One entry per [[traffic]], in the order of the scenario, whose kinds are given."""
+    return [_entry(tables, index, kind, span) for index, kind in enumerate(kinds)]
 
 
 def sentence(entries: Sequence[Mapping[str, Any]]) -> str:
@@ -111,11 +95,11 @@ def _is_bound(quantiles: Mapping[str, Any], part: str) -> bool:
     return part in (quantiles.get("bounds") or ())
 
 
-def _entry(tables: Tables, index: int, load: Load, span: Span) -> dict[str, Any]:
+def _entry(tables: Tables, index: int, kind: str, span: Span) -> dict[str, Any]:
     flows = tables["flows"].filter(pl.col("traffic") == index)
     entry: dict[str, Any] = {
         "index": index,
-        "kind": load.kind,
+        "kind": kind,
         "flows": flows.height,
         "goodput_bps_total": float(flows["goodput_bps"].sum()),
         "timeouts": int(flows["timeouts"].sum()),
@@ -124,9 +108,9 @@ def _entry(tables: Tables, index: int, load: Load, span: Span) -> dict[str, Any]
         "unfinished": 0,
         "before_measurement": 0,
     }
-    if load.kind == "udp":
+    if kind == "udp":
         return entry | _datagrams(flows, tables["rtt"])
-    if load.kind == "request-response":
+    if kind == "request-response":
         requests = tables["requests"].filter(pl.col("traffic") == index)
         entry["before_measurement"] = _early(requests, span)
         return entry | _requests(requests, span)
@@ -136,13 +120,15 @@ def _entry(tables: Tables, index: int, load: Load, span: Span) -> dict[str, Any]
     rounds = tables["rounds"].filter(pl.col("traffic") == index)
     transfers = completion.transfers(flows, span)
     entry["before_measurement"] = _early(flows.filter(pl.col("ideal_fct_s").is_not_null()), span)
+    if transfers.is_empty() and kind == "periodic":
+        # on connections that stay open, the flows are not the transfers
+        entry["before_measurement"] += _early(rounds, span)
+        transfers = completion.begun(rounds, "completion_s", span).rename({"bytes": "size_bytes"})
     if not transfers.is_empty():
         entry |= _completion(transfers)
-    elif load.kind == "periodic":
-        entry["before_measurement"] += _early(rounds, span)
-        entry |= _on_open_connections(rounds, flows, span)
-    if load.kind == "incast":
-        entry["rounds"] = _rounds(rounds.filter(pl.col("flow").is_null()), load, span)
+    if kind == "incast":
+        entry["before_measurement"] = _early(rounds, span)
+        entry["rounds"] = _rounds(completion.begun(rounds, "completion_s", span))
     return entry
 
 
@@ -152,31 +138,20 @@ def _early(begun: pl.DataFrame, span: Span) -> int:
 
 
 def _completion(transfers: pl.DataFrame) -> dict[str, Any]:
-    """Completion times and slowdowns of transfers; a transfer under way counts with its age."""
+    """Completion times of transfers, and slowdowns of those with a flow of their own.
+
+    A transfer under way counts with its age.
+    """
     small = transfers.filter(pl.col("size_bytes") <= SMALL_BYTES)
     found: dict[str, Any] = {
         "transfers": transfers.height,
-        "unfinished": int(transfers["fct_s"].null_count()),
+        "unfinished": int((~transfers["is_over"]).sum()),
         "fct_s": _quantiles(transfers, "lasted_s", ("median", "p99", "max")),
-        "slowdown": _quantiles(transfers, "lasted_ideals", ("median", "p99")),
     }
+    if "lasted_ideals" in transfers.columns:
+        found["slowdown"] = _quantiles(transfers, "lasted_ideals", ("median", "p99"))
     if not small.is_empty():
         found["small_fct_s"] = _quantiles(small, "lasted_s", ("median", "p99"))
-    return found
-
-
-def _on_open_connections(launched: pl.DataFrame, flows: pl.DataFrame, span: Span) -> dict[str, Any]:
-    """The same for periodic transfers that share a connection; only finished ones count."""
-    over = launched.filter(span.starts).select(
-        "bytes", lasted_s="completion_s", is_over=pl.lit(True)
-    )
-    under_way = flows.filter(pl.col("delivered_bytes") < pl.col("size_bytes")).height
-    found: dict[str, Any] = {"transfers": over.height + under_way, "unfinished": under_way}
-    if not over.is_empty():
-        found["fct_s"] = _quantiles(over, "lasted_s", ("median", "p99", "max"))
-        small = over.filter(pl.col("bytes") <= SMALL_BYTES)
-        if not small.is_empty():
-            found["small_fct_s"] = _quantiles(small, "lasted_s", ("median", "p99"))
     return found
 
 
@@ -193,22 +168,12 @@ def _quantiles(rows: pl.DataFrame, column: str, names: Sequence[str]) -> dict[st
     return found | ({"bounds": known_only} if known_only else {})
 
 
-def _rounds(rounds: pl.DataFrame, load: Load, span: Span) -> dict[str, Any]:
+def _rounds(rounds: pl.DataFrame) -> dict[str, Any]:
     """Rounds started and done. In their times, the round under way counts with its age."""
-    done = rounds.height
-    began_s = rounds["end_s"].max() + load.pause_s if done else load.start_s  # type: ignore[operator]
-    latest_s = span.end_s if load.stop_s is None else min(load.stop_s, span.end_s)
-    goes_on = (load.rounds is None or done < load.rounds) and began_s < latest_s
-    lasted = pl.DataFrame(
-        {
-            "lasted_s": rounds["completion_s"].to_list() + [span.end_s - began_s] * goes_on,
-            "is_over": [True] * done + [False] * goes_on,
-        },
-        schema={"lasted_s": pl.Float64, "is_over": pl.Boolean},
-    )
-    found: dict[str, Any] = {"started": done + goes_on, "done": done}
+    done = int(rounds["is_over"].sum())
+    found: dict[str, Any] = {"started": rounds.height, "done": done}
     if done:
-        found["time_s"] = _quantiles(lasted, "lasted_s", ("median", "p99", "max"))
+        found["time_s"] = _quantiles(rounds, "lasted_s", ("median", "p99", "max"))
     return found
 
 

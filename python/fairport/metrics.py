@@ -198,7 +198,7 @@ def summary(tables: Tables, span: Span) -> dict[str, Any]:
         "jain_index": jain_index(flows["goodput_bps"]),
         "bottleneck": worst,
         "fct": completion.summary(everything, span),
-        "rounds": completion.rounds_summary(tables["rounds"]),
+        "rounds": completion.rounds_summary(tables["rounds"], everything, span),
         "requests": completion.requests_summary(tables["requests"], span),
         "udp": completion.udp_summary(everything),
         "verdict": found,

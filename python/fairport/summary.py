@@ -80,7 +80,7 @@ class Completion(TypedDict):
 
 
 class AllRounds(TypedDict):
-    """All complete rounds of incast, whatever traffic they belong to."""
+    """All rounds of incast that are done and began within the measurement, of any traffic."""
 
     rounds: int
     completion_mean_s: float
@@ -136,7 +136,7 @@ class Delay(TypedDict):
 
 
 class Rounds(TypedDict):
-    """The rounds of one incast."""
+    """The rounds of one incast that began within the measurement."""
 
     started: int
     done: int
@@ -167,7 +167,7 @@ class Traffic(TypedDict):
     unfinished: int
     """Of these, those under way at the end, or stopped."""
     before_measurement: int
-    """Transfers or requests that began before the measurement, and do not count."""
+    """Transfers, rounds or requests that began before the measurement, and do not count."""
     goodput_bps_min: NotRequired[float | None]
     """Long-lived flows."""
     jain_index: NotRequired[float | None]

@@ -230,11 +230,11 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
     "rounds": (
         _TRAFFIC,
         _u32("round", "number of the round, or of the sender's periodic transfer, from 0"),
-        _u32("flow", "flow of a transfer", "a round of many flows"),
+        _u32("flow", "flow of a transfer", "a round of many flows; a first transfer under way"),
         _s("start_s", "when its data was ready to be sent"),
-        _s("end_s", "when its last byte had arrived"),
+        _s("end_s", "when its last byte had arrived", "under way at the end"),
         _bytes("bytes", "all of it"),
-        _s("completion_s", "end_s less start_s"),
+        _s("completion_s", "end_s less start_s", "under way at the end"),
     ),
     "requests": (
         _TRAFFIC,

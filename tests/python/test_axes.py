@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fairport.errors import InputError
 from fairport.papers.model import Experiment
 from fairport.scenario.axes import Points, combinations
+from fairport.study.points import points
+from fairport.study.study_file import read
+from fairport.study.sweep_file import SweepFile
 from pydantic import TypeAdapter, ValidationError
 
 READ = TypeAdapter(Points)
@@ -100,3 +104,28 @@ def test_the_axis_along_which_a_sweep_goes_labels_its_steps() -> None:
 def test_names_that_are_not_there_are_refused(change: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValidationError, match=problem):
         Experiment.model_validate(EXPERIMENT | change)
+
+
+def test_values_that_differ_in_their_signs_or_letters_are_points_of_their_own() -> None:
+    axes = {"a": ["B", "b"], "b": ["é", "ü"], "c": [-1, 1], "d": [["h1", "h2"], ["h1-h2"]]}
+    found = read(SweepFile, {"scenario": "two-switch", "axes": axes})
+    every = points(found.axes, (), "", "")
+    assert len({point.id for point in every}) == 16
+    assert every[0].values == {"a": "B", "b": "é", "c": -1, "d": '["h1", "h2"]'}
+    with pytest.raises(InputError, match="has a value twice"):
+        read(SweepFile, {"scenario": "two-switch", "axes": {"a": [1, 1]}})
+
+
+def test_seeds_are_no_axis() -> None:
+    with pytest.raises(InputError, match="names `seed`") as error:
+        read(SweepFile, {"scenario": "two-switch", "axes": {"seed": [1, 2]}})
+    assert error.value.remedy == "give `seeds = [..]`"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("zip", [["a", "b"]]), ("where", "a < 2"), ("seeds", 3)]
+)
+def test_a_field_of_the_file_below_its_axes_is_put_above(name: str, value: Any) -> None:
+    with pytest.raises(InputError, match=f"axes.{name}: is no field of a scenario") as error:
+        read(SweepFile, {"scenario": "two-switch", "axes": {"a": [1, 2], name: value}})
+    assert error.value.remedy == f"put `{name}` above the first [section]"

@@ -133,6 +133,14 @@ def test_the_limit_of_a_batch_job_counts_as_memory(
     assert memory.available_bytes() == 3_000_000
 
 
+def test_the_user_may_say_how_much_memory_runs_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(memory.VARIABLE, "64GB")
+    assert memory.available_bytes() == 64_000_000_000
+    monkeypatch.setenv(memory.VARIABLE, "64")
+    with pytest.raises(InputError, match='FAIRPORT_MEMORY: "64" has no unit'):
+        memory.available_bytes()
+
+
 @pytest.mark.parametrize(
     ("quota", "expected"), [("200000 100000", 2), ("150000 100000", 1), ("5000 100000", 1)]
 )

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -440,3 +441,16 @@ def test_a_wrong_option_of_slurm_is_refused(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match=problem), connected(f"slurm://p?{option}"):
         pass
+
+
+def test_classes_that_a_worker_cannot_import_say_what_to_do(
+    cluster: Cluster, base: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "only_here.py").write_text("class Mine:\n    def __init__(self, it): ...\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    mine = base.patch({"tcp.congestion_control": "custom:mine"})
+    factory = import_module("only_here").Mine
+    coded = mine.with_user_code(congestion_controls={"mine": factory})
+    folder = tmp_path / "study"
+    with connected(cluster.address) as executor, pytest.warns(UserWarning, match="PYTHONPATH"):
+        sweep(coded, {"topology.peers": [2]}, seeds=1, folder=folder, executor=executor)

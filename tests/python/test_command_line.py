@@ -31,6 +31,9 @@ from fairport.scenario.load import builtin_names
         (["run", "outcast", "more"], '"more" is one argument too many', "see `fairport run"),
         # an option of `compare`; no option of `run` is similar
         (["run", "outcast", "--metric", "a"], "--metric: is not an option of", "see `fairport run"),
+        (["run", "outcast", "--no-output", "--out", "x"], "--out: cannot go with --", "leave "),
+        (["compare", "outcast", "--no-output", "--out", "x"], "--out: cannot go with ", "leave "),
+        (["query", "x", "select 1", "--json", "--csv"], "--json: cannot go with", "leave "),
         (["--bogus"], "--bogus: is not an option of fairport", "see `fairport --help`"),
     ],
 )  # fmt: skip

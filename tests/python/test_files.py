@@ -146,6 +146,15 @@ def test_a_folder_that_cannot_be_made_is_reported_at_once(tmp_path: Path) -> Non
     assert listing(tmp_path) == ["file"]
 
 
+def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path: Path) -> None:
+    name = "n" * 255
+    for content in ("old", "new"):
+        with atomic_folder(tmp_path / name, force=True) as partial:
+            (partial / content).write_text("x", encoding="utf-8")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert listing(tmp_path / name) == ["new"]
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_without_permission_is_reported_at_once(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir(mode=0o500)

@@ -157,3 +157,8 @@ def test_the_command_lists_them_and_prints_one(fairport: Command, tmp_path: Path
 def test_a_fix_says_when_one_would_use_it(name: str) -> None:
     sentences = [part for part in available()[name].when.split(". ") if part]
     assert len(sentences) >= 2, f"{name}.toml: `when` is to have two sentences"
+
+
+def test_a_folder_without_fixes_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FixError, match="holds no fix"):
+        available(tmp_path)

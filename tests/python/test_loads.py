@@ -56,10 +56,15 @@ def test_there_is_an_entry_for_each_traffic_in_its_order(result: fp.Result) -> N
 
 
 def test_an_incast_counts_the_round_that_is_under_way(result: fp.Result) -> None:
-    found, rounds = entry(result, "incast")["rounds"], result.rounds
-    assert found["done"] == rounds.height > 3
-    assert found["started"] == found["done"] + 1
-    assert found["time_s"]["max"] >= rounds["completion_s"].max()
+    found, begins = entry(result, "incast"), result.summary["measure"]["from_s"]
+    ours = result.rounds.filter(pl.col("start_s") >= begins)
+    assert found["rounds"]["started"] == ours.height > 3
+    assert found["rounds"]["done"] == ours["end_s"].count() == ours.height - 1
+    assert found["before_measurement"] == result.rounds.height - ours.height
+    assert found["rounds"]["time_s"]["max"] >= ours["completion_s"].max()
+    summed = result.summary["rounds"]
+    assert summed is not None
+    assert summed["rounds"] == found["rounds"]["done"]
 
 
 def test_an_incast_with_a_last_round_starts_no_more() -> None:
@@ -119,9 +124,20 @@ def test_open_connections_have_the_times_of_their_transfers() -> None:
     every = {"kind": "periodic", "from": "h1..h6", "to": "h0", "size": "20kB", "period": "20ms"}
     result = fp.run(NETWORK | {"traffic": [every | {"connections": "persistent"}]})
     found = result.summary["traffic"][0]
-    over = result.rounds.filter(pl.col("start_s") >= result.summary["measure"]["from_s"])
-    assert found["transfers"] - found["unfinished"] == over.height
-    assert found["fct_s"]["max"] == over["completion_s"].max()
+    assert (found["transfers"], found["unfinished"]) == (5 * 6, 0)
+    assert found["fct_s"]["max"] == result.rounds["completion_s"].max()
+
+
+def test_a_transfer_under_way_on_an_open_connection_counts_with_its_age() -> None:
+    # six transfers of 2 MB at once take about 97 ms, and the next ones begin at once
+    every = {"kind": "periodic", "from": "h1..h6", "to": "h0", "size": "2MB", "period": "60ms"}
+    scenario = NETWORK | {"traffic": [every | {"connections": "persistent"}], "duration": "150ms"}
+    result = fp.run(scenario)
+    found = result.summary["traffic"][0]
+    under_way = result.rounds.filter(pl.col("end_s").is_null())
+    assert (found["transfers"], found["unfinished"]) == (result.rounds.height, 6)
+    assert under_way.height == under_way["completion_s"].null_count() == 6
+    assert found["fct_s"]["max"] >= 0.15 - under_way["start_s"].min()
 
 
 def test_an_incast_over_open_connections_is_about_its_rounds() -> None:
@@ -130,9 +146,18 @@ def test_an_incast_over_open_connections_is_about_its_rounds() -> None:
     summary = fp.run(NETWORK | {"traffic": [kept], "measure": {"from": "1ms"}}).summary
     verdict = summary["verdict"]
     assert (verdict["outcast"], verdict["ratio"]) == (None, None)
-    assert verdict["sentence"].startswith("3 of 3 rounds of incast were completed; a round took ")
-    # rounds count from the first one on
+    # the first round began before the measurement
+    assert verdict["sentence"].startswith("2 of 2 rounds of incast were completed; a round took ")
+    assert summary["traffic"][0]["before_measurement"] == 1
     assert summary["caveats"] == []
+
+
+def test_rounds_that_all_began_before_the_measurement_have_a_caveat() -> None:
+    late = {"traffic": [INCAST | {"rounds": 3}], "measure": {"from": "50ms"}}
+    summary = fp.run(NETWORK | late).summary
+    assert summary["rounds"] is None
+    assert summary["traffic"][0]["rounds"] == {"started": 0, "done": 0}
+    assert "3 of traffic 0 (incast)" in summary["caveats"][0]
 
 
 @pytest.mark.parametrize(
@@ -361,10 +386,11 @@ def test_a_flow_of_datagrams_has_no_tcp(result: fp.Result) -> None:
 
 def test_the_median_of_rounds_that_are_all_done_is_one_number() -> None:
     rounds = pl.DataFrame(
-        {"flow": [None] * 4, "bytes": [1] * 4, "completion_s": [1.0, 2.0, 3.0, 4.0]},
-        schema_overrides={"flow": pl.UInt32},
+        {"traffic": [0] * 5, "start_s": [0.0] * 5, "bytes": [1] * 5}
+        | {"completion_s": [1.0, 2.0, 3.0, 4.0, None]}
     )
-    found = completion.rounds_summary(rounds)
+    flows = pl.DataFrame({"traffic": [0, 1], "workload": ["incast", "periodic"]})
+    found = completion.rounds_summary(rounds, flows, completion.Span(0.0, 9.0, 9.0))
     assert found is not None
     assert found["completion_median_s"] == 2.0
     assert found["completion_p99_s"] == found["completion_max_s"] == 4.0

@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 from fairport.study.measures import MEASURES, Groups
-from fairport.study.ranking import change, conclusion, note, ranked_by, ranking
+from fairport.study.ranking import (
+    Ranked,
+    change,
+    conclusion,
+    note,
+    ranked_by,
+    ranking,
+    share,
+)
+from fairport.study.spread import Spread, of_row
 
 LONE = Groups("2-hop", "6-hop", [0], list(range(1, 13)), "edge0.0:0")
 EQUALS = Groups("", "2-hop", [], list(range(13)), "s0:0")
@@ -25,20 +34,38 @@ def row(fix: str, q1: float, median: float, q3: float, **others: Any) -> dict[st
 NONE = row("none", 0.1, 0.2, 0.3)
 
 
+def ranked(rows: list[dict[str, Any]], none: dict[str, Any], groups: Groups) -> list[Ranked]:
+    """The ranking, if the seeds of a fix are in another order than those without it."""
+    return ranking([one | {"apart": apart(one, none, share(groups))} for one in rows], none, groups)
+
+
+def apart(one: dict[str, Any], none: dict[str, Any], key: str) -> Spread:
+    ours, before = of_row(one, key), of_row(none, key)
+    if ours[0] is None or before[0] is None:
+        return Spread.of([])
+    return Spread(ours[0] - before[0], ours[1] - before[2], ours[2] - before[1], 4)
+
+
 def effect_of(one: dict[str, Any], none: dict[str, Any] = NONE) -> str:
-    return ranking([one], none, LONE)[0].effect
+    return ranked([one], none, LONE)[0].effect
+
+
+def test_seed_by_seed_a_small_difference_is_clear() -> None:
+    # the shares overlap, from 0.1 to 0.3 and from 0.15 to 0.35, but each seed gains 0.05
+    fix = row("fix", 0.15, 0.25, 0.35) | {"apart": Spread(0.05, 0.05, 0.05, 4)}
+    assert ranking([fix], NONE, LONE)[0].effect == "helps, but not enough"
 
 
 def test_twice_is_as_far_from_an_equal_share_as_half() -> None:
     half, twice = row("half", 0.45, 0.5, 0.5), row("twice", 2, 2, 1 / 0.45)
-    assert [one.fix for one in ranking([twice, half], NONE, LONE)] == ["twice", "half"]
+    assert [one.fix for one in ranked([twice, half], NONE, LONE)] == ["twice", "half"]
     nearer = row("twice", 2, 2, 2)
-    assert [one.fix for one in ranking([half, nearer], NONE, LONE)] == ["twice", "half"]
+    assert [one.fix for one in ranked([half, nearer], NONE, LONE)] == ["twice", "half"]
 
 
 def test_what_works_with_some_seeds_only_comes_later() -> None:
     steady, lucky = row("steady", 0.85, 0.86, 0.87), row("lucky", 0.5, 1.0, 1.5)
-    assert [one.fix for one in ranking([lucky, steady], NONE, LONE)] == ["steady", "lucky"]
+    assert [one.fix for one in ranked([lucky, steady], NONE, LONE)] == ["steady", "lucky"]
     assert effect_of(steady) == "fair"
     assert effect_of(lucky) == "fair at the median"
 
@@ -47,7 +74,7 @@ def test_what_costs_goodput_comes_after_what_does_not() -> None:
     dear = row("dear", 1, 1, 1, goodput_bps_total_median=90.0)
     free = row("free", 0.82, 0.85, 0.9)
     unfair = row("unfair", 0.5, 0.5, 0.5)
-    found = ranking([unfair, dear, free], NONE, LONE)
+    found = ranked([unfair, dear, free], NONE, LONE)
     assert [one.fix for one in found] == ["free", "dear", "unfair"]
     assert found[1].effect == "fair, at a cost"
     assert "total goodput 10 % lower" in found[1].sentence
@@ -56,7 +83,7 @@ def test_what_costs_goodput_comes_after_what_does_not() -> None:
 def test_what_helps_the_lone_flow_and_starves_others_is_no_fair_fix() -> None:
     jain = {f"jain_index_{part}": 0.8 for part in ("q1", "median", "q3")}
     uneven, even = row("uneven", 1, 1, 1, **jain), row("even", 0.81, 0.85, 0.9)
-    found = ranking([uneven, even], NONE, LONE)
+    found = ranked([uneven, even], NONE, LONE)
     assert [one.fix for one in found] == ["even", "uneven"]
     assert found[1].effect == "fair to the lone class only"
     assert "Jain's index 0.96 to 0.80" in found[1].sentence
@@ -88,14 +115,14 @@ def test_effects(ratios: tuple[float, float, float], effect: str) -> None:
 def test_nothing_delivered_is_the_last() -> None:
     nothing = row("nothing", *(None,) * 3)  # type: ignore[arg-type]
     starved = row("starved", 0, 0, 0)
-    found = ranking([nothing, starved, row("fair", 1, 1, 1)], NONE, LONE)
+    found = ranked([nothing, starved, row("fair", 1, 1, 1)], NONE, LONE)
     assert [one.fix for one in found] == ["fair", "nothing", "starved"]
     assert [one.effect for one in found[1:]] == ["nothing to compare", "worse"]
 
 
 def test_a_sentence_names_what_changes_and_what_it_needs() -> None:
     fix = row("fix", 0.9, 0.95, 1.0, timeouts_median=5.0, rtt_p99_s_median=50.0)
-    sentence = ranking([fix], NONE, LONE)[0].sentence
+    sentence = ranked([fix], NONE, LONE)[0].sentence
     assert sentence == (
         "the 2-hop flow gets 0.95 of its 6-hop peers' goodput (0.90 to 1.00), 0.20 without;"
         " the 99th percentile of the RTT 50 % lower; timeouts 100 to 5. Needs: switch."
@@ -103,14 +130,14 @@ def test_a_sentence_names_what_changes_and_what_it_needs() -> None:
 
 
 def test_the_conclusion_names_the_fair_ones() -> None:
-    found = ranking(
+    found = ranked(
         [row("a", 0.9, 1, 1), row("b", 0.5, 0.9, 1), row("c", 0.4, 0.4, 0.4)], NONE, LONE
     )
     assert conclusion(found, NONE, LONE) == (
         "Without a fix the ratio is 0.20 (0.10 to 0.30); "
         "a makes it fair, b makes it fair at the median."
     )
-    three = ranking([row(name, 0.9, 1, 1) for name in "abc"], NONE, LONE)
+    three = ranked([row(name, 0.9, 1, 1) for name in "abc"], NONE, LONE)
     assert conclusion(three, NONE, LONE).endswith("; a, b and c make it fair.")
     assert conclusion([], NONE, LONE).endswith("none of these fixes makes it fair.")
     assert conclusion(found, row("none", 1, 1, 1), LONE).endswith("there is nothing to fix.")
@@ -119,7 +146,7 @@ def test_the_conclusion_names_the_fair_ones() -> None:
 def test_without_a_lone_class_jains_index_is_compared() -> None:
     better = row("fix", 1, 1, 1, jain_index_q1=0.98, jain_index_median=0.99, jain_index_q3=0.99)
     none = row("none", 1, 1, 1, jain_index_q1=0.6, jain_index_median=0.7, jain_index_q3=0.8)
-    (found,) = ranking([better], none, EQUALS)
+    (found,) = ranked([better], none, EQUALS)
     assert found.effect == "fair"
     assert found.sentence.startswith("Jain's index is 0.990 (0.980 to 0.990), 0.70 without")
     assert found.sentence.count("Jain's index") == 1
@@ -139,7 +166,7 @@ NOTHING: dict[str, Any] = {
 @pytest.mark.parametrize("groups", [LONE, EQUALS])
 def test_where_nobody_delivered_anything_nothing_is_compared(groups: Groups) -> None:
     none, fix = (row(name, 1, 1, 1, **NOTHING) for name in ("none", "a"))
-    (found,) = ranking([fix], none, groups)
+    (found,) = ranked([fix], none, groups)
     assert found.effect == "nothing to compare"
     assert "no flow delivered data" in found.sentence
     assert "no flow delivered data" in conclusion([found], none, groups)
@@ -148,7 +175,7 @@ def test_where_nobody_delivered_anything_nothing_is_compared(groups: Groups) -> 
 @pytest.mark.parametrize("groups", [LONE, EQUALS])
 def test_a_fix_with_which_they_deliver_something_is_compared(groups: Groups) -> None:
     none = row("none", 1, 1, 1, **NOTHING)
-    (found,) = ranking([row("a", 1, 1, 1)], none, groups)
+    (found,) = ranked([row("a", 1, 1, 1)], none, groups)
     assert found.effect == "fair"
     assert "nothing without" in found.sentence
     assert "a makes it fair" in conclusion([found], none, groups)
@@ -159,7 +186,7 @@ def test_flows_without_a_lone_class_share_fairly_from_an_index_of_0_95_on() -> N
 
     def effect(jain: float) -> str:
         parts = {f"jain_index_{part}": jain for part in ("q1", "median", "q3")}
-        return ranking([row("fix", 1, 1, 1, **parts)], none, EQUALS)[0].effect
+        return ranked([row("fix", 1, 1, 1, **parts)], none, EQUALS)[0].effect
 
     assert [effect(jain) for jain in (0.95, 0.94, 0.5)] == [
         "fair",
@@ -174,7 +201,7 @@ def test_a_lone_flow_that_gets_nothing_is_no_help_where_nobody_got_anything() ->
 
 def test_the_places_are_counted_from_one_and_a_dear_fix_is_a_fair_one() -> None:
     dear, other = (row(name, 1, 1, 1, goodput_bps_total_median=90.0) for name in "ab")
-    found = ranking([dear, other], NONE, LONE)
+    found = ranked([dear, other], NONE, LONE)
     assert [(one.rank, one.fix, one.effect) for one in found] == [
         (1, "a", "fair, at a cost"),
         (2, "b", "fair, at a cost"),
@@ -200,7 +227,7 @@ def test_what_hardly_changes_is_not_named(
     key: str, without_words: float, words: tuple[str, float]
 ) -> None:
     def sentence(value: float) -> str:
-        return ranking([row("fix", 1, 1, 1, **{key: value})], NONE, LONE)[0].sentence
+        return ranked([row("fix", 1, 1, 1, **{key: value})], NONE, LONE)[0].sentence
 
     start = "the 2-hop flow gets 1.00 of its 6-hop peers' goodput, 0.20 without"
     assert sentence(without_words) == f"{start}. Needs: switch."
@@ -217,7 +244,7 @@ def test_a_change_is_named_from_the_least_on() -> None:
 def test_an_index_that_changes_by_exactly_the_least_is_as_even() -> None:
     # one flow of fifty has it all, then two of them share it
     before, now = NONE | {"jain_index_median": 0.02}, row("fix", 1, 1, 1, jain_index_median=0.04)
-    assert "Jain" not in ranking([now], before, LONE)[0].sentence
+    assert "Jain" not in ranked([now], before, LONE)[0].sentence
 
 
 def test_the_note_says_the_limits_of_the_ranking() -> None:
@@ -227,14 +254,14 @@ def test_the_note_says_the_limits_of_the_ranking() -> None:
 
 def test_two_lone_flows_take_the_plural() -> None:
     two = Groups("2-hop", "6-hop", [0, 1], list(range(2, 14)), "edge0.0:0")
-    (found,) = ranking([row("fix", 0.9, 0.95, 1.0)], NONE, two)
+    (found,) = ranked([row("fix", 0.9, 0.95, 1.0)], NONE, two)
     assert found.sentence.startswith("the two 2-hop flows get 0.95 of their 6-hop peers' goodput (")
 
 
 def test_a_fair_median_that_differs_by_chance_only_is_not_the_fixs_merit() -> None:
     none = row("none", 0.5, 0.75, 1.0)
     lucky, helps = row("lucky", 0.6, 0.85, 1.1), row("helps", 1.3, 1.3, 1.4)
-    found = ranking([helps, lucky], none, LONE)
+    found = ranked([helps, lucky], none, LONE)
     assert {one.fix: one.effect for one in found} == {
         "lucky": "no clear difference",
         "helps": "reversed",
@@ -244,7 +271,7 @@ def test_a_fair_median_that_differs_by_chance_only_is_not_the_fixs_merit() -> No
 
 def test_a_fair_median_does_not_hide_seeds_that_are_not() -> None:
     none = row("none", 0.1, 0.9, 3.0)
-    found = ranking([row("a", 0.9, 1.0, 1.1)], none, LONE)
+    found = ranked([row("a", 0.9, 1.0, 1.1)], none, LONE)
     assert conclusion(found, none, LONE) == (
         "Without a fix the ratio is 0.90 (0.10 to 3.00); a makes it fair."
     )
@@ -252,6 +279,6 @@ def test_a_fair_median_does_not_hide_seeds_that_are_not() -> None:
 
 def test_one_seed_has_no_range() -> None:
     none = row("none", 0.2, 0.2, 0.2)
-    found = ranking([row("a", 1, 1, 1)], none, LONE)
+    found = ranked([row("a", 1, 1, 1)], none, LONE)
     assert found[0].sentence.startswith("the 2-hop flow gets 1.00 of its 6-hop peers' goodput, ")
     assert conclusion(found, none, LONE) == ("Without a fix the ratio is 0.20; a makes it fair.")

@@ -250,3 +250,13 @@ def test_a_patch_leaves_the_values_that_it_was_given_as_they_were() -> None:
     patched = fp.scenario("outcast").patch({"queue": queue, "queue.limit": "11 packets"})
     assert patched.queue.limit == 11
     assert queue == {"kind": "drop-tail", "limit": "16KiB"}
+
+
+def test_an_override_may_replace_a_value_that_the_file_should_not_have() -> None:
+    wrong = MINIMAL | {"queue": {"limit": "16 K"}, "duration": "5"}
+    right = load(wrong, {"queue.limit": "16KiB", "duration": "5s"}, by="command line")
+    assert right == load(MINIMAL | {"queue": {"limit": "16KiB"}, "duration": "5s"})
+    with pytest.raises(ScenarioError) as raised:
+        load(wrong, {"queue.limit": "16KiB"}, by="command line")
+    assert str(raised.value) == 'duration: "5" has no unit'
+    assert raised.value.others == ()

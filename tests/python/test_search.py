@@ -239,6 +239,9 @@ def test_a_search_that_cannot_be_is_refused(tmp_path: Path, more: str, problem: 
         ('{ from = "4KiB", to = "4ms" }', "not quantities of one kind"),
         ('{ from = "8KiB", to = "4KiB" }', "no room between its ends"),
         ("{ from = 0, to = 4, scale = 'log' }", "has no logarithm"),
+        ('["4KiB"]', r"queue.limit: .* holds 1\nhint: give at least 2"),
+        ('["4KiB", "8KiB"]\nseeds = 3', "space.seeds: is no field of a scenario, but of the whole"),
+        ('"4KiB"', r"queue.limit: .* is not a table|queue.limit: .* must be a table"),
         ('{ from = "4ms", to = "8ms" }', r'space."queue.limit": "4ms" has an unknown unit'),
     ],
 )
@@ -268,6 +271,7 @@ def test_the_best_point_can_be_run_as_printed(file: str, fairport: Command, tmp_
     Path(file).write_text(
         'scenario = "two-switch"\n[set]\nduration = "10ms"\n[space]\n'
         '"tcp.sack" = [true, false]\n"queue.limit" = ["16 packets", "20 packets"]\n'
+        '"traffic.0.from" = [["h1", "h2"], ["h1", "h3"]]\n'
     )
     shown = fairport("tune", file, "--trials", "1", "--jobs", "1")
     printed = re.search(r"--set .*", shown.out)
@@ -275,3 +279,20 @@ def test_the_best_point_can_be_run_as_printed(file: str, fairport: Command, tmp_
     settings = shlex.split(printed[0])
     run = fairport("run", "two-switch", "--duration", "10ms", "--no-output", *settings)
     assert run.status == 0, run.err
+
+
+def test_an_objective_that_the_scenario_does_not_have_is_refused_before_any_trial(
+    file: str, tmp_path: Path
+) -> None:
+    Path(file).write_text(FILE.format(more="") + "[objective]\nfct_p99_s = 1\n")
+    tried: list[Any] = []
+    with pytest.raises(InputError, match='objective: "fct_p99_s" is a number that the scenario'):
+        search(
+            load(SearchFile, file),
+            "tune",
+            trials=3,
+            folder=tmp_path / "study",
+            jobs=1,
+            listeners=Listeners(status=tried.append),
+        )
+    assert tried[-1].done == 2

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 from conftest import Command
 from fairport.errors import InputError, OutputError
+from fairport.files.place import place
 from fairport.scenario import Scenario
+from fairport.study import dataset
+from fairport.study.dataset import parquet
 from fairport.study.making import Estimate, Listeners, Status
 from fairport.study.model_version import model_version
 from fairport.study.store import Store
@@ -94,3 +98,35 @@ def test_a_process_pinned_to_one_processor_makes_one_run_at_a_time(
         listeners=Listeners(estimate=estimates.append),
     )
     assert estimates[0].jobs == 1
+
+
+def test_a_row_is_written_once_per_level_however_long_a_study_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[int] = []
+
+    def counted(rows: pl.DataFrame) -> bytes:
+        written.append(rows.height)
+        return parquet(rows)
+
+    monkeypatch.setattr(dataset, "parquet", counted)
+    monkeypatch.setattr(dataset, "_MOST_FILES", 4)
+    rows = dataset.Dataset(place(tmp_path), "runs", ["run_id"], flush_s=0.0)
+    for number in range(64):
+        rows.add({"run_id": number})
+    # files of 1, 4, 16 and 64 rows
+    assert sum(written) == 4 * 64
+    assert len(rows.files()) == 1
+    rows.add({"run_id": 64})
+    assert rows.read()["run_id"].sort().to_list() == list(range(65))
+    rows.compact()
+    assert len(rows.files()) == 1
+
+
+def test_a_study_is_no_run_and_says_what_makes_its_runs_again(
+    base: Scenario, fairport: Command, tmp_path: Path
+) -> None:
+    sweep(base, {"queue.limit": ["16KiB"]}, seeds=1, folder=tmp_path / "study")
+    refused = fairport("rerun", str(tmp_path / "study"))
+    assert refused.status == 2
+    assert "hint: it is a study: `fairport sweep FILE --out OTHER`" in refused.err

@@ -77,6 +77,16 @@ def test_names_and_numbers_of_a_map_do_not_overlap(tmp_path: Path) -> None:
         assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
 
 
+def test_a_figure_says_how_many_runs_it_leaves_out(study: Study) -> None:
+    made = study.to_polars().row(0, named=True) | {"error": None}
+    study.runs.add(made | {"seed": 11, "run_id": "without", "throughput_ratio": None})
+    study.runs.flush()
+    picture = studies.draw(study, x="peers", y="queue.limit", color="throughput_ratio")
+    subject = picture.texts[1].get_text().replace("\n", " ")
+    assert "; 1 run without this number left out" in subject
+    assert "80 runs" in subject
+
+
 def test_a_number_has_as_many_digits_as_its_cell_has_room_for(study: Study) -> None:
     view = viewed(study, "throughput_ratio", ["peers", "queue.limit"], "")
     axes = studies.draw(study, x="peers", y="queue.limit", color="throughput_ratio").axes[:1]

@@ -175,6 +175,19 @@ macro_rules! queues {
     };
 }
 
+impl QueueConfig {
+    /// Memory that the empty queue of one port takes in a network with so many hosts, in bytes: that of the queues to
+    /// which flows are hashed. Other disciplines take little until packets come.
+    pub fn state_bytes(&self, hosts: u64) -> u64 {
+        match self {
+            Self::Sfq(config) => config.state_bytes(hosts),
+            Self::LinuxSfq(config) => config.state_bytes(),
+            Self::FqCodel(config) => config.state_bytes(),
+            _ => 0,
+        }
+    }
+}
+
 queues! {
     decide_on_arrival {
         /// drop what does not fit

@@ -34,6 +34,8 @@ pub struct Expected {
     pub drops: u64,
     /// sum, over all nodes, of the square of the node's number of ports: counts kept by output port and ingress port
     pub port_pairs: u64,
+    /// memory of the empty queues of all switch ports in bytes
+    pub queue_bytes: u64,
 }
 
 impl Expected {
@@ -57,6 +59,9 @@ impl Expected {
         let watched_flows = flows.min(u64::from(job.probes.watched_flows));
         let rows = |interval: Duration| job.duration_ps.as_ps() / interval.as_ps().max(1);
         let ports = topology.nodes().iter().map(|node| node.ports.len() as u64);
+        let switches = topology.nodes().iter().filter(|node| !node.is_host);
+        let switch_ports: u64 = switches.map(|node| node.ports.len() as u64).sum();
+        let hosts = topology.hosts().len() as u64;
         Self {
             flows,
             watched_flows,
@@ -68,6 +73,7 @@ impl Expected {
             drops: tcp_drops(job, topology, router, listed, watch)
                 .saturating_add(udp_drops(job, topology, router, listed)),
             port_pairs: ports.map(|ports| ports * ports).sum(),
+            queue_bytes: switch_ports.saturating_mul(job.queue.state_bytes(hosts)),
         }
     }
 }

@@ -242,6 +242,28 @@ fn counts_by_output_and_ingress_port_grow_with_the_square_of_a_switch() {
 }
 
 #[test]
+fn every_switch_port_has_memory_for_its_queues() {
+    let bytes = |queue: &Value| {
+        let mut job = job(&json!({"kind": "star", "hosts": 10}));
+        job["queue"] = queue.clone();
+        plan(&job).expected().queue_bytes
+    };
+    let fq_codel = |queues: u64| {
+        json!({
+            "kind": "fq-codel", "limit": {"bytes": 65_536}, "target_ps": US, "interval_ps": MS, "ecn": false,
+            "queues": queues, "quantum_bytes": null,
+        })
+    };
+    assert_eq!(bytes(&fq_codel(1024)), 10 * 1024 * 64);
+    assert_eq!(bytes(&fq_codel(65_536)), 64 * bytes(&fq_codel(1024)));
+    let sfq = json!({"kind": "sfq", "limit_packets": 40, "buckets": 16, "seed": null, "placed": [["h0"]]});
+    assert!(bytes(&sfq) >= 10 * (16 + 10) * 8);
+    let drop_tail =
+        json!({"kind": "drop-tail", "limit": {"bytes": 65_536}, "count_in_service": true});
+    assert_eq!(bytes(&drop_tail), 0);
+}
+
+#[test]
 fn a_workload_of_many_pairs_is_sampled_and_finds_the_busy_ports() {
     // 432 senders to 432 receivers are 186 192 pairs: more than are counted one by one
     let mut job = job(&json!({"kind": "fat-tree", "k": 12}));

@@ -113,6 +113,29 @@ fn a_periodic_transfer_starts_once_per_period() {
 }
 
 #[test]
+fn what_is_under_way_at_the_end_has_a_start_and_no_end() {
+    let incast = json!({
+        "kind": "incast", "block_bytes": 1000, "rounds": null, "pause_ps": 0, "jitter_ps": 0,
+        "persistent": true,
+    });
+    let periodic = json!({
+        "kind": "periodic", "size_bytes": 1000, "period_ps": MS, "jitter_ps": 0, "persistent": true,
+    });
+    for pattern in [incast, periodic] {
+        // the second transfer and the sixth round begin at 1 ms
+        let until = Instant::from_us(1001);
+        let (_, log) = drive(&workload(&[1], &[0], &pattern), until);
+        let [.., (_, done), (_, last)] = &*log.rounds else {
+            panic!("{log:?}");
+        };
+        assert!(
+            done.end <= last.start && last.end == Instant::NEVER,
+            "{log:?}"
+        );
+    }
+}
+
+#[test]
 fn poisson_arrivals_come_at_their_mean_rate_between_different_hosts() {
     // 1 Gbit/s at load 0.8 in flows of 10 kB: 10 000 flows per second
     let pattern = json!({

@@ -193,13 +193,13 @@ table! {
 }
 
 table! {
-    /// The completed rounds of workloads: one row per round.
+    /// The rounds of workloads: one row per round.
     Rounds of Round in "rounds" {
         /// number of the part of the plan's traffic that it belongs to
         traffic: u32,
         /// number of the round, from 0
         round: u32,
-        /// the flow of a transfer; none for a round of many flows
+        /// the flow of a transfer; none for a round of many flows, and for one under way that opened a connection
         flow: Option<u32>,
         /// when its data was ready to be sent
         start_s: Instant,

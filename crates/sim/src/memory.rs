@@ -28,6 +28,7 @@ pub fn memory_bytes(plan: &Plan) -> u64 {
         expected.flows.saturating_mul(FLOW_BYTES),
         expected.watched_flows.saturating_mul(WATCHED_BYTES),
         expected.port_pairs.saturating_mul(COUNT_BYTES),
+        expected.queue_bytes,
         SeriesRows::memory_bytes(expected.series_rows),
         QueueRows::memory_bytes(expected.queue_rows),
         log.saturating_mul(log_entry),

@@ -16,6 +16,9 @@ const MSS_MAX: u16 = 65_495;
 /// smaller segments serve experiments with slow links.
 pub(crate) const MSS_MIN: u16 = 64;
 
+/// Largest window scale (RFC 7323 2.3).
+const MOST_SCALE: u8 = 14;
+
 /// Longest gap between segments; a larger value is a mistake in units.
 const PACING_LIMIT: Duration = Duration::from_secs(1);
 
@@ -44,12 +47,12 @@ impl Settings {
                 "use 1 or more; RFC 6928 says 10",
             ));
         }
-        if self.window_scale > 14 {
+        if self.window_scale > MOST_SCALE {
             return Err(SettingError::new(
                 "window_scale",
                 &self.window_scale,
-                "is more than the 14 bits that RFC 7323 allows",
-                "use 0 to 14",
+                &format!("is more than the {MOST_SCALE} bits that RFC 7323 allows"),
+                format!("use 0 to {MOST_SCALE}"),
             ));
         }
         self.validate_control()?;
@@ -102,6 +105,7 @@ impl Settings {
 
     fn validate_buffer(&self) -> Result<(), SettingError> {
         let largest = u64::from(u16::MAX) << self.window_scale;
+        let at_most = u64::from(u16::MAX) << MOST_SCALE;
         if self.receive_buffer_bytes > largest {
             return Err(SettingError::new(
                 "receive_buffer_bytes",
@@ -110,7 +114,11 @@ impl Settings {
                     "is more than a window scale of {} bits can announce, {largest} bytes",
                     self.window_scale
                 ),
-                "raise window_scale or use a smaller buffer",
+                if self.receive_buffer_bytes > at_most {
+                    format!("use at most {at_most} bytes")
+                } else {
+                    "raise window_scale or use a smaller buffer".to_owned()
+                },
             ));
         }
         let smallest = u64::from(self.mss_bytes).max(1 << self.window_scale);
@@ -238,5 +246,16 @@ mod tests {
             let preset = Settings::preset("linux-2.6").unwrap();
             assert_eq!(preset.with(&overrides).unwrap_err().field, field);
         }
+    }
+
+    #[test]
+    fn a_buffer_beyond_every_window_scale_has_a_largest_size() {
+        let remedy = |scale: u8, bytes: u64| {
+            let mut settings = Settings::preset("linux-6").unwrap();
+            (settings.window_scale, settings.receive_buffer_bytes) = (scale, bytes);
+            settings.validate().unwrap_err().remedy
+        };
+        assert!(remedy(7, 1 << 24).starts_with("raise window_scale"));
+        assert_eq!(remedy(14, 1 << 40), "use at most 1073725440 bytes");
     }
 }

@@ -13,8 +13,6 @@ from fairport.result import Result, run_id
 from fairport.scenario import Scenario
 from fairport.scenario.host_profile import resolved
 from fairport.scenario.tcp import DEFAULT_STACK, TcpSettings
-from fairport.scenario.traffic import Traffic
-from fairport.scenario.traffic.incast import Incast
 from fairport.tables import Tables
 
 if TYPE_CHECKING:
@@ -129,23 +127,8 @@ def _of_its_loads(scenario: Scenario, recorded: Recorded) -> dict[str, Any]:
         "ecn_is_idle": _uses_ecn(scenario, tables) and caveats.drops_without_marks(tables),
         "flows_outside_measurement": caveats.flows_outside(tables["flows"], span_of(recorded)),
         "decisions_left_out": recorded.decisions_left_out,
-        "traffic": loads.summary(
-            tables, [_load(one) for one in scenario.traffic], span_of(recorded)
-        ),
+        "traffic": loads.summary(tables, [one.kind for one in scenario.traffic], span_of(recorded)),
     }
-
-
-def _load(traffic: Traffic) -> loads.Load:
-    """What the summary must know about a [[traffic]]."""
-    if not isinstance(traffic, Incast):
-        return loads.Load(traffic.kind)
-    return loads.Load(
-        traffic.kind,
-        rounds=traffic.rounds,
-        start_s=traffic.start.seconds,
-        stop_s=None if traffic.stop is None else traffic.stop.seconds,
-        pause_s=traffic.pause.seconds,
-    )
 
 
 def _host_times_rate_bps(scenario: Scenario, recorded: Recorded) -> int | None:

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairport.backends import control_groups
-from fairport.errors import ResourceError
+from fairport.errors import InputError, ResourceError
 
 if TYPE_CHECKING:
     # a process that draws does without its models
     from fairport.scenario import Scenario
+
+VARIABLE = "FAIRPORT_MEMORY"
+"""Environment variable: how much memory runs may use, such as 64GB."""
 
 # by version of control groups: the controller, its files, and the word in memory.stat
 _FILES = (
@@ -33,7 +36,8 @@ def require(needed_bytes: int, scenario: Scenario, what: str = "") -> None:
             f" and the machine has {_shown(available)} left",
             remedy=f"shorten `duration` ({scenario.duration}), lower `link.rate`"
             f" ({scenario.link.rate}), lengthen the intervals of [probes],"
-            " or take a smaller topology",
+            f" or take a smaller topology; {VARIABLE}=64GB in the environment says how much runs"
+            " may use",
             file=what or scenario.file,
         )
 
@@ -45,10 +49,27 @@ def that_fit(count: int, needed_bytes: int) -> int:
 
 
 def available_bytes() -> int | None:
-    """Memory that this process may still take; None if the system does not say."""
+    """Memory that runs may use: what FAIRPORT_MEMORY says, otherwise what the machine has left.
+
+    None if the system does not say. Raises InputError if the variable is not a size.
+    """
+    allowed = os.environ.get(VARIABLE)
+    if allowed:
+        return _read(allowed)
     machine = _of_the_machine()
     limits = [*_of_the_control_groups(), *([] if machine is None else [machine])]
     return min(limits, default=None)
+
+
+def _read(allowed: str) -> int:
+    from fairport.scenario.units import Size, UnitError
+
+    try:
+        return Size(allowed)
+    except UnitError as error:
+        raise InputError(
+            error.problem, field=VARIABLE, value=allowed, remedy=error.remedy
+        ) from None
 
 
 def _of_the_machine() -> int | None:

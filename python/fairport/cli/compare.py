@@ -21,8 +21,8 @@ from fairport.cli.options import (
     Quiet,
     ScenarioName,
     SimulatedTime,
+    chosen_folder,
     loaded,
-    refuse_without_folder,
     repeats,
     results_folder,
 )
@@ -83,10 +83,9 @@ def compare(
     from fairport.study.compare import compare as run
 
     chosen = loaded(scenario, assignments, duration)
-    folder = None if no_output else out or Path("results") / f"{chosen.name}-compare"
-    if folder is None:
-        refuse_without_folder({"--csv": ("tables", csv)})
-    else:
+    tables: dict[str, tuple[str, object]] = {"--csv": ("tables", csv)}
+    folder = chosen_folder(out, f"{chosen.name}-compare", no_output=no_output, files=tables)
+    if folder is not None:
         refuse_what_is_there(folder, force=force)
     names = [name.strip() for part in fix for name in part.split(",")] if fix else None
     with resumable(), pool_bar(chosen.name, shown=not quiet) as bar:

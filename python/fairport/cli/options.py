@@ -8,6 +8,7 @@ import typer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from fairport.scenario import Scenario
 
@@ -103,7 +104,39 @@ def loaded(
         overrides["duration"] = duration
     if seed is not None:
         overrides["seed"] = seed
-    return load(name).patch(overrides, by="command line")
+    return load(name, overrides, by="command line")
+
+
+def chosen_folder(
+    out: Path | None,
+    default: str,
+    *,
+    no_output: bool,
+    files: Mapping[str, tuple[str, object]] | None = None,
+) -> Path | None:
+    """The folder of the results: `--out`, or `results/DEFAULT`; None with `--no-output`.
+
+    Raises InputError if `--no-output` is given together with `--out` or with one of `files`, as
+    `refuse_without_folder` takes them.
+    """
+    from pathlib import Path
+
+    if not no_output:
+        return out or Path("results") / default
+    refuse_both({"--out": out is not None, "--no-output": True})
+    refuse_without_folder(files or {})
+    return None
+
+
+def refuse_both(given: Mapping[str, bool]) -> None:
+    """Raises InputError if two options are given of which one would replace the other."""
+    from fairport.errors import InputError
+
+    both = [option for option, is_given in given.items() if is_given]
+    if len(both) > 1:
+        raise InputError(
+            f"cannot go with {both[1]}", field=both[0], remedy="leave one of the two out"
+        )
 
 
 def refuse_without_folder(

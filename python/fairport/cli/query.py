@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fairport.cli.options import Json
+from fairport.cli.options import Json, refuse_both
 
 CsvOut = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 
@@ -28,6 +28,7 @@ def query(
     from fairport.cli import output
     from fairport.study.results import Study
 
+    refuse_both({"--json": json, "--csv": csv})
     found = Study(study).sql(sql)
     if json:
         output.print_json(output.in_json(found.to_dicts()))

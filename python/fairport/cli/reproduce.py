@@ -16,6 +16,7 @@ from fairport.cli.options import (
     NoFigures,
     NoOutput,
     Quiet,
+    chosen_folder,
     results_folder,
 )
 from fairport.cli.statuses import CHECK_FAILED
@@ -74,7 +75,7 @@ def reproduce(
     wanted = entries() if everything else chosen(experiments or [])
     if everything and backend != "simulation":
         wanted = [one for one in wanted if one.experiment.linux is not None]
-    folder = None if no_output else out or Path("results") / "reproduce"
+    folder = chosen_folder(out, "reproduce", no_output=no_output)
     if folder is not None:
         refuse_what_is_there(folder, force=force)
     with resumable(), pool_bar("reproduce", shown=not quiet) as bar:

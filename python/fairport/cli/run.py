@@ -20,8 +20,8 @@ from fairport.cli.options import (
     Quiet,
     ScenarioName,
     SimulatedTime,
+    chosen_folder,
     loaded,
-    refuse_without_folder,
     repeats,
     results_folder,
 )
@@ -115,21 +115,20 @@ def run(
         chosen = _with_overload(chosen)
     seeds = range(chosen.seed, chosen.seed + repeat)
     observation = _observation(pcap, capture_all, snaplen, packets)
-    if no_output:
-        captures, rows = (observation.captures, observation.packets) if observation else ((), ())
-        files: dict[str, tuple[str, object]] = {
-            "--capture-all" if capture_all else "--pcap": ("captures", captures),
-            "--csv": ("tables", csv),
-            "--packets": ("table", rows),
-        }
-        refuse_without_folder(files)
+    captures, rows = (observation.captures, observation.packets) if observation else ((), ())
+    files: dict[str, tuple[str, object]] = {
+        "--capture-all" if capture_all else "--pcap": ("captures", captures),
+        "--csv": ("tables", csv),
+        "--packets": ("table", rows),
+    }
+    folder = chosen_folder(out, chosen.name, no_output=no_output, files=files)
     jobs = jobs or cores()
     with progress_bar(chosen, len(seeds), shown=not quiet, backend=backend, jobs=jobs) as bar:
         summary = run_and_save.run(
             chosen,
             seeds,
             backend=backend,
-            folder=None if no_output else out or Path("results") / chosen.name,
+            folder=folder,
             force=force,
             figures=not no_figures,
             csv=csv,

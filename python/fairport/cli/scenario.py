@@ -30,8 +30,7 @@ def show(
     from fairport.cli import output
     from fairport.scenario import load, read_assignments, source_text
 
-    scenario = load(name)
-    patched = scenario.patch(read_assignments(assignments or []), by="command line")
+    patched = load(name, read_assignments(assignments or []), by="command line")
     if job:
         from fairport.backends.jobs import job_of
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fairport.cli import output
 from fairport.cli.console import out
-from fairport.quantities import of_number
+from fairport.quantities import counted, of_number
 from fairport.scenario.patch import assignment
+from fairport.study.points import in_column
 from fairport.study.ranking import with_range
 from fairport.study.search import Searched
 
@@ -23,7 +24,7 @@ def show(done: Searched) -> None:
         table.add_column(name)
     for one in done.found[:_SHOWN]:
         table.add_row(
-            *(str(one.values[path]) for path in paths),
+            *(str(in_column(one.values[path])) for path in paths),
             *(of_number(name).shown(one.numbers[name]) for name in numbers),
             with_range(*(f"{gain:.3g}" for gain in (one.gain, *one.gain_range))),
         )
@@ -31,9 +32,10 @@ def show(done: Searched) -> None:
     table.add_row("as it is", *[""] * (len(paths) - 1), *before, "1")
     out().print(table)
     best = " ".join(f"--set {assignment(*one)}" for one in done.found[0].values.items())
-    word, seeds = "Best" if done.goal == "tune" else "Worst", len(done.study.definition.seeds)
+    word = "Best" if done.goal == "tune" else "Worst"
+    seeds = counted(len(done.study.definition.seeds), "seed")
     output.print_text(
-        f"{word} of {done.trials} points, {seeds} seeds each:\n  {best}\n"
+        f"{word} of {done.trials} points, {seeds} each:\n  {best}\n"
         f"{done.conclusion}\n"
         f"The points are the study {done.study.place.name}.\n"
     )

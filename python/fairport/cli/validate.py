@@ -18,8 +18,8 @@ from fairport.cli.options import (
     Quiet,
     ScenarioName,
     SimulatedTime,
+    chosen_folder,
     loaded,
-    refuse_without_folder,
     repeats,
     results_folder,
 )
@@ -61,10 +61,9 @@ def validate(
     from fairport.study.validate import validate as run
 
     chosen = loaded(scenario, assignments, duration)
-    folder = None if no_output else out or Path("results") / f"{chosen.name}-validate"
-    if folder is None:
-        refuse_without_folder({"--csv": ("tables", csv)})
-    else:
+    tables: dict[str, tuple[str, object]] = {"--csv": ("tables", csv)}
+    folder = chosen_folder(out, f"{chosen.name}-validate", no_output=no_output, files=tables)
+    if folder is not None:
         refuse_what_is_there(folder, force=force)
     try:
         with pool_bar(f"validate {chosen.name}", shown=not quiet) as bar:

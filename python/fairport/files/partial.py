@@ -1,13 +1,15 @@
 """Hidden temporary files and folders: unique, locked while written, removed when stale.
 
-A name is `.NAME.TOKEN.partial`; a file's name has its ending again at the end. The token is random,
-so two processes with the same number (in two containers) have different names. In this package such
-a file or folder is called partial. A lock shows whether its writer is still alive. Without such
+A name is `.NAME.TOKEN.partial`; a file's name has its ending again at the end. A long NAME is
+replaced by its digest, because file systems allow 255 bytes. The token is random, so two processes
+with the same number (in two containers) have different names. In this package such a file or folder
+is called partial. A lock shows whether its writer is still alive. Without such
 locks (Windows, some network file systems) no partial one counts as stale.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -24,6 +26,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 _TOKEN_BYTES = 8
+_LONGEST_NAME_BYTES = 200
 _NAME = re.compile(r"\.(?P<name>.+)\.(?P<token>[0-9a-f]{16})\.partial(?P<ending>\.[^.]+)?")
 
 LIST = ".fairport.json"
@@ -184,7 +187,7 @@ def _partials(final: Path) -> list[Path]:
         path
         for path in siblings
         if (found := _NAME.fullmatch(path.name))
-        and found["name"] == final.name
+        and found["name"] == _short(final.name)
         and not path.is_symlink()
     ]
 
@@ -229,7 +232,14 @@ def _can_be_locked(path: Path) -> bool:
 
 
 def _name(final: Path, ending: str = "") -> Path:
-    return final.parent / f".{final.name}.{secrets.token_hex(_TOKEN_BYTES)}.partial{ending}"
+    return final.parent / f".{_short(final.name)}.{secrets.token_hex(_TOKEN_BYTES)}.partial{ending}"
+
+
+def _short(name: str) -> str:
+    content = os.fsencode(name)
+    if len(content) <= _LONGEST_NAME_BYTES:
+        return name
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def _remove(folder: Path) -> None:

@@ -24,6 +24,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from typing_extensions import Self
 
 from fairport.scenario.base import NAME, Section, refuse
+from fairport.scenario.patch import in_toml
 from fairport.scenario.rows import MOST_VALUES, row
 
 
@@ -77,12 +78,14 @@ class Steps(Section):
         values = self.values
         if self.first is not None and self.last is not None:
             values = row(self.first, self.last, self.steps, self.scale)
-        return [_named(value, self.prefix) for value in values]
+        return [named(value, self.prefix) for value in values]
 
 
-def _named(value: Any, prefix: str = "") -> dict[str, Any]:
-    name = re.sub(r"[^a-z0-9.]+", "-", str(value).lower()).strip("-")
-    return {"name": prefix + name, "label": str(value), "value": value}
+def named(value: Any, prefix: str = "") -> dict[str, Any]:
+    """A value as a point, whose name holds the letters and digits that names may have."""
+    label = in_toml(value) if isinstance(value, list | dict) else str(value)
+    name = re.sub(r"[^a-z0-9.]+", "-", label.lower()).strip("-.")
+    return {"name": f"{prefix}{name}" or "value", "label": label, "value": value}
 
 
 def _points(written: Any) -> Any:
@@ -90,7 +93,7 @@ def _points(written: Any) -> Any:
     if isinstance(written, dict):
         return Steps.model_validate(written).points()
     if isinstance(written, list):
-        return [one if isinstance(one, dict | Point) else _named(one) for one in written]
+        return [one if isinstance(one, dict | Point) else named(one) for one in written]
     return written
 
 

@@ -10,27 +10,35 @@ from typing import Any
 from fairport._toml import loads
 from fairport.errors import ScenarioError, did_you_mean
 from fairport.scenario.model import Scenario
+from fairport.scenario.patch import overridden
 from fairport.scenario.source import Source, is_path
 from fairport.toml_files import parse as parse_toml
 
 
-def load(source: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
+def load(
+    source: str | Path | Mapping[str, Any] | Scenario,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    by: str = "patch",
+) -> Scenario:
     """A scenario by the name of a built-in one, by the path of a TOML file, or from a dictionary.
 
-    A text is a path if it ends in `.toml` or contains a path separator, otherwise a name. Raises
-    ScenarioError.
+    A text is a path if it ends in `.toml` or contains a path separator, otherwise a name. The
+    `overrides` may replace values that the file should not have; `by` is their source in messages.
+    Raises ScenarioError.
     """
     if isinstance(source, Scenario):
-        return source
+        return source.patch(overrides or {}, by=by)
     if isinstance(source, Mapping):
-        return Scenario.read(dict(source), Source())
+        return _overridden(source, Source(), overrides or {}, by)
     if not isinstance(source, str | Path):
         raise ScenarioError(
             "is not a scenario",
             value=source,
             remedy="give the name of a built-in one, a file, a dictionary, or a Scenario",
         )
-    return parse(source_text(source), file=str(source))
+    text = source_text(source)
+    return _overridden(_document(text, str(source)), Source(str(source), text), overrides or {}, by)
 
 
 def source_text(source: str | Path) -> str:
@@ -43,8 +51,20 @@ def source_text(source: str | Path) -> str:
 
 def parse(text: str, file: str) -> Scenario:
     """A scenario from TOML text; `file` is its name in messages."""
+    return Scenario.read(_document(text, file), Source(file, text))
+
+
+def _document(text: str, file: str) -> dict[str, Any]:
     remedy = "see https://toml.io, or start from `fairport scenario show outcast`"
-    return Scenario.read(parse_toml(text, file, ScenarioError, remedy), Source(file, text))
+    return parse_toml(text, file, ScenarioError, remedy)
+
+
+def _overridden(
+    document: Mapping[str, Any], source: Source, overrides: Mapping[str, Any], by: str
+) -> Scenario:
+    """A scenario of the document; an override counts as if its author had written it."""
+    patched = overridden(document, overrides, by)
+    return Scenario.read(patched, source.overridden(overrides, by))
 
 
 def builtin_names() -> list[str]:

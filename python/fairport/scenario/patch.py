@@ -49,16 +49,16 @@ def read_assignments(assignments: Iterable[str]) -> dict[str, Any]:
 def assignment(path: str, value: Any) -> str:
     """What `read_assignments` reads as this value, quoted for a shell."""
     is_plain = isinstance(value, str) and _value(value.strip()) == value
-    return shlex.quote(f"{path}={value if is_plain else _in_toml(value)}")
+    return shlex.quote(f"{path}={value if is_plain else in_toml(value)}")
 
 
-def _in_toml(value: Any) -> str:
+def in_toml(value: Any) -> str:
     """A value in one line."""
     if isinstance(value, dict):
-        entries = (f"{json.dumps(name)} = {_in_toml(one)}" for name, one in value.items())
+        entries = (f"{json.dumps(name)} = {in_toml(one)}" for name, one in value.items())
         return f"{{ {', '.join(entries)} }}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_in_toml, value))}]"
+        return f"[{', '.join(map(in_toml, value))}]"
     if isinstance(value, str | bool):
         return json.dumps(value, ensure_ascii=False)
     return str(value)

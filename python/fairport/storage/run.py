@@ -170,7 +170,12 @@ def read_json(folder: Path, name: str, keys: Mapping[str, type]) -> dict[str, An
 
 
 def _no_run(folder: Path, problem: str) -> RunFolderError:
+    from fairport.study.results import DEFINITION
+
     runs = sorted(folder.glob(f"*/{MANIFEST}"))
-    several = f"it holds several: give one, such as {runs[0].parent}" if runs else ""
-    remedy = several or "give a folder that `fairport run` wrote"
+    remedy = "give a folder that `fairport run` wrote"
+    if runs:
+        remedy = f"it holds several: give one, such as {runs[0].parent}"
+    elif (folder / DEFINITION).is_file():
+        remedy = "it is a study: `fairport sweep FILE --out OTHER` makes its runs again"
     return RunFolderError(f"is not a run: {problem}", file=str(folder), remedy=remedy)

@@ -157,7 +157,8 @@ class Dask:
                 yield from ended
             elif future.status == "error":
                 # several workers died of it, or it cannot be sent
-                yield from (Ended(task, None, str(future.exception())) for task in batch)
+                why = _why(future.exception())
+                yield from (Ended(task, None, why) for task in batch)
             else:
                 waiting.append(batch)
             future.release()
@@ -218,6 +219,17 @@ def _possible(tasks: Iterator[Task], refused: list[Ended]) -> Iterator[Task]:
 def _outcomes(batch: list[Task]) -> tuple[str, list[Ended]]:
     """The function that a worker runs, with the worker's version of the model."""
     return model_version(), [outcome(task) for task in batch]
+
+
+def _why(error: BaseException | None) -> str:
+    """Why runs have no result; if something there cannot be read, what to do about it."""
+    said = str(error)
+    if "deserialization" not in said:
+        return said
+    return (
+        "cannot be read by the scheduler or by a worker: put your own classes into the program, or"
+        " start both with PYTHONPATH=FOLDER, so that they find your module"
+    )
 
 
 def _other_version(model: str) -> InputError:

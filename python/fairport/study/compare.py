@@ -7,9 +7,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from fairport import backends
 from fairport.backends.protocol import Backend
 from fairport.errors import InputError, ScenarioError, require_positive
+from fairport.quantities import QUANTITIES
 from fairport.repeats import summarise
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
@@ -84,10 +87,27 @@ def compare(
         caveats=[
             *summarise(as_it_is)["caveats"],
             *(text for one in applicable if one.fix for text in one.fix.caveats(scenario)),
+            *without_number(found.runs, loads),
         ],
         runs=found.runs,
         drop_runs=found.drop_runs,
     )
+
+
+def without_number(runs: pl.DataFrame, loads: Sequence[ComparedLoad]) -> list[str]:
+    """Which fixes have some runs without a number that ranks them, as sentences."""
+    found = []
+    for load in loads:
+        if load.metric is None:
+            continue
+        missing = pl.col(load.key(load.metric)).null_count()
+        counts = runs.group_by("fix", maintain_order=True).agg(missing=missing, runs=pl.len())
+        some = counts.filter(pl.col("missing").is_between(1, pl.col("runs") - 1))
+        if not some.is_empty():
+            each = ", ".join(f"{fix} {count} of {of}" for fix, count, of in some.iter_rows())
+            what = QUANTITIES[load.metric].title
+            found.append(f"Some runs have no {what}, and no median counts them: {each}.")
+    return found
 
 
 def _candidates(

@@ -151,7 +151,7 @@ class Comparison:
     def _by_share(self) -> bool:
         """Whether the ranking is that of long-lived flows: by equal shares."""
         metrics = [load.metric for load in self.ranked_loads]
-        return metrics == ["throughput_ratio" if self.groups.lone else "jain_index"]
+        return metrics == [ranking.share(self.groups)]
 
     @cached_property
     def ranking(self) -> list[ranking.Ranked]:
@@ -159,8 +159,15 @@ class Comparison:
         none, *fixes = self.table.to_dicts()
         with_numbers = [row for row in fixes if row["not_applicable"] is None]
         if self._by_share:
-            return ranking.ranking(with_numbers, none, self.groups)
+            rows = [row | {"apart": self._apart(row["fix"])} for row in with_numbers]
+            return ranking.ranking(rows, none, self.groups)
         return gains.ranking(with_numbers, none, self.runs, self.ranked_loads)
+
+    def _apart(self, fix: str) -> spread.Spread:
+        """How much greater the share is with a fix, seed by seed."""
+        key, runs = ranking.share(self.groups), self.runs.sort("seed")
+        before, now = (runs.filter(pl.col("fix") == name)[key].to_list() for name in ("none", fix))
+        return spread.difference(before, now)
 
     @property
     def ranked_by(self) -> str:

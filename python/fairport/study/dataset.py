@@ -28,7 +28,8 @@ Types = Mapping[str, type[pl.DataType]]
 _ENDING = ".parquet"
 _ERROR = "error"
 _DIGEST = re.compile(r"-([0-9a-f]{32})\.parquet")
-# this many files are joined into one while a study runs; at its end all are joined
+# While a study runs, this many files are joined into one, then this many of those, and so on: a row
+# is written once per level, however long the study runs. At its end all files are joined.
 _MOST_FILES = 32
 _TRIES = 5
 
@@ -71,7 +72,8 @@ class Dataset:
         self._gathered: list[Mapping[str, Any]] = []
         self._lock = Lock()
         self._last_flush = time.monotonic()
-        self._written = 0
+        self._levels: list[list[str]] = []
+        """The files that this process has written, by how often their rows were joined."""
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Adds a row, and writes the collected rows when it is time. Raises OutputError."""
@@ -88,14 +90,11 @@ class Dataset:
             if not self._gathered:
                 return
             types = {name: of for name, of in self._types.items() if name in self._gathered[0]}
-            self._write(
+            name = self._write(
                 pl.DataFrame(self._gathered, infer_schema_length=None, schema_overrides=types)
             )
             self._gathered = []
-            self._written += 1
-            crowded = self._written >= _MOST_FILES
-        if crowded:
-            self.compact()
+        self._join_full_levels(name)
 
     def read(self) -> pl.DataFrame:
         """Every run once. Raises DamagedPartError."""
@@ -113,16 +112,34 @@ class Dataset:
         """Joins all files into one. Raises OutputError, DamagedPartError."""
         names = self.files()
         if len(names) > 1:
-            rows, names = self._read(names)
-            self._write(rows)
-            for name in names:
-                self.remove(name)
-        self._written = 0
+            self._joined(names)
+        self._levels = []
 
-    def _write(self, rows: pl.DataFrame) -> None:
+    def _join_full_levels(self, name: str, level: int = 0) -> None:
+        """Adds a file to a level; if that is full, its files become one of the next level."""
+        with self._lock:
+            if level == len(self._levels):
+                self._levels.append([])
+            names = self._levels[level]
+            names.append(name)
+            if len(names) < _MOST_FILES:
+                return
+            self._levels[level] = []
+        self._join_full_levels(self._joined(names), level + 1)
+
+    def _joined(self, names: list[str]) -> str:
+        """The name of the file that replaces these files."""
+        rows, names = self._read(names)
+        joined = self._write(rows)
+        for name in names:
+            self.remove(name)
+        return joined
+
+    def _write(self, rows: pl.DataFrame) -> str:
         content = parquet(rows)
         name = f"part-{time.time_ns():020}-{_digest(content)}{_ENDING}"
         self.place.write(f"{self.folder}/{name}", content)
+        return name
 
     def _read(self, names: list[str]) -> tuple[pl.DataFrame, list[str]]:
         """The rows of the files, and the list of files that were read."""

@@ -220,7 +220,7 @@ class Making:
         begin = time.monotonic()
         rows = self._made(probes, executor)
         per_run_s = _per_run_s(rows, time.monotonic() - begin)
-        rest = [one for one in new if one not in set(probes)]
+        rest = [one for one in new if one not in probes]
         jobs = max(executor.jobs, 1)
         self._listeners.estimate(
             Estimate(
@@ -242,7 +242,8 @@ class Making:
     def rows(self, run_ids: Sequence[str]) -> list[dict[str, Any]]:
         """The study's rows of these runs, in this order; a failed run has no numbers."""
         self._study.runs.flush()
-        found = {row["run_id"]: row for row in self._study.runs.read().iter_rows(named=True)}
+        rows = self._study.runs.read().filter(pl.col("run_id").is_in(list(run_ids)))
+        found = {row["run_id"]: row for row in rows.iter_rows(named=True)}
         return [found[one] for one in run_ids]
 
     def run_at_once(self, wanted: Sequence[tuple[int, int]], executor: Executor) -> None:
@@ -319,7 +320,7 @@ class Making:
 
 
 def _values(point: StudyPoint) -> list[tuple[str, str]]:
-    return [(axis, at.name) for axis, at in point.at.at.items()]
+    return [(axis, str(value)) for axis, value in point.values.items()]
 
 
 def _by_key(rows: pl.DataFrame) -> dict[tuple[str, int], dict[str, Any]]:

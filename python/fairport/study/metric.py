@@ -44,7 +44,7 @@ METRICS: dict[str, Metric] = {
     "slowdown_p99": Metric(f"against the empty network; {_CENSORED}"),
     "slowdown_median": Metric(f"against the empty network; {_CENSORED}"),
     "unfinished": Metric("under way when the run ended"),
-    "rounds_done": Metric("rounds completed by the end"),
+    "rounds_done": Metric("of the rounds that began within the measurement"),
     "round_time_median_s": Metric("the round under way counts with its age"),
     "round_time_p99_s": Metric("the round under way counts with its age"),
     "response_p99_s": Metric("a request without an answer counts with its age"),

@@ -13,6 +13,7 @@ from typing import Any
 from fairport.errors import InputError, did_you_mean
 from fairport.scenario import Scenario
 from fairport.scenario.axes import Combination, Point
+from fairport.scenario.patch import in_toml
 from fairport.study.fixes import BASELINE
 from fairport.study.fixes import load as load_fixes
 from fairport.study.sql import matching
@@ -58,9 +59,12 @@ class StudyPoint:
 
 def value_of(point: Point) -> Any:
     """The content of the axis's column at the point."""
-    if point.value is None or isinstance(point.value, list | dict):
-        return point.title
-    return point.value
+    return point.title if point.value is None else in_column(point.value, point.title)
+
+
+def in_column(value: Any, title: str = "") -> Any:
+    """A value as a column has it: lists and tables by their titles, or in TOML."""
+    return (title or in_toml(value)) if isinstance(value, list | dict) else value
 
 
 def count(axes: Axes, zips: Sequence[Sequence[str]], file: str) -> int:

@@ -2,11 +2,11 @@
 
 A fix is **fair** if the median throughput ratio of the lone class is within `verdict.PARITY` of an
 equal share, in either direction. If not the whole middle half is, it must also differ from the
-scenario without a fix. Fair fixes come first; among them, those under which the flows
-stay as even as they were, by Jain's index; then those that keep the goodput. Then the order is that
-of the *distance* from an equal share: the larger of |ln q1| and |ln q3| of the ratio's quartiles.
-So a fix that works only with some seeds comes after one that works with all, and a ratio of 2 is as
-far off as one of 1/2.
+scenario without a fix: seed by seed, as everywhere (`study.spread`). Fair fixes come first; among
+them, those under which the flows stay as even as they were, by Jain's index; then those that keep
+the goodput. Then the order is that of the *distance* from an equal share: the larger of |ln q1| and
+|ln q3| of the ratio's quartiles. So a fix that works only with some seeds comes after one that
+works with all, and a ratio of 2 is as far off as one of 1/2.
 
 Without a lone class Jain's index replaces the ratio. If no flow has delivered anything, there is no
 ratio and no index, and nothing is compared.
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairport.study.measures import Groups
-from fairport.study.spread import of_row
+from fairport.study.spread import Spread, of_row
 from fairport.verdict import PARITY, number_in_words, ratio_in_words
 
 # A fix costs goodput if all flows together lose more than this share.
@@ -35,7 +35,8 @@ _FAIR, _IN_PART = "fair", "fair at the median"
 _LONE_ONLY = "fair to the lone class only"
 
 Row = Mapping[str, Any]
-"""A row of a comparison's table."""
+"""A row of a comparison's table. A row that is ranked by shares also has `apart`: the `Spread` of
+the differences between its share and that without a fix, seed by seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +50,14 @@ class Ranked:
     sentence: str
 
 
+def share(groups: Groups) -> str:
+    """The number by which long-lived flows are compared."""
+    return "throughput_ratio" if groups.lone else "jain_index"
+
+
 def ranking(rows: Sequence[Row], none: Row, groups: Groups) -> list[Ranked]:
     """The fixes, best first; `none` is the row of the scenario without a fix."""
-    key = "throughput_ratio" if groups.lone else "jain_index"
+    key = share(groups)
 
     def place(row: Row) -> tuple[bool, bool, bool, float, int]:
         return (
@@ -90,7 +96,7 @@ def note(groups: Groups) -> str:
 
 def conclusion(ranked: Sequence[Ranked], none: Row, groups: Groups) -> str:
     """The comparison in one sentence."""
-    key = "throughput_ratio" if groups.lone else "jain_index"
+    key = share(groups)
     what = "ratio" if groups.lone else "Jain index"
     before = none[f"{key}_median"]
     without = f"Without a fix the {what} is {_spread(none, key)}"
@@ -128,7 +134,8 @@ def _word(row: Row, none: Row, key: str) -> str:
         return _LONE_ONLY
     if all(_fair(one, key) for one in (median, q1, q3)):
         return _FAIR
-    if none[f"{key}_q1"] is not None and q1 <= none[f"{key}_q3"] and q3 >= none[f"{key}_q1"]:
+    apart: Spread = row["apart"]
+    if apart.count and not (apart.is_above_zero or apart.is_below_zero):
         return "no clear difference"
     if _fair(median, key):
         return _IN_PART

@@ -28,7 +28,7 @@ from fairport.study import continued
 from fairport.study.execution import Executor, Local
 from fairport.study.making import Listeners, Making, Runs
 from fairport.study.model_version import model_version
-from fairport.study.points import StudyPoint
+from fairport.study.points import StudyPoint, in_column
 from fairport.study.results import Definition, Study, define
 from fairport.study.search_file import SearchFile, log_gain, medians
 from fairport.study.spread import Spread
@@ -168,6 +168,7 @@ def search(
         trier = _Trier(file, making, runs, Local(jobs))
         with making:
             (before,) = trier.rows([runs.add(StudyPoint(Combination({})))])
+            _require_numbers(before, weights, file.file)
             asked = _asked(database, goal, weights)
             # this many at a time keep all processors busy
             at_a_time = max(2, -(-2 * jobs // file.seeds))
@@ -180,7 +181,7 @@ def search(
                         log_gain(now, then, weights, for_lone_flow=goal == "hunt")
                         for now, then in zip(rows, before, strict=True)
                     ]
-                    trial.set_user_attr("values", point.values)
+                    trial.set_user_attr("values", point.at.patch)
                     trial.set_user_attr("numbers", medians(rows, list(weights)))
                     trial.set_user_attr("log_gains", gains)
                     value = Spread.of(gains).median
@@ -192,10 +193,29 @@ def search(
         for one in done
         if one.value is not None
     ]
-    values = {path: sorted({one.values[path] for one in found}, key=_order) for path in file.space}
+    values = {
+        path: sorted({in_column(one.values[path]) for one in found}, key=_order)
+        for path in file.space
+    }
     study = define(place(folder), _definition(file, values), force=False)
     found.sort(key=lambda one: one.gain, reverse=goal == "tune")
     return Searched(study, goal, weights, medians(before, list(weights)), found, len(done))
+
+
+def _require_numbers(
+    before: Sequence[Mapping[str, Any]], weights: Mapping[str, float], file: str
+) -> None:
+    """Raises InputError if the scenario as it is has no such number: no point could be compared."""
+    for name in weights:
+        if all(row[name] is None for row in before):
+            error = next((row["error"] for row in before if row["error"]), None)
+            raise InputError(
+                f"is a number that the scenario as it is does not have{f': {error}' * bool(error)}",
+                file=file,
+                field="objective",
+                value=name,
+                remedy="give a number that its traffic has, or run it for longer",
+            )
 
 
 @contextmanager

@@ -53,6 +53,11 @@ class SearchFile(StudyFile):
     space: dict[str, Dimension] = Field(min_length=1)
     """The search space: bounds or values by dotted paths."""
 
+    @field_validator("space", mode="before")
+    @classmethod
+    def _no_own_fields(cls, space: Any) -> Any:
+        return cls.refuse_own_fields(space)
+
     @field_validator("objective")
     @classmethod
     def _known_numbers(cls, objective: dict[str, float]) -> dict[str, float]:

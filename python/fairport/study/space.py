@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 from typing_extensions import Self
 
-from fairport.scenario.axes import Combination, Point
+from fairport.scenario.axes import Combination, Point, named
 from fairport.scenario.base import Section, refuse
 from fairport.scenario.rows import kind_of
-from fairport.study.points import StudyPoint
+from fairport.study.points import StudyPoint, in_column
 
 if TYPE_CHECKING:
     import optuna
@@ -64,7 +63,11 @@ class Bounds(Section):
         return float(self.first), float(self.last), lambda value: float(f"{value:.6g}")
 
 
-Dimension = Bounds | Annotated[list[Any], Field(min_length=2)]
+Dimension = Annotated[
+    Annotated[Bounds, Tag("bounds")]
+    | Annotated[Annotated[list[Any], Field(min_length=2)], Tag("values")],
+    Discriminator(lambda written: "values" if isinstance(written, list) else "bounds"),
+]
 """Bounds, or a list of the values that a field may have."""
 
 
@@ -81,12 +84,7 @@ class Space:
     def at(self, values: Mapping[str, Any]) -> StudyPoint:
         """The point with these values."""
         return StudyPoint(
-            Combination(
-                {
-                    path: Point(name=_name(value), label=str(value), value=value)
-                    for path, value in values.items()
-                }
-            )
+            Combination({path: Point(**named(value)) for path, value in values.items()})
         )
 
     def corners(self) -> list[StudyPoint]:
@@ -99,7 +97,9 @@ class Space:
     def _suggested(self, trial: optuna.trial.Trial, path: str) -> Any:
         of = self.dimensions[path]
         if isinstance(of, list):
-            return trial.suggest_categorical(path, of)
+            # the database takes no lists and tables
+            named_so = {in_column(value): value for value in of}
+            return named_so[trial.suggest_categorical(path, list(named_so))]
         low, high, value_of = of.range()
         is_log = of.scale == "log"
         if isinstance(low, int) and isinstance(high, int):
@@ -112,7 +112,3 @@ def _end(of: Dimension, is_last: bool) -> Any:
         return of[-1 if is_last else 0]
     low, high, value_of = of.range()
     return value_of(high if is_last else low)
-
-
-def _name(value: Any) -> str:
-    return re.sub(r"[^a-z0-9.]+", "-", str(value).lower()).strip("-.") or "0"

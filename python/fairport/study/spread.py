@@ -109,10 +109,10 @@ class Order:
     @staticmethod
     def of(variants: Sequence[Values]) -> Order:
         """The steps between the variants' values."""
-        steps = [_difference(one, following) for one, following in pairwise(variants)]
+        steps = [difference(one, following) for one, following in pairwise(variants)]
         first, last = (Spread.of(variants[at]).median for at in (0, -1))
         apart = 0.0 if first is None or last is None else last - first
-        return Order(steps, _difference(variants[0], variants[-1]), apart)
+        return Order(steps, difference(variants[0], variants[-1]), apart)
 
     @property
     def rises(self) -> bool:
@@ -135,6 +135,7 @@ class Order:
         return [number for number, step in enumerate(self.steps) if step.is_above_zero]
 
 
-def _difference(before: Values, after: Values) -> Spread:
+def difference(before: Values, after: Values) -> Spread:
+    """How much greater a number is than before, seed by seed; runs without it do not count."""
     pairs = zip(before, after, strict=True)
     return Spread.of([b - a for a, b in pairs if a is not None and b is not None])

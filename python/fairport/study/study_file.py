@@ -12,7 +12,7 @@ from pydantic import Field, PrivateAttr
 from fairport.errors import InputError, did_you_mean
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
-from fairport.scenario.base import Name, Section
+from fairport.scenario.base import Name, Section, refuse
 from fairport.scenario.problems import checked
 from fairport.scenario.source import Source
 from fairport.toml_files import parse, read_text
@@ -39,6 +39,22 @@ class StudyFile(Section):
 
     _file: str = PrivateAttr(default="")
 
+    @classmethod
+    def refuse_own_fields(cls, varied: Any) -> Any:
+        """Refuses a field of the file among the fields of the scenario that are varied.
+
+        TOML takes a line below a [section] for a part of the section.
+        """
+        for name in varied if isinstance(varied, dict) else ():
+            if name in cls.model_fields and name not in Scenario.model_fields:
+                raise refuse(
+                    "is no field of a scenario, but of the whole file",
+                    f"put `{name}` above the first [section]",
+                    field=name,
+                    show_value=False,
+                )
+        return varied
+
     @property
     def file(self) -> str:
         """Its name in messages."""
@@ -48,7 +64,7 @@ class StudyFile(Section):
         """The scenario with the settings of every point. Raises ScenarioError."""
         is_beside = self.scenario.endswith(".toml") and self._file
         source = Path(self._file).parent / self.scenario if is_beside else self.scenario
-        return load_scenario(source).patch(self.settings)
+        return load_scenario(source, self.settings)
 
 
 def read(model: type[F], document: Mapping[str, Any], file: str = "", text: str = "") -> F:

@@ -31,6 +31,7 @@ from fairport.run_numbers import NUMBERS
 from fairport.scenario.axes import Points
 from fairport.scenario.base import refuse
 from fairport.study import study_file
+from fairport.study.points import value_of
 from fairport.study.results import BESIDES, OF_A_RUN
 from fairport.study.study_file import StudyFile
 
@@ -77,6 +78,11 @@ class SweepFile(StudyFile):
             raise refuse("names no number", "leave it out to keep all")
         return keep
 
+    @field_validator("axes", mode="before")
+    @classmethod
+    def _no_own_fields(cls, axes: Any) -> Any:
+        return cls.refuse_own_fields(axes)
+
     @field_validator("axes")
     @classmethod
     def _free_names(cls, axes: dict[str, Any]) -> dict[str, Any]:
@@ -84,9 +90,10 @@ class SweepFile(StudyFile):
             raise refuse("names no axis", 'give one: "queue.limit" = ["8KiB", "16KiB"]')
         for name in axes:
             if name in (*NUMBERS, *OF_A_RUN, *BESIDES):
-                raise refuse(f"names `{name}`, which is a column of every study", "rename the axis")
+                remedy = "give `seeds = [..]`" if name == "seed" else "rename the axis"
+                raise refuse(f"names `{name}`, which is a column of every study", remedy)
         for name, at in axes.items():
-            if len({point.name for point in at}) < len(at):
+            if len({value_of(point) for point in at}) < len(at):
                 raise refuse("has a value twice", "give each value once", field=name)
         return axes
 

@@ -42,6 +42,11 @@ impl Config {
             port.stream().up_to(u64::MAX),
         ))
     }
+
+    /// Memory of the empty queues of one port, in bytes.
+    pub(crate) fn state_bytes(&self) -> u64 {
+        u64::from(self.queues) * size_of::<FlowQueue>() as u64
+    }
 }
 
 /// The state of an FQ-CoDel queue.

@@ -40,6 +40,11 @@ impl Config {
         let quantum_bytes = port.quantum(self.quantum_bytes)?;
         Ok(LinuxSfq::new(self.clone(), quantum_bytes, port.stream()))
     }
+
+    /// Memory of the empty queues of one port, in bytes.
+    pub(crate) fn state_bytes(&self) -> u64 {
+        u64::from(self.divisor) * size_of::<Bucket>() as u64
+    }
 }
 
 #[derive(Clone, Debug, Default)]

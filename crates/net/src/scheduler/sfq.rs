@@ -66,6 +66,13 @@ impl Config {
         }
         Ok(bucket_of)
     }
+
+    /// Memory of the empty queues of one port, in bytes.
+    pub(crate) fn state_bytes(&self, hosts: u64) -> u64 {
+        let placed = if self.placed.is_empty() { 0 } else { hosts };
+        u64::from(self.buckets) * size_of::<PacketFifo>() as u64
+            + placed * size_of::<Option<u32>>() as u64
+    }
 }
 
 /// SFQ as in ns-2.

@@ -5,7 +5,7 @@ use fairport_units::Instant;
 use super::{Action, Exchange, Log, Round, Schedule};
 use crate::flow::{Application, End, FlowSpec, Origin, Side};
 
-/// Lets a workload schedule actions and log completed rounds and requests.
+/// Lets a workload schedule actions and log rounds and requests.
 pub(crate) struct WorkloadContext<'a> {
     pub(super) schedule: &'a mut Schedule,
     pub(super) log: &'a mut Log,
@@ -72,8 +72,13 @@ impl WorkloadContext<'_> {
         }
     }
 
+    /// Whether the workload starts nothing at `at`.
+    pub(crate) fn has_stopped_by(&self, at: Instant) -> bool {
+        at >= self.stop_at
+    }
+
     fn unless_stopped(&mut self, at: Instant, action: Action) {
-        if at < self.stop_at {
+        if !self.has_stopped_by(at) {
             self.schedule.add(at, action);
         }
     }
@@ -116,8 +121,15 @@ impl WorkloadContext<'_> {
         self.log.exchanges[row].1.end = now;
     }
 
-    /// Logs a completed round.
-    pub(crate) fn log_round(&mut self, round: Round) {
+    /// Logs a round that begins. Returns its row in the log.
+    pub(crate) fn log_round(&mut self, round: Round) -> usize {
         self.log.rounds.push((self.traffic, round));
+        self.log.rounds.len() - 1
+    }
+
+    /// Logs that the round in this row is complete; `flow` is its flow, if it had a single one.
+    pub(crate) fn log_completion(&mut self, row: usize, now: Instant, flow: Option<u32>) {
+        let round = &mut self.log.rounds[row].1;
+        (round.end, round.flow) = (now, flow);
     }
 }

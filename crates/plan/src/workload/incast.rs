@@ -21,8 +21,10 @@ pub(crate) struct Incast {
     /// by sender: its connection; none if connections do not stay open
     connections: Option<Vec<Option<u32>>>,
     stream: Stream,
-    begins_at: Instant,
+    start: Instant,
     round: u32,
+    /// row of this round in the log
+    row: usize,
     /// number of blocks of this round that have not arrived
     missing: usize,
 }
@@ -39,8 +41,9 @@ impl Incast {
             jitter: job.jitter_ps,
             connections: job.persistent.then(|| vec![None; senders.len()]),
             stream: Stream::new(key.seed, "incast", key.index),
-            begins_at: key.start,
+            start: key.start,
             round: 0,
+            row: 0,
             missing: 0,
             senders,
         }
@@ -74,12 +77,18 @@ impl Workload for Incast {
     }
 
     fn begin(&mut self, context: &mut WorkloadContext<'_>) {
-        context.wake_at(self.begins_at, 0);
+        context.wake_at(self.start, 0);
     }
 
     /// Begins a round.
     fn on_wake(&mut self, now: Instant, _token: u64, context: &mut WorkloadContext<'_>) {
-        self.begins_at = now;
+        self.row = context.log_round(Round {
+            number: self.round,
+            flow: None,
+            start: now,
+            end: Instant::NEVER,
+            bytes: self.block_bytes.saturating_mul(self.senders.len() as u64),
+        });
         self.missing = self.senders.len();
         for (i, src) in self.senders.iter().enumerate() {
             let at = now + Duration::from_ps(self.stream.up_to(self.jitter.as_ps()));
@@ -108,14 +117,7 @@ impl Workload for Incast {
         if self.missing > 0 {
             return;
         }
-        let bytes = self.block_bytes * self.senders.len() as u64;
-        context.log_round(Round {
-            number: self.round,
-            flow: None,
-            start: self.begins_at,
-            end: now,
-            bytes,
-        });
+        context.log_completion(self.row, now, None);
         self.round += 1;
         if self.round < self.rounds {
             context.wake_at(now + self.pause, 0);

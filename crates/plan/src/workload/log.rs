@@ -1,10 +1,10 @@
-//! The log of workloads: completed rounds, and requests with their responses.
+//! The log of workloads: rounds, and requests with their responses.
 
 use fairport_record::Table;
 use fairport_record::tables::{self, Request, Requests, Rounds};
 use fairport_units::{Duration, Instant};
 
-/// A completed round, which is a row of the table `rounds`.
+/// A round, which is a row of the table `rounds`.
 #[derive(Clone, Copy, Debug)]
 pub struct Round {
     /// number of the round, from 0
@@ -13,9 +13,9 @@ pub struct Round {
     pub flow: Option<u32>,
     /// when it began
     pub start: Instant,
-    /// when all of its data was delivered
+    /// when all of its data was delivered; [`Instant::NEVER`]: not yet
     pub end: Instant,
-    /// bytes that were delivered
+    /// bytes of all of its data
     pub bytes: u64,
 }
 
@@ -39,17 +39,21 @@ pub struct Exchange {
 impl Exchange {
     /// Time from the request to the whole response; [`Duration::NEVER`] without a response.
     pub fn response_time(&self) -> Duration {
-        match self.end {
-            Instant::NEVER => Duration::NEVER,
-            end => end - self.start,
-        }
+        duration(self.start, self.end)
     }
 }
 
-/// All completed rounds and all requests, each with the number of its part of the traffic.
+fn duration(start: Instant, end: Instant) -> Duration {
+    match end {
+        Instant::NEVER => Duration::NEVER,
+        end => end - start,
+    }
+}
+
+/// All rounds and all requests, each with the number of its part of the traffic.
 #[derive(Debug, Default)]
 pub struct Log {
-    /// completed rounds
+    /// rounds, completed or not
     pub rounds: Vec<(u32, Round)>,
     /// requests, answered or not
     pub exchanges: Vec<(u32, Exchange)>,
@@ -67,7 +71,7 @@ impl Log {
                 start_s: round.start,
                 end_s: round.end,
                 bytes: round.bytes,
-                completion_s: round.end - round.start,
+                completion_s: duration(round.start, round.end),
             });
         }
         let mut requests = Requests::with_capacity(self.exchanges.len());

@@ -18,8 +18,8 @@ struct Source {
     src: End,
     /// its connection, if that stays open
     connection: Option<u32>,
-    /// when the present transfer began
-    launched: Option<Instant>,
+    /// row of the present transfer in the log
+    row: Option<usize>,
     /// number of transfers so far
     transfers: u32,
     /// whether a launch became due during the present transfer
@@ -44,7 +44,7 @@ impl Periodic {
         let source = |src: &End| Source {
             src: *src,
             connection: None,
-            launched: None,
+            row: None,
             transfers: 0,
             waits: false,
         };
@@ -61,8 +61,17 @@ impl Periodic {
     }
 
     fn launch(&mut self, at: Instant, number: usize, context: &mut WorkloadContext<'_>) {
+        if context.has_stopped_by(at) {
+            return;
+        }
         let source = &mut self.sources[number];
-        source.launched = Some(at);
+        source.row = Some(context.log_round(Round {
+            number: source.transfers,
+            flow: source.connection,
+            start: at,
+            end: Instant::NEVER,
+            bytes: self.bytes,
+        }));
         if let Some(flow) = source.connection {
             context.write(at, flow, self.bytes);
             return;
@@ -99,7 +108,7 @@ impl Workload for Periodic {
     fn on_wake(&mut self, now: Instant, _token: u64, context: &mut WorkloadContext<'_>) {
         for number in 0..self.sources.len() {
             let at = now + Duration::from_ps(self.stream.up_to(self.jitter.as_ps()));
-            if self.sources[number].launched.is_some() {
+            if self.sources[number].row.is_some() {
                 self.sources[number].waits = true;
             } else {
                 self.launch(at, number, context);
@@ -111,18 +120,11 @@ impl Workload for Periodic {
     fn on_complete(&mut self, now: Instant, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
         let number = flow.token as usize;
         let source = &mut self.sources[number];
-        let launched = source.launched.take();
-        let launched = launched.expect("what is complete was launched");
+        let row = source.row.take().expect("what is complete was launched");
         if self.is_persistent {
             source.connection = Some(flow.number);
         }
-        context.log_round(Round {
-            number: source.transfers,
-            flow: Some(flow.number),
-            start: launched,
-            end: now,
-            bytes: self.bytes,
-        });
+        context.log_completion(row, now, Some(flow.number));
         source.transfers += 1;
         if std::mem::take(&mut source.waits) {
             self.launch(now, number, context);

@@ -187,9 +187,7 @@ def _summary(
         "ecn_is_idle": False,
         "flows_outside_measurement": 0,
         "decisions_left_out": 0,
-        "traffic": loads.summary(
-            tables, [loads.Load(kind) for kind in kinds], made.span_of(recorded)
-        ),
+        "traffic": loads.summary(tables, kinds, made.span_of(recorded)),
         "caveats": notes,
     }
     keys = ("start_s", "ingress", "egress", "files")

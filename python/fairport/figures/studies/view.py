@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from fairport.errors import InputError
 from fairport.figures import style
 from fairport.figures.heading import fitting, heading, width_in
-from fairport.quantities import Quantity, of_number
+from fairport.quantities import Quantity, counted, of_number
 from fairport.study import precision
 from fairport.study.results import WHY_FAILED
 
@@ -41,6 +41,9 @@ class View:
     facets: list[str]
     """Axes that are shown as small multiples."""
     runs: int
+    """How many runs have the number."""
+    missing: int
+    """How many do not, such as failed ones."""
     seeds: str
     """How many seeds a point has, in words."""
 
@@ -119,7 +122,8 @@ def view_of(study: Study, runs: pl.DataFrame, number: str, shown: Sequence[str])
             else "draw another number, or make --where wider",
         )
     facets = [axis for axis in study.axes if axis not in shown and points[axis].n_unique() > 1]
-    view = View(study, number, points, facets, int(points["runs"].sum()), _seeds(points["runs"]))
+    count = int(points["runs"].sum())
+    view = View(study, number, points, facets, count, runs.height - count, _seeds(points["runs"]))
     panels = len(view.panels())
     if panels > _MOST_PANELS:
         raise InputError(
@@ -139,6 +143,8 @@ def panels(
     rows = -(-len(shown) // columns)
     runs = f"{view.runs:,}"
     of = f"{view.study.definition.name}, {runs} runs, {view.seeds}"
+    if view.missing:
+        of += f"; {counted(view.missing, 'run')} without this number left out"
     # a number's panel says what it is of, a text's does not
     unnamed = [axis for axis in view.facets if isinstance(view.values(axis)[0], str)]
     if unnamed:

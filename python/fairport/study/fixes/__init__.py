@@ -122,7 +122,7 @@ def load(names: Iterable[str | Path | Fix], folder: Path | None = None) -> list[
 def available(folder: Path | None = None) -> dict[str, Fix]:
     """Every fix by name: the built-in ones, and those in the user's `folder`, which win.
 
-    Raises FixError if `folder` is not a folder, or if a file in it is not a fix.
+    Raises FixError if `folder` is not a folder of fixes, or if a file in it is not a fix.
     """
     found = list(_builtin())
     if folder is not None:
@@ -130,7 +130,10 @@ def available(folder: Path | None = None) -> dict[str, Fix]:
             raise FixError(
                 "is not a folder", file=str(folder), remedy="name a folder of TOML files"
             )
-        found += map(read, sorted(folder.glob("*.toml")))
+        files = sorted(folder.glob("*.toml"))
+        if not files:
+            raise FixError("holds no fix", file=str(folder), remedy=_START)
+        found += map(read, files)
     return dict(sorted({fix.name: fix for fix in found}.items()))
 
 
