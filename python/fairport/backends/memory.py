@@ -33,7 +33,7 @@ def require(needed_bytes: int, scenario: Scenario, what: str = "") -> None:
             f" and the machine has {_shown(available)} left",
             remedy=f"shorten `duration` ({scenario.duration}), lower `link.rate`"
             f" ({scenario.link.rate}), lengthen the intervals of [probes],"
-            " or take a smaller topology",
+            " take a smaller topology, or give the run more memory",
             file=what or scenario.file,
         )
 
