@@ -96,19 +96,12 @@ impl RoundTripFinder {
         sender.sacked > 0 && first.is_some_and(|one| one.is_sent_once)
     }
 
-    /// An ACK reached the sender. `sacks` gives its SACK blocks.
-    pub(crate) fn acknowledged(
-        &mut self,
-        now: Instant,
-        flow: u32,
-        ack: u32,
-        sacks: impl FnOnce() -> SackList,
-    ) {
+    /// An ACK with these SACK blocks reached the sender.
+    pub(crate) fn acknowledged(&mut self, now: Instant, flow: u32, ack: u32, sacks: &SackList) {
         let sender = &mut self.senders[flow as usize];
-        let left_at = sender
-            .acknowledge(ack)
-            .or_else(|| sender.sack(sacks().blocks()));
-        if let Some(left_at) = left_at {
+        let acked = sender.acknowledge(ack);
+        let sacked = sender.sack(sacks.blocks());
+        if let Some(left_at) = acked.or(sacked) {
             self.add(now, flow, now.saturating_sub(left_at));
         }
     }
@@ -199,7 +192,7 @@ mod tests {
         let mut finder = RoundTripFinder::default();
         finder.add_flow();
         finder.sent(ms(0), 0, u32::MAX, 1); // SYN
-        finder.acknowledged(ms(5), 0, 0, SackList::default);
+        finder.acknowledged(ms(5), 0, 0, &SackList::default());
         for (number, &left) in left_ms.iter().enumerate() {
             finder.sent(ms(left), 0, 1000 * number as u32, 1000);
         }
@@ -217,8 +210,8 @@ mod tests {
     #[test]
     fn a_sample_is_the_time_of_the_first_segment_that_an_ack_covers() {
         let mut finder = sender(&[10, 12, 14]);
-        finder.acknowledged(ms(30), 0, 2000, SackList::default);
-        finder.acknowledged(ms(35), 0, 3000, SackList::default);
+        finder.acknowledged(ms(30), 0, 2000, &SackList::default());
+        finder.acknowledged(ms(35), 0, 3000, &SackList::default());
         assert_eq!(samples(finder), [20, 21]);
     }
 
@@ -226,10 +219,10 @@ mod tests {
     fn what_was_sent_twice_gives_no_sample() {
         let mut finder = sender(&[10, 12]);
         finder.sent(ms(300), 0, 0, 1000);
-        finder.acknowledged(ms(320), 0, 2000, SackList::default);
+        finder.acknowledged(ms(320), 0, 2000, &SackList::default());
         // the next segment does again
         finder.sent(ms(320), 0, 2000, 1000);
-        finder.acknowledged(ms(340), 0, 3000, SackList::default);
+        finder.acknowledged(ms(340), 0, 3000, &SackList::default());
         assert_eq!(samples(finder), [20]);
     }
 
@@ -237,28 +230,36 @@ mod tests {
     fn what_is_newly_sacked_gives_a_sample_and_its_later_ack_none() {
         let mut finder = sender(&[10, 12, 14, 16]);
         assert!(!finder.is_overtaken(0));
-        finder.acknowledged(ms(32), 0, 0, || sack(1000, 2000));
+        finder.acknowledged(ms(32), 0, 0, &sack(1000, 2000));
         assert!(finder.is_overtaken(0));
-        finder.acknowledged(ms(34), 0, 0, || sack(1000, 3000));
+        finder.acknowledged(ms(34), 0, 0, &sack(1000, 3000));
         // nothing new
-        finder.acknowledged(ms(35), 0, 0, || sack(1000, 3000));
+        finder.acknowledged(ms(35), 0, 0, &sack(1000, 3000));
         finder.sent(ms(36), 0, 0, 1000);
         assert!(
             !finder.is_overtaken(0),
             "its second loss may be found by the timer"
         );
-        finder.acknowledged(ms(60), 0, 3000, SackList::default);
+        finder.acknowledged(ms(60), 0, 3000, &SackList::default());
         assert!(!finder.is_overtaken(0));
-        finder.acknowledged(ms(61), 0, 4000, SackList::default);
+        finder.acknowledged(ms(61), 0, 4000, &SackList::default());
         assert_eq!(samples(finder), [20, 20, 45]);
+    }
+
+    #[test]
+    fn an_ack_of_new_data_may_report_what_overtook_the_next() {
+        let mut finder = sender(&[10, 12, 14]);
+        finder.acknowledged(ms(34), 0, 1000, &sack(2000, 3000));
+        assert!(finder.is_overtaken(0));
+        assert_eq!(samples(finder), [24]);
     }
 
     #[test]
     fn an_ack_that_fills_no_hole_is_measured_from_what_was_not_sacked() {
         // the first one comes late, on a longer path
         let mut finder = sender(&[10, 11, 12]);
-        finder.acknowledged(ms(21), 0, 0, || sack(1000, 2000));
-        finder.acknowledged(ms(40), 0, 3000, SackList::default);
+        finder.acknowledged(ms(21), 0, 0, &sack(1000, 2000));
+        finder.acknowledged(ms(40), 0, 3000, &SackList::default());
         assert_eq!(samples(finder), [10, 30]);
     }
 
@@ -268,9 +269,9 @@ mod tests {
         finder.add_flow();
         finder.sent(ms(0), 0, u32::MAX - 500, 1);
         finder.sent(ms(3), 0, u32::MAX - 500, 1);
-        finder.acknowledged(ms(5), 0, u32::MAX - 499, SackList::default);
+        finder.acknowledged(ms(5), 0, u32::MAX - 499, &SackList::default());
         finder.sent(ms(10), 0, u32::MAX - 499, 1000);
-        finder.acknowledged(ms(17), 0, 500, SackList::default);
+        finder.acknowledged(ms(17), 0, 500, &SackList::default());
         assert_eq!(samples(finder), [7]);
     }
 }

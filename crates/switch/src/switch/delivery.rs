@@ -54,9 +54,9 @@ impl Switch {
     fn measure(&mut self, one: &Due, now: Instant) {
         let frame = one.content.frame;
         if one.content.is_backward && one.content.has_ack {
-            let sacks = || sacks(self.frames.bytes(frame));
+            let sacks = sacks(self.frames.bytes(frame));
             self.round_trips
-                .acknowledged(now, one.flow, one.content.ack, sacks);
+                .acknowledged(now, one.flow, one.content.ack, &sacks);
         } else if !one.content.is_backward && self.flows.is_udp(one.flow) {
             let left_at = self.frames.left_at(frame);
             self.round_trips.delivered(now, one.flow, left_at);
