@@ -89,6 +89,21 @@ def test_segments_and_timeouts_of_requests_count(backend: str) -> None:
 
 
 @as_root
+@pytest.mark.parametrize("backend", ["linux", "simulation"])
+def test_a_syn_that_is_sent_again_is_no_segment(backend: str) -> None:
+    """Neither the client's, nor the answer of the server, which sends the data."""
+    asked = {
+        "kind": "request-response", "clients": "h1", "servers": "h0",
+        "requests": 1, "request": "100B", "response": "5kB",
+    }  # fmt: skip
+    first = [{"kind": "numbered", "at": host, "packets": [1]} for host in ("h0:0", "h1:0")]
+    change = {"traffic": [asked], "loss": first, "duration": "3s"}
+    flow = fp.run(THREE_PEERS | change, seed=1, backend=backend).flows.row(0, named=True)
+    assert flow["established_s"] > 2
+    assert (flow["segments_sent"], flow["retransmits"]) == (5, 0)
+
+
+@as_root
 def test_finite_and_constant_rate_flows_side_by_side() -> None:
     result = run(
         {"from": "h1", "to": "h0", "size": "500kB", "start": "0.2s"},

@@ -169,6 +169,8 @@ class FlowReport:
     datagrams_sent: int = 0
     infos: list[TcpInfo] = field(default_factory=list)
     """The sender's at the end; and that of the receiver, if it sent requests."""
+    handshake_retransmits: int = 0
+    """How often these ends sent their SYN again, which TCP_INFO counts, too."""
     error: str | None = None
 
 

@@ -229,6 +229,7 @@ class Load:
             self._fail(flow, f"could not connect: {os.strerror(error)}")
             return False
         flow.report.established_s = self._now()
+        flow.report.handshake_retransmits += read(one).retransmits
         self._prepare_to_send(flow)
         return True
 
@@ -264,6 +265,7 @@ class Load:
             flow.sides[side].socket = accepted
             if side == SENDER:
                 flow.report.established_s = self._now()
+                flow.report.handshake_retransmits += read(accepted).retransmits
             self._prepare_to_send(flow)
             self._watch(accepted, _READS, self._handler(flow, side))
 

@@ -114,11 +114,14 @@ def _flows(
     def of_spec(name: str, dtype: type = np.uint32) -> np.ndarray:
         return np.array([getattr(report.spec, name) for report in reports], dtype=dtype)
 
+    def of_report(name: str) -> np.ndarray:
+        return np.array([getattr(report, name) for report in reports], dtype=np.uint64)
+
     started, finished = seconds("started_s"), seconds("finished_s")
-    measured = np.array([report.measured_bytes for report in reports], dtype=np.uint64)
+    measured = of_report("measured_bytes")
     sizes = [report.size_bytes for report in reports]
     ideals = [report.spec.ideal_s for report in reports]
-    datagrams = np.array([report.datagrams_sent for report in reports], dtype=np.uint64)
+    datagrams = of_report("datagrams_sent")
     # an endless flow, one that was stopped and one that stays open have no completion time
     is_complete = [
         report.delivered_bytes == report.size_bytes and not report.spec.stays_open
@@ -140,15 +143,13 @@ def _flows(
         "size_bytes": np.array(
             [_NONE_U64 if size is None else size for size in sizes], dtype=np.uint64
         ),
-        "delivered_bytes": np.array(
-            [report.delivered_bytes for report in reports], dtype=np.uint64
-        ),
+        "delivered_bytes": of_report("delivered_bytes"),
         "measured_bytes": measured,
         "goodput_bps": measured * 8.0 / measured_s,
         "fct_s": fct,
         "ideal_fct_s": np.array([np.nan if one is None else one for one in ideals]),
         "segments_sent": _info(load, "segments_sent") + datagrams,
-        "retransmits": _info(load, "retransmits"),
+        "retransmits": _info(load, "retransmits") - of_report("handshake_retransmits"),
         "timeouts": expiries,
         "timeout_period_s": waited_s,
         "drops": _counted(counts["drops"], count),
