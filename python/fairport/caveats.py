@@ -27,6 +27,7 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
     """The caveats of a run or of several seeds, from its summary."""
     loads = found.get("traffic", [])
     every = (
+        _ignored_settings(found),
         _short_run(found),
         _fast_hosts(found),
         _idle_ecn(found),
@@ -36,6 +37,16 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
         _decisions_left_out(found),
     )
     return [said for said in every if said]
+
+
+def _ignored_settings(found: Mapping[str, Any]) -> str | None:
+    ignored = found.get("ignored_settings")
+    if not ignored:
+        return None
+    return (
+        f"The hosts are real, and do not follow these settings: {', '.join(ignored)}. The running"
+        " kernel decides about them."
+    )
 
 
 def _short_run(found: Mapping[str, Any]) -> str | None:

@@ -267,6 +267,9 @@ class Summary(TypedDict):
     """What a reader must know before the numbers, one sentence each."""
     files: list[str]
     """The written files, relative to the folder."""
+    ignored_settings: NotRequired[list[str] | None]
+    """On the Linux backend: fields of the scenario that the hosts do not follow. Over several
+    seeds: null if they differ."""
     health: NotRequired[dict[str, Any]]
     """How late a real-time backend was, and what it lost."""
     faults: NotRequired[list[str]]

@@ -59,9 +59,9 @@ def _text(name: str, text: str, null: str = "") -> Column:
     return Column(name, pl.String, "", text, null)
 
 
-# why a value is null if the flows' ends are out of reach
-_HOSTS_ONLY = "the backend sees packets only"
-_TCP_OF_HOSTS = f"UDP, or {_HOSTS_ONLY}"
+# why a value is null
+_REAL_TCP = "on Linux and from captures: no packet shows it"
+_TCP_OF_HOSTS = "UDP, or from captures"
 _NO_SAMPLE = "no sample"
 
 _FLOW = _u32("flow", "number of the flow: first the flows known before the run, then by start time")
@@ -81,7 +81,8 @@ ABOUT: dict[str, str] = {
     "marks": "One row per marked packet.",
     "timeouts": "One row per expiry of a retransmission timer.",
     "decisions": "One row per decision that moves a window, of the flows that the probes watch: the"
-    " first million. `decisions_left_out` in the summary counts the others.",
+    " first million. `decisions_left_out` in the summary counts the others. Only of simulated"
+    " hosts.",
     "queue": "One row per port and interval, of the ports that the probes watch (`probes.ports`).",
     "ports": "One row per output port.",
     "rtt": "A histogram of round-trip times (for UDP flows, one-way delays): one row per flow and"
@@ -102,7 +103,7 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _FLOW,
         _text("src", "sending host"),
         _text("dst", "receiving host"),
-        _u32("hops", "links between sender and receiver", _HOSTS_ONLY),
+        _u32("hops", "links between sender and receiver", "from captures, if not known"),
         _TRAFFIC,
         _text("workload", "kind of that traffic"),
         _text("protocol", "transport protocol"),
@@ -129,7 +130,11 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         ),
         _u64("segments_sent", "segments with payload, retransmissions included"),
         _u64("retransmits", "segments sent again"),
-        _u64("fast_recoveries", "entries into fast recovery", _HOSTS_ONLY),
+        _u64(
+            "fast_recoveries",
+            "entries into fast recovery",
+            "on Linux: the kernel does not count them by connection",
+        ),
         _u64("timeouts", "expiries of the retransmission timer"),
         _s("timeout_period_s", "total time waited for those expiries"),
         _u64("drops", "packets of the flow dropped at any port"),
@@ -149,11 +154,11 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _bytes(
             "cwnd_bytes",
             "congestion window at the end of the interval",
-            "the backend sees packets only, or the flow is over by then",
+            "from captures, or the flow is over by then",
         ),
         _bytes("ssthresh_bytes", "slow-start threshold", "no loss yet"),
         _s("srtt_s", "smoothed RTT (RFC 6298)", _NO_SAMPLE),
-        _bytes("in_flight_bytes", "sent and not acknowledged", _HOSTS_ONLY),
+        _bytes("in_flight_bytes", "sent and not acknowledged"),
         _s("rtt_min_s", "smallest RTT sample of the interval", _NO_SAMPLE),
         _s("rtt_mean_s", "mean RTT sample of the interval", _NO_SAMPLE),
         _s("rtt_max_s", "largest RTT sample of the interval", _NO_SAMPLE),
@@ -166,7 +171,7 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _FLOW,
         _SEQ,
         _SIZE,
-        _text("reason", "why the queue discipline dropped it", _HOSTS_ONLY),
+        _text("reason", "why the queue discipline dropped it", "from captures that do not say"),
         _u64("port_arrival", "number of the packet at this port, from 1"),
         _u64(
             "ingress_arrival",
@@ -180,9 +185,9 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _FLOW,
         _s("start_s", "when the flow began to wait"),
         _s("end_s", "when the timer expired"),
-        _s("rto_s", "the timeout's length as set, with backoff and the timer's tick", _HOSTS_ONLY),
-        _u32("backoff", "doublings since the last acknowledged segment", _HOSTS_ONLY),
-        _text("cause", "why no fast retransmit came first", _HOSTS_ONLY),
+        _s("rto_s", "the timeout's length as set, with backoff and the timer's tick", _REAL_TCP),
+        _u32("backoff", "doublings since the last acknowledged segment"),
+        _text("cause", "why no fast retransmit came first", _REAL_TCP),
         _u32("seq", "first unacknowledged byte: the segment that it waits for"),
     ),
     "decisions": (

@@ -173,7 +173,7 @@ def test_timeouts_that_the_switch_finds_are_those_that_the_kernel_counts(
     arrays = measured.arrays
 
     def spy(outcome: Any, load: Any, **others: Any) -> Any:
-        counted.extend(flow.info.timeouts for flow in load.flows if flow.info)
+        counted.extend(end.timeouts for flow in load.flows for end in flow.infos)
         return arrays(outcome, load, **others)
 
     monkeypatch.setattr(measured, "arrays", spy)
@@ -221,7 +221,7 @@ def test_a_run_ends_with_either_of_its_processes(
             return found
 
     monkeypatch.setattr(prepared, "Child", Doomed)
-    with pytest.raises(BackendError, match=f"the {victim} ended early"):
+    with pytest.raises(BackendError, match=f"the {victim} ended early .killed"):
         fp.run(SCENARIO | {"duration": "60s"}, seed=1, backend="linux")
     assert time.monotonic() - started < 40
 
@@ -271,7 +271,7 @@ def test_means_over_a_run_leave_out_the_time_before_it() -> None:
     ports = {"port": np.arange(1), "busy_share": np.array([0.8]), "queue_mean_bytes": np.ones(1)}
     report = LoadReport([], [], 0.0, 2.0, {})
     outcome = {"tables": {"ports": ports}, "flows": []}
-    tables = measured.arrays(outcome, report, hosts={}, lead_s=0.5, duration_s=2.0)
+    tables = measured.arrays(outcome, report, hosts={}, lead_s=0.5, duration_s=2.0, watched_flows=9)
     # busy for 0.8 of 2.5 s, all of them within the last 2
     assert tables["ports"]["busy_share"] == pytest.approx([1.0])
     assert tables["ports"]["queue_mean_bytes"] == pytest.approx([1.25])
@@ -304,7 +304,7 @@ def test_a_minimum_rto_of_10_ms_gives_timeouts_of_tens_of_ms_and_the_default_of_
     found: list[float] = []
 
     def spy(outcome: Any, load: Any, **others: Any) -> Any:
-        found.extend(flow.info.rto_s - flow.info.srtt_s for flow in load.flows)
+        found.extend(end.rto_s - end.srtt_s for flow in load.flows for end in flow.infos)
         return arrays(outcome, load, **others)
 
     monkeypatch.setattr(measured, "arrays", spy)

@@ -70,6 +70,40 @@ def test_real_hosts_get_packets_at_interrupts() -> None:
 
 
 @as_root
+@pytest.mark.parametrize("backend", ["linux", "simulation"])
+def test_segments_and_timeouts_of_requests_count(backend: str) -> None:
+    """Four segments answer each request, which is one. The client's second request is lost."""
+    asked = {
+        "kind": "request-response", "clients": "h1", "servers": "h0",
+        "requests": 5, "request": "100B", "response": "5kB",
+    }  # fmt: skip
+    # the ACKs of an answer, and of the handshake, are packets of the client, too
+    change = {"tcp": SCENARIO["tcp"] | {"ack_policy": "every-segment", "tail_loss_probe": False}}
+    scenario = THREE_PEERS | change | {"traffic": [asked]}
+    plain = fp.run(scenario, seed=1, backend=backend).flows.row(0, named=True)
+    assert (plain["segments_sent"], plain["retransmits"], plain["timeouts"]) == (25, 0, 0)
+    acks = 1 if backend == "linux" else 0
+    second = [{"kind": "numbered", "at": "h1:0", "packets": [2 + acks + 4 + 1]}]
+    lost = fp.run(scenario | {"loss": second}, seed=1, backend=backend).flows.row(0, named=True)
+    assert (lost["segments_sent"], lost["retransmits"], lost["timeouts"]) == (26, 1, 1)
+
+
+@as_root
+@pytest.mark.parametrize("backend", ["linux", "simulation"])
+def test_a_syn_that_is_sent_again_is_no_segment(backend: str) -> None:
+    """Neither the client's, nor the answer of the server, which sends the data."""
+    asked = {
+        "kind": "request-response", "clients": "h1", "servers": "h0",
+        "requests": 1, "request": "100B", "response": "5kB",
+    }  # fmt: skip
+    first = [{"kind": "numbered", "at": host, "packets": [1]} for host in ("h0:0", "h1:0")]
+    change = {"traffic": [asked], "loss": first, "duration": "3s"}
+    flow = fp.run(THREE_PEERS | change, seed=1, backend=backend).flows.row(0, named=True)
+    assert flow["established_s"] > 2
+    assert (flow["segments_sent"], flow["retransmits"]) == (5, 0)
+
+
+@as_root
 def test_finite_and_constant_rate_flows_side_by_side() -> None:
     result = run(
         {"from": "h1", "to": "h0", "size": "500kB", "start": "0.2s"},

@@ -193,6 +193,18 @@ table! {
 }
 
 table! {
+    /// Single RTT samples, from which a run with real hosts makes its histograms: one row per sample.
+    RttSamples of RttSample in "rtt_samples" {
+        /// when it was taken
+        time_s: Instant,
+        /// the flow
+        flow: u32,
+        /// the round-trip time, or the one-way delay of a datagram
+        rtt_s: Duration,
+    }
+}
+
+table! {
     /// The rounds of workloads: one row per round.
     Rounds of Round in "rounds" {
         /// number of the part of the plan's traffic that it belongs to

@@ -295,7 +295,7 @@ mod tests {
             fails,
         };
         let mut frames = Frames::with_capacity(1);
-        let frame = frames.put(&[0; 1514]).unwrap();
+        let frame = frames.put(&[0; 1514], Instant::ZERO).unwrap();
         let mut capturing = Capturing::start(writer, 0).unwrap();
         let shut = is_late.then(|| gate.lock().unwrap());
         for number in 0..packets {

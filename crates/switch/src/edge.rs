@@ -16,6 +16,7 @@ pub(crate) struct InFlight {
     pub(crate) frame: FrameId,
     pub(crate) seq: u32,
     pub(crate) ack: u32,
+    pub(crate) has_ack: bool,
     /// length in the sequence space, in bytes
     pub(crate) length: u16,
     pub(crate) is_backward: bool,
@@ -170,6 +171,11 @@ pub(crate) struct Due {
 }
 
 impl Due {
+    /// The number of the lane whose data the frame acknowledges.
+    pub(crate) fn acknowledged_lane(&self) -> u32 {
+        2 * self.flow + u32::from(!self.content.is_backward)
+    }
+
     /// The frame's place in its flow.
     pub(crate) fn numbers(&self) -> Numbers {
         Numbers {

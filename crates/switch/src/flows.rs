@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use fairport_wire::FlowKey;
+use fairport_wire::{FlowKey, udp};
 
 /// One direction of a flow, as the network sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +74,12 @@ impl FlowTable {
         let data = lane(forward, false);
         self.lanes.insert(key, data);
         data
+    }
+
+    /// Whether a flow's data travels in datagrams.
+    #[inline]
+    pub(crate) fn is_udp(&self, flow: u32) -> bool {
+        self.keys[flow as usize].protocol == udp::PROTOCOL
     }
 
     /// The key of each flow's data, by number of the flow.

@@ -24,6 +24,7 @@ mod outlet;
 mod realtime;
 mod rest;
 mod ring;
+mod round_trips;
 mod switch;
 mod timeouts;
 

@@ -5,6 +5,7 @@
 //! advance: each turn advances it to the present, and frames that have reached a host by then are sent to that host's
 //! interface. Between turns the switch sleeps until something is due or a frame arrives ([`crate::rest`]).
 
+mod delivery;
 mod outcome;
 
 use std::io;
@@ -17,15 +18,14 @@ use fairport_net::{Header, Network, Packet, PortId, Topology};
 use fairport_plan::flow::{Application, End, FlowSpec, Origin};
 use fairport_plan::{FlowFactory, HostOutput, Parts, Plan};
 use fairport_record::{PacketLog, QueueSamples, Recorder};
-use fairport_tcp::Ecn;
 use fairport_units::{Duration, Instant};
-use fairport_wire::{Captured, FlowKey, Frame, mark_ce};
+use fairport_wire::{Captured, FlowKey};
 
 use crate::answers::AnswerFinder;
 use crate::attachment::{Attachment, Limits};
 use crate::capture::{Capturing, Writer};
 use crate::clock::Clock;
-use crate::edge::{Due, Exits, InFlight, Watcher};
+use crate::edge::{Exits, InFlight, Watcher};
 use crate::flows::{FlowTable, Lane};
 use crate::frames::{FrameId, Frames};
 use crate::health::Health;
@@ -34,6 +34,7 @@ use crate::outlet::Outlet;
 use crate::realtime::Class;
 use crate::rest::Rest;
 use crate::ring::Ring;
+use crate::round_trips::RoundTripFinder;
 use crate::timeouts::TimeoutFinder;
 
 pub use outcome::Outcome;
@@ -78,6 +79,7 @@ pub struct Switch {
     silences: Vec<Duration>,
     request_ports: RangeInclusive<u16>,
     answers: AnswerFinder,
+    round_trips: RoundTripFinder,
     capturing: Option<Capturing>,
     health: Health,
 }
@@ -148,6 +150,7 @@ impl Switch {
             silences,
             request_ports: limits.request_ports[0]..=limits.request_ports[1],
             answers: AnswerFinder::new(topology.hosts().len()),
+            round_trips: RoundTripFinder::default(),
             capturing: None,
             health: Health::new(limits.tolerated),
             topology,
@@ -245,7 +248,7 @@ impl Switch {
             let parsed = host.copied().flatten().and_then(|host| {
                 let captured = Captured::first_of(received.bytes, received.wire_bytes as usize);
                 let known = identify(captured)?;
-                let frame = self.frames.put(received.bytes)?;
+                let frame = self.frames.put(received.bytes, at)?;
                 Some((host, known, frame))
             });
             drop(received);
@@ -291,76 +294,21 @@ impl Switch {
             frame,
             seq: known.seq,
             ack: known.ack,
+            has_ack: known.has_ack,
             length: known.length,
             is_backward: lane.is_backward,
         };
-        if !lane.is_backward {
+        if known.length > 0 {
+            let (seq, length) = (known.seq, known.length.into());
+            let is_overtaken = !lane.is_backward && self.round_trips.is_overtaken(lane.flow);
             self.timeouts
-                .sent(at, lane.flow, known.seq, known.length.into());
+                .sent(at, lane.index(), seq, length, is_overtaken);
+            if !lane.is_backward {
+                self.round_trips.sent(at, lane.flow, seq, length);
+            }
         }
         self.network.inject(at_nic, Packet { header, content });
         self.let_go();
-    }
-
-    /// Advances the network to `now`, and sends the frames that have reached a host.
-    fn forward(&mut self, now: Instant, clock: &mut Clock) {
-        while self.queue.next_at() <= now {
-            let next = self.queue.next_at();
-            self.network.advance(next, u64::MAX / 2, &mut self.exits);
-            self.queue.sample(|port, at| self.network.backlog(port, at));
-        }
-        self.network.advance(now, u64::MAX / 2, &mut self.exits);
-        self.let_go();
-        let mut due = std::mem::take(&mut self.exits.due);
-        for one in due.drain(..) {
-            if one.ecn == Ecn::Ce {
-                self.mark(one.content.frame);
-            }
-            let ack = one.content.ack;
-            if one.content.is_backward {
-                self.timeouts.acknowledged(one.at, one.flow, ack);
-            }
-            self.deliver(&one, clock.now());
-        }
-        self.exits.due = due;
-    }
-
-    /// Sends a frame to its host.
-    fn deliver(&mut self, one: &Due, now: Instant) {
-        let interface = self.interfaces[one.host.0 as usize];
-        let host = self.hosts[interface as usize].expect("every interface in use has its host");
-        self.health.sent(one.host, one.at, now);
-        self.answers.delivered(one.at, now, host, one.numbers());
-        let frame = one.content.frame;
-        match self.outlet.send(interface, self.frames.bytes(frame)) {
-            Ok(()) => self.health.frames_out += 1,
-            Err(_) => self.health.send_errors += 1,
-        }
-        self.frames.free(frame);
-    }
-
-    /// Marks a packet's frame, because the network has marked the packet.
-    fn mark(&mut self, frame: FrameId) {
-        let bytes = self.frames.bytes_mut(frame);
-        let parsed = Frame::parse(Captured::whole(bytes)).map(|parsed| parsed.network_offset());
-        if let Ok(offset) = parsed {
-            // a frame that was parsed before begins with a valid IP header
-            let _ = mark_ce(&mut bytes[offset..]);
-        }
-    }
-
-    /// Passes packets at captured ports on to the captures while their frames still exist. Then frees the frames of
-    /// dropped packets.
-    fn let_go(&mut self) {
-        let Watcher { seen, dropped, .. } = self.network.observer_mut();
-        if let Some(capturing) = &mut self.capturing {
-            for one in seen.drain(..) {
-                capturing.push(one, self.frames.bytes(one.frame));
-            }
-        }
-        for frame in dropped.drain(..) {
-            self.frames.free(frame);
-        }
     }
 
     /// Adds the flow that begins with this frame. Its data travels in the same direction, unless it begins with a
@@ -390,8 +338,12 @@ impl Switch {
         let forward = self.network.add_route(&paths.forward, draw(0));
         let backward = self.network.add_route(&paths.backward, draw(1));
         self.network.observer_mut().recorder.add_flow();
-        self.timeouts.add_flow(self.silences[src as usize]);
+        let asks = self.request_ports.contains(&key.source_port);
+        let silence = |host: u32| self.silences[host as usize];
+        self.timeouts
+            .add_flow([Some(silence(src)), asks.then(|| silence(dst))]);
         self.answers.add_flow();
+        self.round_trips.add_flow();
         Some(self.flows.add(key, [forward, backward]))
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! A fast retransmission follows an ACK at once, and a loss probe repeats the last segment, not the first. So a
 //! retransmission of the first unacknowledged byte is a timeout if for a long time nothing was sent and no ACK reached
-//! the sender.
+//! the sender. Exempt is a segment that was sent once and that SACKs have overtaken: RACK sends it again after a quarter
+//! of a round trip (RFC 8985 6.2), which may be longer than that time.
 
 use fairport_record::Table;
 use fairport_record::tables::{TimeoutRow, Timeouts};
@@ -30,25 +31,35 @@ struct Sender {
 /// Finds the timeouts of all flows.
 #[derive(Default)]
 pub(crate) struct TimeoutFinder {
-    senders: Vec<Sender>,
+    /// by lane; none if its timeouts do not count
+    senders: Vec<Option<Sender>>,
     found: Timeouts,
 }
 
 impl TimeoutFinder {
-    /// Adds the next flow, whose sender has a timeout only after a silence of at least `silence`.
-    pub(crate) fn add_flow(&mut self, silence: Duration) {
-        self.senders.push(Sender {
+    /// Adds the next flow. Its sender has a timeout only after a silence of at least the first of `silences`. The
+    /// second is that of its receiver, if that sends requests.
+    pub(crate) fn add_flow(&mut self, silences: [Option<Duration>; 2]) {
+        let sender = |silence| Sender {
             silence,
             ..Sender::default()
-        });
+        };
+        self.senders.extend(silences.map(|it| it.map(sender)));
     }
 
-    /// A sender sent `length` bytes of its sequence space, starting at `seq`.
-    pub(crate) fn sent(&mut self, now: Instant, flow: u32, seq: u32, length: u32) {
-        if length == 0 {
+    /// `length` bytes of the sequence space of a lane, starting at `seq`, were sent. `is_overtaken`: SACKs have reported
+    /// data behind the first unacknowledged segment, which was sent once.
+    pub(crate) fn sent(
+        &mut self,
+        now: Instant,
+        lane: u32,
+        seq: u32,
+        length: u32,
+        is_overtaken: bool,
+    ) {
+        let Some(sender) = &mut self.senders[lane as usize] else {
             return;
-        }
-        let sender = &mut self.senders[flow as usize];
+        };
         let end = seq.wrapping_add(length);
         if !sender.is_known {
             *sender = Sender {
@@ -61,10 +72,10 @@ impl TimeoutFinder {
             return;
         }
         let silence = now.saturating_sub(sender.active_at);
-        let is_again = is_before(seq, sender.next);
+        let is_again = is_before(seq, sender.next) && !is_overtaken;
         if is_again && seq == sender.unacknowledged && silence >= sender.silence {
             self.found.push(TimeoutRow {
-                flow,
+                flow: lane / 2,
                 start_s: sender.active_at,
                 end_s: now,
                 rto_s: silence,
@@ -80,12 +91,14 @@ impl TimeoutFinder {
         sender.active_at = now;
     }
 
-    /// An ACK of everything before `ack` reached the sender.
-    pub(crate) fn acknowledged(&mut self, now: Instant, flow: u32, ack: u32) {
-        let sender = &mut self.senders[flow as usize];
-        if !sender.is_known {
+    /// An ACK of everything before `ack` reached the sender of a lane.
+    pub(crate) fn acknowledged(&mut self, now: Instant, lane: u32, ack: u32) {
+        let Some(sender) = self.senders[lane as usize]
+            .as_mut()
+            .filter(|it| it.is_known)
+        else {
             return;
-        }
+        };
         sender.active_at = sender.active_at.max(now);
         if is_before(sender.unacknowledged, ack) {
             sender.unacknowledged = ack;
@@ -102,6 +115,7 @@ impl TimeoutFinder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairport_record::column::Column;
 
     fn ms(ms: u64) -> Instant {
         Instant::ZERO + Duration::from_ms(ms)
@@ -113,11 +127,11 @@ mod tests {
 
     fn sender_of_three_segments() -> TimeoutFinder {
         let mut finder = TimeoutFinder::default();
-        finder.add_flow(Duration::from_ms(2));
-        finder.sent(ms(0), 0, u32::MAX, 1); // SYN
+        finder.add_flow([Some(Duration::from_ms(2)), None]);
+        finder.sent(ms(0), 0, u32::MAX, 1, false); // SYN
         finder.acknowledged(ms(1), 0, 0);
         for i in 0..3 {
-            finder.sent(ms(1), 0, i * 1000, 1000);
+            finder.sent(ms(1), 0, i * 1000, 1000, false);
         }
         finder
     }
@@ -126,8 +140,8 @@ mod tests {
     fn the_first_unacknowledged_segment_again_after_silence_is_a_timeout() {
         let mut finder = sender_of_three_segments();
         finder.acknowledged(ms(2), 0, 1000);
-        finder.sent(ms(12), 0, 1000, 1000);
-        finder.sent(ms(32), 0, 1000, 1000);
+        finder.sent(ms(12), 0, 1000, 1000, false);
+        finder.sent(ms(32), 0, 1000, 1000, false);
         assert_eq!(rows(finder), 2);
     }
 
@@ -135,35 +149,60 @@ mod tests {
     fn what_answers_an_ack_is_a_fast_retransmission() {
         let mut finder = sender_of_three_segments();
         finder.acknowledged(ms(20), 0, 1000);
-        finder.sent(ms(20), 0, 1000, 1000);
+        finder.sent(ms(20), 0, 1000, 1000, false);
         assert_eq!(rows(finder), 0);
     }
 
     #[test]
     fn the_last_segment_again_is_a_probe() {
         let mut finder = sender_of_three_segments();
-        finder.sent(ms(12), 0, 2000, 1000);
+        finder.sent(ms(12), 0, 2000, 1000, false);
         assert_eq!(rows(finder), 0);
     }
 
     #[test]
     fn each_sender_has_a_minimum_rto_of_its_own() {
         let mut finder = sender_of_three_segments();
-        finder.add_flow(Duration::from_ms(150));
-        for flow in [0, 1] {
-            finder.sent(ms(100), flow, 5000, 1000);
-            finder.acknowledged(ms(101), flow, 5000);
-            finder.sent(ms(121), flow, 5000, 1000);
+        finder.add_flow([Some(Duration::from_ms(150)), None]);
+        for lane in [0, 2] {
+            finder.sent(ms(100), lane, 5000, 1000, false);
+            finder.acknowledged(ms(101), lane, 5000);
+            finder.sent(ms(121), lane, 5000, 1000, false);
         }
         // 20 ms are a timeout of the first sender only
         assert_eq!(rows(finder), 1);
     }
 
     #[test]
+    fn requests_have_timeouts_of_their_own() {
+        let mut finder = TimeoutFinder::default();
+        let silence = Some(Duration::from_ms(150));
+        finder.add_flow([silence, None]);
+        finder.add_flow([silence, silence]);
+        // the second of each is the receiver, which answers a SYN or sends a request
+        for lane in [1, 3] {
+            finder.sent(ms(0), lane, 100, 1, false);
+            finder.sent(ms(1000), lane, 100, 1, false);
+        }
+        assert_eq!(
+            finder.into_table().column("flow"),
+            Some(&Column::U32(vec![1]))
+        );
+    }
+
+    #[test]
+    fn what_racks_timer_sends_again_is_no_timeout() {
+        let mut finder = sender_of_three_segments();
+        finder.acknowledged(ms(2), 0, 0);
+        finder.sent(ms(12), 0, 0, 1000, true);
+        assert_eq!(rows(finder), 0);
+    }
+
+    #[test]
     fn new_data_after_silence_is_no_timeout() {
         let mut finder = sender_of_three_segments();
         finder.acknowledged(ms(2), 0, 3000);
-        finder.sent(ms(500), 0, 3000, 1000);
+        finder.sent(ms(500), 0, 3000, 1000, false);
         assert_eq!(rows(finder), 0);
     }
 }

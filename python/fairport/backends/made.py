@@ -70,6 +70,8 @@ def _summary(backend: Backend, prepared: Prepared, recorded: Recorded) -> dict[s
     summary["spread"] = ""
     if summary["verdict"]["ratio"] is not None:
         summary["spread"] = known_spread.sentence(prepared.key)
+    if recorded.ignored_settings:
+        summary["ignored_settings"] = list(recorded.ignored_settings)
     summary["caveats"] = caveats.caveats(summary)
     if recorded.health:
         # a backend in real time reports how late it was, and whether the run is valid

@@ -36,8 +36,8 @@ def require(needed_bytes: int, scenario: Scenario, what: str = "") -> None:
             f" and the machine has {_shown(available)} left",
             remedy=f"shorten `duration` ({scenario.duration}), lower `link.rate`"
             f" ({scenario.link.rate}), lengthen the intervals of [probes],"
-            f" or take a smaller topology; {VARIABLE}=64GB in the environment says how much runs"
-            " may use",
+            " take a smaller topology, or give the run more memory;"
+            f" {VARIABLE}=64GB in the environment says how much runs may use",
             file=what or scenario.file,
         )
 

@@ -72,6 +72,8 @@ class Recorded:
     """Packets times the links that they were sent over."""
     decisions_left_out: int = 0
     """Number of TCP decisions for which the table `decisions` had no room: the last ones."""
+    ignored_settings: Sequence[str] = ()
+    """Fields of the scenario that this backend's hosts do not follow, such as "tcp.rack"."""
     events: int | None = None
     """Events of an event-driven engine; None for other backends."""
     valid: bool = True

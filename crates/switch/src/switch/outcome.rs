@@ -53,6 +53,7 @@ impl Switch {
             self.queue.into_table(),
             self.timeouts.into_table(),
             self.answers.into_table(),
+            self.round_trips.into_table(),
             ports,
         ];
         tables.extend(recorder.into_tables());

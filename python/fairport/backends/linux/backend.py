@@ -8,7 +8,7 @@ from typing import Any
 
 from fairport import _core
 from fairport.backends.jobs import job_of, refused
-from fairport.backends.linux import capacity, shapers
+from fairport.backends.linux import capacity, shapers, tcp_settings
 from fairport.backends.linux.host_settings import host_settings, refuse_user_code
 from fairport.backends.linux.prepared import NAME, PreparedLinux
 from fairport.scenario import Scenario
@@ -32,6 +32,7 @@ class Linux:
         `is_checked`: the run is refused if it needs more frames per second than this machine
         forwards.
         """
+        given = scenario
         host = _REAL_HOST | scenario.host.beside_measured()
         scenario = scenario.patch({"host": host, "seed": seed})
         job = job_of(scenario)
@@ -44,7 +45,14 @@ class Linux:
             shapers.check(scenario, _core.layout(json.dumps(job.document)))
         settings, stacks = host_settings(scenario, job)
         measured = partial(capacity.forwarded_per_s, _frames_out) if is_checked else None
-        return PreparedLinux(scenario, job, settings, stacks, forwarded_per_s=measured)
+        return PreparedLinux(
+            scenario,
+            job,
+            settings,
+            stacks,
+            ignored_settings=tcp_settings.ignored(given, job),
+            forwarded_per_s=measured,
+        )
 
 
 BACKEND = Linux()

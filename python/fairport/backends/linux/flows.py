@@ -71,8 +71,10 @@ class Stack:
     mss_bytes: int
     """Without options, of which timestamps take a part."""
     payload: PayloadSizes | None
-    is_paced: bool
+    is_paced: bool = False
     """Whether the kernel spaces the segments, whatever the congestion control."""
+    has_nagle: bool = True
+    """Whether a short segment waits while an earlier short one is not acknowledged."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,10 @@ class FlowReport:
     delivered_bytes: int = 0
     measured_bytes: int = 0
     datagrams_sent: int = 0
-    info: TcpInfo | None = None
+    infos: list[TcpInfo] = field(default_factory=list)
+    """The sender's at the end; and that of the receiver, if it sent requests."""
+    handshake_retransmits: int = 0
+    """How often these ends sent their SYN again, which TCP_INFO counts, too."""
     error: str | None = None
 
 

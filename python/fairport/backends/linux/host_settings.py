@@ -9,7 +9,7 @@ from typing import Any
 
 from fairport import headers
 from fairport.backends.jobs import stacks_of
-from fairport.backends.linux import congestion, doctor, programs
+from fairport.backends.linux import congestion, doctor, programs, tcp_settings
 from fairport.backends.linux.flows import PayloadSizes, Stack
 from fairport.backends.linux.namespaces import HostSettings
 from fairport.errors import ScenarioError
@@ -20,22 +20,11 @@ from fairport.scenario.refusal import refusal
 # the kernel's names where they differ from ours
 _KERNEL_NAMES = {"newreno": "reno"}
 # the settings of a stack that no TCP connection has
-_ANY = Stack("reno", headers.LARGEST_PACKET, None, False)
+_ANY = Stack("reno", headers.LARGEST_PACKET, None)
 # an Ethernet's frames carry no longer packets, and Linux lets no program ask for shorter segments
 _LARGEST_MTU = 1500
 _SMALLEST_MSS = 88
 _PS_PER_MS = 10**9
-# settings of a host, and so of all its connections
-_OF_A_HOST = (
-    "sack",
-    "timestamps",
-    "ecn",
-    "sack_compression",
-    "slow_start_after_idle",
-    "segmentation_offload",
-    "rto_min_ps",
-    "initial_window_segments",
-)
 # room for the fastest flow, so that no socket's buffer limits it
 _SOCKET_BYTES = 8 << 20
 # If a window ever goes wrong, all that waits in a sender's socket leaves at once. So a socket has
@@ -69,7 +58,7 @@ def host_settings(scenario: Scenario, job: Job) -> tuple[dict[int, HostSettings]
     settings = {}
     for host in sorted(_taking_part(job), key=job.hosts.index):
         here = [stacks[number] for number in sorted(at_hosts.get(host, {0}))]
-        for name in _OF_A_HOST:
+        for name in tcp_settings.OF_HOSTS:
             if len({stack[name] for stack in here}) > 1:
                 raise _refusal(
                     scenario,
@@ -86,7 +75,13 @@ def host_settings(scenario: Scenario, job: Job) -> tuple[dict[int, HostSettings]
 def _of_sockets(scenario: Scenario, job: Job, number: int, stack: Mapping[str, Any]) -> Stack:
     _refuse_what_is_simulated(scenario, job, number, stack)
     name = _congestion_control(scenario, stack)
-    return Stack(name, stack["mss_bytes"], _payload(stack), stack["pacing"] != "off")
+    return Stack(
+        name,
+        stack["mss_bytes"],
+        _payload(stack),
+        is_paced=stack["pacing"] != "off",
+        has_nagle=stack["nagle"],
+    )
 
 
 def _pacing(scenario: Scenario, host: str, stacks: Sequence[Mapping[str, Any]]) -> str:
@@ -117,12 +112,8 @@ def _unsent_bytes(scenario: Scenario) -> int:
 
 
 def _settings(stack: Mapping[str, Any], pacing: str, unsent_bytes: int) -> HostSettings:
-    sysctls = {
-        "tcp_sack": int(stack["sack"]),
-        "tcp_timestamps": int(stack["timestamps"]),
-        "tcp_ecn": 1 if stack["ecn"] else 0,
-        "tcp_comp_sack_nr": stack["sack_compression"],
-        "tcp_slow_start_after_idle": int(stack["slow_start_after_idle"]),
+    sysctls: dict[str, Any] = {
+        **tcp_settings.sysctls(stack),
         # no connection learns from an earlier one
         "tcp_no_metrics_save": 1,
         "tcp_rmem": f"4096 1048576 {_SOCKET_BYTES}",
@@ -136,6 +127,7 @@ def _settings(stack: Mapping[str, Any], pacing: str, unsent_bytes: int) -> HostS
         rto_min_ms=max(1, round(stack["rto_min_ps"] / _PS_PER_MS)),
         initial_window=stack["initial_window_segments"],
         is_in_segments=not stack["segmentation_offload"],
+        acknowledges_every_segment=stack["ack_policy"] == "every-segment",
     )
 
 
@@ -186,7 +178,9 @@ def _congestion_control(scenario: Scenario, stack: Mapping[str, Any]) -> str:
             doctor.require_root()
             reason += f", and Fairport's own cannot be loaded: {error}"
     back = {kernel: own for own, kernel in _KERNEL_NAMES.items()}
-    usable = ", ".join(back.get(one, one) for one in available)
+    # another run may have Fairport's own in the kernel, whose names there no scenario can use
+    others = [one for one in available if one not in congestion.PROGRAMS.values()]
+    usable = ", ".join(back.get(one, one) for one in others)
     raise _refusal(
         scenario,
         "tcp.congestion_control",

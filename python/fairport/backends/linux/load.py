@@ -143,7 +143,7 @@ class Load:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if not spec.is_udp:
             sockets.reset_on_close(one)
-            self._choose(one, spec.stacks[here])
+            sockets.configure(one, self._task.stacks[spec.stacks[here]])
         one.bind((str(local.address), spec.local_port))
         one.connect_ex((str(remote.address), spec.remote_port))
         if spec.is_udp:
@@ -197,20 +197,13 @@ class Load:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _UDP_BUFFER_BYTES)
         else:
             # connections inherit it: DCTCP's receiver echoes marks
-            self._choose(one, stack)
+            sockets.configure(one, self._task.stacks[stack])
         one.bind((str(at.address), port))
         if is_udp:
             self._watch(one, _READS, lambda _: self._receive_datagrams(host, one))
             return
         one.listen(4096)
         self._watch(one, _READS, lambda _: self._accept(host, port, one))
-
-    def _choose(self, one: socket.socket, stack: int) -> None:
-        chosen = self._task.stacks[stack]
-        sockets.choose_congestion_control(one, chosen.congestion_control)
-        sockets.limit_segments(one, chosen.mss_bytes)
-        if chosen.is_paced:
-            sockets.pace(one)
 
     def _watch(self, one: socket.socket, events: int, handler: Callable[[int], None]) -> None:
         self._handlers[one.fileno()] = handler
@@ -236,6 +229,7 @@ class Load:
             self._fail(flow, f"could not connect: {os.strerror(error)}")
             return False
         flow.report.established_s = self._now()
+        flow.report.handshake_retransmits += read(one).retransmits
         self._prepare_to_send(flow)
         return True
 
@@ -271,6 +265,7 @@ class Load:
             flow.sides[side].socket = accepted
             if side == SENDER:
                 flow.report.established_s = self._now()
+                flow.report.handshake_retransmits += read(accepted).retransmits
             self._prepare_to_send(flow)
             self._watch(accepted, _READS, self._handler(flow, side))
 
@@ -366,9 +361,9 @@ class Load:
     def _end(self, flow: LiveFlow) -> None:
         """Closes the sockets of a flow that is over."""
         self._observer.ended(flow)
-        one = flow.sides[SENDER].socket
-        if one is not None and not flow.spec.is_udp and flow.report.established_s is not None:
-            flow.report.info = read(one)
+        if not flow.spec.is_udp and flow.report.established_s is not None:
+            ends = flow.sides[: 1 if flow.spec.request_bytes is None else 2]
+            flow.report.infos = [read(end.socket) for end in ends if end.socket is not None]
         for side in flow.sides:
             if side.socket is not None:
                 self._handlers.pop(side.socket.fileno(), None)

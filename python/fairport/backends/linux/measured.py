@@ -10,13 +10,14 @@ import numpy as np
 
 from fairport.backends.linux.flows import SENDER, HostAt
 from fairport.backends.linux.load_task import LoadReport
+from fairport.backends.linux.round_trips import RoundTrips
 
 Arrays = dict[str, dict[str, np.ndarray]]
 
 _NO_FLOW = np.iinfo(np.uint32).max
 _NONE_U64 = np.iinfo(np.uint64).max
 # columns of timeouts that only a simulated host can fill
-_UNKNOWN_OF_TIMEOUTS = ("rto_s", "backoff", "cause")
+_UNKNOWN_OF_TIMEOUTS = ("rto_s", "cause")
 _MEANS_OVER_THE_RUN = ("queue_mean_bytes", "busy_share")
 
 
@@ -27,6 +28,7 @@ def arrays(
     hosts: Mapping[int, HostAt],
     lead_s: float,
     duration_s: float,
+    watched_flows: int,
 ) -> Arrays:
     """Every table that this backend fills.
 
@@ -53,6 +55,12 @@ def arrays(
     }
     tables["flows"] = _flows(load, counts, timeouts)
     tables["series"] = _series(load)
+    # the kernel's own disciplines pass no packet to the switch: then the kernel's samples are left
+    if samples := tables.pop("rtt_samples", None):
+        measured = RoundTrips(samples, load.measure_from_s, load.measure_to_s)
+        tables["flows"] |= measured.of_flows(len(load.flows))
+        tables["series"] |= measured.of_series(load.samples)
+        tables["rtt"] = measured.histogram(watched_flows)
     tables |= {name: dict(columns) for name, columns in load.tables.items()}
     return tables
 
@@ -106,11 +114,14 @@ def _flows(
     def of_spec(name: str, dtype: type = np.uint32) -> np.ndarray:
         return np.array([getattr(report.spec, name) for report in reports], dtype=dtype)
 
+    def of_report(name: str) -> np.ndarray:
+        return np.array([getattr(report, name) for report in reports], dtype=np.uint64)
+
     started, finished = seconds("started_s"), seconds("finished_s")
-    measured = np.array([report.measured_bytes for report in reports], dtype=np.uint64)
+    measured = of_report("measured_bytes")
     sizes = [report.size_bytes for report in reports]
     ideals = [report.spec.ideal_s for report in reports]
-    datagrams = np.array([report.datagrams_sent for report in reports], dtype=np.uint64)
+    datagrams = of_report("datagrams_sent")
     # an endless flow, one that was stopped and one that stays open have no completion time
     is_complete = [
         report.delivered_bytes == report.size_bytes and not report.spec.stays_open
@@ -132,21 +143,21 @@ def _flows(
         "size_bytes": np.array(
             [_NONE_U64 if size is None else size for size in sizes], dtype=np.uint64
         ),
-        "delivered_bytes": np.array(
-            [report.delivered_bytes for report in reports], dtype=np.uint64
-        ),
+        "delivered_bytes": of_report("delivered_bytes"),
         "measured_bytes": measured,
         "goodput_bps": measured * 8.0 / measured_s,
         "fct_s": fct,
         "ideal_fct_s": np.array([np.nan if one is None else one for one in ideals]),
         "segments_sent": _info(load, "segments_sent") + datagrams,
-        "retransmits": _info(load, "retransmits"),
+        "retransmits": _info(load, "retransmits") - of_report("handshake_retransmits"),
         "timeouts": expiries,
         "timeout_period_s": waited_s,
         "drops": _counted(counts["drops"], count),
         "marks": _counted(counts["marks"], count),
         "rtt_mean_s": np.array([np.mean(one) if one else np.nan for one in srtts]),
-        "rtt_min_s": np.array([getattr(one.info, "min_rtt_s", None) for one in reports], float),
+        "rtt_min_s": np.array(
+            [one.infos[0].min_rtt_s if one.infos else None for one in reports], float
+        ),
         "rtt_max_s": np.array([max(one) if one else np.nan for one in srtts]),
     }
 
@@ -164,9 +175,8 @@ def _timeouts(
 
 
 def _info(load: LoadReport, name: str, dtype: type = np.uint64) -> np.ndarray:
-    """A field of the kernel's TCP_INFO for each flow; 0 for a flow without one."""
-    values = [0 if one.info is None else getattr(one.info, name) for one in load.flows]
-    return np.array(values, dtype=dtype)
+    """A field of the kernel's TCP_INFO for each flow, summed over the ends that sent data."""
+    return np.array([sum(getattr(end, name) for end in one.infos) for one in load.flows], dtype)
 
 
 def _counted(counts: Counter[int], flows: int) -> np.ndarray:

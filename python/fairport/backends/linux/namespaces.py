@@ -68,6 +68,8 @@ class HostSettings:
     """Initial window of its routes, in segments."""
     is_in_segments: bool = True
     """Whether TCP makes single segments. Otherwise it makes bursts, which the adapter splits."""
+    acknowledges_every_segment: bool = False
+    """Whether each segment has its own ACK at once."""
 
     @property
     def has_timestamps(self) -> bool:
@@ -215,6 +217,7 @@ def _configure(host: Host, others: Sequence[Host], settings: HostSettings) -> No
             "lock": 1 << _RTAX_RTO_MIN,
             "rto_min": settings.rto_min_ms,
             "initcwnd": settings.initial_window,
+            "quickack": int(settings.acknowledges_every_segment),
         }
         network = f"{IPv4Address(int(host.address) >> 16 << 16)}/{_PREFIX_BITS}"
         route.route(

@@ -59,6 +59,8 @@ class PreparedLinux:
     observation: Observation | None = None
     """Which packets are kept, at ports by their own names; `ports` are all of the network's."""
     ports: Sequence[str] = ()
+    ignored_settings: Sequence[str] = ()
+    """Fields of the scenario that the hosts do not follow."""
     forwarded_per_s: Callable[[], float] | None = None
     """Measures how many frames per second this machine forwards; a run that needs more is refused.
 
@@ -225,7 +227,12 @@ class PreparedLinux:
         scenario = self.scenario
         duration_s = scenario.duration.seconds
         tables = measured.arrays(
-            outcome, report, hosts=hosts, lead_s=tasks.LEAD_S, duration_s=duration_s
+            outcome,
+            report,
+            hosts=hosts,
+            lead_s=tasks.LEAD_S,
+            duration_s=duration_s,
+            watched_flows=tasks.watched_flows(self.job),
         )
         goodput_bps = float(tables["flows"]["goodput_bps"].sum())
         measured_s = report.measure_to_s - report.measure_from_s
@@ -254,6 +261,7 @@ class PreparedLinux:
             measure_from_s=report.measure_from_s,
             measure_to_s=report.measure_to_s,
             packet_hops=outcome["packet_hops"],
+            ignored_settings=self.ignored_settings,
             valid=not faults,
             faults=faults,
             health={name: one for name, one in outcome["health"].items() if name != "stalls"},

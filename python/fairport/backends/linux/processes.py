@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -78,7 +79,9 @@ class Child:
                 return word, content
         except (EOFError, ConnectionResetError):
             status = self._process.wait()
-            raise ChildError(f"the {self.name} ended early ({status})") from None
+            is_killed = status == -signal.SIGKILL
+            how = "killed, as the kernel does when memory is short" if is_killed else status
+            raise ChildError(f"the {self.name} ended early ({how})") from None
         raise ChildError(f"the {self.name} has not reported for {_SILENT_S:g} s")
 
     def has_reported(self) -> bool:

@@ -8,6 +8,7 @@ import socket
 import struct
 from functools import cache
 
+from fairport.backends.linux.flows import Stack
 from fairport.backends.linux.namespaces import join
 
 DRAIN_BYTES = 1 << 20
@@ -50,19 +51,16 @@ def reset_on_close(one: socket.socket) -> None:
     one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
 
 
-def choose_congestion_control(one: socket.socket, name: str) -> None:
-    """Sets the congestion control. Raises OSError for one that the kernel does not have."""
-    one.setsockopt(socket.IPPROTO_TCP, _TCP_CONGESTION, name.encode())
-
-
-def limit_segments(one: socket.socket, mss_bytes: int) -> None:
-    """Limits the segments that a socket sends, and those that it asks for."""
-    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss_bytes)
-
-
-def pace(one: socket.socket) -> None:
-    """Lets the kernel space the segments at its own pacing rate (`sk_pacing_status`)."""
-    one.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, _ANY_PACE)
+def configure(one: socket.socket, stack: Stack) -> None:
+    """Gives a socket its stack's settings. Raises OSError for a congestion control not there."""
+    one.setsockopt(socket.IPPROTO_TCP, _TCP_CONGESTION, stack.congestion_control.encode())
+    # limits the segments that it sends, and those that it asks for
+    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, stack.mss_bytes)
+    if stack.is_paced:
+        # the kernel spaces the segments at its own pacing rate (`sk_pacing_status`)
+        one.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, _ANY_PACE)
+    if not stack.has_nagle:
+        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def limit_unsent(one: socket.socket) -> None:

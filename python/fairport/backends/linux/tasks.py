@@ -112,12 +112,17 @@ def of_load(
         listen=_waited_at(job),
         observe=Observe(
             interval_s=max(_SHORTEST_SAMPLE_S, scenario.probes.series_interval.seconds),
-            watched_flows=job.document["probes"].get("watched_flows", _WATCHED_FLOWS),
+            watched_flows=watched_flows(job),
             measure_from_s=None if measure_from is None else measure_from.seconds,
             measure_to_s=None if measure_to is None else measure_to.seconds,
         ),
         has_programs=has_programs,
     )
+
+
+def watched_flows(job: Job) -> int:
+    """Number of flows that the probes watch: those with the lowest numbers."""
+    return int(job.document["probes"].get("watched_flows", _WATCHED_FLOWS))
 
 
 def _listed(job: Job) -> list[FlowSpec]:
