@@ -17,6 +17,7 @@ CASES = {
     "clocks": "many flows, and which port's clock is faster",
     "routing": "what each routing does to the lone flow of `outcast-1-to-12`",
     "fixes": "every fix, compared with what its paper shows",
+    "captures": "what captures say of random networks, beside what was so",
     "attack": "bad input, damaged files and random scenarios against the command line",
     "kills": "kill -9 and Ctrl-C in the middle of runs, studies and analyses",
     "mutants": "changes of the code, and which of them no test notices",

@@ -56,6 +56,8 @@ fuzz_target!(|events: Vec<Event>| {
             mss: None,
             timestamps: event.stamps.map(|(val, ecr)| Timestamps { val, ecr }),
             sacks: SackList::new(&blocks).unwrap_or_default(),
+            options_cut: false,
+            sacks_cut: false,
         };
         tracker.observe(&Seen {
             direction,

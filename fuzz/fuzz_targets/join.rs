@@ -88,6 +88,8 @@ fuzz_target!(|case: (u32, Vec<Event>)| {
             mss: None,
             timestamps: None,
             sacks: SackList::default(),
+            options_cut: false,
+            sacks_cut: false,
         };
         join.add(&packet, direction, side, now, None, &mut take);
     }

@@ -279,7 +279,11 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _bytes("unseen_bytes", "acknowledged, but nobody saw them pass: lost by the capture"),
         _u64("zero_windows", "how often the receiver closed its window"),
         _s("zero_window_s", "how long it was closed"),
-        _bytes("window_max_bytes", "largest window that the receiver offered"),
+        _bytes(
+            "window_max_bytes",
+            "largest window that the receiver offered",
+            "its handshake was not captured, which has the scale",
+        ),
         _bytes("in_flight_max_bytes", "most bytes sent and not acknowledged"),
         _s("stalled_timeout_s", "stalls that ended with a timeout"),
         _s("stalled_window_s", "stalls at a full or closed window"),

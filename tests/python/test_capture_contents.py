@@ -109,6 +109,25 @@ def test_headers_that_were_cut_off_are_said(sides: tuple[Path, Path], tmp_path: 
     assert "-s 128" in notes
 
 
+def test_options_that_were_cut_off_are_said(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    cut = changed(sides, tmp_path, lambda frame, wire: (frame[:60], wire))
+    notes = " ".join(analyse(cut).summary["captures"]["notes"])  # type: ignore[typeddict-item]
+    assert "TCP's options were cut off" in notes
+    whole = analyse([str(file) for file in sides]).summary["captures"]  # type: ignore[typeddict-item]
+    assert "were cut off" not in " ".join(whole["notes"])
+
+
+def test_what_the_capturing_host_lost_is_said(tmp_path: Path) -> None:
+    of_run = captured(fp.scenario(SCENARIO), ["s0:0"], tmp_path / "run")
+    file = of_run.file("egress")
+    # statistics of its interface: 12 packets dropped by the system
+    body = struct.pack("<3I2HQI", 0, 0, 0, 7, 8, 12, 0)
+    block = struct.pack("<2I", 5, 12 + len(body)) + body + struct.pack("<I", 12 + len(body))
+    file.write_bytes(file.read_bytes() + block)
+    notes = " ".join(analyse([str(file)]).summary["captures"]["notes"])  # type: ignore[typeddict-item]
+    assert "the capturing host says that it lost 12 packets" in notes
+
+
 def test_segments_that_gro_merged_are_said(sides: tuple[Path, Path], tmp_path: Path) -> None:
     plain = analyse([str(file) for file in sides])
     assert plain.tables["conversations"]["merged_segments"].sum() == 0

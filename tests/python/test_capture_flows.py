@@ -110,6 +110,13 @@ def test_goodputs_of_short_flows_are_not_compared(tmp_path: Path, waits: bool) -
         assert summary["captures"]["slowest"] == []
 
 
+def test_a_flow_that_has_just_begun_is_not_starved(tmp_path: Path) -> None:
+    young = [(1.4 + time_s, frame) for time_s, frame in bulk(5002, 90, 1e-3, {})]
+    packets = sorted(bulk(5001, 1500, 1e-3, {}) + young, key=lambda one: one[0])
+    summary = analyse([write(tmp_path / "young.pcap", packets)]).summary
+    assert "from 10.0.0.1:5001 to 10.0.1.9:80 is alone" in summary["verdict"]["sentence"]
+
+
 def test_a_capture_near_the_receivers_says_what_it_cannot_show(tmp_path: Path) -> None:
     def handshake(to_receiver_s: float) -> list[Packet]:
         answer = packet(to_receiver_s, 5001, 1, 0)[1]
@@ -122,6 +129,15 @@ def test_a_capture_near_the_receivers_says_what_it_cannot_show(tmp_path: Path) -
         packets = sorted(handshake(to_receiver_s), key=lambda one: one[0])
         notes = " ".join(analyse([write(tmp_path / "near.pcap", packets)]).summary["caveats"])
         assert ("near the receivers" in notes) == is_near
+
+
+def test_a_capture_that_lost_packets_says_so(tmp_path: Path) -> None:
+    packets = bulk(5001, 1100, 1e-3, {})
+    is_data = [len(frame) < int.from_bytes(frame[16:18], "big") for _, frame in packets]
+    lossy = [one for place, one in enumerate(packets) if not (is_data[place] and place % 50 == 1)]
+    for kept, lost in ((packets, False), (lossy, True)):
+        notes = " ".join(analyse([write(tmp_path / "lossy.pcap", kept)]).summary["caveats"])
+        assert ("of the data that was acknowledged" in notes) == lost
 
 
 def test_timestamps_that_go_back_are_reported(tmp_path: Path) -> None:

@@ -151,8 +151,10 @@ fn file_summary<'py>(
     }
     dict.set_item("unread", unread)?;
     dict.set_item("tunnelled", file.tunnelled)?;
+    dict.set_item("options_cut", file.options_cut)?;
     dict.set_item("lost_bytes", file.damage.bytes)?;
     dict.set_item("lost_packets", file.damage.packets)?;
+    dict.set_item("lost_by_host", file.lost)?;
     dict.set_item("copies", file.copies)?;
     dict.set_item("backward_s", file.backward_ns as f64 / 1e9)?;
     dict.set_item("elsewhere", layout.is_elsewhere[number])?;

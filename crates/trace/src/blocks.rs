@@ -9,6 +9,7 @@ pub(crate) const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
+const STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 /// The largest type of a block other than a section header. After damage, larger types are not accepted.
 const TYPE_MAX: u32 = 0x20;
@@ -68,6 +69,15 @@ impl Blocks {
         }
     }
 
+    fn long(&self, bytes: &[u8]) -> Option<u64> {
+        let bytes: [u8; 8] = bytes.try_into().ok()?;
+        Some(if self.is_big_endian {
+            u64::from_be_bytes(bytes)
+        } else {
+            u64::from_le_bytes(bytes)
+        })
+    }
+
     /// The next packet. None at the end of the file. Interfaces that are announced before it are added.
     #[inline]
     pub(crate) fn next(
@@ -85,6 +95,11 @@ impl Blocks {
                 SIMPLE_PACKET => self.simple(block),
                 INTERFACE => {
                     self.interface(block, interfaces);
+                    input.consume(bytes);
+                    continue;
+                }
+                STATISTICS => {
+                    self.statistics(block, interfaces);
                     input.consume(bytes);
                     continue;
                 }
@@ -210,17 +225,27 @@ impl Blocks {
             (2, _) => found.name = text(value),
             (3, _) => found.description = text(value),
             (9, [power]) => clock.units_per_s = units_per_s(*power),
-            (14, value) if value.len() == 8 => {
-                let mut bytes: [u8; 8] = value.try_into().unwrap_or_default();
-                if self.is_big_endian {
-                    bytes.reverse();
-                }
-                clock.offset_s = i64::from_le_bytes(bytes);
-            }
+            (14, _) => clock.offset_s = self.long(value).unwrap_or_default().cast_signed(),
             _ => {}
         });
         self.clocks.push(clock);
         interfaces.push(found);
+    }
+
+    /// Counts of an interface so far: what the interface and the system dropped before the file.
+    fn statistics(&self, block: &[u8], interfaces: &mut [Interface]) {
+        let number = self.first + self.word(block, 8) as usize;
+        let (Some(interface), Some(options)) =
+            (interfaces.get_mut(number), block.get(20..block.len() - 4))
+        else {
+            return;
+        };
+        interface.lost = 0;
+        self.options(options, |code, value| {
+            if let (5 | 7, Some(count)) = (code, self.long(value)) {
+                interface.lost = interface.lost.saturating_add(count);
+            }
+        });
     }
 
     /// Calls `each` with the code and the value of each option.

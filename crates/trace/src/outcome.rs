@@ -11,10 +11,13 @@ use crate::layout::Layout;
 use crate::packet::address;
 use crate::reading::FileSummary;
 
-/// A flow of at least this many bytes is a long one, and so is one without an end that always had data to send.
+/// A flow of at least this many bytes is a long one, and so is one without an end that always had data to send and has
+/// lasted for a while.
 const LONG_BYTES: u64 = 1_000_000;
 /// A flow that had nothing to send for this share of its time did not always have data.
 const IDLE: f64 = 0.5;
+/// A flow has lasted for a while after this share of the time of the longest one.
+const A_WHILE: f64 = 0.5;
 /// A long flow that lasts for this share of the captures counts as lasting to the end.
 const LASTING: f64 = 0.9;
 const UDP: u8 = 17;
@@ -53,7 +56,11 @@ pub struct Outcome {
 /// The flows, each with the direction of its data.
 struct Ends {
     directions: Vec<u32>,
-    ends: Vec<FlowEnd>,
+    flows: Vec<FlowEnd>,
+    /// when the captures end
+    end_ns: u64,
+    /// how long the longest flow lasted: of those of many bytes, or if there is none, of all
+    longest_ns: u64,
 }
 
 impl Ends {
@@ -63,36 +70,49 @@ impl Ends {
             .map(|connection| analysis.tracker.data_direction(connection))
             .collect();
         let ends = directions.iter().map(|one| analysis.tracker.end(*one));
+        let ends: Vec<FlowEnd> = ends.collect();
+        let lasted_ns = |end: &FlowEnd| end.last_ns - end.first_ns;
+        let big = ends
+            .iter()
+            .filter(|end| end.counts.delivered_bytes >= LONG_BYTES);
+        let longest_ns = big.map(lasted_ns).max();
+        let longest_ns = longest_ns.or_else(|| ends.iter().map(lasted_ns).max());
         Self {
-            ends: ends.collect(),
             directions,
+            end_ns: analysis.end_ns,
+            longest_ns: longest_ns.unwrap_or(0),
+            flows: ends,
         }
     }
 
+    /// Whether a flow is long enough for its goodput to say something. One that has just begun when the captures end has
+    /// no end either.
+    fn is_long(&self, end: &FlowEnd) -> bool {
+        let lasted_ns = self.end_ns.saturating_sub(end.first_ns);
+        let is_idle = end.idle_ns(self.end_ns) as f64 > IDLE * lasted_ns as f64;
+        let has_begun = lasted_ns as f64 >= A_WHILE * self.longest_ns as f64;
+        end.counts.delivered_bytes >= LONG_BYTES || (end.counts.fins == 0 && !is_idle && has_begun)
+    }
+
     fn iter(&self) -> impl Iterator<Item = (u32, u32, &FlowEnd)> {
-        let both = self.directions.iter().zip(&self.ends);
+        let both = self.directions.iter().zip(&self.flows);
         (0..)
             .zip(both)
             .map(|(flow, (direction, end))| (flow, *direction, end))
     }
 }
 
-fn is_long(end: &FlowEnd, end_ns: u64) -> bool {
-    let lasted_ns = end_ns.saturating_sub(end.first_ns);
-    let is_idle = end.idle_ns(end_ns) as f64 > IDLE * lasted_ns as f64;
-    end.counts.delivered_bytes >= LONG_BYTES || (end.counts.fins == 0 && !is_idle)
-}
-
 /// The bounds of the measurement: from the first whole interval after the long flows that last to the end are
 /// established, to the end of the captures.
-fn measurement(ends: &Ends, end_ns: u64, interval_ns: u64) -> (u64, u64) {
+fn measurement(ends: &Ends, interval_ns: u64) -> (u64, u64) {
+    let end_ns = ends.end_ns;
     let lasts = |end: &&FlowEnd| {
-        is_long(end, end_ns)
+        ends.is_long(end)
             && end.counts.segments > 0
             && end.last_ns as f64 >= LASTING * end_ns as f64
     };
     let established = ends
-        .ends
+        .flows
         .iter()
         .filter(lasts)
         .filter_map(|end| end.established_ns);
@@ -108,8 +128,7 @@ pub(crate) fn outcome(analysis: Analysis) -> Outcome {
     let given = analysis.measure_ns;
     let given = given.map(|(from_ns, to_ns)| (from_ns, to_ns.min(analysis.end_ns)));
     let series = &analysis.tracker.series;
-    let (from_ns, to_ns) =
-        given.unwrap_or_else(|| measurement(&ends, analysis.end_ns, series.interval_ns()));
+    let (from_ns, to_ns) = given.unwrap_or_else(|| measurement(&ends, series.interval_ns()));
     let measured: Vec<u64> = ends
         .iter()
         .map(|(_, direction, end)| match given {
@@ -185,7 +204,7 @@ fn flows(
     measured: &[u64],
     span_s: f64,
 ) -> Table {
-    let mut table = Flows::with_capacity(ends.ends.len());
+    let mut table = Flows::with_capacity(ends.flows.len());
     for (flow, direction, end) in ends.iter() {
         let [src, dst] = hosts[flow as usize];
         let counts = &end.counts;
@@ -202,7 +221,7 @@ fn flows(
             src,
             dst,
             hops: 0,
-            traffic: u32::from(is_udp || !is_long(end, analysis.end_ns)),
+            traffic: u32::from(is_udp || !ends.is_long(end)),
             protocol: u8::from(is_udp),
             stack: 0,
             start_s: Instant::from_ns(end.first_ns),
@@ -257,10 +276,10 @@ fn rtt(analysis: &Analysis, ends: &Ends) -> Table {
 
 /// The facts about each flow that are not in the table of flows.
 fn conversations(analysis: &Analysis, ends: &Ends) -> Table {
-    let u64s = |of: fn(&FlowEnd) -> u64| Column::U64(ends.ends.iter().map(of).collect());
+    let u64s = |of: fn(&FlowEnd) -> u64| Column::U64(ends.flows.iter().map(of).collect());
     let seconds = |of: fn(&FlowEnd) -> Option<u64>| {
         let seconds = |ns: Option<u64>| ns.map_or(f64::NAN, |ns| ns as f64 / 1e9);
-        Column::F64(ends.ends.iter().map(|end| seconds(of(end))).collect())
+        Column::F64(ends.flows.iter().map(|end| seconds(of(end))).collect())
     };
     let keys = ends
         .directions
@@ -279,7 +298,7 @@ fn conversations(analysis: &Analysis, ends: &Ends) -> Table {
     };
     let stalled = |cause: Cause| {
         let seconds = ends
-            .ends
+            .flows
             .iter()
             .map(|end| end.counts.stalled_ns[cause as usize] as f64 / 1e9);
         Column::F64(seconds.collect())
@@ -287,7 +306,7 @@ fn conversations(analysis: &Analysis, ends: &Ends) -> Table {
     Table {
         name: "conversations",
         columns: vec![
-            ("flow", Column::U32((0..ends.ends.len() as u32).collect())),
+            ("flow", Column::U32((0..ends.flows.len() as u32).collect())),
             ("src_port", port(0)),
             ("dst_port", port(1)),
             ("ingress_port", way(0)),
@@ -295,7 +314,7 @@ fn conversations(analysis: &Analysis, ends: &Ends) -> Table {
             (
                 "ttl",
                 Column::U32(
-                    ends.ends
+                    ends.flows
                         .iter()
                         .map(|end| u32::from(end.counts.ttl))
                         .collect(),
@@ -316,7 +335,7 @@ fn conversations(analysis: &Analysis, ends: &Ends) -> Table {
             ),
             (
                 "window_max_bytes",
-                u64s(|end| u64::from(end.counts.window_max_bytes)),
+                u64s(|end| end.counts.window_max_bytes.map_or(u64::MAX, u64::from)),
             ),
             (
                 "in_flight_max_bytes",

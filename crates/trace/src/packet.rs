@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use fairport_tcp::{Flags, Timestamps};
 use fairport_wire::Network as IpPacket;
-use fairport_wire::{OptionSet, SackList, TcpOption, TcpPacket, Transport, UdpDatagram, udp};
+use fairport_wire::{SackList, TcpOption, TcpPacket, Transport, UdpDatagram, udp};
 
 use usual::usual;
 
@@ -98,6 +98,10 @@ pub struct Packet {
     pub timestamps: Option<Timestamps>,
     /// SACK blocks
     pub sacks: SackList,
+    /// whether the capture cut off options of TCP
+    pub options_cut: bool,
+    /// whether SACK blocks may be among these
+    pub sacks_cut: bool,
 }
 
 impl Packet {
@@ -141,6 +145,8 @@ impl Packet {
             mss: None,
             timestamps: None,
             sacks: SackList::default(),
+            options_cut: false,
+            sacks_cut: false,
         }
     }
 }
@@ -232,6 +238,8 @@ fn packet(
         mss: None,
         timestamps: None,
         sacks: SackList::default(),
+        options_cut: false,
+        sacks_cut: false,
     };
     match transport {
         Transport::Tcp(tcp) => add_tcp(&mut packet, tcp),
@@ -254,19 +262,19 @@ fn add_tcp(packet: &mut Packet, tcp: &TcpPacket<'_>) {
     if tcp.header_bytes() == 20 {
         return;
     }
-    if packet.flags.contains(Flags::SYN) {
-        // options that the snap length cut off count as unknown
-        let set = OptionSet::read(tcp.options()).unwrap_or_default();
-        (packet.window_scale, packet.mss) = (set.window_scale, set.mss);
-        packet.timestamps = set.timestamps;
-        return;
-    }
+    let is_syn = packet.flags.contains(Flags::SYN);
     for option in tcp.options() {
         match option {
             Ok(TcpOption::Timestamps(stamps)) => packet.timestamps = Some(stamps),
             Ok(TcpOption::Sack(blocks)) => packet.sacks = blocks,
+            Ok(TcpOption::WindowScale(bits)) if is_syn => packet.window_scale = Some(bits),
+            Ok(TcpOption::Mss(mss)) if is_syn => packet.mss = Some(mss),
             Ok(_) => {}
-            Err(_) => return,
+            Err(error) => {
+                packet.options_cut = error.is_truncated();
+                packet.sacks_cut = packet.options_cut && !tcp.options().are_timestamps();
+                return;
+            }
         }
     }
 }

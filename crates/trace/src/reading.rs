@@ -28,6 +28,10 @@ pub struct FileSummary {
     pub unread: UnreadCounts,
     /// number of packets of tunnels that were not decoded
     pub tunnelled: u64,
+    /// number of packets whose TCP options were not captured whole
+    pub options_cut: u64,
+    /// packets that the capturing host lost, by its own count
+    pub lost: u64,
     /// packets that the capture holds a second time; they are not counted anywhere
     pub copies: u64,
     /// the most that a timestamp is earlier than one before it
@@ -146,6 +150,7 @@ impl Reading {
                 }
             };
             self.summary.tunnelled += u64::from(!tunnels && packet.is_tunnel());
+            self.summary.options_cut += u64::from(packet.options_cut);
             if self.copies.is_copy(&packet, interface, direction) {
                 continue;
             }
@@ -175,6 +180,7 @@ impl Reading {
         FileSummary {
             bytes: self.capture.position(),
             copies: self.copies.found,
+            lost: self.capture.interfaces().iter().map(|one| one.lost).sum(),
             damage: self.capture.damage().clone(),
             ..self.summary.clone()
         }

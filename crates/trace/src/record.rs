@@ -23,6 +23,8 @@ pub struct Interface {
     pub description: String,
     /// link type of its packets, from the registry of tcpdump
     pub link_type: u16,
+    /// packets that the capturing host lost here, by its own count
+    pub lost: u64,
 }
 
 impl Interface {

@@ -143,6 +143,19 @@ fn tags_do_not_hide_a_packet_where_ethernet_is_left_out() {
 }
 
 #[test]
+fn a_session_of_pppoe_is_read_through_to_the_packet() {
+    let plain = frame(VlanTags::None, v4());
+    let session = |protocol: u8, ip: &[u8]| {
+        let header = [0x88, 0x64, 0x11, 0, 0, 7, 0, 0, 0, protocol];
+        let bytes = [&plain[..12], &header, ip].concat();
+        decode(&bytes, bytes.len() as u32 + 1000, ETHERNET, 0, false)
+    };
+    check(&session(0x21, &plain[14..]).unwrap());
+    // not IP: its address is being agreed on
+    assert_eq!(session(0x23, &plain[14..]), Err(Unread::EtherType(0x8864)));
+}
+
+#[test]
 fn labels_are_read_through_to_the_packet() {
     let plain = frame(VlanTags::None, v4());
     let labelled = |ether_type: u16, labels: &[u32], packet: &[u8]| {
@@ -167,10 +180,11 @@ fn labels_are_read_through_to_the_packet() {
         &labelled(0x8847, &[0x0006_4040; 20], &plain[14..]),
         Unread::Malformed,
     );
-    // an Ethernet frame behind the control word of a pseudowire
-    let wire = [&[0; 4][..], &plain].concat();
+    // an Ethernet frame behind the control word of a pseudowire, and what an operator sends to test one
+    let wire = labelled(0x8847, &[0x0006_4140], &[&[0; 4][..], &plain].concat());
+    check(&decode(&wire, wire.len() as u32 + 1000, ETHERNET, 0, false).unwrap());
     is(
-        &labelled(0x8847, &[0x0006_4140], &wire),
+        &labelled(0x8847, &[0x0006_4140], &[0x10, 0, 0, 7]),
         Unread::EtherType(0x8847),
     );
 }
@@ -218,6 +232,7 @@ fn tunnels_are_looked_into_on_request() {
     let geneve = in_udp(6081, [0, 0, 0x65, 0x58, 0, 0, 42, 0]);
     for (bytes, length) in [
         tunnelled(17, &vxlan, 0),
+        tunnelled(17, &in_udp(8472, [8, 0, 0, 0, 0, 0, 42, 0]), 0),
         tunnelled(17, &geneve, 0),
         // GRE with a key, and Ethernet in it
         tunnelled(47, &[0x20, 0, 0x65, 0x58, 0, 0, 0, 42], 0),
@@ -260,4 +275,20 @@ fn headers_that_were_cut_off_are_no_packet() {
     // the options may be missing
     let packet = decode(&bytes[..54], 1066, ETHERNET, 0, false).unwrap();
     assert_eq!((packet.payload, packet.timestamps), (1000, None));
+    assert!(packet.options_cut && packet.sacks_cut);
+    // what is left shows that they are timestamps
+    let packet = decode(&bytes[..60], 1066, ETHERNET, 0, false).unwrap();
+    assert!(packet.options_cut && !packet.sacks_cut);
+}
+
+#[test]
+fn options_before_the_cut_are_read() {
+    // of a SYN: its maximum segment size, and a window scale that was cut off
+    let mut bytes = frame(VlanTags::None, v4());
+    bytes[47] = Flags::SYN.bits();
+    bytes[54..66].copy_from_slice(&[2, 4, 0x05, 0xb4, 1, 1, 4, 2, 1, 3, 3, 7]);
+    let of = |kept: usize| decode(&bytes[..kept], 1066, ETHERNET, 0, false).unwrap();
+    let found = |packet: Packet| (packet.mss, packet.window_scale, packet.options_cut);
+    assert_eq!(found(of(64)), (Some(1460), None, true));
+    assert_eq!(found(of(66)), (Some(1460), Some(7), false));
 }

@@ -44,6 +44,8 @@ impl Tap {
             mss: None,
             timestamps: None,
             sacks: SackList::default(),
+            options_cut: false,
+            sacks_cut: false,
         }
     }
 
@@ -145,6 +147,20 @@ fn a_capture_may_begin_in_the_middle() {
     let end = tap.tracker.end(0);
     assert_eq!((end.counts.delivered_bytes, end.has_start), (2000, false));
     assert_eq!(end.established_ns, Some(0));
+}
+
+#[test]
+fn a_window_of_unknown_scale_is_not_taken_for_a_small_one() {
+    let mut tap = Tap::new(5);
+    let small = |packet: &mut Packet| packet.window = 500;
+    tap.data(MS, 0).answer(2 * MS, 1, small).data(3 * MS, 1);
+    tap.answer(4 * MS, 1, small).data(40 * MS, 2);
+    let counts = tap.tracker.end(0).counts;
+    assert_eq!(counts.window_max_bytes, None);
+    assert_eq!(counts.stalls[Cause::Window as usize], 0);
+    // a closed window is closed at any scale
+    tap.answer(41 * MS, 1, |packet| packet.window = 0);
+    assert_eq!(tap.tracker.end(0).counts.zero_windows, 1);
 }
 
 #[test]
@@ -349,7 +365,7 @@ fn a_closed_window_is_its_own_kind_of_stall() {
     let counts = tap.tracker.end(0).counts;
     assert_eq!(counts.stalled_ns[Cause::Window as usize], 52 * MS);
     assert_eq!(counts.stalled_ns[Cause::Idle as usize], 201 * MS);
-    assert_eq!(counts.window_max_bytes, 60_000);
+    assert_eq!(counts.window_max_bytes, Some(60_000));
 }
 
 #[test]
@@ -368,10 +384,9 @@ fn windows_are_scaled_as_the_syn_says() {
     });
     tap.data(3 * MS, 0)
         .answer(4 * MS, 1, |packet| packet.window = 100);
-    // the window of a SYN itself is not scaled (RFC 7323 2.2)
-    assert_eq!(tap.tracker.end(0).counts.window_max_bytes, 60_000);
+    assert_eq!(tap.tracker.end(0).counts.window_max_bytes, Some(12_800));
     tap.answer(5 * MS, 1, |packet| packet.window = 1000);
-    assert_eq!(tap.tracker.end(0).counts.window_max_bytes, 128_000);
+    assert_eq!(tap.tracker.end(0).counts.window_max_bytes, Some(128_000));
 }
 
 #[test]
@@ -412,8 +427,8 @@ fn a_window_is_scaled_only_if_both_ends_offer_it() {
         tap.data(2 * MS, 1).ack(3 * MS, 2);
         tap.tracker.counts(0).window_max_bytes
     };
-    assert_eq!(most([Some(7), Some(2)]), 60_000 << 7);
-    assert_eq!(most([Some(7), None]), 60_000);
+    assert_eq!(most([Some(7), Some(2)]), Some(60_000 << 7));
+    assert_eq!(most([Some(7), None]), Some(60_000));
 }
 
 #[test]

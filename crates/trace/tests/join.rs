@@ -58,6 +58,8 @@ fn packet(flow: u32, number: u32, time_ns: u64) -> Packet {
         mss: None,
         timestamps: None,
         sacks: SackList::default(),
+        options_cut: false,
+        sacks_cut: false,
     }
 }
 

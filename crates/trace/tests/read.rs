@@ -194,6 +194,29 @@ fn what_this_crate_writes_is_read_with_directions_and_comments() {
     assert!(capture.next_record().is_none());
 }
 
+#[test]
+fn the_capturing_hosts_own_count_of_lost_packets_is_read() {
+    let mut file = Vec::new();
+    pcapng::section(&mut file, "test");
+    let interface = pcapng::Interface {
+        name: "eth0".to_owned(),
+        description: String::new(),
+        speed_bps: 0,
+    };
+    pcapng::interface(&mut file, &interface, 128);
+    // statistics of interface 0 so far: received, dropped by the interface, dropped by the system
+    for lost in [5_u64, 7] {
+        let mut body = [&[0; 12][..], &[4, 0, 8, 0], &900_u64.to_le_bytes()].concat();
+        body.extend([&[5, 0, 8, 0][..], &lost.to_le_bytes()].concat());
+        body.extend([&[7, 0, 8, 0][..], &3_u64.to_le_bytes(), &[0; 4]].concat());
+        let length = (12 + body.len() as u32).to_le_bytes();
+        file.extend([&5_u32.to_le_bytes()[..], &length, &body, &length].concat());
+    }
+    let mut capture = Capture::from_bytes("test", file).unwrap();
+    assert!(capture.next_record().is_none());
+    assert_eq!(capture.interfaces()[0].lost, 10);
+}
+
 /// pcap-file 2.0 takes every stamp of pcapng for nanoseconds, so it is a second opinion on files that have
 /// those, and on classic ones.
 #[test]

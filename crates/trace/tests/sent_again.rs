@@ -239,3 +239,58 @@ fn without_acks_only_a_silence_is_a_timeout() {
     tap.data(215 * MS, 0);
     assert_eq!(tap.tracker.end(0).counts.timeouts, 1);
 }
+
+/// The segments from 0 to 5 are sent, of which only 0 and 3 are lost. A timeout later the sender repeats 0, and then
+/// all others: the receiver needs two of the six.
+fn all_again(answers: impl Fn(&mut Tap, u64)) -> Counts {
+    let mut tap = Tap::new(5);
+    tap.handshake(0);
+    for n in 0..6 {
+        tap.data(3 * MS, n);
+    }
+    for place in 0..4 {
+        tap.ack(4 * MS + place, 0);
+    }
+    tap.data(300 * MS, 0).ack(301 * MS, 3);
+    tap.data(302 * MS, 3).data(302 * MS, 4).data(302 * MS, 5);
+    answers(&mut tap, 303 * MS);
+    tap.tracker.end(0).counts
+}
+
+#[test]
+fn without_sack_a_repeated_ack_shows_that_segments_had_arrived() {
+    // the receiver answers each segment at once: the first of the three fills the hole, and the other two are needless
+    let counts = all_again(|tap, now| {
+        tap.ack(now, 6).ack(now + 1, 6).ack(now + 2, 6);
+    });
+    assert_eq!((counts.retransmits, counts.spurious), (4, 2));
+    // one answer to all three says nothing
+    let counts = all_again(|tap, now| {
+        tap.ack(now, 6);
+    });
+    assert_eq!((counts.retransmits, counts.spurious), (4, 0));
+}
+
+#[test]
+fn with_sack_a_repeated_ack_says_nothing_of_segments_without_a_block() {
+    let beyond = SackList::new(&[SackBlock {
+        start: 5 + 3 * SIZE,
+        end: 5 + 6 * SIZE,
+    }])
+    .unwrap();
+    let cut = |packet: &mut Packet| packet.sacks_cut = true;
+    let block = |packet: &mut Packet| packet.sacks = beyond;
+    for change in [&cut as &dyn Fn(&mut Packet), &block] {
+        let mut tap = Tap::new(5);
+        tap.handshake(0);
+        for n in 0..6 {
+            tap.data(3 * MS, n);
+        }
+        tap.answer(4 * MS, 0, change);
+        for n in 0..3 {
+            tap.data(300 * MS, n);
+        }
+        tap.ack(301 * MS, 6).ack(302 * MS, 6);
+        assert_eq!(tap.tracker.end(0).counts.spurious, 0);
+    }
+}

@@ -172,6 +172,12 @@ impl<'a> TcpOptions<'a> {
         Self { rest: options }
     }
 
+    /// Whether these are timestamps alone, as hosts send them (RFC 7323 A). Their values may be cut off.
+    pub fn are_timestamps(&self) -> bool {
+        let start = [NOP, NOP, TIMESTAMPS, 10];
+        self.rest.length() == 12 && self.rest.bytes().starts_with(&start)
+    }
+
     #[inline]
     fn read(&mut self) -> Result<Option<TcpOption<'a>>, ParseError> {
         const LAYER: Layer = Layer::TcpOptions;

@@ -25,12 +25,13 @@ pub(crate) struct Segment {
 pub(crate) struct Ack {
     pub(crate) time_ns: u64,
     pub(crate) to: u32,
-    /// the window that it offers, in bytes
-    pub(crate) window: u32,
+    /// the window that it offers, in bytes, if its scale is known
+    pub(crate) window: Option<u32>,
     pub(crate) has_data: bool,
     pub(crate) echo: Option<u32>,
-    /// the first and the second SACK block
+    /// the first and the second SACK block, and whether others may have been cut off
     pub(crate) sacks: [Option<(u32, u32)>; 2],
+    pub(crate) sacks_cut: bool,
 }
 
 /// What a segment showed.

@@ -3,6 +3,7 @@
 mod acks;
 mod again;
 mod order;
+mod timer;
 
 use std::collections::VecDeque;
 
@@ -16,12 +17,10 @@ use super::report::{Cause, Counts, Expiry};
 
 /// Maximum number of segments that wait for an ACK; more than any window holds.
 const MOST_OUTSTANDING: usize = 1 << 16;
-/// If there is no sample of the round-trip time, a silence of this length indicates a timeout.
-const UNKNOWN_RTT_NS: u64 = 3_000_000;
 /// The most data in a jumbo frame.
 const JUMBO_BYTES: u32 = 9_216;
 /// Bytes of the timestamps option with its padding (RFC 7323 3.2), which a segment has less for data.
-const STAMP_BYTES: u32 = 12;
+const STAMP_BYTES: u64 = 12;
 /// Shorter silences are not stalls.
 const SHORTEST_STALL_NS: u64 = 1_000_000;
 
@@ -39,7 +38,8 @@ pub(crate) struct Half {
     pub(crate) counts: Counts,
     /// this end's timestamps, and the time from the tap to this end and back
     pub(crate) leg: Leg,
-    pub(crate) window_scale: u8,
+    /// bits by which this end's windows are shifted, if its handshake was seen
+    pub(crate) window_scale: Option<u8>,
     is_known: bool,
     base: u64,
     next: u64,
@@ -53,15 +53,19 @@ pub(crate) struct Half {
     last_sent_ns: u64,
     last_ack_ns: u64,
     has_acks: bool,
+    has_sacks: bool,
     /// when the sender's retransmission timer was last started
     timer_ns: u64,
-    /// the first outstanding segment, and when it was last sent again
+    /// the first segment that was missing, at the receiver or at the tap, and when it was last sent again
     head: (u64, u64),
     /// recent silences before new data, the longest
     pause_ns: u64,
     /// when an ACK first showed that a segment sent after the head had arrived before it
     overtaken_ns: u64,
     duplicates: u32,
+    /// segments that were sent again and that the last ACK covers beyond the first outstanding one: the arrival of the
+    /// first was enough for it, so these had arrived before if that ACK is repeated for them
+    doubtful: u64,
     /// a loss beyond this position starts a new recovery
     recover: u64,
     agains: Agains,
@@ -78,7 +82,7 @@ impl Half {
         Self {
             counts: Counts::default(),
             leg: Leg::default(),
-            window_scale: 0,
+            window_scale: None,
             is_known: false,
             base: 0,
             next: 0,
@@ -90,11 +94,13 @@ impl Half {
             last_sent_ns: 0,
             last_ack_ns: 0,
             has_acks: false,
+            has_sacks: false,
             timer_ns: 0,
             head: (0, 0),
             pause_ns: 0,
             overtaken_ns: 0,
             duplicates: 0,
+            doubtful: 0,
             recover: 0,
             agains: Agains::default(),
             window: None,
@@ -180,7 +186,7 @@ impl Half {
         let start = self.position(segment.seq);
         let end = start + u64::from(segment.length);
         let mut expiry = None;
-        self.counts.segments += self.segments_in(segment);
+        self.counts.segments += self.segments_of(segment.payload.into());
         self.counts.merged += u64::from(segment.payload > self.longest_segment());
         if start < self.next && self.is_again(segment, start, end.min(self.next)) {
             expiry = self.on_again(segment, start, end.min(self.next), other_leg_ns);
@@ -248,7 +254,7 @@ impl Half {
         other_leg_ns: Option<u64>,
     ) -> Option<Expiry> {
         let now = segment.time_ns;
-        self.counts.retransmits += self.segments_in(segment);
+        self.counts.retransmits += self.segments_of(segment.payload.into());
         let first = self.outstanding.partition_point(|one| one.end <= start);
         for one in self.outstanding.range_mut(first..) {
             if one.end > end {
@@ -271,7 +277,7 @@ impl Half {
         }
         if end <= self.una {
             // its ACK has passed already
-            self.counts.spurious += self.segments_in(segment);
+            self.counts.spurious += self.segments_of(segment.payload.into());
         } else if segment.payload > 0 {
             self.agains.add(segment, start, end);
         }
@@ -288,75 +294,15 @@ impl Half {
         }
     }
 
-    /// The segments that a packet is on the line. The captured host may have merged them.
+    /// The segments that so much data are on the line. The captured host may have merged them.
     #[inline]
-    fn segments_in(&self, segment: &Segment) -> u64 {
-        if segment.payload <= self.longest_segment() {
-            return u64::from(segment.payload > 0);
+    fn segments_of(&self, bytes: u64) -> u64 {
+        let longest = u64::from(self.longest_segment());
+        if bytes <= longest {
+            return u64::from(bytes > 0);
         }
-        let options = segment.stamp.map_or(0, |_| STAMP_BYTES);
-        let each = self.longest_segment().saturating_sub(options).max(1);
-        u64::from(segment.payload.div_ceil(each))
-    }
-
-    /// Whether this segment was sent again because the retransmission timer expired. It must be the first outstanding
-    /// one. In addition, either nothing had passed for a long time, or it had been sent again long before and was lost
-    /// again while ACKs for other segments kept arriving. If these ACKs show that segments have arrived that were sent
-    /// after it, the sender knows at once that it is lost (RFC 8985 6.2), and waits for no timer.
-    fn is_by_timer(&self, segment: &Segment, start: u64, other_leg_ns: Option<u64>) -> bool {
-        if segment.is_syn {
-            return true;
-        }
-        if start > self.una.max(self.arrived.to()) {
-            return false;
-        }
-        let now = segment.time_ns;
-        let silence = now.saturating_sub(self.last_sent_ns.max(self.last_ack_ns));
-        let answer_ns = self.longest_answer_ns(other_leg_ns);
-        let (head, head_ns) = self.head;
-        let known_ns = head_ns.max(self.overtaken_ns);
-        if !self.has_acks {
-            // what the sender learns by ACKs is not seen, and the round trip is that of the handshake
-            return silence >= 2 * answer_ns;
-        }
-        silence >= answer_ns || (head == start && now.saturating_sub(known_ns) >= 2 * answer_ns)
-    }
-
-    fn expire(&mut self, segment: &Segment, start: u64) -> Expiry {
-        let now = segment.time_ns;
-        let since_ns = if self.has_acks {
-            self.timer_ns
-        } else {
-            self.last_sent_ns
-        };
-        let expiry = Expiry {
-            since_ns,
-            at_ns: now,
-            backoff: self.in_a_row,
-            seq: start as u32,
-        };
-        self.in_a_row += 1;
-        self.counts.timeouts += 1;
-        self.counts.timeout_ns += now.saturating_sub(since_ns);
-        self.recover = self.next;
-        self.timer_ns = now;
-        expiry
-    }
-
-    /// A segment that is sent again after a longer silence than this was triggered by a timer, not by an ACK. A sender
-    /// reacts to an ACK within one round trip. The timer waits for longer than that (RFC 6298 2.3), although ACKs that
-    /// do not restart it may arrive in the meantime.
-    fn longest_answer_ns(&self, other_leg_ns: Option<u64>) -> u64 {
-        let own = self.leg.typical_ns();
-        let round_trip = match (own, other_leg_ns) {
-            _ if self.srtt_ns > 0.0 => self.srtt_ns as u64,
-            (Some(own), Some(other)) => own + other,
-            (Some(one), None) | (None, Some(one)) => 2 * one,
-            (None, None) => UNKNOWN_RTT_NS,
-        };
-        // an ACK that passes here takes this time to the sender and back
-        let spread = 4 * self.leg.deviation_ns();
-        (round_trip + spread.max(round_trip / 4)).max(2 * self.pause_ns)
+        let options = self.leg.newest_stamp().map_or(0, |_| STAMP_BYTES);
+        bytes.div_ceil(longest.saturating_sub(options).max(1))
     }
 
     /// Notes how long this sender waits between an ACK and new data, or between two segments. A paced one, with no window

@@ -68,8 +68,8 @@ pub struct Counts {
     pub zero_windows: u64,
     /// total time for which it was closed
     pub zero_window_ns: u64,
-    /// the largest window that the receiver offered
-    pub window_max_bytes: u32,
+    /// the largest window that the receiver offered, if the scale is known
+    pub window_max_bytes: Option<u32>,
     /// the most bytes sent and not acknowledged
     pub in_flight_max_bytes: u64,
     /// number of stalls, by cause

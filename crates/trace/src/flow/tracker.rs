@@ -200,16 +200,19 @@ impl Tracker {
                 self.halves[place].leg_of_answers(sample);
             }
             opening.answer_ns = seen.time_ns;
-            if packet.window_scale.is_none() {
+            if packet.window_scale.is_none() && !packet.options_cut {
                 // windows are scaled only if both ends offer it (RFC 7323 2.2)
-                self.halves[place ^ 1].window_scale = 0;
+                self.halves[place ^ 1].window_scale = Some(0);
             }
         } else {
             opening.syns += 1;
             opening.syn_ns = seen.time_ns;
         }
         let half = &mut self.halves[place];
-        half.window_scale = packet.window_scale.unwrap_or(0).min(14);
+        half.window_scale = match packet.window_scale {
+            None if packet.options_cut => None,
+            offered => Some(offered.unwrap_or(0).min(14)),
+        };
         let mss = packet.mss.unwrap_or(0);
         self.halves[place ^ 1].counts.mss = mss;
         // where the answer takes another way, an end probably sends what it accepts
@@ -246,20 +249,21 @@ impl Tracker {
         for (sack, block) in sacks.iter_mut().zip(packet.sacks.blocks()) {
             *sack = Some((block.start, block.end));
         }
-        let scale = if packet.flags.contains(Flags::SYN) {
-            0
-        } else {
-            self.halves[place].window_scale
+        let scale = match packet.window {
+            0 => Some(0),
+            _ if packet.flags.contains(Flags::SYN) => None,
+            _ => self.halves[place].window_scale,
         };
         let sender_leg_ns = self.halves[other].answers_ns();
         let half = &mut self.halves[other];
         let outcome = half.on_ack(&Ack {
             time_ns: now,
             to: packet.ack,
-            window: u32::from(packet.window) << scale,
+            window: scale.map(|bits| u32::from(packet.window) << bits),
             has_data: packet.payload > 0,
             echo: packet.timestamps.map(|stamps| stamps.ecr),
             sacks,
+            sacks_cut: packet.sacks_cut,
         });
         if let Some(leg_ns) = outcome.rtt_ns {
             // if the path to the sender was never measured, only this part is known

@@ -21,9 +21,15 @@ const LINUX_COOKED_2: u16 = 276;
 
 /// Types of Ethernet for packets with labels (RFC 3032 5, RFC 5332).
 const LABELLED: [u16; 2] = [0x8847, 0x8848];
+/// Types of Ethernet and of PPP for a session of `PPPoE` and IP in it (RFC 2516 5, RFC 1332, RFC 5072), and the length of
+/// the header up to the latter.
+const PPPOE: u16 = 0x8864;
+const IP_IN_PPP: [u16; 2] = [0x0021, 0x0057];
+const PPPOE_BYTES: usize = 6;
 /// Length of a label with its fields, in bytes.
 const LABEL_BYTES: usize = 4;
 const MOST_LABELS: usize = 16;
+const CONTROL_WORD_BYTES: usize = 4;
 /// As in a frame of Ethernet.
 const MOST_TAGS: usize = 2;
 
@@ -80,16 +86,26 @@ pub(super) fn numbered(mut number: u16, mut packet: Captured<'_>) -> Result<IpPa
     typed(EtherType::new(number).ok_or(Unread::Malformed)?, packet)
 }
 
-/// The packet of this type. Labels do not say what is below them: most often IP, which begins with its version.
+/// The packet of this type.
 #[inline]
 fn typed(ether_type: EtherType, packet: Captured<'_>) -> Result<IpPacket<'_>, Unread> {
-    if !LABELLED.contains(&ether_type.number()) {
-        return Ok(IpPacket::parse(ether_type, packet)?);
+    match ether_type.number() {
+        number if LABELLED.contains(&number) => labelled(number, packet),
+        PPPOE if IP_IN_PPP.contains(&half(packet, PPPOE_BYTES)?) => {
+            any_ip(behind(packet, PPPOE_BYTES + 2)?)
+        }
+        _ => Ok(IpPacket::parse(ether_type, packet)?),
     }
+}
+
+/// The packet below labels. They do not say what it is: most often IP, which begins with its version, or Ethernet behind
+/// the control word of a pseudowire, which begins with 0 (RFC 4385 3).
+fn labelled(ether_type: u16, packet: Captured<'_>) -> Result<IpPacket<'_>, Unread> {
     let inner = below_labels(packet)?;
     match inner.bytes().first().map(|first| first >> 4) {
         None | Some(4 | 6) => any_ip(inner),
-        Some(_) => Err(Unread::EtherType(ether_type.number())),
+        Some(0) => behind(inner, CONTROL_WORD_BYTES).and_then(ethernet),
+        Some(_) => Err(Unread::EtherType(ether_type)),
     }
 }
 

@@ -9,8 +9,11 @@ use super::unread::{GRE, IPV4_IN_IP, IPV6_IN_IP, Unread};
 /// Maximum depth of tunnels within tunnels.
 pub(super) const MOST_NESTED: usize = 2;
 /// The ports of tunnels in UDP.
-pub(super) const PORTS: [u16; 2] = [VXLAN, GENEVE];
+pub(super) const PORTS: [u16; 4] = [VXLAN, VXLAN_OF_LINUX, VXLAN_OF_ACI, GENEVE];
 const VXLAN: u16 = 4789;
+/// Linux's default, which is older than the assigned port; and that of Cisco's ACI.
+const VXLAN_OF_LINUX: u16 = 8472;
+const VXLAN_OF_ACI: u16 = 48_879;
 const GENEVE: u16 = 6081;
 /// Protocol numbers in GRE and Geneve: Ethernet, and what a switch mirrors (draft-foschiano-erspan).
 const BRIDGED: u16 = 0x6558;
@@ -23,7 +26,9 @@ const NUMBERED: u8 = 0x10;
 pub(super) fn inside<'a>(transport: &Transport<'a>) -> Option<Result<IpPacket<'a>, Unread>> {
     match *transport {
         Transport::Udp(udp) => match udp.destination_port() {
-            VXLAN => Some(behind(udp.payload(), 8).and_then(ethernet)),
+            VXLAN | VXLAN_OF_LINUX | VXLAN_OF_ACI => {
+                Some(behind(udp.payload(), 8).and_then(ethernet))
+            }
             GENEVE => Some(geneve(udp.payload())),
             _ => None,
         },

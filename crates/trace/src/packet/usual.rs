@@ -66,6 +66,8 @@ pub(super) fn usual(bytes: &[u8], length: u32, time_ns: u64) -> Option<Packet> {
         mss: None,
         timestamps,
         sacks: SackList::default(),
+        options_cut: false,
+        sacks_cut: false,
     })
 }
 

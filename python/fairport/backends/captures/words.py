@@ -17,6 +17,7 @@ from fairport.verdict import OUTCAST_BELOW, PARITY, lone_and_peers, ratio_in_wor
 _LISTED = 3
 _ALMOST_ALL = 0.98
 _ALMOST_TO_THE_END = 0.9
+_HARDLY_ANY = 1e-3
 # timestamps of several queues of an adapter are out of order by less than this
 _ORDERED_S = 1e-3
 # a capture is near an end if the way to the other one is this many times longer
@@ -166,6 +167,8 @@ def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | 
     found += [_clock(file) for file in raw["files"] if file["clock_offset_s"]]
     found += [_backward(file) for file in raw["files"] if file["backward_s"] > _ORDERED_S]
     found += [_unread(file) for file in raw["files"] if _lacks(file)]
+    found += [_lost(file) for file in raw["files"] if file["lost_by_host"]]
+    found += [_cut(file) for file in raw["files"] if file["options_cut"]]
     found += _tunnelled([file for file in raw["files"] if file["tunnelled"]])
     found += _merged(tables)
     if complete is None:
@@ -174,6 +177,7 @@ def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | 
             " retransmissions. Whether they were consecutive, and at which ingress port, cannot be"
             " known."
         )
+        found += _unseen(tables)
         found += _near_receivers(tables)
     else:
         found += _elsewhere([file["file"] for file in raw["files"] if file["elsewhere"]])
@@ -194,6 +198,20 @@ def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | 
             " times are unknown. Add a capture that sees the ACKs."
         )
     return found
+
+
+def _unseen(tables: Tables) -> list[str]:
+    """Data that arrived, as ACKs show, and is not in a single capture."""
+    unseen, delivered = (
+        int(tables[table][name].sum())
+        for table, name in (("conversations", "unseen_bytes"), ("flows", "delivered_bytes"))
+    )
+    if unseen <= _HARDLY_ANY * delivered:
+        return []
+    return [
+        f"The capture lacks {100 * unseen / delivered:.2g} % of the data that was acknowledged."
+        " It lost packets (capture with a larger buffer, -B 65536), or some took another way."
+    ]
 
 
 def _near_receivers(tables: Tables) -> list[str]:
@@ -280,6 +298,22 @@ def _backward(file: Mapping[str, Any]) -> str:
         f"{file['file']}: timestamps go back by up to {file['backward_s']:.3g} s. Round-trip times,"
         " timeouts and goodputs there are wrong: sort the packets with reordercap, or cut the"
         " capture where a clock was set."
+    )
+
+
+def _lost(file: Mapping[str, Any]) -> str:
+    return (
+        f"{file['file']}: the capturing host says that it lost"
+        f" {counted(file['lost_by_host'], 'packet')}. Where they are missing, counts of drops and"
+        " timeouts are wrong: capture again with a larger buffer (-B 65536)."
+    )
+
+
+def _cut(file: Mapping[str, Any]) -> str:
+    return (
+        f"{file['file']}: TCP's options were cut off in {counted(file['options_cut'], 'packet')}."
+        " Round trips, needless retransmissions and windows are known less well: capture more of"
+        " each packet (-s 128)."
     )
 
 

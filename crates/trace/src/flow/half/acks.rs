@@ -1,6 +1,6 @@
 //! The effects of the other end's acknowledgements.
 
-use super::Half;
+use super::{Half, Outstanding};
 use crate::flow::events::{Ack, AckOutcome};
 
 impl Half {
@@ -28,6 +28,7 @@ impl Half {
             return outcome;
         }
         self.has_acks = true;
+        self.has_sacks |= ack.sacks[0].is_some() || ack.sacks_cut;
         self.last_ack_ns = self.last_ack_ns.max(now);
         self.find_spurious(ack, to);
         if to > self.una {
@@ -37,12 +38,23 @@ impl Half {
             outcome.unseen_bytes = self.arrived.advance(to);
             self.counts.unseen_bytes += outcome.unseen_bytes;
             self.counts.delivered_bytes += outcome.unseen_bytes;
-        } else if to == self.una && !ack.has_data && self.una < self.next {
+        } else if to == self.una && !ack.has_data {
+            self.on_repeated_ack(ack);
+        }
+        outcome
+    }
+
+    /// Processes an ACK that repeats the one before it.
+    fn on_repeated_ack(&mut self, ack: &Ack) {
+        if !self.has_sacks {
+            // a receiver answers each segment that it has twice at once (RFC 9293 3.10.7.4)
+            self.counts.spurious += std::mem::take(&mut self.doubtful);
+        }
+        if self.una < self.next {
             self.note_overtaking(ack);
             self.duplicates += 1;
             self.counts.duplicate_acks += 1;
         }
-        outcome
     }
 
     /// Removes the acknowledged segments. Returns the time since the last of them passed, if all were sent once and
@@ -51,18 +63,24 @@ impl Half {
     fn acknowledge(&mut self, ack: &Ack, to: u64) -> Option<u64> {
         self.una = to;
         self.timer_ns = ack.time_ns;
-        let mut last = None;
+        let mut last: Option<Outstanding> = None;
         let mut is_clean = self.duplicates == 0 && ack.sacks[0].is_none();
-        while let Some(one) = self.outstanding.front() {
+        self.doubtful = 0;
+        while let Some(one) = self.outstanding.front().copied() {
             if one.end > to {
                 break;
             }
             is_clean &= !one.is_again;
-            last = Some(one.time_ns);
+            if one.is_again
+                && let Some(before) = last
+            {
+                self.doubtful += self.segments_of(one.end - before.end);
+            }
+            last = Some(one);
             self.outstanding.pop_front();
         }
-        let sent_ns = last.filter(|_| is_clean)?;
-        Some(ack.time_ns.saturating_sub(sent_ns))
+        let last = last.filter(|_| is_clean)?;
+        Some(ack.time_ns.saturating_sub(last.time_ns))
     }
 
     /// Notes the first ACK that shows the arrival of a segment sent after the first outstanding one was sent again.
@@ -86,18 +104,17 @@ impl Half {
     }
 
     fn note_window(&mut self, ack: &Ack) {
-        if ack.window == 0 {
+        let is_closed = ack.window == Some(0);
+        if is_closed {
             self.closed_ns = ack.time_ns;
         }
-        if ack.window == 0 && self.closed_since_ns.is_none() {
+        if is_closed && self.closed_since_ns.is_none() {
             self.closed_since_ns = Some(ack.time_ns);
             self.counts.zero_windows += 1;
-        } else if ack.window > 0
-            && let Some(since) = self.closed_since_ns.take()
-        {
+        } else if !is_closed && let Some(since) = self.closed_since_ns.take() {
             self.counts.zero_window_ns += ack.time_ns.saturating_sub(since);
         }
-        self.window = Some(ack.window);
+        self.window = ack.window;
         self.counts.window_max_bytes = self.counts.window_max_bytes.max(ack.window);
     }
 
