@@ -30,7 +30,7 @@ UNEVEN = {
     "delays": ["500ns", "1234567ps", "13us"],
     "sources": ["333333333bps", "77777777bps", "900Mbps"],
 }
-"""Times that meet often in one picosecond, and times with remainders."""
+"""Times that are often the same picosecond, and times with remainders."""
 CODEL = {"target": "20us", "interval": "60us"}
 DISCIPLINES: dict[str, list[dict[str, Any]]] = {
     "drop-tail": [
