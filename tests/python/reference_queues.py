@@ -23,9 +23,7 @@ class Packet:
     """What the line sends."""
     path: list[str]
     """The output ports to pass."""
-    sent: int
-    """When the application sent it, for datagrams."""
-    is_data: bool = True
+    is_data: bool
     can_mark: bool = False
     is_short: bool = False
     """Whether the classifier counts it to a short flow."""
