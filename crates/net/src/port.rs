@@ -127,7 +127,6 @@ impl<S: Default> OutputPort<S> {
             busy: BusyTime::default(),
             losses: config.losses,
         };
-        let is_fifo = service != Service::Scheduled;
         Self {
             link: LinkQueue::new(),
             location,
@@ -135,10 +134,10 @@ impl<S: Default> OutputPort<S> {
             number,
             serializer: Serializer::new(config.rate, config.clock_error_ppb),
             free_at: Instant::ZERO,
-            // A departure that is decided a picosecond late must still be decided before the packet arrives.
-            latency: config.latency.max(Duration::from_ps(u64::from(
-                !is_fifo && !config.departure_first,
-            ))),
+            // A packet that counts, or is decided about, a picosecond late must not have arrived by then.
+            latency: config
+                .latency
+                .max(Duration::from_ps(u64::from(!config.departure_first))),
             discipline,
             extras: has_extras.then(|| Box::new(extras)),
             release,
@@ -189,10 +188,16 @@ impl<S: Default> OutputPort<S> {
         self.free_at + self.departure_lag()
     }
 
+    /// Whether a packet that arrives at `now` finds the line free.
+    #[inline]
+    pub(crate) fn is_line_free(&self, now: Instant) -> bool {
+        self.next_departure() <= now
+    }
+
     /// Whether its scheduler has yet to make a choice that was due by `now`.
     #[inline]
     pub(crate) fn is_behind(&self, now: Instant) -> bool {
-        self.waits && self.next_departure() <= now
+        self.waits && self.is_line_free(now)
     }
 
     /// Where the packets from an ingress port of this number at its node are counted.
@@ -234,7 +239,11 @@ impl<S: Default> OutputPort<S> {
     pub(crate) fn loses(&mut self, now: Instant) -> bool {
         match &mut self.extras {
             None => false,
-            Some(extras) => extras.losses.iter_mut().any(|loss| loss.takes(now)),
+            // each counts every packet, whatever the others lose
+            Some(extras) => extras
+                .losses
+                .iter_mut()
+                .fold(false, |lost, loss| loss.takes(now) | lost),
         }
     }
 
@@ -318,6 +327,7 @@ impl<S: Default> OutputPort<S> {
     ) -> (Instant, Instant) {
         // A work-conserving port: it starts at once, or as soon as it has sent what it holds.
         let begin = now.max(self.free_at);
+        let finds_line_free = self.is_line_free(now);
         let (start, due) = self.serialize::<PLAIN>(begin, frame_bytes, wire_bytes);
         let leaves = match self.release {
             BufferRelease::EndOfService => self.free_at,
@@ -330,7 +340,12 @@ impl<S: Default> OutputPort<S> {
         if PLAIN {
             return (leaves, due);
         }
-        let counts_until = leaves + self.departure_lag();
+        let goes_at_once = finds_line_free && leaves == now;
+        let counts_until = if goes_at_once {
+            leaves
+        } else {
+            leaves + self.departure_lag()
+        };
         self.discipline.on_accepted(counts_until);
         (counts_until, due)
     }

@@ -177,7 +177,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let view = header.view(frame_bytes, ingress_number);
         let counts = port.counts(*ingress_arrivals, self.passages.arrivals(hop.counted_at()));
         let is_lost = port.loses(now);
-        let line_is_free = !is_lost && !port.waits && port.free_at() <= now;
+        let line_is_free = !is_lost && !port.waits && port.is_line_free(now);
         if line_is_free && let Some(admission) = scheduled.scheduler.pass(now, &view) {
             let observed = &mut port.observed;
             self.observer
