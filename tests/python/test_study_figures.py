@@ -62,6 +62,27 @@ def test_of_a_search_the_scenario_as_it_is_has_no_place_on_a_map(study: Study) -
     assert len(document(study, runs)["points"]) == 8
 
 
+def test_a_search_is_drawn_over_each_of_its_settings(tmp_path: Path) -> None:
+    axes: dict[str, list[Any]] = {"queue.limit": ["1KiB", "64KiB"], "tcp": ["bic", "cubic"]}
+    made = made_up(tmp_path, axes, {}, lambda limit, *_: {"drops": 9.0 if limit == "1KiB" else 4.0})
+    as_it_is = {axis: None for axis in axes} | {"seed": 1, "run_id": "as-it-is", "error": None}
+    made.runs.add(as_it_is | {"drops": 7.0})
+    made.runs.flush()
+    limits, stacks = studies.draw(made).axes
+    assert [panel._left_title.get_text() for panel in (limits, stacks)] == ["queue.limit", "tcp"]  # type: ignore[attr-defined]
+    assert limits.get_xscale() == "log"
+    assert [label.get_text() for label in stacks.get_xticklabels()] == ["bic", "cubic"]
+    points, before = limits.lines
+    assert sorted(zip(points.get_xdata(), points.get_ydata(), strict=True)) == [  # type: ignore[arg-type]
+        *[(1024, 9)] * 2,
+        *[(65_536, 4)] * 2,
+    ]
+    assert set(before.get_ydata()) == {7}  # type: ignore[arg-type]
+    assert len(studies.draw(made, x="tcp").axes) == 1
+    # two axes still make a map
+    assert len(studies.draw(made, x="tcp", y="queue.limit").axes[0].patches) == 4
+
+
 def test_names_and_numbers_of_a_map_do_not_overlap(tmp_path: Path) -> None:
     sizes = [f"{16_000 + number} packets" for number in range(8)]
     kinds = [f"a stack with a long name, number {number}" for number in range(3)]

@@ -53,7 +53,7 @@ def plot(
 
     A map shows a number over two axes, or which value of an axis is best there. Lines show a number
     along one axis. The remaining axes become small multiples. Figures show medians over the seeds,
-    and mark bistable points.
+    and mark bistable points. Of a search, all axes are shown, each in a panel of its own.
     """
     from fairport import figures
     from fairport.cli import output

@@ -158,7 +158,7 @@ def search(
     runs.check()
     jobs = runs.jobs(jobs)
     with _alone(Path(folder)):
-        study = define(place(folder), _definition(file, {}), force=force)
+        study = define(place(folder), _definition(file, weights, {}), force=force)
         continued.require_same_content(study, runs)
         database = Path(folder) / DATABASE
         if force:
@@ -197,7 +197,7 @@ def search(
         path: sorted({in_column(one.values[path]) for one in found}, key=_order)
         for path in file.space
     }
-    study = define(place(folder), _definition(file, values), force=False)
+    study = define(place(folder), _definition(file, weights, values), force=False)
     found.sort(key=lambda one: one.gain, reverse=goal == "tune")
     return Searched(study, goal, weights, medians(before, list(weights)), found, len(done))
 
@@ -302,7 +302,9 @@ def _asked(database: Path, goal: Goal, weights: Mapping[str, float]) -> optuna.S
     return study
 
 
-def _definition(file: SearchFile, values: Mapping[str, list[Any]]) -> Definition:
+def _definition(
+    file: SearchFile, weights: Mapping[str, float], values: Mapping[str, list[Any]]
+) -> Definition:
     axes = {path: list(values.get(path, [])) for path in file.space}
     return Definition(
         name=file.name,
@@ -310,7 +312,8 @@ def _definition(file: SearchFile, values: Mapping[str, list[Any]]) -> Definition
         axes=axes,
         labels={path: [str(value) for value in of] for path, of in axes.items()},
         titles={},
-        keep=list(NUMBERS),
+        # the objective's first, as figures show the first number
+        keep=list(dict.fromkeys([*weights, *NUMBERS])),
         backend=backends.DEFAULT,
         model=model_version(),
         seeds=list(range(1, file.seeds + 1)),

@@ -1,4 +1,4 @@
-"""The figures of a study: maps over two axes, the best of several, families of lines."""
+"""The figures of a study: maps, the best of several, lines, and the points of a search."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from fairport.errors import InputError, did_you_mean
 from fairport.figures import style
-from fairport.figures.studies.view import View, viewed
+from fairport.figures.studies.view import View, as_it_is, viewed
 from fairport.study.points import FIX
 
 if TYPE_CHECKING:
@@ -74,9 +76,16 @@ def draw(
     by: str = "",
     where: str = "",
 ) -> Figure:
-    """A figure of a study, as `choose` describes. Raises InputError."""
-    chosen = choose(study, x, y, color, by)
+    """A figure of a study, as `choose` describes. Raises InputError.
+
+    Of a search it shows a number, `y`, over each axis, or over the axis `x`, unless a second axis
+    or a colour is given.
+    """
     axes = study.axes
+    before = as_it_is(study)
+    if not (before.is_empty() or color or y in axes):
+        return _of_search(study, before, x, y or by or study.first_number(), where)
+    chosen = choose(study, x, y, color, by)
     shown = [axis for axis in (chosen.x, chosen.y, chosen.color) if axis in axes]
     view = viewed(study, chosen.number, shown, where)
     with style.applied():
@@ -91,6 +100,18 @@ def draw(
         from fairport.figures.studies import heat
 
         return heat.draw(view, chosen.x, chosen.y)
+
+
+def _of_search(study: Study, before: pl.DataFrame, x: str, number: str, where: str) -> Figure:
+    from fairport.figures.studies import trials
+
+    axes = list(study.axes)
+    if x:
+        _known(x, axes, "x")
+    _known(number, study.definition.keep, "y")
+    view = viewed(study, number, axes, where)
+    with style.applied():
+        return trials.draw(view, [x] if x else axes, before[number].drop_nulls().to_list())
 
 
 def _known(name: str, known: Sequence[str], argument: str) -> None:

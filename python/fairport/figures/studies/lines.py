@@ -13,19 +13,22 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from fairport.figures import style
 from fairport.figures.studies import findings
-from fairport.figures.studies.view import View, axis_title, label_axes, panels, ticks
+from fairport.figures.studies.view import (
+    View,
+    axis_title,
+    label_axes,
+    panels,
+    scale_number,
+    ticks,
+)
 from fairport.scenario.rows import in_base_units
 
 _COLOURS = (style.BLUE, style.DROPPED, style.GREEN, "#cc79a7", "#e69f00", "#56b4e9", style.INK)
 _DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))  # after these, colours and marks are used again
 _MARKERS = ("o", "s", "^", "v", "D", "P", "X")
-_LARGEST_SPAN, _LARGEST_SPAN_OF_A_RATIO = 30, 3
-# labelled ticks of a decade, if values span little more than one, and otherwise
-_TICKS = ((1.0, 2.0, 5.0), (1.0, 3.0))
 _TALL_IN = {1: 2.9, 2: 2.2, 3: 1.9}
 _RIGHT_IN = 1.35
 _NOTE = "{line}: median over the seeds; {band}: the {interval}"
@@ -48,7 +51,6 @@ def draw(view: View, x: str, color: str) -> Figure:
     )
     lines = view.values(color) if color else [None]
     apart = min(_APART, _MOST_APART / len(lines)) if has_names else 0.0
-    is_log = _is_log(view)
     for panel, (_, points) in zip(axes, view.panels(), strict=True):
         for number, value in enumerate(lines):
             of_line = points.filter(pl.col(color) == value) if color else points
@@ -56,20 +58,7 @@ def draw(view: View, x: str, color: str) -> Figure:
             _line(panel, view, x, of_line, number, aside if has_names else None)
         panel.set_xticks(*ticks(view, x, room=14 if columns == 1 else 7, across=panel))
         panel.set_xlim(-0.4, len(view.values(x)) - 0.6)
-        if is_log:
-            panel.set_yscale("log")
-            least, most = panel.get_ylim()
-            subs = _TICKS[int(most > 20 * least)]
-            panel.yaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=9))
-            panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-            panel.yaxis.set_minor_formatter(NullFormatter())
-        elif not view.number.endswith("_index"):
-            panel.set_ylim(bottom=0)
-        if view.number == "throughput_ratio":
-            style.fair_share(panel, 1.0)
-    limits = [panel.get_ylim() for panel in axes]
-    for panel in axes:
-        panel.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+    scale_number(view, axes)
     label_axes(picture, axes, axis_title(view, x), view.quantity.label)
     if color:
         _key(picture, view, color, lines, has_names=has_names)
@@ -146,13 +135,3 @@ def _key(
 
 def _dashes(number: int) -> Any:
     return _DASHES[number // len(_COLOURS) % len(_DASHES)]
-
-
-def _is_log(view: View) -> bool:
-    """Whether values span much; those of a ratio sooner, for a half is as far from 1 as 2 is."""
-    values = view.points["median"].drop_nulls()
-    least, most = values.min(), values.max()
-    assert isinstance(least, float)
-    assert isinstance(most, float)
-    largest = _LARGEST_SPAN_OF_A_RATIO if view.number == "throughput_ratio" else _LARGEST_SPAN
-    return least > 0 and most / least > largest

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from fairport.errors import InputError
 from fairport.figures import style
@@ -22,12 +23,17 @@ if TYPE_CHECKING:
 
 WIDTH_IN = 7.2
 _LEFT_IN, _TOP_IN, _BOTTOM_IN, _GAP_IN = 0.74, 0.3, 0.78, 0.36
+# between rows of panels that have labels of their own below them
+_GAP_WITH_LABELS_IN = 0.56
 _MOST_PANELS = 12
 _MOST_COLUMNS = 3
 _MOST_TICKS = 14
 _TICK_PT = 8.0
 # the width of a character in a cell; the point, which is narrower, leaves the space between cells
 _DIGIT_PT = 4.4
+_LARGEST_SPAN, _LARGEST_SPAN_OF_A_RATIO = 30, 3
+# labelled ticks of a decade, if values span little more than one, and otherwise
+_TICKS = ((1.0, 2.0, 5.0), (1.0, 3.0))
 
 
 @dataclass(frozen=True)
@@ -108,6 +114,11 @@ def chosen(study: Study, where: str) -> pl.DataFrame:
     return runs.join(matching, on="run_id", how="semi", maintain_order="left")
 
 
+def as_it_is(study: Study) -> pl.DataFrame:
+    """The runs of a search's scenario as it is; none if the study is no search."""
+    return study.to_polars().filter(pl.all_horizontal(pl.col(list(study.axes)).is_null()))
+
+
 def view_of(study: Study, runs: pl.DataFrame, number: str, shown: Sequence[str]) -> View:
     """The number at the points of these runs. Raises InputError."""
     points = precision.summary(runs, list(study.axes), number)
@@ -135,12 +146,23 @@ def view_of(study: Study, runs: pl.DataFrame, number: str, shown: Sequence[str])
 
 
 def panels(
-    view: View, title: str, subject: str, note: str, *, tall_in: float, right_in: float
+    view: View,
+    title: str,
+    subject: str,
+    note: str,
+    *,
+    tall_in: float,
+    right_in: float,
+    names: Sequence[str] = (),
 ) -> tuple[style.Picture, list[Axes]]:
-    """A picture with one set of axes per panel, in rows; `right_in` inches stay free."""
-    shown = view.panels()
-    columns = min(_MOST_COLUMNS, len(shown))
+    """A picture with one set of axes per panel, in rows; `right_in` inches stay free.
+
+    The panels are those of the view, or as many as `names`, each with labels of its own below.
+    """
+    shown = names or [name for name, _ in view.panels()]
+    columns = 2 if names and len(names) == 4 else min(_MOST_COLUMNS, len(shown))
     rows = -(-len(shown) // columns)
+    gap_in = _GAP_WITH_LABELS_IN if names else _GAP_IN
     runs = f"{view.runs:,}"
     of = f"{view.study.definition.name}, {runs} runs, {view.seeds}"
     if view.missing:
@@ -151,14 +173,14 @@ def panels(
         of += f"; panels by {' and '.join(map(view.title_of, unnamed))}"
     head = heading(title, subject, of, WIDTH_IN)
     top_in = head.tall_in + _TOP_IN
-    height = top_in + rows * tall_in + (rows - 1) * _GAP_IN + _BOTTOM_IN
+    height = top_in + rows * tall_in + (rows - 1) * gap_in + _BOTTOM_IN
     wide = (WIDTH_IN - _LEFT_IN - right_in) / columns
     gap = 0.16 if columns > 1 else 0.0
     picture = style.Picture(figsize=(WIDTH_IN, height))
     axes = []
-    for index, (name, _) in enumerate(shown):
+    for index, name in enumerate(shown):
         row, column = divmod(index, columns)
-        bottom = height - top_in - (row + 1) * tall_in - row * _GAP_IN
+        bottom = height - top_in - (row + 1) * tall_in - row * gap_in
         box = (_LEFT_IN + column * wide, bottom, wide - gap, tall_in)
         panel = picture.add_axes(
             (box[0] / WIDTH_IN, box[1] / height, box[2] / WIDTH_IN, box[3] / height)
@@ -169,6 +191,35 @@ def panels(
     head.write(picture)
     picture.text(0.1 / WIDTH_IN, 0.08 / height, note, color=style.MUTED, fontsize=7.5)
     return picture, axes
+
+
+def scale_number(view: View, axes: Sequence[Axes]) -> None:
+    """Gives the vertical axes of all panels the scale that suits the number, and one range."""
+    for panel in axes:
+        if _spans_much(view):
+            panel.set_yscale("log")
+            least, most = panel.get_ylim()
+            subs = _TICKS[int(most > 20 * least)]
+            panel.yaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=9))
+            panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+            panel.yaxis.set_minor_formatter(NullFormatter())
+        elif not view.number.endswith("_index"):
+            panel.set_ylim(bottom=0)
+        if view.number == "throughput_ratio":
+            style.fair_share(panel, 1.0)
+    limits = [panel.get_ylim() for panel in axes]
+    for panel in axes:
+        panel.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+
+
+def _spans_much(view: View) -> bool:
+    """Of a ratio sooner than of other numbers, for a half is as far from 1 as 2 is."""
+    values = view.points["median"].drop_nulls()
+    least, most = values.min(), values.max()
+    assert isinstance(least, float)
+    assert isinstance(most, float)
+    largest = _LARGEST_SPAN_OF_A_RATIO if view.number == "throughput_ratio" else _LARGEST_SPAN
+    return least > 0 and most / least > largest
 
 
 def label_axes(picture: style.Picture, axes: Sequence[Axes], x: str, y: str) -> None:
