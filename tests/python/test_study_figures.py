@@ -65,7 +65,7 @@ def test_of_a_search_the_scenario_as_it_is_has_no_place_on_a_map(study: Study) -
 def test_a_search_is_drawn_over_each_of_its_settings(tmp_path: Path) -> None:
     axes: dict[str, list[Any]] = {"queue.limit": ["1KiB", "64KiB"], "tcp": ["bic", "cubic"]}
     made = made_up(tmp_path, axes, {}, lambda limit, *_: {"drops": 9.0 if limit == "1KiB" else 4.0})
-    as_it_is = {axis: None for axis in axes} | {"seed": 1, "run_id": "as-it-is", "error": None}
+    as_it_is = dict.fromkeys(axes) | {"seed": 1, "run_id": "as-it-is", "error": None}
     made.runs.add(as_it_is | {"drops": 7.0})
     made.runs.flush()
     limits, stacks = studies.draw(made).axes
