@@ -33,7 +33,8 @@ impl Frames {
         store
     }
 
-    /// Copies a frame that left its host at `left_at` into a buffer. None if it is longer than [`LONGEST_BYTES`] or shorter than two addresses.
+    /// Copies a frame that left its host at `left_at` into a buffer. None if it is longer than [`LONGEST_BYTES`] or
+    /// shorter than two addresses.
     #[inline]
     pub(crate) fn put(&mut self, frame: &[u8], left_at: Instant) -> Option<FrameId> {
         if !(12..=LONGEST_BYTES).contains(&frame.len()) {
