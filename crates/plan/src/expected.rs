@@ -48,13 +48,12 @@ impl Expected {
         workloads: &Workloads,
         watch: &Watch,
     ) -> Self {
-        let end = Instant::ZERO + job.duration_ps;
         let mut trip = |from: End, to: End| {
             let paths = router.forward(topology, 0, [from.host, to.host], Protocol::Tcp);
             let delays = paths.iter().map(|path| wiring.delay(from.host, path));
             delays.min().unwrap_or(Duration::ZERO)
         };
-        let generated = workloads.expected(end, &mut trip);
+        let generated = workloads.expected(&mut trip);
         let flows = (listed.len() as u64).saturating_add(generated.flows);
         let watched_flows = flows.min(u64::from(job.probes.watched_flows));
         let rows = |interval: Duration| job.duration_ps.as_ps() / interval.as_ps().max(1);

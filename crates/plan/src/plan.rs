@@ -280,7 +280,7 @@ fn workloads(job: &Job, flows: &[ListedFlow], ends: &[Ends]) -> Workloads {
         }
     }
     for (workload, ends) in job.workloads.iter().zip(ends) {
-        workloads.add(workload, job.seed, ends);
+        workloads.add(workload, job.seed, ends, Instant::ZERO + job.duration_ps);
     }
     workloads
 }

@@ -24,6 +24,7 @@ struct Started {
 fn drive(workload: &Value, end: Instant) -> (Vec<Started>, Log) {
     let mut job = job(&json!({"kind": "star", "hosts": 8}));
     job["workloads"] = json!([workload]);
+    job["duration_ps"] = json!(end.saturating_sub(Instant::ZERO).as_ps());
     let plan = plan(&job);
     let ports = plan.ports();
     let Parts { mut workloads, .. } = plan.into_parts(&ports);

@@ -294,6 +294,20 @@ fn a_trace_is_played_back_as_it_was() {
 }
 
 #[test]
+fn transfers_that_would_begin_after_the_run_are_no_rounds() {
+    let plan = json!({
+        "kind": "periodic", "size_bytes": 1000, "period_ps": seconds(0.01), "jitter_ps": seconds(0.01),
+        "persistent": true,
+    });
+    let mut job = job(&ends(1..16), &ends(0..1), &plan);
+    job["duration_ps"] = json!(seconds(0.012));
+    let starts = column(&run(&job), "rounds", "start_s");
+    // of each pair of a sender's first two transfers some begin later than 12 ms
+    assert!((15..30).contains(&starts.len()));
+    assert!(starts.iter().all(|start| *start < 0.012));
+}
+
+#[test]
 fn a_connection_that_stands_idle_between_transfers_starts_slowly_where_the_stack_says_so() {
     let plan = json!({
         "kind": "periodic", "size_bytes": 200_000, "period_ps": seconds(1.0), "jitter_ps": 0,

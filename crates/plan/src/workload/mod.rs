@@ -97,8 +97,8 @@ pub struct Workloads {
 }
 
 impl Workloads {
-    /// Adds a workload and lets it schedule its first actions.
-    pub(crate) fn add(&mut self, job: &WorkloadJob, seed: u64, ends: &Ends) {
+    /// Adds a workload of a run until `end`, and lets it schedule its first actions.
+    pub(crate) fn add(&mut self, job: &WorkloadJob, seed: u64, ends: &Ends, end: Instant) {
         let index = self.running.len();
         let key = Key {
             seed,
@@ -119,7 +119,8 @@ impl Workloads {
             workload,
             traffic: job.traffic,
             start: job.start_ps,
-            stop_at: job.stop_ps.unwrap_or(Instant::NEVER),
+            // what begins later would be a row of a transfer that never was
+            stop_at: job.stop_ps.map_or(end, |stop| stop.min(end)),
         });
         self.call(index as u32, |workload, context| workload.begin(context));
     }
@@ -134,11 +135,11 @@ impl Workloads {
         self.running.iter().any(|it| it.workload.hears())
     }
 
-    /// Approximately what they will do in a run until `end`.
-    pub(crate) fn expected(&self, end: Instant, trip: &mut Trip<'_>) -> Amount {
+    /// Approximately what they will do.
+    pub(crate) fn expected(&self, trip: &mut Trip<'_>) -> Amount {
         let mut sum = Amount::default();
         for it in &self.running {
-            let span = it.stop_at.min(end).saturating_sub(it.start);
+            let span = it.stop_at.saturating_sub(it.start);
             let more = it.workload.expected(span, trip);
             sum.flows = sum.flows.saturating_add(more.flows);
             sum.logged = sum.logged.saturating_add(more.logged);
