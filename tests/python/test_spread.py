@@ -44,6 +44,16 @@ def test_a_small_step_back_of_every_seed_breaks_it() -> None:
     assert order.steps_down == [1]
 
 
+def test_a_step_back_by_more_than_the_whole_change_breaks_it_though_the_seeds_are_few() -> None:
+    # the lone flow's share at 1 : 2, 1 : 6 and 1 : 12, with two seeds that differ much
+    variants = [[1.5, 1.5], [0.9, 15.0], [0.5, 0.5]]
+    order = Order.of(variants)
+    assert not order.steps[0].is_above_zero
+    assert order.steps_up == [0]
+    assert not order.falls
+    assert not Order.of(variants[::-1]).rises
+
+
 def test_ends_within_the_spread_are_no_order_though_their_medians_are() -> None:
     order = Order.of([[1, 1, 1, 1, 1], [2, 2, 2, 0, 0]])
     assert order.whole.median == 1

@@ -10,7 +10,8 @@ what the page shows anyway:
 
 - the last variant is beyond the first in the whole middle half, which means in about three seeds of
   four, and its median is beyond that of the first;
-- no step from one variant to the next goes back in the whole middle half.
+- no step from one variant to the next goes back in the whole middle half, or by more than the whole
+  change: of few seeds the middle half is wide.
 
 Between two variants that do not differ, an order would hold by chance once in 5 times with five
 seeds, once in 14 with ten and once in 75 with twenty; comparing the medians alone, every other
@@ -126,13 +127,25 @@ class Order:
 
     @property
     def steps_down(self) -> list[int]:
-        """Which steps fall beyond the spread of the seeds."""
-        return [number for number, step in enumerate(self.steps) if step.is_below_zero]
+        """Which steps fall beyond the spread of the seeds, or by more than the whole change."""
+        return [
+            number
+            for number, step in enumerate(self.steps)
+            if step.is_below_zero or self._exceeds(step, -1)
+        ]
 
     @property
     def steps_up(self) -> list[int]:
-        """Which steps rise beyond the spread of the seeds."""
-        return [number for number, step in enumerate(self.steps) if step.is_above_zero]
+        """Which steps rise beyond the spread of the seeds, or by more than the whole change."""
+        return [
+            number
+            for number, step in enumerate(self.steps)
+            if step.is_above_zero or self._exceeds(step, 1)
+        ]
+
+    def _exceeds(self, step: Spread, sign: int) -> bool:
+        """Whether the median of a step with this sign is greater than the whole change."""
+        return sign * (step.median or 0.0) > abs(self.whole.median or 0.0)
 
 
 def difference(before: Values, after: Values) -> Spread:
