@@ -167,6 +167,7 @@ def man() -> str:
         "0: done. 1: a check did not hold. 2: bad input. 3: no run was valid. 130: interrupted.",
         ".SH ENVIRONMENT",
         ".TP", ".B FAIRPORT_STORE", "The folder of finished runs.",
+        ".TP", ".B FAIRPORT_MEMORY", "How much memory runs may use, such as 64GB.",
         ".TP", ".B NO_COLOR", "Set to anything: no colours.",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
