@@ -40,6 +40,16 @@ def run(*traffic: dict[str, Any], **change: Any) -> fp.Result:
 
 
 @as_root
+def test_an_outage_has_the_times_of_the_scenario() -> None:
+    outage = {"kind": "outage", "from": "500ms", "to": "700ms"}
+    result = run({"from": "all", "to": "h0"}, loss=[outage])
+    times = result.drops.filter(reason="loss")["time_s"].to_list()
+    # the line is busy when it goes down
+    assert 0.5 <= min(times) < 0.51
+    assert max(times) < 0.7
+
+
+@as_root
 @pytest.mark.parametrize(
     ("host", "least_s", "most_s"),
     [

@@ -65,7 +65,6 @@ def of_switch(
     ports: Sequence[str],
 ) -> SwitchTask:
     """The switch; frames later than `tolerated_s` count as stalled."""
-    longer = job.document["duration_ps"] + int(LEAD_S * 1e12)
     wanted = observation or Observation()
     number = {name: number for number, name in enumerate(ports)}
     hosts = places(spaces)
@@ -75,7 +74,7 @@ def of_switch(
 
     return SwitchTask(
         namespace=spaces.switch,
-        job_json=json.dumps(job.document | {"duration_ps": longer}),
+        job_json=json.dumps(_for_clock_of_switch(job.document)),
         attachments=[
             (host.port, host.number, str(host.address), silence_s(host.number))
             for host in spaces.hosts
@@ -88,6 +87,21 @@ def of_switch(
         snap_bytes=wanted.snap_bytes,
         zero_s=LEAD_S,
     )
+
+
+def _for_clock_of_switch(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The job with its times by a clock that begins `LEAD_S` before the scenario's."""
+    lead_ps = int(LEAD_S * 1e12)
+
+    def later(loss: Mapping[str, Any]) -> dict[str, Any]:
+        times = {name: loss[name] for name in ("from_ps", "to_ps") if loss.get(name) is not None}
+        return {**loss, **{name: time_ps + lead_ps for name, time_ps in times.items()}}
+
+    return {
+        **document,
+        "duration_ps": document["duration_ps"] + lead_ps,
+        "losses": [later(loss) for loss in document["losses"]],
+    }
 
 
 def of_load(
