@@ -22,3 +22,18 @@ SCENARIO: dict[str, Any] = {
     "tcp": {"stack": "linux-6", "congestion_control": "cubic", "rto_min": "10ms"},
     "traffic": [{"from": "all", "to": "h0", "start_jitter": "1ms"}],
 }
+
+
+def kernel_timeouts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The timeouts that the kernel counts, by end of each flow; filled by runs from now on."""
+    from fairport.backends.linux import measured
+
+    counted: list[int] = []
+    arrays = measured.arrays
+
+    def spy(outcome: Any, load: Any, **others: Any) -> Any:
+        counted.extend(end.timeouts for flow in load.flows for end in flow.infos)
+        return arrays(outcome, load, **others)
+
+    monkeypatch.setattr(measured, "arrays", spy)
+    return counted

@@ -25,7 +25,7 @@ import polars as pl
 import pytest
 from fairport.cli.app import app
 from fairport.errors import BackendError
-from linux_runs import SCENARIO, as_root
+from linux_runs import SCENARIO, as_root, kernel_timeouts
 from typer.testing import CliRunner
 
 if sys.platform != "linux":
@@ -169,14 +169,7 @@ def test_the_switch_marks_real_headers() -> None:
 def test_timeouts_that_the_switch_finds_are_those_that_the_kernel_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    counted: list[int] = []
-    arrays = measured.arrays
-
-    def spy(outcome: Any, load: Any, **others: Any) -> Any:
-        counted.extend(end.timeouts for flow in load.flows for end in flow.infos)
-        return arrays(outcome, load, **others)
-
-    monkeypatch.setattr(measured, "arrays", spy)
+    counted = kernel_timeouts(monkeypatch)
     tight = {
         "queue": {"kind": "drop-tail", "limit": "6 packets"},
         "topology": {"kind": "two-switch", "peers": 6},

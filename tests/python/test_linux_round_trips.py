@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import fairport as fp
 import numpy as np
 import pytest
-from linux_runs import SCENARIO, as_root
+from linux_runs import SCENARIO, as_root, kernel_timeouts
 
 if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)
 
-from fairport.backends.linux import measured
 from fairport.backends.linux.observing import Sample
 from fairport.backends.linux.round_trips import RoundTrips
 
@@ -83,14 +81,7 @@ def test_a_real_flow_has_round_trips_like_a_simulated_one() -> None:
 @as_root
 def test_what_rack_sends_again_by_its_timer_is_no_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its timer is a quarter of the round trip, here about as long as the minimum RTO."""
-    counted: list[int] = []
-    arrays = measured.arrays
-
-    def spy(outcome: Any, load: Any, **others: Any) -> Any:
-        counted.extend(end.timeouts for flow in load.flows for end in flow.infos)
-        return arrays(outcome, load, **others)
-
-    monkeypatch.setattr(measured, "arrays", spy)
+    counted = kernel_timeouts(monkeypatch)
     far = {
         "link": {"rate": "50Mbps", "delay": "12ms"},
         "tcp": SCENARIO["tcp"] | {"rto_min": "16ms", "tail_loss_probe": False},

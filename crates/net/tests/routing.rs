@@ -117,7 +117,7 @@ fn with_any_link_between_switches_failed_shortest_paths_are_as_long_as_before() 
     };
     for port in whole.port_ids().filter(joins_switches) {
         let mut tree = whole.clone();
-        tree.fail(&[whole.port_name(port)], "failed").unwrap();
+        tree.fail(&[whole.port_name(port)]).unwrap();
         let policies: [(&str, Box<dyn Routing>); 5] = [
             (
                 "destination-suffix",
@@ -144,14 +144,14 @@ fn with_any_link_between_switches_failed_shortest_paths_are_as_long_as_before() 
 #[test]
 fn equal_length_does_without_a_failed_core_and_refuses_one_that_is_not_above_all_hosts() {
     let mut tree = fat_tree(4).unwrap();
-    tree.fail(&["core1".to_owned()], "failed").unwrap();
+    tree.fail(&["core1".to_owned()]).unwrap();
     let mut policy = EqualLength::new(&tree, 7, None).unwrap();
     for (s, d) in pairs(&tree, 1) {
         let path = policy.paths(&tree, s, d, &tuple(&tree, s, d)).remove(0);
         assert_eq!(path.len(), 6);
         assert_leads(&tree, &path, [s, d], true);
     }
-    tree.fail(&["core2:0".to_owned()], "failed").unwrap();
+    tree.fail(&["core2:0".to_owned()]).unwrap();
     let error = EqualLength::new(&tree, 7, None).err().unwrap().to_string();
     assert!(error.contains("`core2` is not above `h0`"), "{error}");
 }

@@ -22,6 +22,6 @@ pub(crate) fn with_fabric(job: &Job) -> Result<Topology, BuildError> {
             return Err(BuildError::new(field, value, problem, remedy));
         }
     }
-    topology.fail(&job.failed_links, "failed_links")?;
+    topology.fail(&job.failed_links)?;
     Ok(topology)
 }

@@ -2,25 +2,27 @@
 //!
 //! Ports keep their numbers, so all names stay. Each port of a failed link leads to its own node, and so no path takes it.
 
-use super::{PortId, Topology, UNREACHED};
+use super::{Node, NodeId, PortId, Topology, UNREACHED};
 use crate::error::BuildError;
+
+/// The job's field that lists them.
+const FIELD: &str = "failed_links";
 
 impl Topology {
     /// Takes links out of use. A link is named by a port at one of its ends, and all links of a switch by the switch.
-    /// `field` names the list in errors.
     ///
     /// # Errors
     /// If a name is none of these, or if two hosts have no path between them any more.
-    pub fn fail(&mut self, links: &[String], field: &str) -> Result<(), BuildError> {
+    pub fn fail(&mut self, links: &[String]) -> Result<(), BuildError> {
         for (i, name) in links.iter().enumerate() {
-            for port in self.link_ports(name, &format!("{field}.{i}"))? {
+            for port in self.link_ports(name, i)? {
                 let peer = self.port(port).peer;
                 for end in [port, peer] {
                     self.ports[end.0 as usize].peer = end;
                 }
             }
         }
-        self.check_all_reached(links, field)
+        self.check_all_reached(links)
     }
 
     /// Whether a link has failed.
@@ -28,50 +30,44 @@ impl Topology {
         self.port_ids().any(|port| self.port(port).peer == port)
     }
 
-    /// The ports with this name, or of the switch with this name.
-    fn link_ports(&self, name: &str, field: &str) -> Result<Vec<PortId>, BuildError> {
-        let (node_name, number) = match name.rsplit_once(':') {
-            Some((node, number)) => (node, Some(number)),
-            None => (name, None),
-        };
-        let unknown = || {
-            let problem = "is neither a port with a link nor a switch";
-            let remedy = format!(
-                "give a port such as `{}`, as in the table `ports`, or a switch",
-                self.port_ids()
-                    .filter(|port| self.leads_on(*port))
-                    .last()
-                    .map_or_else(String::new, |port| self.port_name(port))
-            );
-            BuildError::new(field, name, problem, remedy)
-        };
-        let node = self.nodes().iter().find(|node| node.name == node_name);
-        let node = node.ok_or_else(unknown)?;
-        if number.is_none() {
-            return if node.is_host {
-                Err(unknown())
-            } else {
-                Ok(node.ports.clone())
-            };
+    /// The port with this name, or those of the switch with this name, which is the `i`-th of the list.
+    fn link_ports(&self, name: &str, i: usize) -> Result<Vec<PortId>, BuildError> {
+        let is_named = |port: &PortId| !self.is_own(*port) && self.port_name(*port) == name;
+        let switch = |node: &&Node| !node.is_host && node.name == name;
+        if let Some(switch) = self.nodes().iter().find(switch) {
+            return Ok(switch.ports.clone());
         }
-        let is_named = |port: &PortId| self.port_name(*port) == name && !self.is_own(*port);
-        let port = node.ports.iter().copied().find(is_named);
-        port.map(|port| vec![port]).ok_or_else(unknown)
+        if let Some(port) = self.port_ids().find(is_named) {
+            return Ok(vec![port]);
+        }
+        let links = self.port_ids().filter(|port| self.leads_on(*port));
+        let example = links.last().map(|port| self.port_name(port));
+        let problem = "is neither a port with a link nor a switch";
+        let remedy = format!(
+            "give a port such as `{}`, as in the table `ports`, or a switch",
+            example.unwrap_or_default()
+        );
+        Err(BuildError::new(
+            format!("{FIELD}.{i}"),
+            name,
+            problem,
+            remedy,
+        ))
     }
 
-    fn check_all_reached(&self, links: &[String], field: &str) -> Result<(), BuildError> {
+    fn check_all_reached(&self, links: &[String]) -> Result<(), BuildError> {
         let Some(first) = self.hosts().first() else {
             return Ok(());
         };
         let distance = self.distances(&[*first]);
-        let apart = |host: &&super::NodeId| distance[host.0 as usize] == UNREACHED;
+        let apart = |host: &&NodeId| distance[host.0 as usize] == UNREACHED;
         let Some(host) = self.hosts().iter().find(apart) else {
             return Ok(());
         };
         let [first, host] = [*first, *host].map(|id| &self.node(id).name);
         let problem = format!("leaves no path between `{first}` and `{host}`");
         let remedy = "let fewer links fail";
-        Err(BuildError::new(field, links.join(", "), problem, remedy))
+        Err(BuildError::new(FIELD, links.join(", "), problem, remedy))
     }
 }
 
@@ -82,7 +78,7 @@ mod tests {
 
     fn failed(mut topology: Topology, links: &[&str]) -> Result<Topology, String> {
         let links: Vec<String> = links.iter().map(ToString::to_string).collect();
-        match topology.fail(&links, "failed_links") {
+        match topology.fail(&links) {
             Ok(()) => Ok(topology),
             Err(error) => Err(error.to_string()),
         }

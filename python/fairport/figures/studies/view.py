@@ -160,8 +160,8 @@ def panels(
     The panels are those of the view, or as many as `names`, each with labels of its own below.
     """
     shown = names or [name for name, _ in view.panels()]
-    columns = 2 if names and len(names) == 4 else min(_MOST_COLUMNS, len(shown))
-    rows = -(-len(shown) // columns)
+    rows = -(-len(shown) // _MOST_COLUMNS)
+    columns = -(-len(shown) // rows) if names else min(_MOST_COLUMNS, len(shown))
     gap_in = _GAP_WITH_LABELS_IN if names else _GAP_IN
     runs = f"{view.runs:,}"
     of = f"{view.study.definition.name}, {runs} runs, {view.seeds}"
