@@ -36,7 +36,7 @@ pub(crate) struct Established {
     /// The number of the flow, as in the tables and in `Packet.flow`.
     #[pyo3(get)]
     pub(super) flow: u32,
-    /// Bytes that the application has written so far: 0 at a receiver, None if it sends without end.
+    /// Bytes that the application has written so far: 0 at a receiver, None without end.
     #[pyo3(get)]
     pub(super) size_bytes: Option<u64>,
 }
