@@ -164,6 +164,9 @@ def tune(
     Raises InputError for bad input, before the first run, and OutputError if the folder has
     another search, or runs of other content.
     """
+    if goal not in _DEFAULTS:
+        remedy = 'give "tune" or "hunt"'
+        raise InputError("is no goal", field="goal", value=goal, remedy=remedy)
     base = load_scenario(scenario)
     document = {
         "scenario": base.file,
