@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from fairport.study.pool import Done as Done
     from fairport.study.precision import Precision as Precision
     from fairport.study.results import Study as Study
+    from fairport.study.search import Searched as Searched
+    from fairport.study.search import tune as tune
     from fairport.study.store import Store as Store
     from fairport.study.store import StoreWarning as StoreWarning
     from fairport.study.sweep import sweep as sweep
@@ -69,6 +71,7 @@ _HOME = {
     "RunFolderError": "fairport.errors",
     "Scenario": "fairport.scenario.model",
     "ScenarioError": "fairport.errors",
+    "Searched": "fairport.study.search",
     "Status": "fairport.study.making",
     "Store": "fairport.study.store",
     "StoreWarning": "fairport.study.store",
@@ -82,6 +85,7 @@ _HOME = {
     "run_many": "fairport.backends.run",
     "save": "fairport.storage",
     "sweep": "fairport.study.sweep",
+    "tune": "fairport.study.search",
 }
 
 __all__ = [*_HOME, "scenario"]
@@ -100,7 +104,7 @@ def _in_a_notebook(name: str, found: Any) -> Any:
     """The same call with a progress bar, for calls that may take long."""
     from fairport import notebook
 
-    if name == "sweep":
+    if name in ("sweep", "tune"):
         return notebook.watched(found, notebook.of_a_sweep, "listeners")
     progress = {"run": notebook.of_a_run, "compare": notebook.of_many_runs}.get(name)
     return notebook.watched(found, progress) if progress else found

@@ -108,11 +108,20 @@ class Established:
     """The handshake is complete."""
 
     @property
+    def now_s(self) -> float:
+        """When the handshake was completed, in seconds since the start of the run."""
+    @property
     def rtt_s(self) -> float | None:
         """The round-trip time that the handshake measured."""
     @property
     def seed(self) -> int:
         """Seed for random numbers, different for each connection and each run."""
+    @property
+    def flow(self) -> int:
+        """The number of the flow, as in the tables and in `Packet.flow`."""
+    @property
+    def size_bytes(self) -> int | None:
+        """Bytes that the application has written so far: 0 at a receiver, None without end."""
 
 @final
 class Window:

@@ -91,7 +91,7 @@ def of_many_runs(bar: _Bar, _: Any) -> Callable[[Any], None]:
 
 
 def of_a_sweep(bar: _Bar, _: Any) -> Any:
-    """Progress of `fp.sweep`: runs that the study has."""
+    """Progress of `fp.sweep` and `fp.tune`: runs that the study has."""
     # by name, as `fairport` imports it: studies import `fairport`, which imports this module
     making = importlib.import_module("fairport.study.making")
 

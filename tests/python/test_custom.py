@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,36 @@ def test_additive_increase_by_hand_fills_the_link() -> None:
     assert cwnd.max() > 1.5 * cwnd.tail(50).min()
 
 
+def test_a_congestion_control_knows_which_flow_it_is_of_and_how_long_it_will_be() -> None:
+    starts: dict[int, Established] = {}
+    receivers: list[int] = []
+
+    class Notes:
+        def __init__(self, connection: Connection) -> None:
+            pass
+
+        def on_established(self, window: Window, start: Established) -> None:
+            if start.size_bytes == 0:
+                receivers.append(start.flow)
+            else:
+                starts[start.flow] = start
+
+    own = {"congestion_control": "custom:mine"}
+    endless = {"kind": "bulk", "from": "h1", "to": "h0", "tcp": own}
+    short = {"kind": "poisson", "load": 0.1, "sizes": "2kB..200kB", "tcp": own}
+    scenario = fp.scenario("two-switch").patch({"duration": "50ms", "traffic": [endless, short]})
+    flows = fp.run(scenario, congestion_controls={"mine": Notes}).flows
+    known = flows.filter(flows["established_s"].is_not_null())
+    assert known.height > 10
+    for flow, size, at in known.select("flow", "size_bytes", "established_s").iter_rows():
+        start = starts[flow]
+        assert (start.size_bytes, start.now_s) == (size, pytest.approx(at, abs=1e-12)), flow
+    assert starts[0].size_bytes is None
+    # both ends have one
+    assert set(receivers) <= set(starts)
+    assert len(receivers) == len(set(receivers)) >= known.height - 1
+
+
 def test_parameters_are_keyword_arguments_and_each_port_has_an_object(custom: Scenario) -> None:
     ports: dict[str, int] = {}
     made = 0
@@ -217,6 +248,8 @@ def test_an_exception_ends_the_run_with_the_traceback_as_cause(
     assert isinstance(cause, ZeroDivisionError)
     line = traceback.extract_tb(cause.__traceback__)[-1].lineno
     assert message.endswith(f"(test_custom.py, line {line})")
+    with pytest.raises(fp.CustomError, match=r"^`[\w.<>]*Faulty.admit` failed"):
+        fp.run(custom, disciplines={"mine": partial(Faulty)})
     assert traceback.extract_tb(cause.__traceback__)[-1].name == "admit"
     # nothing is left half-written
     from fairport import run_and_save
@@ -270,7 +303,7 @@ class _Sins:
 @pytest.mark.parametrize(
     ("sinner", "message"),
     [
-        (_Sins.KeepsPackets, "returned None while .* packets wait"),
+        (_Sins.KeepsPackets, "returned None while packets wait"),
         (_Sins.SendsTwice, "returned a packet that it does not hold"),
         (_Sins.DropsTheArriving, "dropped a packet that it does not hold"),
         (_Sins.DropsWhatItSends, "returned a packet that it does not hold"),

@@ -93,8 +93,29 @@ def test_a_pace_that_comes_too_late_is_refused(alone: Scenario) -> None:
         def on_established(self, window: Window, start: Established) -> None:
             self.pacing_rate_bps = PACE_BPS
 
-    with pytest.raises(fp.CustomError, match="set `pacing_rate_bps` in `__init__`"):
-        fp.run(alone, congestion_controls={"mine": Late})
+    class Later:
+        def __init__(self, connection: Connection) -> None:
+            pass
+
+        def on_ack(self, window: Window, ack: Ack) -> None:
+            self.pacing_rate_bps = PACE_BPS
+
+    for mine in (Late, Later):
+        with pytest.raises(fp.CustomError, match="set `pacing_rate_bps` in `__init__`"):
+            fp.run(alone, congestion_controls={"mine": mine})
+
+
+def test_an_infinite_pace_is_the_window_alone(alone: Scenario) -> None:
+    class Unpaced:
+        def __init__(self, connection: Connection) -> None:
+            self.pacing_rate_bps = math.inf
+
+        def on_ack(self, window: Window, ack: Ack) -> None:
+            window.grow_as_newreno(ack)
+
+    own = fp.run(alone, congestion_controls={"mine": Unpaced}).flows
+    newreno = fp.run(alone.patch({"tcp.congestion_control": "newreno"})).flows
+    assert own["goodput_bps"][0] == pytest.approx(newreno["goodput_bps"][0], rel=0.01)
 
 
 @pytest.mark.parametrize(

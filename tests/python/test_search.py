@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import fairport as fp
 import pytest
 from conftest import Command
 from fairport.errors import InputError, OutputError
@@ -184,6 +185,25 @@ def test_a_search_keeps_to_its_space_and_goes_on(file: str, tmp_path: Path) -> N
     study = Study(tmp_path / "study")
     points = {json.dumps(one.values) for one in again.found}
     assert study.to_polars()["run_id"].n_unique() == 2 * (len(points) + 1)
+
+
+def test_in_python_a_search_has_the_points_of_the_command(file: str, tmp_path: Path) -> None:
+    loaded = load(SearchFile, file)
+    space = {
+        "topology.peers": {"from": 2, "to": 20},
+        "queue.limit": {"from": "4KiB", "to": "64KiB", "scale": "log"},
+        "tcp.congestion_control": ["bic", "cubic"],
+    }
+    for goal in ("tune", "hunt"):
+        command = search(loaded, goal, trials=3, folder=tmp_path / f"command-{goal}", jobs=1)
+        folder = tmp_path / f"python-{goal}"
+        program = fp.tune(loaded.base(), space, goal=goal, seeds=2, trials=3, folder=folder, jobs=1)
+        assert [(one.values, one.gain) for one in program.found] == [
+            (one.values, one.gain) for one in command.found
+        ]
+    with pytest.raises(InputError, match="is no goal") as error:
+        fp.tune("two-switch", space, goal=cast(Any, "best"))
+    assert error.value.field == "goal"
 
 
 def test_a_hunt_has_the_worst_first(file: str, tmp_path: Path) -> None:

@@ -8,10 +8,13 @@ import linecache
 import shutil
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import fairport as fp
 import pytest
+from fairport.custom import Connection, Window
 from fairport.errors import OutputError
 from fairport.scenario import Scenario
 from fairport.study.sweep import sweep
@@ -127,6 +130,53 @@ def test_a_study_of_user_code_is_continued_with_the_same_code(own: Path) -> None
         sweep(_coded(own, 0.1), axes, seeds=2, folder="study")
     forced = sweep(_coded(own, 0.1), axes, seeds=1, folder="study", force=True).to_polars()
     assert not set(forced["fingerprint"]) & set(before["fingerprint"])
+
+
+class Share:
+    """A loss leaves this share of the window."""
+
+    def __init__(self, connection: Connection, share: Any) -> None:
+        self.share = share
+
+    def on_loss(self, window: Window) -> None:
+        window.lower_threshold(int(window.cwnd * self.share))
+
+
+def test_a_study_of_a_partial_is_continued_with_the_same_arguments(here: Path) -> None:
+    def of(share: Any) -> Scenario:
+        plain = fp.scenario("two-switch").patch(
+            {"duration": "50ms", "tcp.congestion_control": "custom:share"}
+        )
+        return plain.with_user_code(congestion_controls={"share": partial(Share, share=share)})
+
+    axes = {"topology.peers": [2]}
+    sweep(of(0.7), axes, seeds=1, folder="study")
+    assert sweep(of(0.7), axes, seeds=2, folder="study").to_polars().height == 2
+    described = of(0.7).user_code.described()["congestion_controls"]["share"]
+    assert described["class"] == f"{__name__}.Share"
+    assert described["arguments"] == "share=0.7"
+    with pytest.raises(OutputError, match=r"other content at .* own code"):
+        sweep(of(0.5), axes, seeds=2, folder="study")
+    # an argument that is shown by its address is another one in the next process
+    assert of(object()).user_code.has_sources is False
+
+
+def test_a_search_of_user_code_is_continued_with_the_same_code(own: Path) -> None:
+    def tuned(share: float, trials: int, end: str = "") -> fp.Searched:
+        space = {"topology.peers": {"from": 2, "to": 4}}
+        coded = _coded(own, share, end)
+        return fp.tune(coded, space, seeds=1, trials=trials, folder="study", jobs=1)
+
+    before = tuned(0.7, 2)
+    after = tuned(0.7, 3)
+    assert (before.trials, after.trials) == (2, 3)
+    assert set(before.study.to_polars()["fingerprint"]) <= set(
+        after.study.to_polars()["fingerprint"]
+    )
+    with pytest.raises(OutputError, match=r"other content at topology\.peers = .* own code"):
+        tuned(0.7, 4, " + 1")
+    with pytest.raises(OutputError, match=r"made again it has .*: your own code has changed"):
+        tuned(0.1, 4)
 
 
 def test_a_study_of_a_class_in_a_notebook_is_continued_with_the_same_cell(

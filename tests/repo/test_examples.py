@@ -37,6 +37,14 @@ def test_custom_algorithms_prints_a_row_for_each() -> None:
     assert min(ratios["per ingress"], ratios["round robin"]) > 1
 
 
+def test_shortest_first_halves_the_longest_times_of_small_flows() -> None:
+    program = [sys.executable, str(ROOT / "examples" / "shortest_first.py")]
+    done = subprocess.run(program, check=True, capture_output=True, text=True)
+    longest = {line[:14].strip(): float(line.split()[-1]) for line in done.stdout.splitlines()}
+    assert list(longest) == ["drop-tail", "shortest first"]
+    assert longest["shortest first"] < 0.6 * longest["drop-tail"]
+
+
 def test_the_job_of_the_example_in_rust_is_what_the_scenario_is_now() -> None:
     job = ROOT / "examples" / "custom-rust" / "outcast.json"
     command = "scenario show outcast --set duration=500ms --job"

@@ -162,7 +162,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
             } else {
                 Connection::passive(settings)
             };
-            let connection = connection.with_seed(seeds.up_to(u64::MAX));
+            let connection = connection.with_seed(seeds.up_to(u64::MAX)).with_flow(flow);
             Endpoint::new(connection, end.host, route, written)
         };
         let (size_bytes, request_bytes) = (application.size_bytes(), application.request_bytes());

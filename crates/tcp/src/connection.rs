@@ -82,6 +82,17 @@ impl Connection {
         Self::new(&self.handshake.settings, isn, seed, self.phase)
     }
 
+    /// Sets the number of the flow, which is 0 otherwise. A congestion control sees it ([`Start::flow`]). Call it after the
+    /// other two.
+    ///
+    /// [`Start::flow`]: crate::Start::flow
+    #[must_use]
+    pub fn with_flow(mut self, flow: u32) -> Self {
+        self.assert_new();
+        self.handshake.flow = flow;
+        self
+    }
+
     fn assert_new(&self) {
         let is_new = matches!(self.phase, Phase::Listen | Phase::SynSent);
         assert!(is_new, "the handshake has already begun");

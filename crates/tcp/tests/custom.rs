@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::pair::{Fate, Pair};
 use fairport_tcp::{
-    AckSample, CongestionControl, Controller, Controllers, DecisionCause, DecisionKind, Settings,
-    Setup, Start, Window,
+    AckSample, CongestionControl, Connection, Controller, Controllers, DecisionCause, DecisionKind,
+    Settings, Setup, Start, Window,
 };
 use fairport_units::{Duration, Instant};
 use serde_json::json;
@@ -169,6 +169,37 @@ fn a_connection_that_opens_late_in_the_run_has_not_been_idle() {
     let at_once = pair.data().iter().filter(|(at, _)| *at == burst).count();
     assert_eq!(at_once, 40);
     assert_eq!(pair.client_log.decisions, []);
+}
+
+/// Opens with a window of one segment per thousand bytes of data, or per flow if the data has no end.
+#[derive(Debug)]
+struct Fitting;
+
+impl Controller for Fitting {
+    fn on_established(&mut self, window: &mut Window, start: &Start) {
+        let segments = start
+            .size_bytes
+            .map_or(u64::from(start.flow), |it| it / 1000);
+        window.cwnd = segments.max(1) * window.unit();
+    }
+}
+
+#[test]
+fn a_congestion_control_sees_the_size_and_the_number_of_its_flow() {
+    let mut settings = Settings::preset("linux-6").unwrap();
+    settings.congestion_control = CongestionControl::custom("fitting", |_| Box::new(Fitting));
+    let opens_with = |write: fn(&mut Connection)| {
+        let mut pair = Pair::same(&settings, Duration::from_ms(10));
+        pair.client = Connection::active(&settings).with_seed(1).with_flow(7);
+        write(&mut pair.client);
+        let pair = pair.connected();
+        (
+            pair.client.gauges().cwnd_bytes / 1448,
+            pair.server.gauges().cwnd_bytes / 1448,
+        )
+    };
+    assert_eq!(opens_with(|client| client.write(5000)), (5, 1));
+    assert_eq!(opens_with(Connection::write_endless), (7, 1));
 }
 
 /// Leaves window and threshold as they are, whatever happens.

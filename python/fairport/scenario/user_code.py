@@ -6,6 +6,7 @@ A scenario names them (`queue = { kind = "custom", name = "mine" }`, `congestion
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
 import linecache
@@ -18,6 +19,10 @@ from fairport.errors import InputError
 Factory = Callable[..., Any]
 """A class, or a function that makes an object, from a port and the scenario's parameters or from a
 connection."""
+
+
+_ARGUMENTS_SHOWN = 200
+"""Characters; of longer arguments of a `partial`, only the digest is kept."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,18 @@ def _source(factory: Factory) -> str:
 
 
 def _described(factory: Factory) -> dict[str, str | None]:
-    """The name of a class with its module, and the digest of its source, without what it uses."""
+    """The name of a class with its module, and the digest of its source, without what it uses.
+
+    Of a `partial` also its arguments. One that is shown by its address has no lasting name, so the
+    whole counts as a source that cannot be read.
+    """
+    if isinstance(factory, functools.partial):
+        named = [f"{name}={value!r}" for name, value in factory.keywords.items()]
+        arguments = ", ".join([*map(repr, factory.args), *named])
+        nameless = {"source_sha256": None} if " at 0x" in arguments else {}
+        if len(arguments) > _ARGUMENTS_SHOWN:
+            arguments = f"SHA-256 {hashlib.sha256(arguments.encode()).hexdigest()}"
+        return {**_described(factory.func), "arguments": arguments, **nameless}
     name = getattr(factory, "__qualname__", type(factory).__name__)
     source = _source(factory)
     digest = hashlib.sha256(source.encode()).hexdigest() if source else None

@@ -22,6 +22,8 @@ from fairport.files.partial import alone_in
 from fairport.files.place import place
 from fairport.repeats import FEWEST_FOR_QUARTILES, first_to_last
 from fairport.run_numbers import NUMBERS
+from fairport.scenario import Scenario
+from fairport.scenario import load as load_scenario
 from fairport.scenario.axes import Combination
 from fairport.scenario.rows import in_base_units
 from fairport.study import continued
@@ -33,6 +35,7 @@ from fairport.study.results import Definition, Study, define
 from fairport.study.search_file import SearchFile, log_gain, medians
 from fairport.study.spread import Spread
 from fairport.study.store import Store
+from fairport.study.study_file import read
 
 if TYPE_CHECKING:
     import optuna
@@ -137,39 +140,96 @@ class Searched:
         }
 
 
+def tune(
+    scenario: str | Path | Mapping[str, Any] | Scenario,
+    space: Mapping[str, Any],
+    *,
+    objective: Mapping[str, float] | None = None,
+    goal: Goal = "tune",
+    seeds: int = 5,
+    trials: int = 50,
+    name: str = "",
+    folder: str | Path | None = None,
+    force: bool = False,
+    jobs: int | None = None,
+    listeners: Listeners | None = None,
+) -> Searched:
+    """Looks for the best settings of a scenario, as `fairport tune` does.
+
+    `space` has a list of values, or bounds as in a search file, for each dotted path;
+    `objective` has the weights of numbers. With `goal="hunt"` the scenario that treats a flow worst
+    is looked for. The study goes to `folder` (None: `results/NAME`); the same search there is
+    continued, also with more `trials`.
+
+    Raises InputError for bad input, before the first run, and OutputError if the folder has
+    another search, or runs of other content.
+    """
+    if goal not in _DEFAULTS:
+        remedy = 'give "tune" or "hunt"'
+        raise InputError("is no goal", field="goal", value=goal, remedy=remedy)
+    base = load_scenario(scenario)
+    document = {
+        "scenario": base.file,
+        "name": name or f"{base.name}-{goal}",
+        "seeds": seeds,
+        "objective": dict(objective or {}),
+        "space": dict(space),
+    }
+    file = read(SearchFile, document)
+    return search(
+        file,
+        goal,
+        base=base,
+        trials=trials,
+        folder=folder or Path("results") / file.name,
+        force=force,
+        jobs=jobs,
+        listeners=listeners,
+    )
+
+
 def search(
     file: SearchFile,
     goal: Goal,
     *,
+    base: Scenario | None = None,
     trials: int,
     folder: str | Path,
     force: bool = False,
     jobs: int | None = None,
     listeners: Listeners | None = None,
 ) -> Searched:
-    """Tries points until the study in `folder` has `trials` of them.
+    """Tries points until the study in `folder` has `trials` of them. `base` is the file's scenario.
 
     Raises InputError for bad input, before the first run, and OutputError where another process
     searches in that folder.
     """
-    base, space = file.base(), file.searched()
+    base, space = base or file.base(), file.searched()
     weights = file.objective or _DEFAULTS[goal]
     runs = Runs(base, space.corners(), backends.DEFAULT, file.file, "space")
     runs.check()
     jobs = runs.jobs(jobs)
     with _alone(Path(folder)):
-        study = define(place(folder), _definition(file, weights, {}), force=force)
+        study = define(place(folder), _definition(file, base, weights, {}), force=force)
         continued.require_same_content(study, runs)
         database = Path(folder) / DATABASE
         if force:
             database.unlink(missing_ok=True)
         listeners = listeners or Listeners()
         making = Making(study, runs, Store(), list(NUMBERS), listeners)
-        trier = _Trier(file, making, runs, Local(jobs))
+        executor = Local(jobs, in_process=runs.in_process)
+        trier = _Trier(file, making, runs, executor)
         with making:
             (before,) = trier.rows([runs.add(StudyPoint(Combination({})))])
             _require_numbers(before, weights, file.file)
             asked = _asked(database, goal, weights)
+            had = [one for one in asked.get_trials(deepcopy=False) if one.value is not None]
+            if base.user_code and had:
+                for one in had:
+                    runs.add(space.at(one.user_attrs["values"]))
+                runs.check()
+                continued.require_same_content(study, runs)
+                continued.require_same_code(study, runs, executor)
             # this many at a time keep all processors busy
             at_a_time = max(2, -(-2 * jobs // file.seeds))
             while (left := trials - len(asked.get_trials(deepcopy=False))) > 0:
@@ -197,7 +257,7 @@ def search(
         path: sorted({in_column(one.values[path]) for one in found}, key=_order)
         for path in file.space
     }
-    study = define(place(folder), _definition(file, weights, values), force=False)
+    study = define(place(folder), _definition(file, base, weights, values), force=False)
     found.sort(key=lambda one: one.gain, reverse=goal == "tune")
     return Searched(study, goal, weights, medians(before, list(weights)), found, len(done))
 
@@ -303,12 +363,15 @@ def _asked(database: Path, goal: Goal, weights: Mapping[str, float]) -> optuna.S
 
 
 def _definition(
-    file: SearchFile, weights: Mapping[str, float], values: Mapping[str, list[Any]]
+    file: SearchFile,
+    base: Scenario,
+    weights: Mapping[str, float],
+    values: Mapping[str, list[Any]],
 ) -> Definition:
     axes = {path: list(values.get(path, [])) for path in file.space}
     return Definition(
         name=file.name,
-        scenario=file.base().to_toml(),
+        scenario=base.to_toml(),
         axes=axes,
         labels={path: [str(value) for value in of] for path, of in axes.items()},
         titles={},
@@ -317,6 +380,7 @@ def _definition(
         backend=backends.DEFAULT,
         model=model_version(),
         seeds=list(range(1, file.seeds + 1)),
+        user_code=base.user_code.described() if base.user_code else {},
     )
 
 

@@ -79,6 +79,8 @@ struct PyController {
     pace: Option<u64>,
     /// the window that the object sees; the engine's window is copied to it before a call and back after it
     window: Option<Py<Window>>,
+    /// the methods that have been called
+    called: [bool; Methods::NAMES.len()],
 }
 
 impl fmt::Debug for PyController {
@@ -140,6 +142,7 @@ impl PyController {
             pace: pace(&object)?,
             object: Some(object.unbind()),
             window: Some(Py::new(py, Window::new(window))?),
+            called: Default::default(),
         })
     }
 
@@ -153,6 +156,7 @@ impl PyController {
             object: None,
             pace: None,
             window: None,
+            called: Default::default(),
         }
     }
 
@@ -215,9 +219,10 @@ impl PyController {
     }
 
     /// Reads the pace after a call of a method. An object must have one from the start, or never. Where it has none,
-    /// only one method looks again: looking for an attribute that is missing takes longer than a call.
+    /// only the first call of each method looks again: looking for an attribute that is missing takes longer than a call.
     fn read_pace(&mut self, method: Method, py: Python<'_>) -> PyResult<()> {
-        let looks = self.pace.is_some() || matches!(method, Method::Established);
+        let is_first = !std::mem::replace(&mut self.called[method as usize], true);
+        let looks = self.pace.is_some() || is_first;
         let Some(object) = self.object.as_ref().filter(|_| looks) else {
             return Ok(());
         };
@@ -243,7 +248,9 @@ fn pace(object: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         return Ok(Some(((rate / 8.0) as u64).max(1)));
     }
     let rate = rate_bps.repr()?;
-    let problem = format!("{PACING_RATE} = {rate} sends nothing: give bit/s above 0");
+    let problem = format!(
+        "{PACING_RATE} = {rate} sends nothing: give bit/s above 0, or math.inf to send as the window allows"
+    );
     Err(PyValueError::new_err(problem))
 }
 
@@ -251,8 +258,11 @@ impl Controller for PyController {
     fn on_established(&mut self, window: &mut EngineWindow, start: &Start) {
         self.call(Method::Established, window, |py| {
             let start = Established {
+                now_s: start.now.as_secs_f64(),
                 rtt_s: start.rtt.map(Duration::as_secs_f64),
                 seed: start.seed,
+                flow: start.flow,
+                size_bytes: start.size_bytes,
             };
             Ok([Bound::new(py, start)?.into_any()])
         });

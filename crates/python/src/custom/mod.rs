@@ -95,6 +95,8 @@ impl Origin {
     fn new(kind: &'static str, name: &str, class: &Bound<'_, PyAny>, failures: &Failures) -> Self {
         let class_name = class
             .getattr("__qualname__")
+            // of functools.partial, which has no name, that of its class
+            .or_else(|_| class.getattr("func")?.getattr("__qualname__"))
             .or_else(|_| class.repr().map(Bound::into_any))
             .map_or_else(|_| name.to_owned(), |class| class.to_string());
         Self {

@@ -329,7 +329,7 @@ impl PacketScheduler for PyScheduler {
                 match serial {
                     None if self.held.is_empty() => Ok(None),
                     None => Err(PyRuntimeError::new_err(format!(
-                        "it returned None while {} packets wait",
+                        "it returned None while packets wait: {}",
                         self.held.len()
                     ))),
                     Some(serial) => self.held.remove(&serial).map(Some).ok_or_else(|| {

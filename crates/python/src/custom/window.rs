@@ -24,12 +24,21 @@ pub(crate) struct Connection {
 /// The argument of `on_established`, which is called when the handshake is complete.
 #[pyclass(frozen, module = "fairport._core")]
 pub(crate) struct Established {
+    /// When the handshake was completed, in seconds since the start of the run.
+    #[pyo3(get)]
+    pub(super) now_s: f64,
     /// The round-trip time that the handshake measured.
     #[pyo3(get)]
     pub(super) rtt_s: Option<f64>,
     /// Seed for random numbers, different for each connection and each run.
     #[pyo3(get)]
     pub(super) seed: u64,
+    /// The number of the flow, as in the tables and in `Packet.flow`.
+    #[pyo3(get)]
+    pub(super) flow: u32,
+    /// Bytes that the application has written so far: 0 at a receiver, None without end.
+    #[pyo3(get)]
+    pub(super) size_bytes: Option<u64>,
 }
 
 /// The congestion window and the slow-start threshold.

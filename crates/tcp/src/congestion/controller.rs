@@ -39,6 +39,10 @@ pub struct Start {
     pub rtt: Option<Duration>,
     /// Seed for all random numbers: the same seed must give the same run.
     pub seed: u64,
+    /// Number of the flow ([`Connection::with_flow`](crate::Connection::with_flow)).
+    pub flow: u32,
+    /// Bytes that the application has written so far: 0 at a receiver. None: without end.
+    pub size_bytes: Option<u64>,
 }
 
 /// An ACK that acknowledges new data.

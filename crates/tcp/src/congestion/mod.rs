@@ -51,10 +51,9 @@ impl Congestion {
         Self { window, algorithm }
     }
 
-    /// The handshake is complete and took a round trip of `rtt`. The same `seed` gives the same random numbers.
-    pub(crate) fn on_established(&mut self, now: Instant, rtt: Option<Duration>, seed: u64) {
-        let start = Start { now, rtt, seed };
-        self.algorithm.on_established(&mut self.window, &start);
+    /// The handshake is complete.
+    pub(crate) fn on_established(&mut self, start: &Start) {
+        self.algorithm.on_established(&mut self.window, start);
     }
 
     /// The SYN had to be sent again, so the window starts with one segment (RFC 5681 3.1; Linux allows one lost SYN).

@@ -120,7 +120,13 @@ fn ack(acked: u64) -> AckSample {
 fn a_congestion_control_is_told_everything_once() {
     let (mut it, calls) = spied(false);
     let now = Instant::from_secs(1);
-    it.on_established(now, None, 5);
+    it.on_established(&Start {
+        now,
+        rtt: None,
+        seed: 5,
+        flow: 0,
+        size_bytes: None,
+    });
     it.on_ack(&ack(3));
     it.on_sack_rtt(&ack(1));
     it.on_rate_sample(&ack(1), &rate(4));

@@ -38,6 +38,8 @@ const MSS_DEFAULT: u16 = 536;
 pub(crate) struct Handshake {
     pub(crate) settings: Settings,
     pub(crate) seed: u64,
+    /// number of the flow, for congestion control
+    pub(crate) flow: u32,
     /// a SYN or SYN-ACK is to be sent at the next poll
     pub(crate) due: bool,
     /// when the SYN or SYN-ACK was first sent
@@ -54,6 +56,7 @@ impl Handshake {
         Self {
             settings: settings.clone(),
             seed,
+            flow: 0,
             due: phase == Phase::SynSent,
             sent: None,
             sent_again: false,
@@ -219,6 +222,7 @@ impl Connection {
         let agreed = Agreed {
             at: now,
             seed: handshake.seed,
+            flow: handshake.flow,
             payload: mss - stamps,
             sack: self.sack,
             peer_window_scale: self.peer_window_scale(),

@@ -43,6 +43,7 @@ pub(crate) struct Agreed {
     pub(crate) at: Instant,
     /// seed of the random numbers
     pub(crate) seed: u64,
+    pub(crate) flow: u32,
     /// largest payload of a data segment, without the bytes of options
     pub(crate) payload: u16,
     pub(crate) sack: bool,

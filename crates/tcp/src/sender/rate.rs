@@ -4,7 +4,7 @@
 use fairport_units::Instant;
 
 use super::{Agreed, Sender};
-use crate::congestion::AckSample;
+use crate::congestion::{AckSample, Start};
 use crate::delivery_rate::FlightFacts;
 
 /// The state of the sender before an ACK. All fields but `una` are in the window's unit.
@@ -24,8 +24,13 @@ impl Sender {
             self.before_ack = Some(Box::default());
             self.board.measure_rate();
         }
-        self.congestion
-            .on_established(agreed.at, self.rtt.srtt(), agreed.seed);
+        self.congestion.on_established(&Start {
+            now: agreed.at,
+            rtt: self.rtt.srtt(),
+            seed: agreed.seed,
+            flow: agreed.flow,
+            size_bytes: self.stream.size(),
+        });
     }
 
     /// Records the state before an ACK.

@@ -43,6 +43,11 @@ impl Stream {
         self.write_end = self.write_end.saturating_add(bytes).min(ENDLESS);
     }
 
+    /// Bytes that the application has written; none if it writes without end.
+    pub(super) fn size(&self) -> Option<u64> {
+        (self.write_end < ENDLESS).then(|| self.write_end - self.start)
+    }
+
     /// The application discards what lies beyond `nxt`, and closes.
     pub(super) fn stop(&mut self, nxt: u64) {
         if !self.fin_sent {

@@ -26,7 +26,13 @@ pub(super) fn sender_of(unit: u64, rtt: Option<Duration>) -> Sender {
         unit,
     });
     let now = Instant::from_secs(1);
-    let start = Start { now, rtt, seed: 1 };
+    let start = Start {
+        now,
+        rtt,
+        seed: 1,
+        flow: 0,
+        size_bytes: None,
+    };
     bbr.on_established(&mut window, &start);
     let totals = Totals {
         delivered_at: now,

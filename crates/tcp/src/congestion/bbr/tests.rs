@@ -47,6 +47,8 @@ impl Path {
                 now: Instant::ZERO,
                 rtt: Some(RTT),
                 seed,
+                flow: 0,
+                size_bytes: None,
             },
         );
         Self {
