@@ -43,6 +43,39 @@ def test_a_flow_gets_the_rate_at_which_it_paces(alone: Scenario) -> None:
     assert result.summary["bottleneck"]["queue_max_bytes"] < 20_000
 
 
+def test_parameters_of_a_congestion_control_are_keyword_arguments(alone: Scenario) -> None:
+    class Given(Paced):
+        def __init__(self, connection: Connection, rate_bps: float = PACE_BPS) -> None:
+            self.pacing_rate_bps = rate_bps
+
+    def goodput_bps(**patches: object) -> float:
+        patched = alone.patch({f"tcp.{name}": value for name, value in patches.items()})
+        flows = fp.run(patched, congestion_controls={"mine": Given}).flows
+        return float(flows["goodput_bps"][0])
+
+    assert goodput_bps() == pytest.approx(PACE_BPS, rel=0.01)
+    assert goodput_bps(parameters={"rate_bps": 50e6}) == pytest.approx(50e6, rel=0.02)
+    with pytest.raises(fp.CustomError, match="unexpected keyword argument 'rate'"):
+        goodput_bps(parameters={"rate": 50e6})
+    with pytest.raises(fp.ScenarioError, match=r"tcp.parameters.rate_bps: NaN is not a finite"):
+        alone.patch({"tcp.parameters.rate_bps": float("nan")})
+    # a fix that replaces the congestion control need not know its parameters
+    other = {"tcp.congestion_control": "cubic", "tcp.parameters": {"rate_bps": 50e6}}
+    assert fp.run(alone.patch(other)).flows["goodput_bps"][0] > 500e6
+
+
+def test_a_sweep_may_have_the_parameters_of_a_congestion_control(alone: Scenario) -> None:
+    class Given(Paced):
+        def __init__(self, connection: Connection, rate_bps: float) -> None:
+            self.pacing_rate_bps = rate_bps
+
+    own = alone.patch({"tcp.parameters.rate_bps": 1e6})
+    coded = own.with_user_code(congestion_controls={"mine": Given})
+    study = fp.sweep(coded, {"tcp.parameters.rate_bps": [50e6, 100e6]}, seeds=1)
+    rates = study.to_polars().sort("tcp.parameters.rate_bps")["goodput_bps_total"].to_list()
+    assert rates == pytest.approx([50e6, 100e6], rel=0.02)
+
+
 def test_a_window_that_the_class_sets_is_not_changed_by_losses(alone: Scenario) -> None:
     class Loses(Paced):
         sets_window = False

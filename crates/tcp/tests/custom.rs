@@ -202,6 +202,34 @@ fn a_congestion_control_sees_the_size_and_the_number_of_its_flow() {
     assert_eq!(opens_with(Connection::write_endless), (7, 1));
 }
 
+/// Opens with a window that the scenario gives.
+#[derive(Debug)]
+struct Opens(u64);
+
+impl Controller for Opens {
+    fn on_established(&mut self, window: &mut Window, _: &Start) {
+        window.cwnd = self.0 * window.unit();
+    }
+}
+
+#[test]
+fn a_factory_sees_the_parameters_that_a_scenario_gives() {
+    let mut controllers = Controllers::default();
+    controllers.add("opens", |setup| {
+        let own = setup.parameters().expect("it is a custom one");
+        Box::new(Opens(own["segments"].as_u64().unwrap_or(1)))
+    });
+    let opens_with = |segments: u64| {
+        let control = json!({"name": "custom:opens", "parameters": {"segments": segments}});
+        let overrides = json!({"congestion_control": control});
+        let settings = Settings::preset("linux-6").unwrap();
+        let settings = settings.with_controllers(overrides.as_object().unwrap(), &controllers);
+        let pair = Pair::same(&settings.unwrap(), Duration::from_ms(10)).connected();
+        pair.client.gauges().cwnd_bytes / 1448
+    };
+    assert_eq!([3, 7].map(opens_with), [3, 7]);
+}
+
 /// Leaves window and threshold as they are, whatever happens.
 #[derive(Debug)]
 struct Steady;

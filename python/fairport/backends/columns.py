@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from fairport.scenario.tcp import control_name
 from fairport.tables import SCHEMA, Column, Tables, empty
 
 # The list of names into which a column's numbers are indices, if it is not the column's name.
@@ -71,7 +72,7 @@ def _congestion_control(stack: Mapping[str, Any]) -> str:
         from fairport import _core
 
         own = _core.preset(stack["preset"])["congestion_control"]
-    return str(own)
+    return control_name(own)
 
 
 def _frame(

@@ -14,7 +14,13 @@ from fairport.scenario.model import Scenario
 from fairport.scenario.problems import look_up
 from fairport.scenario.selectors import SelectorError, position, select
 from fairport.scenario.source import parts
-from fairport.scenario.tcp import DEFAULT_STACK, ENGINE_NAMES, TcpSettings, engine_value
+from fairport.scenario.tcp import (
+    DEFAULT_STACK,
+    ENGINE_NAMES,
+    TcpSettings,
+    control_name,
+    engine_value,
+)
 from fairport.scenario.traffic import Traffic
 from fairport.scenario.traffic.base import Ends, ToOneReceiver, TrafficError
 
@@ -61,7 +67,8 @@ class Job:
         queue = self.document["queue"]
         named = {"queue.name": queue["name"]} if queue["kind"] == "custom" else {}
         for index, stack in enumerate(self.stacks):
-            own, _, name = stack["overrides"].get("congestion_control", "").partition(":")
+            control = stack["overrides"].get("congestion_control", "")
+            own, _, name = control_name(control).partition(":")
             if own == "custom":
                 named[f"stacks.{index}.congestion_control"] = name
         return named
@@ -219,6 +226,10 @@ def _stack(
             value = getattr(layer, scenario_name)
             if value is not None:
                 overrides[engine_name] = engine_value(value)
+    control = overrides.get("congestion_control", "")
+    own = next((layer.parameters for _, layer in reversed(layers) if layer.parameters), None)
+    if own and control.startswith("custom:"):
+        overrides["congestion_control"] = {"name": control, "parameters": own}
     if "mss_bytes" not in overrides and not _fixed_header(overrides, presets[name]):
         # RFC 9293 3.7.1: what remains of the interface's MTU
         overrides["mss_bytes"] = int(scenario.link.mtu) - headers.IPV4_TCP

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from fairport.errors import not_one_of
 from fairport.scenario.base import PositiveDuration, PositiveSize, Section, refuse
+from fairport.scenario.parameters import Parameters
 from fairport.scenario.selectors import Selector
 from fairport.scenario.units import Duration, Size
 
@@ -81,6 +82,9 @@ class TcpSettings(Section):
     congestion_control: CongestionControl | None = None
     """Window algorithm: `newreno`, `bic`, `cubic`, `dctcp` (which uses ECN whatever `ecn` says),
     `bbr` (version 1, which paces whatever `pacing` says), or `custom:NAME` for one of your own."""
+    parameters: Parameters | None = None
+    """Parameters of `custom:NAME`: keyword arguments of the class. No other congestion control has
+    any."""
     mss: PositiveSize | None = None
     """Maximum segment size without options: timestamps take 12 B of it. Default: the MTU minus 40
     B; in a preset with a fixed header (ns2), the preset's."""
@@ -267,9 +271,15 @@ _UNITS = {
 }
 
 # field of the scenario -> setting of the engine
-ENGINE_NAMES = {name: name for name in TcpSettings.model_fields if name != "stack"} | {
+_NO_SETTINGS = ("stack", "parameters")
+ENGINE_NAMES = {name: name for name in TcpSettings.model_fields if name not in _NO_SETTINGS} | {
     name: f"{name}_{unit}" for unit, names in _UNITS.items() for name in names
 }
+
+
+def control_name(value: Any) -> str:
+    """The name of a job's congestion control, which has a table if it has parameters."""
+    return str(value["name"] if isinstance(value, dict) else value)
 
 
 def engine_value(value: Any) -> Any:

@@ -15,7 +15,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use super::window::{Ack, Connection, Established, RateSample, Window};
-use super::{Origin, refuse_misspelt};
+use super::{Origin, keywords, refuse_misspelt};
 
 /// A method that the class may define.
 #[derive(Clone, Copy)]
@@ -124,7 +124,8 @@ impl PyController {
             segment_bytes: setup.segment_bytes,
             unit: setup.unit,
         };
-        let object = class.bind(py).call1((connection,))?;
+        let own = setup.parameters().map(|it| keywords(py, it)).transpose()?;
+        let object = class.bind(py).call((connection,), own.flatten().as_ref())?;
         if names_checked.set(()).is_ok() {
             let known = [&Methods::NAMES[..], &[NEEDS_ECN, SETS_WINDOW, PACING_RATE]].concat();
             refuse_misspelt(&object, &known)?;

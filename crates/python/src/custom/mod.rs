@@ -19,6 +19,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde_json::{Map, Value};
 
 create_exception!(
     fairport._core,
@@ -128,6 +129,19 @@ impl Origin {
         error.set_cause(py, Some(cause));
         self.failures.keep(error);
     }
+}
+
+/// The keyword arguments of a user's class: the parameters in the scenario.
+fn keywords<'py>(
+    py: Python<'py>,
+    parameters: &Map<String, Value>,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    if parameters.is_empty() {
+        return Ok(None);
+    }
+    let json = serde_json::to_string(parameters).expect("keys are text");
+    let loaded = py.import("json")?.call_method1("loads", (json,))?;
+    Ok(Some(loaded.cast_into()?))
 }
 
 /// The file and the line where an exception was raised. A study keeps the message, and no traceback.

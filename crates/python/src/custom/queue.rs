@@ -18,12 +18,11 @@ use fairport_net::scheduler::{Handle, Offer, PacketScheduler, WaitingPackets};
 use fairport_units::Instant;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::values::{Change, Changes, Packet, Port, Queue, admission};
-use super::{Origin, refuse_misspelt};
+use super::{Origin, keywords, refuse_misspelt};
 
 /// Returns a function that makes the queue of each port from the user's class.
 pub(super) fn factory(
@@ -80,15 +79,9 @@ fn object<'py>(
     parameters: &Value,
     port: Port,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut own = parameters.clone();
-    if let Value::Object(own) = &mut own {
-        own.remove("limit");
-    }
-    let own = py
-        .import("json")?
-        .call_method1("loads", (own.to_string(),))?
-        .cast_into::<PyDict>()?;
-    class.bind(py).call((port,), Some(&own))
+    let mut own = parameters.as_object().cloned().unwrap_or_default();
+    own.remove("limit");
+    class.bind(py).call((port,), keywords(py, &own)?.as_ref())
 }
 
 fn make(object: &Bound<'_, PyAny>, origin: &Origin) -> PyResult<CustomQueue> {

@@ -5,6 +5,7 @@
 
 use fairport_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::bbr::Bbr;
 use super::bic::Bic;
@@ -21,7 +22,7 @@ macro_rules! algorithms {
     ($d:tt $($about:literal $name:literal => $variant:ident($state:ty), $new:path;)+) => {
         /// How the congestion window grows and shrinks.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
+        #[serde(try_from = "Named", into = "Named")]
         pub enum CongestionControl {
             $(#[doc = $about] $variant,)+
             /// A congestion control from outside this crate, `custom:NAME` in scenarios.
@@ -40,11 +41,11 @@ macro_rules! algorithms {
             }
         }
 
-        impl From<CongestionControl> for String {
+        impl From<CongestionControl> for Named {
             fn from(control: CongestionControl) -> Self {
                 match control {
-                    $(CongestionControl::$variant => $name.to_owned(),)+
-                    CongestionControl::Custom(it) => format!("{CUSTOM_PREFIX}{}", it.name()),
+                    $(CongestionControl::$variant => Self::Name($name.to_owned()),)+
+                    CongestionControl::Custom(it) => it.into(),
                 }
             }
         }
@@ -106,14 +107,54 @@ impl CongestionControl {
     }
 }
 
-impl TryFrom<String> for CongestionControl {
+/// A congestion control in JSON.
+#[derive(Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "it is no name, and no table of `name` and `parameters`"
+)]
+enum Named {
+    Name(String),
+    WithParameters {
+        name: String,
+        parameters: Map<String, Value>,
+    },
+}
+
+impl From<Custom> for Named {
+    fn from(custom: Custom) -> Self {
+        let name = format!("{CUSTOM_PREFIX}{}", custom.name());
+        if custom.parameters().is_empty() {
+            return Self::Name(name);
+        }
+        Self::WithParameters {
+            name,
+            parameters: custom.parameters().clone(),
+        }
+    }
+}
+
+impl TryFrom<Named> for CongestionControl {
     type Error = String;
 
-    fn try_from(name: String) -> Result<Self, String> {
-        Self::named(&name).ok_or_else(|| {
-            let known = Self::NAMES.join(", ");
-            format!("`{name}` is none of {known} and {CUSTOM_PREFIX}NAME")
-        })
+    fn try_from(named: Named) -> Result<Self, String> {
+        let (name, own) = match named {
+            Named::Name(name) => (name, Map::new()),
+            Named::WithParameters { name, parameters } => (name, parameters),
+        };
+        match Self::named(&name) {
+            None => {
+                let known = Self::NAMES.join(", ");
+                Err(format!(
+                    "`{name}` is none of {known} and {CUSTOM_PREFIX}NAME"
+                ))
+            }
+            Some(Self::Custom(it)) => Ok(Self::Custom(it.with_parameters(own))),
+            Some(it) if own.is_empty() => Ok(it),
+            Some(_) => Err(format!(
+                "`{name}` takes no parameters, only a {CUSTOM_PREFIX}NAME does"
+            )),
+        }
     }
 }
 
@@ -203,6 +244,22 @@ impl Controller for Algorithm {
 mod tests {
     use super::*;
     use serde_json::{Value, from_value, json, to_value};
+
+    #[test]
+    fn only_a_custom_one_takes_parameters() {
+        let mine = json!({"name": "custom:aimd", "parameters": {"factor": 0.5}});
+        let control: CongestionControl = from_value(mine.clone()).unwrap();
+        assert_eq!(to_value(&control).unwrap(), mine);
+        let CongestionControl::Custom(custom) = control else {
+            panic!("its name begins with custom:")
+        };
+        assert_eq!(custom.parameters()["factor"], 0.5);
+        let cubic = json!({"name": "cubic", "parameters": {"beta": 0.7}});
+        let error = from_value::<CongestionControl>(cubic).unwrap_err();
+        assert!(error.to_string().contains("takes no parameters"), "{error}");
+        let error = from_value::<CongestionControl>(json!(3)).unwrap_err();
+        assert!(error.to_string().contains("no name"), "{error}");
+    }
 
     #[test]
     fn a_scenario_names_an_algorithm_or_a_custom_one() {

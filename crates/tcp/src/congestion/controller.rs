@@ -11,8 +11,9 @@
 use std::fmt::Debug;
 
 use fairport_units::{Duration, Instant};
+use serde_json::{Map, Value};
 
-use super::Window;
+use super::{CongestionControl, Window};
 use crate::delivery_rate::RateSample;
 use crate::recovery::State;
 use crate::settings::Settings;
@@ -28,6 +29,16 @@ pub struct Setup<'a> {
     pub segment_bytes: u16,
     /// A full segment in the window's unit: 1, or its bytes.
     pub unit: u64,
+}
+
+impl<'a> Setup<'a> {
+    /// The parameters that a scenario gives its custom congestion control.
+    pub fn parameters(&self) -> Option<&'a Map<String, Value>> {
+        match &self.settings.congestion_control {
+            CongestionControl::Custom(it) => Some(it.parameters()),
+            _ => None,
+        }
+    }
 }
 
 /// The handshake is complete.

@@ -10,6 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use fairport_units::{Duration, Instant};
+use serde_json::{Map, Value};
 
 use super::{AckSample, Controller, Setup, Start, Window};
 use crate::delivery_rate::RateSample;
@@ -17,12 +18,13 @@ use crate::delivery_rate::RateSample;
 /// Makes the congestion control of one connection.
 pub type ControllerFactory = dyn Fn(&Setup<'_>) -> Box<dyn Controller> + Send + Sync;
 
-/// A congestion control from outside this crate: its name and, once bound, its factory.
+/// A congestion control from outside this crate: its name, its parameters and, once bound, its factory.
 ///
-/// Two with the same name are equal. JSON holds only the name.
+/// Two with the same name and parameters are equal. JSON holds only these.
 #[derive(Clone)]
 pub struct Custom {
     name: Arc<str>,
+    parameters: Arc<Map<String, Value>>,
     factory: Option<Arc<ControllerFactory>>,
 }
 
@@ -31,6 +33,7 @@ impl Custom {
     pub(super) fn named(name: &str) -> Self {
         Self {
             name: name.into(),
+            parameters: Arc::default(),
             factory: None,
         }
     }
@@ -39,13 +42,24 @@ impl Custom {
     pub(super) fn new(name: &str, factory: Arc<ControllerFactory>) -> Self {
         Self {
             name: name.into(),
+            parameters: Arc::default(),
             factory: Some(factory),
         }
+    }
+
+    pub(super) fn with_parameters(mut self, parameters: Map<String, Value>) -> Self {
+        self.parameters = parameters.into();
+        self
     }
 
     /// The name, without `custom:`.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What the scenario gives its factory, which sees them as [`Setup::parameters`].
+    pub fn parameters(&self) -> &Map<String, Value> {
+        &self.parameters
     }
 
     /// Whether the name is bound to a factory.
@@ -66,7 +80,7 @@ impl Custom {
 
 impl PartialEq for Custom {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
+        self.name == other.name && self.parameters == other.parameters
     }
 }
 
