@@ -22,7 +22,9 @@ _HARDLY_ANY = 1e-3
 _ORDERED_S = 1e-3
 # a capture is near an end if the way to the other one is this many times longer
 _NEAR = 4
-_CUT_OFF = "whose headers were cut off"  # the core's name
+# the core's names
+_CUT_OFF = "whose headers were cut off"
+_FRAGMENTS = "later fragments"
 
 
 def sentence(summary: Mapping[str, Any], tables: Tables, *, is_joined: bool) -> str:
@@ -318,8 +320,9 @@ def _cut(file: Mapping[str, Any]) -> str:
 
 
 def _lacks(file: Mapping[str, Any]) -> bool:
-    """Whether what a capture holds besides TCP and UDP is worth a note."""
-    return _CUT_OFF in file["unread"] or file["skipped"] > (1 - _ALMOST_ALL) * file["packets"]
+    """Whether what was not read is much, or a part of flows."""
+    is_of_flows = _CUT_OFF in file["unread"] or _FRAGMENTS in file["unread"]
+    return is_of_flows or file["skipped"] > (1 - _ALMOST_ALL) * file["packets"]
 
 
 def _unread(file: Mapping[str, Any]) -> str:
