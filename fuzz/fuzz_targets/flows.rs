@@ -69,7 +69,8 @@ fuzz_target!(|events: Vec<Event>| {
     for connection in 0..tracker.connections() as u32 {
         let end = tracker.end(tracker.data_direction(connection));
         assert!(end.counts.retransmits <= end.counts.segments);
-        assert!(end.counts.segments <= end.counts.packets);
+        // a packet that the captured host merged has several segments
+        assert!(end.counts.merged > 0 || end.counts.segments <= end.counts.packets);
         assert!(end.first_ns <= end.last_ns);
     }
     assert!(tracker.timeouts().len() <= events.len());

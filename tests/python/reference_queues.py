@@ -171,18 +171,20 @@ class Drr(Scheduler):
         return [packet for packet in self.waiting if packet.key == key]
 
     def admit(self, now: int, packet: Packet) -> str | None:
-        while self.length([*self.waiting, packet]) > self.limit:
-            held = {key: sum(p.size for p in self.of(key)) for key in self.turns}
-            own = held.pop(packet.key, 0) + packet.size
-            longest = max(held, key=lambda key: held[key], default=None)  # the first of equals
-            if longest is None or held[longest] <= own:
+        kept = [*self.waiting]
+        while self.length([*kept, packet]) > self.limit:
+            held = {key: [other for other in kept if other.key == key] for key in self.turns}
+            own = self.length([*held.pop(packet.key, []), packet], False)
+            longest = max(held, key=lambda key: self.length(held[key], False), default=None)
+            if longest is None or self.length(held[longest], False) <= own:  # the first of equals
                 return "share"
-            last = self.of(longest)[-1]
-            self.waiting.remove(last)
-            self.drop(last, "pushed-out")
-            if not self.of(longest):
-                self.has_turn = self.has_turn and self.turns[0] != longest
-                self.turns.remove(longest)
+            kept.remove(held[longest][-1])
+        for other in reversed([other for other in self.waiting if other not in kept]):
+            self.drop(other, "pushed-out")
+            self.waiting.remove(other)
+            if not self.of(other.key):
+                self.has_turn = self.has_turn and self.turns[0] != other.key
+                self.turns.remove(other.key)
         if packet.key not in self.turns:
             self.turns.append(packet.key)
             self.deficit[packet.key] = 0
@@ -453,19 +455,22 @@ class FqCoDel(Scheduler):
         return self.states[key]
 
     def admit(self, now: int, packet: Packet) -> str | None:
-        while not self.fits(packet):
-            if not self.waiting:
-                return "full"
-            keys = [key for key in [*self.new, *self.old] if self.of(key)]
-            fattest = max(keys, key=lambda key: sum(p.size for p in self.of(key)))
-            heads = self.of(fattest)
-            for head in heads[: min(64, max(1, len(heads) // 2))]:
-                self.waiting.remove(head)
-                self.drop(head, "pushed-out")
         self.waiting.append(packet)
         if packet.key not in self.new and packet.key not in self.old:
             self.new.append(packet.key)
             self.credit[packet.key] = self.quantum
+        while self.length(self.waiting) > self.limit:
+            fattest = max([*self.new, *self.old], key=lambda key: self.length(self.of(key), False))
+            half = self.length(self.of(fattest), False) // 2
+            dropped: list[Packet] = []
+            while (len(dropped) < 64 and self.length(dropped, False) < half) or not dropped:
+                head = self.of(fattest)[0]
+                self.waiting.remove(head)
+                self.state(fattest).count += 1
+                if head is packet:
+                    return "share"
+                dropped.append(head)
+                self.drop(head, "pushed-out")
         return None
 
     def dequeue(self, now: int) -> Packet | None:

@@ -59,6 +59,12 @@ def some_cut_off(frame: bytes, wire: int) -> tuple[bytes, int]:
     return (frame[:40] if is_chosen(frame) else frame), wire
 
 
+def few_fragments(frame: bytes, wire: int) -> tuple[bytes, int]:
+    """Few later fragments."""
+    is_one = int.from_bytes(frame[18:20], "big") % 144 == 0
+    return (frame[:20] + b"\x00\xb9" + frame[22:] if is_one else frame), wire
+
+
 def merged_by_gro(frame: bytes, wire: int) -> tuple[bytes, int]:
     """Full segments as if each were two."""
     length = int.from_bytes(frame[16:18], "big")
@@ -107,6 +113,13 @@ def test_headers_that_were_cut_off_are_said(sides: tuple[Path, Path], tmp_path: 
     notes = " ".join(analyse(cut).summary["captures"]["notes"])  # type: ignore[typeddict-item]
     assert "whose headers were cut off" in notes
     assert "-s 128" in notes
+
+
+def test_fragments_are_said_however_few(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    captures = analyse(changed(sides, tmp_path, few_fragments)).summary["captures"]  # type: ignore[typeddict-item]
+    file = captures["files"][0]
+    assert 0 < file["unread"]["later fragments"] < file["packets"] / 50
+    assert any("later fragments), and are left out" in note for note in captures["notes"])
 
 
 def test_options_that_were_cut_off_are_said(sides: tuple[Path, Path], tmp_path: Path) -> None:

@@ -154,6 +154,18 @@ def test_timestamps_that_go_back_are_reported(tmp_path: Path) -> None:
     assert "timestamps go back" not in " ".join(swapped.summary["caveats"])
 
 
+def test_a_clock_that_was_set_forward_is_reported(tmp_path: Path) -> None:
+    def said(flow: list[Packet], forward_s: float, place: int) -> bool:
+        late = [(time_s + forward_s * (i > place), frame) for i, (time_s, frame) in enumerate(flow)]
+        notes = " ".join(analyse([write(tmp_path / "forward.pcap", late)]).summary["caveats"])
+        return "holds no packet for" in notes
+
+    packets = bulk(5001, 1100, 1e-3, {})
+    assert said(packets, 3.0, 1001)  # between a segment and its ACK
+    assert not said(packets, 3.0, 1002)  # before a segment: there was nothing to send
+    assert not said(packets, 0.0, 1001)
+
+
 def test_a_damaged_length_makes_no_link_that_no_scenario_can_have(tmp_path: Path) -> None:
     # a total length of zero means that the frame's length counts, as for the largest of TSO's
     frame = packet(0, 5001, 1, MSS)[1]

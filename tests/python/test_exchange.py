@@ -13,6 +13,7 @@ import pytest
 from fairport import layout
 from fairport.errors import InputError, ScenarioError
 from fairport.layout.export import FORMATS, exported
+from fairport.layout.graph import graph_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -90,6 +91,20 @@ def test_a_run_on_an_imported_network_has_the_same_packets(tmp_path: Path, name:
     # the scenario contains the network itself, so it can be run again without the file
     again = fp.run(fp.scenario(after.scenario.document()))
     assert again.manifest["fingerprint"] == before.manifest["fingerprint"]
+
+
+@pytest.mark.parametrize("name", ["graphml", "json"])
+def test_failed_links_go_out_and_have_still_failed(tmp_path: Path, name: str) -> None:
+    fields = {"duration": "50ms", "fabric": {"failed": ["agg0.0:2", "core2"]}}
+    outcast = fp.scenario("outcast").patch(fields)
+    network = layout.network(outcast)
+    path = written(tmp_path, network, name)
+    again = imported(path, **fields)
+    assert layout.network(again).links == network.links
+    assert fp.run(again).manifest["fingerprint"] == fp.run(outcast).manifest["fingerprint"]
+    assert sum(failed for *_, failed in graph_of(network).edges(data="failed", default=0)) == 5
+    # a picture leaves them out
+    assert exported(network, "dot").count(" -- ") == 48 - 5
 
 
 def test_hosts_that_forward_come_back_forwarding(tmp_path: Path) -> None:

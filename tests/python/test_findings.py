@@ -142,6 +142,11 @@ def test_nothing_to_compare_is_said_in_the_verdicts_words():
     assert headline(classes, {"2-hop": 1}) == "No flow delivered anything within the measurement"
 
 
+def test_a_flow_without_others_is_alone_in_the_headline():
+    alone = {"2-hop": {"flows": 1, "goodput_bps_max": 94e6, "goodput_bps_mean": 94e6}}
+    assert headline(alone, {"2-hop": 1}) == "The 2-hop flow is alone: it gets 94.0 Mbit/s"
+
+
 def test_a_long_title_is_broken_between_words_but_not_before_a_unit():
     text = "The 2-hop flow's mean congestion window is 2.65 kB, that of its 6-hop peers is 7.58 kB"
     for wide in (3.0, 3.5, 4.0, 4.5, 5.0):

@@ -73,6 +73,8 @@ ACCEPTED = {
     ('by=="flow"', 'by<="flow"'): "flow, ingress and port are in this order",
     ('by=="flow"', 'by<"flow"'): "counted or not, a run of one flow hits one flow",
     ("key[:-1])&(", "key[:-1])*("): "both are truth values",
+    ("group[:-1])&(", "group[:-1])*("): "both are truth values",
+    ("return-found.direction", "return~found.direction"): "both fall as the direction rises",
     ("arrival[1:]==arrival[:-1]", "arrival[1:]<=arrival[:-1]"): "arrivals are counted upwards",
     (
         'pl.col("workload")=="bulk"',

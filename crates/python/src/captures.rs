@@ -157,6 +157,7 @@ fn file_summary<'py>(
     dict.set_item("lost_by_host", file.lost)?;
     dict.set_item("copies", file.copies)?;
     dict.set_item("backward_s", file.backward_ns as f64 / 1e9)?;
+    dict.set_item("gap_s", file.gap_ns as f64 / 1e9)?;
     dict.set_item("elsewhere", layout.is_elsewhere[number])?;
     dict.set_item("damaged_at_byte", file.damage.first_at)?;
     dict.set_item("damage", &file.damage.problem)?;

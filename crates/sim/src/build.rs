@@ -2,9 +2,11 @@
 
 use fairport_net::arbitration::Arbiter;
 use fairport_net::classifier::Classifier;
+use fairport_net::framing::Framing;
 use fairport_net::port::PortConfig;
 use fairport_net::routing::Routes;
 use fairport_net::{Feeders, Network, Observer, Partition, Topology};
+use fairport_plan::flow::ListedFlow;
 use fairport_plan::{HostOutput, MeasureFrom, Parts, Plan};
 use fairport_record::{QueueSamples, Recorder, Series, Simulated, Watcher};
 use fairport_units::Instant;
@@ -71,29 +73,14 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
             workloads,
         } = plan.into_parts(ports);
         let domain = |(region, parts): (u16, DomainParts)| {
-            let recorder = Recorder::new(&topology, watch.traced, end);
-            let observer = observer(&topology, recorder);
-            let routes = Routes::default();
-            let mut network = Network::new(
-                &topology,
-                parts.ports,
-                routes,
-                framing,
-                parts.arbiter,
-                observer,
-            );
-            network.end_at(end);
+            let observer = observer(&topology, Recorder::new(&topology, watch.traced, end));
+            let reports = Reports::new(probes.watched_flows, hear, unestablished > 0);
+            let mut domain = parts.domain(&topology, framing, observer, reports);
+            domain.network.end_at(end);
             if partition.regions() > 1 {
-                network.confine(&topology, &partition, region, end);
+                domain.network.confine(&topology, &partition, region, end);
             }
-            let hosts = Endpoints {
-                live: Vec::new(),
-                outputs: Outputs::new(parts.hosts, parts.classifier),
-                timers: Timers::new(),
-                timers_fired: 0,
-                reports: Reports::new(probes.watched_flows, hear, unestablished > 0),
-            };
-            Box::new(Domain { network, hosts })
+            Box::new(domain)
         };
         let domains = (0..).zip(domains).map(domain).collect();
         let mut simulation = Self {
@@ -118,19 +105,24 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
             pace: Pace::default(),
             finished: false,
         };
-        let mut feeders = Feeders::new(simulation.topology.ports().len());
+        simulation.add_first_flows(flows, end);
+        simulation
+    }
+
+    /// Adds the flows that are known before the run. If no other flows will start, ports may forward packets ahead.
+    fn add_first_flows(&mut self, flows: Vec<ListedFlow>, end: Instant) {
+        let mut feeders = Feeders::new(self.topology.ports().len());
         for flow in flows {
-            let (_, paths) = simulation.add_flow(flow.start, flow.spec);
+            let (_, paths) = self.add_flow(flow.start, flow.spec);
             paths.forward.iter().for_each(|path| feeders.add(path));
             paths.backward.iter().for_each(|path| feeders.add(path));
         }
-        if !simulation.workloads.start_flows() {
-            let sampled = simulation.queue.ports();
-            for domain in &mut simulation.domains {
+        if !self.workloads.start_flows() {
+            let sampled = self.queue.ports();
+            for domain in &mut self.domains {
                 domain.network.forward_ahead(&feeders, sampled, end);
             }
         }
-        simulation
     }
 }
 
@@ -149,6 +141,34 @@ impl DomainParts {
             hosts: plan.hosts(),
             arbiter: plan.arbiter(),
             classifier: plan.classifier(),
+        }
+    }
+
+    /// A domain without flows yet.
+    fn domain<P: Simulated, O: Observer<P>>(
+        self,
+        topology: &Topology,
+        framing: Framing,
+        observer: O,
+        reports: Reports,
+    ) -> Domain<P, O> {
+        let routes = Routes::default();
+        Domain {
+            network: Network::new(
+                topology,
+                self.ports,
+                routes,
+                framing,
+                self.arbiter,
+                observer,
+            ),
+            hosts: Endpoints {
+                live: Vec::new(),
+                outputs: Outputs::new(self.hosts, self.classifier),
+                timers: Timers::new(),
+                timers_fired: 0,
+                reports,
+            },
         }
     }
 }

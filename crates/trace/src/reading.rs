@@ -36,6 +36,8 @@ pub struct FileSummary {
     pub copies: u64,
     /// the most that a timestamp is earlier than one before it
     pub backward_ns: u64,
+    /// the longest time without a packet, between two that were read
+    pub gap_ns: u64,
     /// damage that was found
     pub damage: Damage,
 }
@@ -156,6 +158,10 @@ impl Reading {
             }
             let back_ns = self.newest_ns.saturating_sub(time_ns);
             self.summary.backward_ns = self.summary.backward_ns.max(back_ns);
+            if self.newest_ns > 0 {
+                let gap_ns = time_ns.saturating_sub(self.newest_ns);
+                self.summary.gap_ns = self.summary.gap_ns.max(gap_ns);
+            }
             self.newest_ns = self.newest_ns.max(time_ns);
             packet.time_ns = layout.clocks[file].aligned(time_ns);
             if packet.time_ns > self.last_ns {

@@ -138,8 +138,21 @@ fn tags_do_not_hide_a_packet_where_ethernet_is_left_out() {
     };
     check(&decoded(&[0x81, 0, 0, 5]).unwrap());
     check(&decoded(&[0x88, 0xa8, 0, 100, 0x81, 0, 0, 200]).unwrap());
-    let three = [0x81, 0, 0, 1].repeat(3);
-    assert_eq!(decoded(&three), Err(Unread::Malformed));
+}
+
+#[test]
+fn many_tags_and_those_of_port_extenders_do_not_hide_a_packet() {
+    let plain = frame(VlanTags::None, v4());
+    let decoded = |tags: &[u8]| {
+        let bytes = [&plain[..12], tags, &plain[12..]].concat();
+        decode(&bytes, bytes.len() as u32 + 1000, ETHERNET, 0, false)
+    };
+    check(&decoded(&[0x81, 0, 0, 1].repeat(3)).unwrap());
+    let extender = [0x89, 0x3f, 0, 1, 0, 2, 0, 0];
+    check(&decoded(&extender).unwrap());
+    check(&decoded(&[&extender[..], &[0x81, 0, 0, 1]].concat()).unwrap());
+    // a type that is none, behind a tag
+    assert_eq!(decoded(&[0x81, 0, 0, 1, 5, 240]), Err(Unread::Malformed));
 }
 
 #[test]

@@ -83,24 +83,20 @@ impl PseudoHeader {
     /// The pseudo-header of an IPv4 packet.
     #[inline]
     pub fn ipv4(source: Ipv4Addr, destination: Ipv4Addr, protocol: u8) -> Self {
-        Self(
-            Sum::ZERO
-                .bytes(&source.octets())
-                .bytes(&destination.octets())
-                .word(u16::from(protocol)),
-        )
+        Self::of(&source.octets(), &destination.octets(), protocol)
     }
 
     /// The pseudo-header of an IPv6 packet. `protocol` is the transport's number, also if extension headers come before
     /// the transport.
     #[inline]
     pub fn ipv6(source: Ipv6Addr, destination: Ipv6Addr, protocol: u8) -> Self {
-        Self(
-            Sum::ZERO
-                .bytes(&source.octets())
-                .bytes(&destination.octets())
-                .word(u16::from(protocol)),
-        )
+        Self::of(&source.octets(), &destination.octets(), protocol)
+    }
+
+    #[inline]
+    fn of(source: &[u8], destination: &[u8], protocol: u8) -> Self {
+        let addresses = Sum::ZERO.bytes(source).bytes(destination);
+        Self(addresses.word(u16::from(protocol)))
     }
 
     /// The sum after adding `length`, the length of the TCP segment or the UDP datagram: header and data, in bytes.

@@ -2,7 +2,8 @@
 
 A node has `kind` ("host" or "switch") and, for hosts that forward packets, `forwards`. A link has
 `rate`, `delay` and, if it has its own, `limit`, as texts with units; `number`, its place in the
-order in which ports are numbered; and `ports`, the ports at its ends.
+order in which ports are numbered; and `ports`, the ports at its ends. A link of `fabric.failed` has
+`failed`: without it the ports of other links would have other numbers.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from fairport.layout.network import Network
+from fairport.layout.network import network as network_of
 from fairport.scenario.units import Duration, Rate, Size
 
 if TYPE_CHECKING:
@@ -28,7 +30,9 @@ def graph_of(network: Network) -> nx.MultiGraph[str]:
         if node.is_host and node.forwards:
             attributes["forwards"] = True
         graph.add_node(node.name, **attributes)
-    for number, link in enumerate(network.links):
+    whole = network_of(network.scenario.patch({"fabric.failed": []}))
+    working = {link.ports for link in network.links}
+    for number, link in enumerate(whole.links):
         attributes = {
             "rate": str(Rate.of(link.rate_bps)),
             "delay": str(Duration.of(link.delay_ps)),
@@ -37,6 +41,8 @@ def graph_of(network: Network) -> nx.MultiGraph[str]:
         }
         if link.limit_bytes is not None:
             attributes["limit"] = str(Size.of(link.limit_bytes))
+        if link.ports not in working:
+            attributes["failed"] = True
         graph.add_edge(*link.ends, key=number, **attributes)
     return graph
 

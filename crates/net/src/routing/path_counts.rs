@@ -54,9 +54,6 @@ impl<'a> PathCounts<'a> {
         while let Some(node) = queue.get(next).copied() {
             next += 1;
             let (count, beyond) = (counts[node as usize], distance[node as usize] + 1);
-            if beyond > 1 && !self.topology.node(NodeId(node)).forwards {
-                continue;
-            }
             for far in &self.neighbours[node as usize] {
                 let there = &mut distance[*far as usize];
                 if *there == UNREACHED {

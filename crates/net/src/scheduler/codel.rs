@@ -149,6 +149,11 @@ impl Control {
         self.above_until = Instant::NEVER;
     }
 
+    /// Counts a packet that was pushed out in the rate of the drops, as Linux's FQ-CoDel does.
+    pub(super) fn count_pushed_out(&mut self) {
+        self.count = self.count.saturating_add(1);
+    }
+
     /// Starts a dropping state. If the last one was recent, drops soon follow each other at its rate.
     fn begin_dropping(&mut self, now: Instant, parameters: &Parameters) {
         self.dropping = true;

@@ -55,6 +55,8 @@ pub struct Drr {
     queue_of: HashMap<u32, u32, BuildFlowHasher>,
     /// queues with packets, in the order of their turns
     round: VecDeque<u32>,
+    /// packets that make room for a newcomer, with their queues; empty between calls
+    leaving: Vec<(u32, Handle)>,
 }
 
 impl Drr {
@@ -68,6 +70,7 @@ impl Drr {
             free: Vec::new(),
             queue_of: HashMap::default(),
             round: VecDeque::new(),
+            leaving: Vec::new(),
         }
     }
 
@@ -82,6 +85,38 @@ impl Drr {
             }
         }
         longest.0
+    }
+
+    /// Takes last packets of the longest queues until the newcomer fits. If that is not enough, puts them all back.
+    /// Returns whether there is room.
+    #[cold]
+    fn make_room(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> bool {
+        let mut backlog = offer.backlog;
+        let newcomer = packets[offer.packet].packet;
+        while !self.buffer.fits(backlog, newcomer.frame_bytes) {
+            let Some(longest) = self.longest_but(&newcomer) else {
+                while let Some((index, packet)) = self.leaving.pop() {
+                    self.queues[index as usize].fifo.push(packet, packets);
+                }
+                return false;
+            };
+            let last = self.queues[longest as usize].fifo.pop_last(packets);
+            let last = last.expect("a queue in the round holds a packet");
+            backlog.bytes -= packets[last].packet.frame_bytes;
+            backlog.packets -= 1;
+            self.leaving.push((longest, last));
+        }
+        // Only the queue that lost a packet last may be empty: the packet was longer than the newcomer, which now fits.
+        if let Some(&(index, _)) = self.leaving.last()
+            && self.queues[index as usize].fifo.is_empty()
+        {
+            self.round.retain(|queue| *queue != index);
+            self.give_back(index);
+        }
+        for (_, packet) in self.leaving.drain(..) {
+            packets.drop_queued(packet, Reason::PushedOut);
+        }
+        true
     }
 
     fn bytes_of(&self, flow: u32) -> u32 {
@@ -116,23 +151,10 @@ impl Drr {
 
 impl PacketScheduler for Drr {
     fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
-        let mut backlog = offer.backlog;
         let newcomer = packets[offer.packet].packet;
-        while !self.buffer.fits(backlog, newcomer.frame_bytes) {
-            let Some(longest) = self.longest_but(&newcomer) else {
-                return Admission::Dropped(Reason::Share);
-            };
-            let fifo = &mut self.queues[longest as usize].fifo;
-            let victim = fifo
-                .pop_last(packets)
-                .expect("a queue in the round holds a packet");
-            backlog.bytes -= packets[victim].packet.frame_bytes;
-            backlog.packets -= 1;
-            packets.drop_queued(victim, Reason::PushedOut);
-            if fifo.is_empty() {
-                self.round.retain(|queue| *queue != longest);
-                self.give_back(longest);
-            }
+        if !self.buffer.fits(offer.backlog, newcomer.frame_bytes) && !self.make_room(offer, packets)
+        {
+            return Admission::Dropped(Reason::Share);
         }
         let index = self.queue_for(newcomer.flow);
         self.queues[index as usize].fifo.push(offer.packet, packets);
@@ -239,5 +261,27 @@ mod tests {
         assert_eq!(port.dropped(), [(0, Reason::PushedOut)]);
         let refused = Admission::Dropped(Reason::Share);
         assert_eq!(port.enter(packet(0, 1500)), refused); // queues of 6, with this one 7, and 4
+    }
+
+    #[test]
+    fn a_queue_that_loses_its_only_packet_loses_its_turn() {
+        let mut port = TestPort::new(Drr::new(DropTail::bytes(1600), 1500));
+        port.enter(packet(0, 1500));
+        assert_eq!(port.enter(packet(1, 200)), Admission::Accepted);
+        assert_eq!(port.dropped(), [(0, Reason::PushedOut)]);
+        assert_eq!(port.flows_sent(), [1]);
+    }
+
+    #[test]
+    fn nothing_is_pushed_out_for_a_newcomer_that_is_refused_after_all() {
+        let mut port = TestPort::new(Drr::new(DropTail::bytes(1600), 1500));
+        // once flow 1 has lost one of its packets, it has no more than the newcomer's 1518 bytes
+        for _ in 0..16 {
+            port.enter(packet(1, 100));
+        }
+        let refused = Admission::Dropped(Reason::Share);
+        assert_eq!(port.enter(packet(0, 1518)), refused);
+        assert_eq!(port.dropped(), []);
+        assert_eq!(port.flows_sent(), [1; 16]);
     }
 }

@@ -10,7 +10,7 @@ use super::codel::Parameters;
 use super::{Handle, Offer, PacketScheduler, WaitingPackets, hash};
 use crate::BuildError;
 use crate::context::{PortContext, number_of_queues};
-use crate::discipline::{Admission, Backlog, DropTail, NOTHING, PacketView, Reason};
+use crate::discipline::{Admission, DropTail, NOTHING, PacketView, Reason};
 use crate::limit::Limit;
 use turns::{FlowQueue, Lists};
 
@@ -113,52 +113,65 @@ impl FqCoDel {
         queue.credits -= i64::from(passed.frame_bytes);
     }
 
-    /// Drops from the head of the queue with the most bytes: half of its packets, at most a batch. Among equals, the
-    /// first queue in the lists.
+    /// The queue with the most bytes. Among equals, the first queue in the lists; in Linux, the first in the table.
+    fn fattest(&self) -> u32 {
+        let bytes = |index: u32| self.queues[index as usize].fifo.bytes();
+        self.lists
+            .iter(&self.queues)
+            .reduce(|most, next| {
+                if bytes(next) > bytes(most) {
+                    next
+                } else {
+                    most
+                }
+            })
+            .expect("the newcomer's queue is on a list")
+    }
+
+    /// Drops packets until the newcomer, which is in its queue already, fits or is dropped itself. As `fq_codel_drop`
+    /// of Linux: from the head of the fattest queue, until half of its bytes are gone, but at most a batch. `CoDel`
+    /// counts these drops as its own.
     #[inline(never)]
-    fn drop_from_fattest(&mut self, backlog: &mut Backlog, packets: &mut WaitingPackets) {
-        let mut fattest = None;
-        let mut most = 0;
-        for index in self.lists.iter(&self.queues) {
-            let bytes = self.queues[index as usize].fifo.bytes();
-            if bytes > most {
-                (fattest, most) = (Some(index), bytes);
+    fn make_room(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
+        let mut backlog = offer.backlog;
+        let newcomer_bytes = packets[offer.packet].packet.frame_bytes;
+        while !self.buffer.fits(backlog, newcomer_bytes) {
+            let fattest = self.fattest();
+            let FlowQueue { fifo, control, .. } = &mut self.queues[fattest as usize];
+            let kept_bytes = fifo.bytes() - fifo.bytes() / 2;
+            for _ in 0..DROP_BATCH {
+                let packet = fifo.pop(packets).expect("more bytes than are kept");
+                control.count_pushed_out();
+                if packet == offer.packet {
+                    return Admission::Dropped(Reason::Share);
+                }
+                backlog.bytes -= packets[packet].packet.frame_bytes;
+                backlog.packets -= 1;
+                packets.drop_queued(packet, Reason::PushedOut);
+                if fifo.bytes() <= kept_bytes {
+                    break;
+                }
             }
         }
-        let Some(index) = fattest else {
-            return;
-        };
-        let queue = &mut self.queues[index as usize];
-        for _ in 0..(queue.fifo.packets() / 2).clamp(1, DROP_BATCH) {
-            let Some(packet) = queue.fifo.pop(packets) else {
-                return;
-            };
-            backlog.bytes -= packets[packet].packet.frame_bytes;
-            backlog.packets -= 1;
-            packets.drop_queued(packet, Reason::PushedOut);
-        }
+        Admission::Accepted
     }
 }
 
 impl PacketScheduler for FqCoDel {
     fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
-        let mut backlog = offer.backlog;
         let PacketView {
             frame_bytes, flow, ..
         } = packets[offer.packet].packet;
-        while !self.buffer.fits(backlog, frame_bytes) {
-            if backlog.packets == 0 {
-                return Admission::Dropped(Reason::Full);
-            }
-            self.drop_from_fattest(&mut backlog, packets);
-        }
         if let Some(passed) = self.passed.take() {
             self.begin_anew(passed);
         }
         let index = self.queue_of(flow);
         self.lists.activate(index, &mut self.queues);
         self.queues[index as usize].fifo.push(offer.packet, packets);
-        Admission::Accepted
+        if self.buffer.fits(offer.backlog, frame_bytes) {
+            return Admission::Accepted;
+        }
+        self.make_room(offer, packets)
     }
 
     #[inline]
@@ -265,6 +278,69 @@ mod tests {
         });
         assert_eq!(port.enter(packet(1, 1518)), Admission::Accepted);
         assert_eq!(port.dropped(), vec![(0, Reason::PushedOut); 40]);
+    }
+
+    /// `fq_codel_drop` stops at half of the bytes, not of the packets, and after 64 packets.
+    #[test]
+    fn half_is_half_of_the_bytes_and_at_most_a_batch() {
+        let mut port = port(20);
+        (0..20).for_each(|n| {
+            port.enter(packet(0, if n < 10 { 100 } else { 1000 }));
+        });
+        // of 11,000 bytes the first 5,500 are 10 short packets and 5 long ones
+        assert_eq!(port.enter(packet(1, 100)), Admission::Accepted);
+        assert_eq!(port.dropped().len(), 15);
+
+        let mut port = self::port(1000);
+        (0..1000).for_each(|_| {
+            port.enter(packet(0, 100));
+        });
+        assert_eq!(port.enter(packet(1, 100)), Admission::Accepted);
+        assert_eq!(port.dropped().len(), 64);
+    }
+
+    /// `fq_codel_enqueue` puts the newcomer into its queue before it looks for the fattest.
+    #[test]
+    fn the_newcomer_counts_in_its_queue_and_may_be_what_is_dropped() {
+        let mut port = port(4);
+        for flow in [0, 0, 1, 1] {
+            port.enter(packet(flow, 1000));
+        }
+        // with this one flow 1 has most, 3000 bytes; one packet less is not yet half
+        assert_eq!(port.enter(packet(1, 1000)), Admission::Accepted);
+        assert_eq!(port.dropped(), vec![(1, Reason::PushedOut); 2]);
+
+        let mut port = self::port(2);
+        (0..2).for_each(|_| {
+            port.enter(packet(0, 100));
+        });
+        let refused = Admission::Dropped(Reason::Share);
+        assert_eq!(port.enter(packet(1, 1000)), refused);
+        assert_eq!(port.dropped(), []);
+        assert_eq!(port.flows_sent(), [0, 0]);
+    }
+
+    /// "Tell codel to increase its signal strength also" (`fq_codel_drop`).
+    #[test]
+    fn packets_that_were_pushed_out_count_in_the_rate_of_drops() {
+        let mut port = port(100);
+        let enter = |port: &mut TestPort<FqCoDel>, n| {
+            (0..n).for_each(|_| assert!(port.enter(packet(0, 1518)).is_accepted()));
+        };
+        let drops_at = |port: &mut TestPort<FqCoDel>, ms| {
+            port.now = Instant::from_ms(ms);
+            port.send();
+            port.dropped()
+        };
+        enter(&mut port, 100);
+        assert_eq!(drops_at(&mut port, 10), []);
+        assert_eq!(drops_at(&mut port, 110), [(0, Reason::Early)]);
+        enter(&mut port, 4);
+        assert_eq!(port.dropped(), vec![(0, Reason::PushedOut); 51]);
+        assert_eq!(drops_at(&mut port, 210), [(0, Reason::Early)]);
+        // the next drop comes after 100 ms / sqrt(53); without the others it would be after 100 ms / sqrt(2)
+        assert_eq!(drops_at(&mut port, 223), []);
+        assert_eq!(drops_at(&mut port, 224), [(0, Reason::Early)]);
     }
 
     #[test]

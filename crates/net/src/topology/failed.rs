@@ -100,6 +100,7 @@ mod tests {
         assert_eq!(peers(&by_leaf), peers(&by_spine));
         assert_eq!(peers(&by_leaf), peers(&by_both));
         assert!(by_leaf.has_failed_links());
+        assert!(!leaf_spine(3, 2, 2).unwrap().has_failed_links());
         assert_eq!(by_leaf.links(), 3 * 2 + 3 * 2 - 1);
         assert_eq!(
             by_leaf.port_names(),

@@ -165,7 +165,23 @@ impl JoinedPort {
             self.counter.arrive(self.port, ingress, direction);
         }
         arrival.counts = self.counter.arrive(self.port, ingress, direction);
-        let (admission, depart) = match arriving.fate {
+        let (admission, depart) = self.decided(arriving);
+        self.hash.admission(time, &header, admission);
+        (arrival.admission, arrival.depart) = (admission, depart);
+        self.recorder.detail(&arrival);
+        if let Some(log) = &mut self.log {
+            log.arrived(&arrival);
+        }
+        if admission.is_accepted() {
+            self.counter.accept(self.port);
+        }
+    }
+
+    /// What the port decided about a packet, which is counted, and when the packet left.
+    #[inline]
+    fn decided(&mut self, arriving: &Arriving<'_>) -> (Admission, Instant) {
+        let passed = arriving.passed;
+        let decided = match arriving.fate {
             Fate::Forwarded { left_ns, is_marked } => {
                 self.queue
                     .accept(passed.time_ns, left_ns, passed.frame_bytes);
@@ -185,23 +201,15 @@ impl JoinedPort {
                 )
             }
         };
-        match admission {
+        match decided.0 {
             Admission::Dropped(_) => self.drops += 1,
-            Admission::Accepted | Admission::Marked => {
+            admission => {
                 self.marks += u64::from(admission == Admission::Marked);
                 self.accepted[0] += 1;
                 self.accepted[1] += u64::from(passed.frame_bytes);
             }
         }
-        self.hash.admission(time, &header, admission);
-        (arrival.admission, arrival.depart) = (admission, depart);
-        self.recorder.detail(&arrival);
-        if let Some(log) = &mut self.log {
-            log.arrived(&arrival);
-        }
-        if admission.is_accepted() {
-            self.counter.accept(self.port);
-        }
+        decided
     }
 
     /// Numbers of dropped and of marked packets of a flow.

@@ -1,10 +1,8 @@
 //! From a frame to its IP packet and transport: Ethernet with VLAN tags, other links, and labels of MPLS.
 
 use fairport_wire::Network as IpPacket;
-use fairport_wire::ethernet::TAG_BYTES;
-use fairport_wire::{
-    Captured, EtherType, EthernetFrame, Ipv4Packet, Ipv6Packet, TagKind, Transport,
-};
+use fairport_wire::ethernet::{HEADER_BYTES, TAG_BYTES};
+use fairport_wire::{Captured, EtherType, Ipv4Packet, Ipv6Packet, TagKind, Transport};
 
 use super::unread::Unread;
 
@@ -30,8 +28,9 @@ const PPPOE_BYTES: usize = 6;
 const LABEL_BYTES: usize = 4;
 const MOST_LABELS: usize = 16;
 const CONTROL_WORD_BYTES: usize = 4;
-/// As in a frame of Ethernet.
-const MOST_TAGS: usize = 2;
+/// The type that begins the tag of a port extender (IEEE 802.1BR 7), and the length of the tag.
+const EXTENDER_TAG: u16 = 0x893f;
+const EXTENDER_TAG_BYTES: usize = 8;
 
 /// Whether captures with this link type can be read.
 pub fn is_known_link(link_type: u16) -> bool {
@@ -72,18 +71,20 @@ pub(super) fn transport<'a>(network: &IpPacket<'a>) -> Result<Transport<'a>, Unr
 
 #[inline]
 pub(super) fn ethernet(frame: Captured<'_>) -> Result<IpPacket<'_>, Unread> {
-    let frame = EthernetFrame::parse(frame)?;
-    typed(frame.ether_type(), frame.payload())
+    let number = half(frame, HEADER_BYTES - 2)?;
+    numbered(number, behind(frame, HEADER_BYTES)?)
 }
 
-/// The packet of the type with this number, behind VLAN tags if the number begins one. Linux's `any` shows tags so.
+/// The packet of the type with this number, behind any tags that the number begins. Linux's `any` shows tags so.
 pub(super) fn numbered(mut number: u16, mut packet: Captured<'_>) -> Result<IpPacket<'_>, Unread> {
-    for _ in 0..MOST_TAGS {
-        if TagKind::new(number).is_some() {
-            (number, packet) = (half(packet, 2)?, behind(packet, TAG_BYTES)?);
-        }
+    loop {
+        let tag_bytes = match number {
+            EXTENDER_TAG => EXTENDER_TAG_BYTES,
+            _ if TagKind::new(number).is_some() => TAG_BYTES,
+            _ => return typed(EtherType::new(number).ok_or(Unread::Malformed)?, packet),
+        };
+        (number, packet) = (half(packet, tag_bytes - 2)?, behind(packet, tag_bytes)?);
     }
-    typed(EtherType::new(number).ok_or(Unread::Malformed)?, packet)
 }
 
 /// The packet of this type.

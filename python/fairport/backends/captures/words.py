@@ -9,20 +9,16 @@ import polars as pl
 
 from fairport import metrics
 from fairport.backends.captures import slowest
+from fairport.backends.captures.file_notes import listed, on_files
 from fairport.quantities import counted
 from fairport.tables import Tables
 from fairport.verdict import OUTCAST_BELOW, PARITY, lone_and_peers, ratio_in_words, spent
 
-# addresses or files in a sentence, at most
-_LISTED = 3
 _ALMOST_ALL = 0.98
 _ALMOST_TO_THE_END = 0.9
 _HARDLY_ANY = 1e-3
-# timestamps of several queues of an adapter are out of order by less than this
-_ORDERED_S = 1e-3
 # a capture is near an end if the way to the other one is this many times longer
 _NEAR = 4
-_CUT_OFF = "whose headers were cut off"  # the core's name
 
 
 def sentence(summary: Mapping[str, Any], tables: Tables, *, is_joined: bool) -> str:
@@ -50,14 +46,7 @@ def sentence(summary: Mapping[str, Any], tables: Tables, *, is_joined: bool) -> 
 
 
 def _hosts(flows: pl.DataFrame) -> str:
-    return _listed(flows["src"].unique(maintain_order=True).to_list())
-
-
-def _listed(names: Sequence[str]) -> str:
-    if len(names) > _LISTED:
-        return f"{', '.join(names[:_LISTED])} and {len(names) - _LISTED} more"
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
+    return listed(flows["src"].unique(maintain_order=True).to_list())
 
 
 def _others(flows: pl.DataFrame) -> str:
@@ -162,13 +151,8 @@ def in_all(sentence: str, outputs: Sequence[Mapping[str, Any]], port: str | None
 
 def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | None) -> list[str]:
     """What the captures lack, and what that means for the numbers, one sentence each."""
-    found = [_damage(file) for file in raw["files"] if file["damaged_at_byte"] is not None]
-    found += [_copies(file) for file in raw["files"] if file["copies"]]
-    found += [_clock(file) for file in raw["files"] if file["clock_offset_s"]]
-    found += [_backward(file) for file in raw["files"] if file["backward_s"] > _ORDERED_S]
-    found += [_unread(file) for file in raw["files"] if _lacks(file)]
-    found += [_lost(file) for file in raw["files"] if file["lost_by_host"]]
-    found += [_cut(file) for file in raw["files"] if file["options_cut"]]
+    longest_rtt_s = tables["flows"].select(pl.max("rtt_max_s")).item()
+    found = on_files(raw["files"], longest_rtt_s or 0.0)
     found += _tunnelled([file for file in raw["files"] if file["tunnelled"]])
     found += _merged(tables)
     if complete is None:
@@ -246,7 +230,7 @@ def _elsewhere(files: Sequence[str]) -> list[str]:
         return []
     shows, is_ = ("shows", "is") if len(files) == 1 else ("show", "are")
     return [
-        f"{_listed(files)} {shows} packets of these ports once more, perhaps at another switch, and"
+        f"{listed(files)} {shows} packets of these ports once more, perhaps at another switch, and"
         f" {is_} left out."
     ]
 
@@ -276,66 +260,11 @@ def _apart(tables: Tables) -> list[str]:
     return found
 
 
-def _damage(file: Mapping[str, Any]) -> str:
-    if not file["lost_bytes"]:
-        return f"{file['file']}: {file['damage']} at byte {file['damaged_at_byte']}."
-    return (
-        f"{file['file']}: {file['damage']} at byte {file['damaged_at_byte']}: {file['lost_bytes']}"
-        f" bytes, at least {counted(file['lost_packets'], 'packet')}, could not be read."
-    )
-
-
-def _copies(file: Mapping[str, Any]) -> str:
-    return (
-        f"{file['file']} holds {counted(file['copies'], 'packet')} twice. The copies do not count."
-        " Mirror one direction of each port, do not capture at `any`, and merge files with"
-        " mergecap -I none."
-    )
-
-
-def _backward(file: Mapping[str, Any]) -> str:
-    return (
-        f"{file['file']}: timestamps go back by up to {file['backward_s']:.3g} s. Round-trip times,"
-        " timeouts and goodputs there are wrong: sort the packets with reordercap, or cut the"
-        " capture where a clock was set."
-    )
-
-
-def _lost(file: Mapping[str, Any]) -> str:
-    return (
-        f"{file['file']}: the capturing host says that it lost"
-        f" {counted(file['lost_by_host'], 'packet')}. Where they are missing, counts of drops and"
-        " timeouts are wrong: capture again with a larger buffer (-B 65536)."
-    )
-
-
-def _cut(file: Mapping[str, Any]) -> str:
-    return (
-        f"{file['file']}: TCP's options were cut off in {counted(file['options_cut'], 'packet')}."
-        " Round trips, needless retransmissions and windows are known less well: capture more of"
-        " each packet (-s 128)."
-    )
-
-
-def _lacks(file: Mapping[str, Any]) -> bool:
-    """Whether what a capture holds besides TCP and UDP is worth a note."""
-    return _CUT_OFF in file["unread"] or file["skipped"] > (1 - _ALMOST_ALL) * file["packets"]
-
-
-def _unread(file: Mapping[str, Any]) -> str:
-    each = [f"{count:,} {what}" for what, count in file["unread"].items()]
-    remedy = " Capture more of each packet (-s 128)." if _CUT_OFF in file["unread"] else ""
-    return (
-        f"{file['file']}: {file['skipped']:,} of {counted(file['packets'], 'packet')} hold no TCP"
-        f" or UDP that can be read ({_listed(each)}), and are left out.{remedy}"
-    )
-
-
 def _tunnelled(files: Sequence[Mapping[str, Any]]) -> list[str]:
     if not files:
         return []
     inside, read = (sum(file[key] for file in files) for key in ("tunnelled", "packets"))
-    names = _listed([file["file"] for file in files])
+    names = listed([file["file"] for file in files])
     return [
         f"{names}: {inside:,} of {counted(read, 'packet')} belong to tunnels. --tunnels decodes"
         " what is in them."
@@ -354,13 +283,6 @@ def _merged(tables: Tables) -> list[str]:
         " each had the size agreed on in the handshake; a drop is one packet. Switch that off at"
         " the captured ports: ethtool -K PORT gro off tso off gso off."
     ]
-
-
-def _clock(file: Mapping[str, Any]) -> str:
-    return (
-        f"{file['file']}: its clock was aligned with the egress capture's: {file['clock_offset_s']}"
-        f" s added, drift {file['clock_drift_ppm']:.3g} ppm; delays count from the shortest one."
-    )
 
 
 def _completeness(complete: Mapping[str, Any]) -> list[str]:

@@ -1,3 +1,5 @@
+//! How CUBIC's window grows: examples worked out by hand, and the function itself in floating point.
+
 use super::super::Congestion;
 use super::*;
 use crate::settings::Settings;
