@@ -149,6 +149,17 @@ def test_a_disk_that_gets_full_is_named_and_leaves_nothing(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_with_too_long_a_name_asks_for_a_shorter_one(
+    fairport: Command, tmp_path: Path
+) -> None:
+    done = fairport("run", "outcast", "--duration", "20ms", "--quiet", "--out", "x" * 300)
+    assert done.status == 2
+    error, hint = done.err.splitlines()
+    assert error.endswith("xxx: cannot be written: File name too long")
+    assert hint == "hint: give a shorter --out"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_disk_that_gets_full_behind_stdout_is_named_without_a_buffer_too(tmp_path: Path) -> None:
     # as in many containers; Python then takes a write of a part for that of the whole
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)); "
