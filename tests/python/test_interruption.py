@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
-from conftest import ENTRY
+from conftest import ENTRY, Command
 from fairport import ordered_threads
 
 # so long that no test waits for its end

@@ -56,6 +56,7 @@ class Group(TyperGroup):
             )
         return super().resolve_command(ctx, args)
 
+
 def group(about: str) -> typer.Typer:
     """A group of commands below one name; with a single command it is a group, too."""
     made = typer.Typer(cls=Group, help=about, no_args_is_help=True, rich_markup_mode=None)

@@ -82,7 +82,7 @@ def builtin_text(name: str) -> str:
     """The TOML of a built-in scenario, with its comments."""
     if name not in builtin_names():
         remedy = f"{did_you_mean(name, builtin_names())} A file ends in .toml."
-        if os.path.isfile(name):  # unlike pathlib's, it takes any text
+        if os.path.isfile(name):  # noqa: PTH113  # pathlib's raises an error for long names
             remedy = "rename the file: its name must end in .toml"
         raise ScenarioError("is not a built-in scenario", value=name, remedy=remedy)
     return (resources.files("fairport.scenario") / "builtin" / f"{name}.toml").read_text(
