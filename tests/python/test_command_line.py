@@ -37,6 +37,7 @@ from fairport.scenario.load import builtin_names
         (["query", "x", "select 1", "--json", "--csv"], "--json: cannot go with", "leave "),
         (["--bogus"], "--bogus: is not an option of fairport", "give the options of a command af"),
         (["-q", "run", "outcast"], "-q: is not an option of fairport", "give the options of a c"),
+        (["stack", "ns2"], '"ns2" is not a command', "did you mean `fairport stack show ns2`?"),
         (["outcast"], '"outcast" is not a command', "did you mean `fairport run outcast`?"),
     ],
 )  # fmt: skip
