@@ -11,9 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-# `-m` imports from the working folder before all other places, and a user may have a `queue.py` or
-# a `random.py` there. Python 3.10 has no option against it.
-_OWN_PLACES_ONLY = ["-P"] if sys.version_info >= (3, 11) else []
+# As `python -m`, which also imports from the working folder before all other places, where a user
+# may have a `queue.py` or a `random.py`. Python 3.10 has no option against it.
+_MODULE = (
+    "import sys; sys.path = [part for part in sys.path if part]; import runpy; "
+    "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
+)
 
 
 def started(
@@ -29,7 +32,7 @@ def started(
     path = os.pathsep.join(part or str(Path.cwd()) for part in sys.path)
     with _without_interrupts():
         return subprocess.Popen(
-            [sys.executable, *_OWN_PLACES_ONLY, "-m", module, *arguments],
+            [sys.executable, "-c", _MODULE, module, *arguments],
             env=os.environ | (environment or {}) | {"PYTHONPATH": path},
             **options,
         )

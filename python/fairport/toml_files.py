@@ -34,5 +34,15 @@ def parse(text: str, file: str, kind: type[E], remedy: str) -> dict[str, Any]:
         said = str(error)
     place = re.search(r" \(at line (\d+), column (\d+)\)$", said)
     if place:
+        remedy = _remedy(said, text.split("\n")[int(place[1]) - 1]) or remedy
         said, file = f"{said[: place.start()]} at column {place[2]}", f"{file}:{place[1]}"
     raise kind(f"is not TOML: {said[:1].lower()}{said[1:]}", file=file, remedy=remedy)
+
+
+def _remedy(said: str, line: str) -> str:
+    """The remedy for two frequent mistakes in a line; empty for any other."""
+    if re.search("[\u2018-\u201f\u00a0]", line):  # web pages and word processors make these
+        return "write straight quotes and plain spaces"
+    bare = re.fullmatch(r"""\s*[\w."-]+\s*=\s*([^\W_][\w./ -]*?)\s*(#.*)?""", line)
+    is_value = said.startswith(("Invalid value", "Expected newline"))
+    return f'write the value in quotes: "{bare[1]}"' if bare and is_value else ""

@@ -35,6 +35,15 @@ def test_it_prints_the_table_how_complete_it_is_and_the_verdict(
     assert "10.0.0.2" in outcome.out.splitlines()[-1]
 
 
+def test_a_narrow_terminal_shows_the_ports_of_the_slowest_flows(
+    fairport: Command, small: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "…" not in fairport("analyze", *small.files).out
+
+
 def test_json_has_the_keys_of_a_summary(fairport: Command, small: Captured) -> None:
     outcome = fairport("analyze", "--json", *small.files)
     summary = json.loads(outcome.out)

@@ -34,6 +34,20 @@ def test_axe_finds_nothing_on_the_page_of_a_comparison(fairport: Command, tmp_pa
     check(tmp_path / "compared" / "report.html")
 
 
+def test_the_picture_and_the_table_of_all_fixes_fit_on_a_printed_page(
+    fairport: Command, tmp_path: Path
+) -> None:
+    short = ["outcast-1-to-12", "--duration", "20ms", "--repeat", "2"]
+    assert fairport("compare", *short, "--out", str(tmp_path / "compared")).status == 0
+    with browser() as tab:
+        # a page of A4 is 794 x 1123 pixels of CSS, its margins 38 each
+        tab.open(tmp_path / "compared" / "report.html", width=794 - 2 * 38)
+        tab.call("Emulation.setEmulatedMedia", media="print")
+        assert tab.value("document.documentElement.scrollWidth") <= 794 - 2 * 38
+        height = "document.querySelector('figure .scroll > *').getBoundingClientRect().height"
+        assert tab.value(height) < 1123 - 2 * 38 - 150
+
+
 def test_axe_finds_nothing_on_the_page_of_the_microscope(fairport: Command, tmp_path: Path) -> None:
     run = str(tmp_path / "run")
     short = ["outcast-1-to-12", "--duration", "50ms", "--no-figures", "--out", run]

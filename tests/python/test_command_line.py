@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import ENTRY, Command
@@ -34,7 +35,10 @@ from fairport.scenario.load import builtin_names
         (["run", "outcast", "--no-output", "--out", "x"], "--out: cannot go with --", "leave "),
         (["compare", "outcast", "--no-output", "--out", "x"], "--out: cannot go with ", "leave "),
         (["query", "x", "select 1", "--json", "--csv"], "--json: cannot go with", "leave "),
-        (["--bogus"], "--bogus: is not an option of fairport", "see `fairport --help`"),
+        (["--bogus"], "--bogus: is not an option of fairport", "give the options of a command af"),
+        (["-q", "run", "outcast"], "-q: is not an option of fairport", "give the options of a c"),
+        (["stack", "ns2"], '"ns2" is not a command', "did you mean `fairport stack show ns2`?"),
+        (["outcast"], '"outcast" is not a command', "did you mean `fairport run outcast`?"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_an_error_and_a_hint(
@@ -54,6 +58,24 @@ def test_a_wrong_name_of_a_list_asks_for_the_nearest(fairport: Command, wrong: s
     outcome = fairport("run", "outcast", "--set", f"tcp.congestion_control={wrong}", "--no-output")
     assert outcome.status == 2
     assert outcome.err.splitlines()[1] == "hint: did you mean `cubic`?"
+
+
+def test_a_narrow_terminal_shows_whole_names(
+    fairport: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "60")
+    shown = fairport("list").out
+    assert all(name in shown for name in builtin_names())
+
+
+def test_a_file_that_does_not_end_in_toml_is_to_be_renamed(
+    fairport: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "my.toml.txt").write_text("")
+    outcome = fairport("run", "my.toml.txt")
+    assert outcome.status == 2
+    assert outcome.err.splitlines()[1] == "hint: rename the file: its name must end in .toml"
 
 
 def test_paths_begin_with_a_summary_and_can_be_cut(fairport: Command) -> None:

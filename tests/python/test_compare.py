@@ -106,7 +106,8 @@ def test_ranks_are_given_once_each(compared: Comparison) -> None:
     assert [one.rank for one in compared.ranking] == [1, 2]
     assert {one.fix for one in compared.ranking} == {"pacing", "tcprand"}
     for one in compared.ranking:
-        assert "2-hop flow" in one.sentence
+        assert one.sentence.startswith("ratio ")
+    assert "the 2-hop class's mean goodput" in compared.ranked_by
 
 
 def test_a_fix_that_does_not_fit_is_a_row_that_says_why(fairport: Command, tmp_path: Path) -> None:

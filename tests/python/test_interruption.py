@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
-from conftest import ENTRY
+from conftest import ENTRY, Command
 from fairport import ordered_threads
 
 # so long that no test waits for its end
@@ -146,6 +146,17 @@ def test_a_disk_that_gets_full_is_named_and_leaves_nothing(tmp_path: Path) -> No
     error, hint = done.stderr.splitlines()
     assert error == "error: results/outcast: cannot be written: File too large"
     assert hint == "hint: make room, or give another --out"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_with_too_long_a_name_asks_for_a_shorter_one(
+    fairport: Command, tmp_path: Path
+) -> None:
+    done = fairport("run", "outcast", "--duration", "20ms", "--quiet", "--out", "x" * 300)
+    assert done.status == 2
+    error, hint = done.err.splitlines()
+    assert error.endswith("xxx: cannot be written: File name too long")
+    assert hint == "hint: give a shorter --out"
     assert list(tmp_path.iterdir()) == []
 
 

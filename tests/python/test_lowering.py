@@ -213,6 +213,8 @@ def test_every_setting_of_a_stack_has_its_name_in_scenarios() -> None:
     ("written", "remedy"),
     [
         ("h1,h2", 'write several hosts as a list: ["h1", "h2"]'),
+        # a shell takes the quotes of a list away
+        ("[h1,h2]", 'write several hosts as a list: ["h1", "h2"]'),
         ("h1 h2 h3", 'write several hosts as a list: ["h1", "h2", "h3"]'),
         ("h1-h3", 'write a range as "h1..h3"'),
         ("h1-h99", "the topology's hosts are h0 .. h15"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from io import StringIO
 from typing import Any
 
 import fairport as fp
@@ -12,6 +13,7 @@ from fairport.cli import progress
 from fairport.quantities import in_millions
 from fairport.study.making import Status
 from fairport.study.pool import Done
+from rich.console import Console
 
 Shown = Callable[[AbstractContextManager[Any], Iterable[tuple[float, tuple[Any, ...]]]], list[str]]
 
@@ -105,3 +107,15 @@ def test_a_quiet_command_has_no_progress() -> None:
 )
 def test_a_small_count_of_packet_hops_is_not_0_million(count: float, text: str) -> None:
     assert in_millions(count) == text
+
+
+def test_a_narrow_terminal_shows_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = StringIO()
+    console = Console(file=written, force_terminal=True, width=60)
+    monkeypatch.setattr(progress, "err", lambda: console)
+    monkeypatch.setattr(progress, "err_is_terminal", lambda: True)
+    with progress.pool_bar("outcast-1-to-12", shown=True) as move:
+        assert move is not None
+        for runs in (1, 2, 3):
+            move(Done(runs=runs, of=360, reused=2, packet_hops=10**8))
+    assert "s left, 3.0 of 360 runs" in written.getvalue()

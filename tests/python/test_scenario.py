@@ -243,6 +243,9 @@ def test_an_error_of_a_patch_names_the_path() -> None:
         load("outcast").patch({"traffic.1.start": "1ms"})
     assert error.value.field == "traffic.1.start"
     assert error.value.remedy == "use 0"
+    with pytest.raises(ScenarioError) as error:
+        load("outcast").patch({"traffic.start": "1ms"})
+    assert error.value.remedy == "put an index before it: `0.start`"
 
 
 def test_a_patch_leaves_the_values_that_it_was_given_as_they_were() -> None:

@@ -403,6 +403,8 @@ def test_another_study_is_not_mixed_with_this_one(base: Scenario, tmp_path: Path
         ({"traffic.1.flows": [4]}, 'axes."traffic.1.flows": .*not an index', "use 0"),
         ({}, "axes: names no axis", "give one"),
         ({"queue.limit": []}, "axes.queue.limit: .*holds 0", "at least 1"),
+        # what TOML makes of a path without quotes
+        ({"queue": {"limit": ["4KiB"]}}, "axes.queue: .*is a section", 'write "queue.limit" ='),
         ({"queue.limit": ["4KiB", "4KiB"]}, "axes.queue.limit: .*has a value twice", "once"),
         ({"drops": [1]}, "axes: names `drops`, which is a column", "rename"),
         ({"wall_s": [1]}, "axes: names `wall_s`, which is a column", "rename"),

@@ -49,3 +49,24 @@ def test_a_fix_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     file = tmp_path / "red.toml"
     file.write_bytes(b"\xef\xbb\xbf" + source.read_bytes())
     assert fixes.read(file).name == "red"
+
+
+@pytest.mark.parametrize(
+    ("line", "remedy"),
+    [
+        ("limit = 16KiB  # a buffer", 'write the value in quotes: "16KiB"'),
+        ("kind = drop-tail", 'write the value in quotes: "drop-tail"'),
+        ("limit = \u201c16KiB\u201d", "write straight quotes and plain spaces"),
+        ("\u00a0limit = 3", "write straight quotes and plain spaces"),
+        ("k = 4", "see https://toml.io"),  # given twice, which quotes do not change
+    ],
+)
+def test_frequent_mistakes_have_a_remedy_of_their_own(
+    line: str, remedy: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(f"k = 3\n{line}\n", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_scenario(file)
+    assert caught.value.remedy.startswith(remedy)
+    assert "mine.toml:2: is not TOML" in str(caught.value)

@@ -135,7 +135,6 @@ def test_a_script_needs_no_guard_and_leaves_no_process(tmp_path: Path) -> None:
             os.kill(one, 0)
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has no option for it")
 def test_a_module_of_the_users_own_in_the_working_folder_does_not_replace_pythons(
     workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ from fairport.cli.run_table import that_fits, totals
 if TYPE_CHECKING:
     from rich.table import Table
 
-_HEADINGS = ("output", "flows", "Mbit/s", "drops", "drop\nrun", "black-\nouts", "queue KB\nmax")
+_HEADINGS = ("output", "flows", "Mbit/s", "drops", "drop\nrun", "black-\nouts", "queue kB\nmax")
 _OF_FLOW = (
     *("Mbit/s", "sent\nagain", "time-\nouts"),
     *("waited\ns", "since\ns", "longest\ns", "silent\ns"),
@@ -90,7 +90,7 @@ def _outputs(outputs: Sequence[Mapping[str, Any]]) -> Table:
 def _slowest(flows: Sequence[Mapping[str, Any]]) -> Table:
     """The flows that got least."""
     table = new_table()
-    table.add_column("slowest flows")
+    table.add_column("slowest flows", overflow="fold")  # a port that is cut names no flow
     for heading in _OF_FLOW:
         table.add_column(heading, justify="right")
     for one in flows:

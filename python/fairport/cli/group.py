@@ -46,10 +46,15 @@ class Group(TyperGroup):
         """Finds the command that the arguments begin with."""
         known = self.list_commands(ctx)
         if args and not args[0].startswith("-") and args[0] not in known:
+            from fairport.scenario import builtin_names
+
+            remedy = did_you_mean(args[0], known)
+            if ctx.parent is None and args[0] in builtin_names():
+                remedy = f"did you mean `fairport run {args[0]}`?"
+            elif "show" in known and not nearest(args[0], known):
+                remedy = f"did you mean `{ctx.command_path} show {args[0]}`?"
             raise InputError(
-                f"is not a command of {ctx.command_path}",
-                value=args[0],
-                remedy=did_you_mean(args[0], known),
+                f"is not a command of {ctx.command_path}", value=args[0], remedy=remedy
             )
         return super().resolve_command(ctx, args)
 
@@ -168,7 +173,10 @@ def _of_usage(error: Any) -> InputError:
         # without the dashes, which make short names alike
         known = [name.removeprefix("--") for name in options if name.startswith("--")]
         meant = nearest(unknown.lstrip("-"), known)
-        remedy = f"did you mean `--{meant}`?" if meant else remedy
+        if meant:
+            remedy = f"did you mean `--{meant}`?"
+        elif isinstance(error.ctx.command, Group):
+            remedy = "give the options of a command after its name"
         return InputError(f"is not an option of {command}", field=unknown, remedy=remedy)
     if type(error).__name__ == "BadOptionUsage":
         problem = "takes no value" if "does not take" in error.message else "needs a value"

@@ -53,10 +53,11 @@ def in_cells(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Prints a listing as a table with one column per key."""
+    """Prints a listing as a table with one column per key; the first holds names."""
     table = new_table()
-    for key in rows[0]:
-        table.add_column(key)
+    for number, key in enumerate(rows[0]):
+        # not shortened in a narrow terminal, where a name could not be copied
+        table.add_column(key, no_wrap=number == 0)
     for row in rows:
         table.add_row(*("" if value is None else str(value) for value in row.values()))
     out().print(table)

@@ -167,13 +167,12 @@ def _watch(
     if not err_is_terminal():
         yield _Lines(name, announce)
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.fields[state]}"),
-        TimeRemainingColumn(),
     )
     with Progress(*columns, console=err(), transient=True) as bar:
         task = bar.add_task(name, total=None, state="")
@@ -181,9 +180,11 @@ def _watch(
         def move(done: float, total: float | None, state: Callable[[float], str]) -> None:
             if announce is not None:
                 announce.once_known(done, total)
-            left = ", left" if total else ""
-            text = state(bar.tasks[task].elapsed or 0.0) + left
-            bar.update(task, completed=done, total=total, state=text)
+            bar.update(task, completed=done, total=total)
+            left_s = bar.tasks[task].time_remaining
+            # at the beginning, because a narrow terminal cuts the end
+            left = "" if left_s is None else f"{duration(left_s)} left, "
+            bar.update(task, state=left + state(bar.tasks[task].elapsed or 0.0))
 
         yield move
 

@@ -6,6 +6,7 @@ a list and holds nothing else, so a folder with a file of the user's own is neve
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -71,10 +72,11 @@ def refuse_what_is_there(folder: Path, *, force: bool) -> None:
 
 def unwritable(folder: Path, error: OSError) -> OutputError:
     """The error for a results folder that cannot be written."""
+    is_too_long = error.errno == errno.ENAMETOOLONG
     return OutputError(
         f"cannot be written: {error.strerror or error}",
         file=_shown(folder),
-        remedy="make room, or give another `folder`",
+        remedy="give a shorter `folder`" if is_too_long else "make room, or give another `folder`",
     )
 
 

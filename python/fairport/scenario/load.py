@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -80,11 +81,10 @@ def builtin_names() -> list[str]:
 def builtin_text(name: str) -> str:
     """The TOML of a built-in scenario, with its comments."""
     if name not in builtin_names():
-        raise ScenarioError(
-            "is not a built-in scenario",
-            value=name,
-            remedy=f"{did_you_mean(name, builtin_names())} A file ends in .toml.",
-        )
+        remedy = f"{did_you_mean(name, builtin_names())} A file ends in .toml."
+        if os.path.isfile(name):  # noqa: PTH113  # pathlib's raises an error for long names
+            remedy = "rename the file: its name must end in .toml"
+        raise ScenarioError("is not a built-in scenario", value=name, remedy=remedy)
     return (resources.files("fairport.scenario") / "builtin" / f"{name}.toml").read_text(
         encoding="utf-8"
     )
@@ -112,7 +112,7 @@ def _read(path: Path) -> str:
             "give a TOML file; `fairport rerun` repeats a run from its folder",
         )
     except UnicodeDecodeError:
-        problem, remedy = "is not UTF-8 text", "a scenario is a TOML file"
+        problem, remedy = "is not UTF-8 text", "save it as UTF-8"
     except OSError as error:
         problem, remedy = f"cannot be read: {error.strerror}", "check the path and its permissions"
     raise ScenarioError(problem, remedy=remedy, file=str(path))

@@ -98,11 +98,15 @@ def _index(entries: list[Any], part: str, path: str, by: str) -> int:
     (index,) = parts(part)
     if isinstance(index, int) and index < len(entries):
         return index
+    if not entries:
+        remedy = "the list is empty"
+    elif isinstance(index, str):
+        remedy = f"put an index before it: `0.{part}`"
+    else:
+        remedy = f"use {'0' if len(entries) == 1 else f'0 to {len(entries) - 1}'}"
     raise ScenarioError(
         f"does not exist: `{part}` is not an index of a list of {len(entries)}",
         file=by,
         field=path,
-        remedy=f"use {'0' if len(entries) == 1 else f'0 to {len(entries) - 1}'}"
-        if entries
-        else "the list is empty",
+        remedy=remedy,
     )

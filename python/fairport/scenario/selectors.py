@@ -82,7 +82,7 @@ def position(host: str, hosts: Sequence[str]) -> int:
 
 def _meant(host: str, hosts: Sequence[str]) -> str:
     """What was probably meant by a name that no host has."""
-    several = [part for part in re.split(r"[-,;\s]+", host) if part]
+    several = [part for part in re.split(r"[-,;\s\[\]]+", host) if part]
     if len(several) > 1 and all(part in hosts for part in several):
         if "-" in host and len(several) == 2:
             return f'write a range as "{several[0]}..{several[1]}"'

@@ -21,7 +21,7 @@ from typing import Any
 
 from fairport.study.measures import Groups
 from fairport.study.spread import Spread, of_row
-from fairport.verdict import PARITY, number_in_words, ratio_in_words
+from fairport.verdict import PARITY
 
 # A fix costs goodput if all flows together lose more than this share.
 COSTLY = 0.05
@@ -69,29 +69,38 @@ def ranking(rows: Sequence[Row], none: Row, groups: Groups) -> list[Ranked]:
         )
 
     return [
-        Ranked(rank, row["fix"], _effect(row, none, key), _sentence(row, none, key, groups))
+        Ranked(rank, row["fix"], _effect(row, none, key), _sentence(row, none, key))
         for rank, row in enumerate(sorted(rows, key=place), 1)
     ]
 
 
 def ranked_by(groups: Groups) -> str:
     """What the ranking goes by, as a sentence."""
-    what = "the share of the lone class" if groups.lone else "Jain's index"
-    return f"Ranked by {what}: fair fixes first, then by the distance from an equal share."
+    what = _ratio(groups) if groups.lone else "Jain's index"
+    return (
+        f"Ranked by {what}: fair fixes first, then those that keep the flows as even, then those"
+        " that keep the goodput, then by the distance from an equal share."
+    )
 
 
 def note(groups: Groups) -> str:
     """How the ranking is made, for a page."""
+    which = f"Fixes are ranked by {_ratio(groups)}. "
     fair = f"ratio from {PARITY} to {1 / PARITY}"
     if not groups.lone:
-        fair = f"of Jain's index of {FAIR_JAIN} and more"
+        which, fair = "", f"of Jain's index of {FAIR_JAIN} and more"
     return (
-        f"Fair fixes come first: those with a median {fair}. Among them,"
-        " fixes that leave all flows as even as before (Jain's index falls by at most"
+        f"{which}Fair fixes come first: those with a median {fair}. Among them, and among the"
+        " others, fixes that leave all flows as even as before (Jain's index falls by at most"
         f" {UNEVEN}) and cost less than {100 * COSTLY:.0f} % of the goodput come first. The rest is"
         " ordered by how far the quartiles are from an equal share"
         f"{', in either direction' if groups.lone else ''}."
     )
+
+
+def _ratio(groups: Groups) -> str:
+    lone = f"the {groups.lone} class's mean goodput"
+    return f"the ratio of {lone} to that of its {groups.peers} peers"
 
 
 def conclusion(ranked: Sequence[Ranked], none: Row, groups: Groups) -> str:
@@ -144,18 +153,16 @@ def _word(row: Row, none: Row, key: str) -> str:
     return "helps, but not enough" if _distance(row, key) < _distance(none, key) else "worse"
 
 
-def _sentence(row: Row, none: Row, key: str, groups: Groups) -> str:
+def _sentence(row: Row, none: Row, key: str) -> str:
     if row[f"{key}_median"] is None:
         return "no flow delivered data within the measurement, so there is nothing to compare."
     found = [
-        _share(row, none, key, groups),
-        _jain(row, none) if groups.lone else "",
+        _share(row, key),
+        _jain(row, none) if key == "throughput_ratio" else "",
         change("total goodput", _gain(row, none), 0.01),
-        change("the 99th percentile of the RTT", _relative(row, none, "rtt_p99_s"), 0.1),
+        change("RTT p99", _relative(row, none, "rtt_p99_s"), 0.1),
         _count("timeouts", row["timeouts_median"], none["timeouts_median"]),
-        _count(
-            "drop runs of 2 and more", row["drop_runs_ge2_median"], none["drop_runs_ge2_median"]
-        ),
+        _count("drop runs ≥ 2:", row["drop_runs_ge2_median"], none["drop_runs_ge2_median"]),
     ]
     return "; ".join([one for one in found if one]) + f". Needs: {needed(row)}."
 
@@ -165,21 +172,10 @@ def needed(row: Row) -> str:
     return ", ".join(row["needs"]) or "nothing"
 
 
-def _share(row: Row, none: Row, key: str, groups: Groups) -> str:
-    median, q1, q3 = of_row(row, key)
-    before = none[f"{key}_median"]
-    without = "nothing without" if before is None else f"{before:.2f} without"
-    if not groups.lone:
-        return f"Jain's index is {with_range(f'{median:.3f}', f'{q1:.3f}', f'{q3:.3f}')}, {without}"
-    several = len(groups.lone_flows) > 1
-    who = (
-        f"the {number_in_words(len(groups.lone_flows))} {groups.lone} flows get"
-        if several
-        else (f"the {groups.lone} flow gets")
-    )
-    whose = f"{'their' if several else 'its'} {groups.peers} peers' goodput"
-    gets = f"{ratio_in_words(median)} {whose}"
-    return f"{who} {with_range(gets, f'{q1:.2f}', f'{q3:.2f}')}, {without}"
+def _share(row: Row, key: str) -> str:
+    what, digits = ("ratio", 2) if key == "throughput_ratio" else ("Jain's index", 3)
+    median, q1, q3 = (f"{one:.{digits}f}" for one in of_row(row, key))
+    return f"{what} {with_range(median, q1, q3)}"
 
 
 def _fair(value: float | None, key: str) -> bool:

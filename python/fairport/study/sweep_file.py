@@ -80,7 +80,16 @@ class SweepFile(StudyFile):
 
     @field_validator("axes", mode="before")
     @classmethod
-    def _no_own_fields(cls, axes: Any) -> Any:
+    def _dotted_paths(cls, axes: Any) -> Any:
+        for name, axis in axes.items() if isinstance(axes, dict) else ():
+            for field, values in axis.items() if isinstance(axis, dict) else ():
+                if field != "values" and isinstance(values, list | dict):
+                    raise refuse(
+                        "is a section in TOML, because the dotted path is not in quotes",
+                        f'write "{name}.{field}" = ...',
+                        field=name,
+                        show_value=False,
+                    )
         return cls.refuse_own_fields(axes)
 
     @field_validator("axes")
