@@ -163,7 +163,7 @@ UNRELATED: dict[str, dict[str, Any]] = {
     "stack": {"tcp": {"stack": "linux-6", "congestion_control": "bbr"}},
     "network": {"topology": {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 4}},
     "routing": {"routing": "ecmp", "link": {"rate": "10Gbps"}},
-    "losses": {"loss": [{"kind": "random", "probability": 0.05}]},
+    "losses": {"loss": [{"kind": "random", "probability": 0.01}]},
 }
 
 

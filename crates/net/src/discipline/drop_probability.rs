@@ -378,7 +378,7 @@ mod tests {
         assert!((ns2.chance(10_000.0, 1000) - 0.1).abs() < 1e-12);
         assert!((ns2.chance(10_000.0, 100) - 0.01).abs() < 1e-12);
         ns2.count_bytes = 40_000;
-        assert_eq!(ns2.chance(10_000.0, 100), 1.0, "after 2 / p");
+        assert!(ns2.chance(10_000.0, 100) >= 1.0, "after 2 / p");
     }
 
     /// F&J 1993, figure 2: packets are counted if `min` <= average, starting with the first one.
