@@ -25,14 +25,14 @@ caveat: up to there the times were compared with Linux."""
 
 def caveats(found: Mapping[str, Any]) -> list[str]:
     """The caveats of a run or of several seeds, from its summary."""
-    loads = found.get("traffic", [])
+    parts = found.get("traffic", [])
     every = (
         _ignored_settings(found),
         _short_run(found),
         _fast_hosts(found),
         _idle_ecn(found),
-        _unfinished(loads),
-        _before_measurement(loads, found),
+        _unfinished(parts),
+        _before_measurement(parts, found),
         _outside_measurement(found),
         _decisions_left_out(found),
     )
@@ -80,11 +80,11 @@ def _idle_ecn(found: Mapping[str, Any]) -> str | None:
     )
 
 
-def _unfinished(loads: Sequence[Mapping[str, Any]]) -> str | None:
+def _unfinished(parts: Sequence[Mapping[str, Any]]) -> str | None:
     each = ", ".join(
         f"{median_count(one['unfinished'])} of {median_count(one['transfers'])} of traffic"
         f" {one['index']} ({one['kind']})"
-        for one in loads
+        for one in parts
         if one["unfinished"]
     )
     if not each:
@@ -95,10 +95,10 @@ def _unfinished(loads: Sequence[Mapping[str, Any]]) -> str | None:
     )
 
 
-def _before_measurement(loads: Sequence[Mapping[str, Any]], found: Mapping[str, Any]) -> str | None:
+def _before_measurement(parts: Sequence[Mapping[str, Any]], found: Mapping[str, Any]) -> str | None:
     each = ", ".join(
         f"{median_count(one['before_measurement'])} of traffic {one['index']} ({one['kind']})"
-        for one in loads
+        for one in parts
         if one["before_measurement"] and not _counted(one)
     )
     if not each:
@@ -110,9 +110,9 @@ def _before_measurement(loads: Sequence[Mapping[str, Any]], found: Mapping[str, 
     )
 
 
-def _counted(load: Mapping[str, Any]) -> float:
+def _counted(part: Mapping[str, Any]) -> float:
     """How many of its rounds, transfers or requests count."""
-    count: float = load["rounds"]["started"] if "rounds" in load else load["transfers"]
+    count: float = part["rounds"]["started"] if "rounds" in part else part["transfers"]
     return count
 
 

@@ -1,4 +1,4 @@
-"""The table by [[traffic]] for people: one row per load, and the columns that any load has."""
+"""The table by [[traffic]] for people: one row per part of the traffic, and its columns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NOT_SHOWN = ("small_fct_median_s",)
 
 
 def table(summary: Mapping[str, Any]) -> tuple[list[str], list[tuple[str, list[Any]]]]:
-    """The columns, by the names of `fairport.quantities`, and each load's name and numbers.
+    """The columns, by the names of `fairport.quantities`, and each part's name and numbers.
 
     There are no rows if the only traffic is long-lived flows, because the table by hop class says
     everything.

@@ -31,9 +31,9 @@ def kernel_timeouts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counted: list[int] = []
     arrays = measured.arrays
 
-    def spy(outcome: Any, load: Any, **others: Any) -> Any:
-        counted.extend(end.timeouts for flow in load.flows for end in flow.infos)
-        return arrays(outcome, load, **others)
+    def spy(outcome: Any, generator: Any, **others: Any) -> Any:
+        counted.extend(end.timeouts for flow in generator.flows for end in flow.infos)
+        return arrays(outcome, generator, **others)
 
     monkeypatch.setattr(measured, "arrays", spy)
     return counted

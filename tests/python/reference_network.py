@@ -12,9 +12,11 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import count
 from typing import Any
 
+import reference_early_drops as early_drops
 import reference_queues as queues
 from fairport.scenario import Scenario
 from reference_queues import Packet, Queue, number_of
@@ -117,6 +119,8 @@ class Port:
     by_flow: Counter[tuple[int, bool]] = field(default_factory=Counter)
     waits_since: int | None = None
     """Since when its packet waits for tokens."""
+    sends_until: int = 0
+    """When the last packet that it began to send has left, or will have."""
     busy: list[tuple[int, int]] = field(default_factory=list)
     """When it sent, or waited for tokens."""
     occupancy: list[tuple[int, int, int]] = field(default_factory=list)
@@ -126,7 +130,9 @@ class Port:
 class Network:
     """Runs `sent` through the network of a scenario; then `rows` has every packet at every port.
 
-    `sent` are the packets with the times at which they reach their host's port.
+    `sent` are the packets with the times at which they reach their host's port. What is random is
+    taken from the run: `chosen` says by port and arrival whether the packet was chosen to be
+    dropped or marked. `draws` has the probability of each such draw, with its outcome.
     """
 
     def __init__(
@@ -134,8 +140,11 @@ class Network:
         scenario: Scenario,
         sent: Iterable[tuple[int, Packet]],
         clocks: Mapping[str, float] | None = None,
+        chosen: Mapping[str, list[bool]] | None = None,
     ) -> None:
         self.scenario = scenario
+        self.chosen = chosen or {}
+        self.draws: list[tuple[float, bool]] = []
         self.until = int(scenario.duration)
         self.rows: list[Row] = []
         self.row_of: dict[tuple[int, str], Row] = {}
@@ -169,6 +178,8 @@ class Network:
                 clock = PER_BILLION + round(1000 * clocks.get(name, 0))
                 byte_time = 8 * PS_PER_S * PER_BILLION * FINE // (rate * clock)
                 least = 0 if scenario.switch.departure_first else 1
+                if isinstance(queue, early_drops.RandomQueue):
+                    queue.byte_time_ps = Fraction(8 * PS_PER_S, rate)
                 ports[name] = Port(name, byte_time, max(delay + after, least), queue)
                 self.peer[name] = other
         for port in ports.values():
@@ -194,12 +205,12 @@ class Network:
             self._dropped(packet, port, reason)
 
         frame = int(self.scenario.link.mtu) + (18 if self._framed else 0)
-        queue: Any = KINDS[config.kind](limit, drop)
-        for name in ("mark_above", "thresholds", "alpha", "target", "interval", "ecn", "depth"):
-            if hasattr(config, name):
-                setattr(queue, name, getattr(config, name))
-        for name in ("flows", "buckets"):
-            if hasattr(config, name):
+        kind = config.kind
+        if getattr(config, "variant", None) == "linux":
+            kind = "linux-red"
+        queue: Any = KINDS[kind](limit, drop)
+        for name in type(config).model_fields:
+            if name not in ("kind", "limit", "quantum"):
                 setattr(queue, name, getattr(config, name))
         if hasattr(config, "quantum"):
             queue.quantum = int(config.quantum or frame)
@@ -268,6 +279,8 @@ class Network:
             )
             self.rows.append(row)
             self.row_of[id(packet), port.name] = row
+            if isinstance(port.queue, early_drops.RandomQueue):
+                self._inform(port, port.queue)
             lost = any(is_lost(loss, port.arrivals) for loss in port.losses)
             reason = "loss" if lost else port.queue.admit(now, packet)
             if reason is not None:
@@ -280,6 +293,18 @@ class Network:
                 row.marked_at = now
             self._next(now, port)
             self._note(now, port)
+
+    def _inform(self, port: Port, queue: early_drops.RandomQueue) -> None:
+        """Tells a discipline what it needs for an arrival: the line's time, and the draw."""
+        fine = port.remainder + sum(packet.wire * port.byte_time for packet in queue.waiting)
+        queue.free_at = port.sends_until + fine // FINE
+
+        def is_chosen(p: float) -> bool:
+            outcome = self.chosen[port.name][port.arrivals - 1]
+            self.draws.append((p, outcome))
+            return outcome
+
+        queue.is_chosen = is_chosen
 
     def _arbitrated(self, port: Port, packets: list[Packet]) -> list[Packet]:
         rule = self.scenario.switch.arbitration
@@ -337,7 +362,7 @@ class Network:
         end = now + fine // FINE
         port.remainder = fine % FINE
         port.busy.append((begun, end))
-        port.sending, port.chosen, port.waits_since = packet, None, None
+        port.sending, port.chosen, port.waits_since, port.sends_until = packet, None, None, end
         queue.in_service = packet
         self._at(end, LINE, port.name, packet)
         hop = packet.path.index(port.name) + 1
@@ -384,4 +409,9 @@ KINDS = {
     "shared-buffer": queues.SharedBuffer,
     "codel": queues.CoDel,
     "fq-codel": queues.FqCoDel,
+    "red": early_drops.Red,
+    "linux-red": early_drops.LinuxRed,
+    "rio": early_drops.Rio,
+    "rio-ps": early_drops.RioPs,
+    "pie": early_drops.Pie,
 }

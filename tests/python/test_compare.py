@@ -20,7 +20,7 @@ from fairport.study.compare import compare, without_number
 from fairport.study.comparison import Comparison
 from fairport.study.fixes import FixError, available
 from fairport.study.measures import MEASURES
-from fairport.study.metric import ComparedLoad
+from fairport.study.metric import ComparedPart
 from fairport.study.store import Store
 
 SHORT = ["compare", "outcast-1-to-12", "--duration", "50ms", "--repeat", "2"]
@@ -372,10 +372,10 @@ def test_a_fix_that_some_flows_replace_by_settings_of_their_own_says_so(tmp_path
 
 
 def test_runs_without_the_number_that_ranks_are_counted() -> None:
-    load = ComparedLoad((0,), "bulk", "throughput_ratio", ("throughput_ratio",))
+    part = ComparedPart((0,), "bulk", "throughput_ratio", ("throughput_ratio",))
     runs = pl.DataFrame(
         {"fix": ["none", "none", "drr", "drr"], "throughput_ratio": [1, 2, 3, None]}
     )
     said = "Some runs have no throughput ratio, and no median counts them: drr 1 of 2."
-    assert without_number(runs, [load]) == [said]
-    assert without_number(runs.filter(fix="none"), [load]) == []
+    assert without_number(runs, [part]) == [said]
+    assert without_number(runs.filter(fix="none"), [part]) == []

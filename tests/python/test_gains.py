@@ -18,11 +18,11 @@ from fairport.study import metric
 from fairport.study.compare import compare
 from fairport.study.comparison import Comparison
 from fairport.study.gains import conclusion, gain, ranking
-from fairport.study.metric import ComparedLoad
+from fairport.study.metric import ComparedPart
 from fairport.study.store import Store
 
-INCAST = ComparedLoad((0,), "incast", "rounds_done", ("rounds_done",))
-TRANSFERS = ComparedLoad((1,), "poisson", "small_fct_p99_s", ("small_fct_p99_s",))
+INCAST = ComparedPart((0,), "incast", "rounds_done", ("rounds_done",))
+TRANSFERS = ComparedPart((1,), "poisson", "small_fct_p99_s", ("small_fct_p99_s",))
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def compared(mixed: Scenario, tmp_path_factory: pytest.TempPathFactory) -> Compa
 
 
 def test_each_load_is_ranked_by_what_suits_it(compared: Comparison) -> None:
-    assert [load.metric for load in compared.loads] == ["rounds_done", "small_fct_p99_s"]
+    assert [part.metric for part in compared.parts] == ["rounds_done", "small_fct_p99_s"]
     assert compared.groups.lone == ""
     document = compared.document()
     assert document["metric"] == "rounds_done, small_fct_p99_s"
@@ -83,10 +83,10 @@ def test_a_comparison_of_few_seeds_says_so(compared: Comparison) -> None:
 def test_a_metric_of_ones_own(mixed: Scenario, tmp_path) -> None:
     store = Store(tmp_path)
     by_time = compare(mixed, ["codel"], repeat=1, metric="fct_median_s", store=store)
-    # both loads are transfers, so both have completion times
-    assert [load.metric for load in by_time.loads] == ["fct_median_s", "fct_median_s"]
+    # both parts are transfers, so both have completion times
+    assert [part.metric for part in by_time.parts] == ["fct_median_s", "fct_median_s"]
     by_rounds = compare(mixed, ["codel"], repeat=1, metric="rounds_done", store=store)
-    assert [load.metric for load in by_rounds.ranked_loads] == ["rounds_done"]
+    assert [part.metric for part in by_rounds.ranked_parts] == ["rounds_done"]
     of_the_run = compare(mixed, ["codel"], repeat=1, metric="rtt_p99_s", store=store)
     assert of_the_run.ranked_by == "Ranked by RTT p99 of the run."
     with pytest.raises(InputError, match="is not a metric of any"):
@@ -126,7 +126,7 @@ def test_several_loads_have_the_geometric_mean_of_their_gains() -> None:
     )
     found = gain("fix", runs, [INCAST, TRANSFERS])
     assert found.factor == pytest.approx(2)  # the root of 4 times 1
-    assert [one.median for one in found.loads] == pytest.approx([math.log(4), 0])
+    assert [one.median for one in found.parts] == pytest.approx([math.log(4), 0])
 
 
 def rounds_done(**of_fix: list[float | None]) -> pl.DataFrame:
@@ -232,7 +232,7 @@ def test_a_sentence_says_what_became_of_the_load_of_the_goodput_and_what_it_need
 
 
 def test_a_load_that_nothing_ranks_has_no_part() -> None:
-    bulk = ComparedLoad((2,), "bulk", None, ())
+    bulk = ComparedPart((2,), "bulk", None, ())
     runs = rounds_done(none=[100.0], fix=[200.0])
     assert gain("fix", runs, [bulk, INCAST]).factor == pytest.approx(2)
     (only,) = ranking([row_of("fix")], row_of("none"), runs, [bulk, INCAST])
@@ -262,7 +262,7 @@ def test_a_load_that_never_finishes_and_one_that_only_then_does_cancel_out() -> 
             "traffic_1_small_fct_p99_s": [1.0, None],
         }
     )
-    first = ComparedLoad((0,), "poisson", "fct_p99_s", ("fct_p99_s",))
+    first = ComparedPart((0,), "poisson", "fct_p99_s", ("fct_p99_s",))
     found = gain("fix", runs, [first, TRANSFERS])
     assert (found.direction, found.factor) == (0, 1.0)
 
@@ -273,7 +273,7 @@ def test_transfers_that_all_began_before_the_measurement_decide_nothing(tmp_path
     measure = {"duration": "20ms", "measure": {"from": "5ms"}}
     scenario = load("two-switch").patch(measure | {"traffic": [long_lived, transfer]})
     found = compare(scenario, ["red"], repeat=1, store=Store(tmp_path))
-    assert [load.metric for load in found.loads] == ["jain_index", None]
+    assert [part.metric for part in found.parts] == ["jain_index", None]
     alone = scenario.patch({"traffic": [transfer]})
     with pytest.raises(InputError, match="no transfer began within the measurement"):
         compare(alone, ["red"], repeat=1, store=Store(tmp_path))

@@ -34,10 +34,10 @@ if sys.platform != "linux":
 from fairport.backends import linux
 from fairport.backends.linux import gate, measured, namespaces, prepared, sockets, tcp_info
 from fairport.backends.linux.flows import FlowReport, FlowSpec
-from fairport.backends.linux.load import Load
-from fairport.backends.linux.load_task import LoadReport
+from fairport.backends.linux.generator_task import GeneratorReport
 from fairport.backends.linux.observing import Observe, Observer
 from fairport.backends.linux.processes import Child
+from fairport.backends.linux.traffic_generator import TrafficGenerator
 from fairport.backends.protocol import BOTTLENECK, Observation
 from fairport.microscope import focus, look
 
@@ -181,13 +181,13 @@ def test_timeouts_that_the_switch_finds_are_those_that_the_kernel_counts(
 
 
 @as_root
-def test_the_switch_waits_until_the_load_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_switch_waits_until_the_generator_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine it may take seconds longer, and the run would be over before it begins."""
 
     class Slow(prepared.Child):
         def __init__(self, name: str, main: Any, task: Any) -> None:
             super().__init__(name, main, task)
-            if name == "load":
+            if name == "traffic generator":
                 pid = self._process.pid
                 os.kill(pid, signal.SIGSTOP)
                 threading.Timer(3.0, os.kill, (pid, signal.SIGCONT)).start()
@@ -200,7 +200,7 @@ def test_the_switch_waits_until_the_load_is_ready(monkeypatch: pytest.MonkeyPatc
 
 
 @as_root
-@pytest.mark.parametrize("victim", ["load", "switch"])
+@pytest.mark.parametrize("victim", ["traffic generator", "switch"])
 def test_a_run_ends_with_either_of_its_processes(
     victim: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,12 +221,12 @@ def test_a_run_ends_with_either_of_its_processes(
 
 def test_a_load_that_began_late_is_a_fault() -> None:
     expected = gate.Expectation(drain_s=0.02, line_goodput_bps=None, rate_bps=1e8)
-    assert gate.faults_of_load(0.001, 0.009, 0, expected) == []
-    assert "the flows began 30 ms late" in gate.faults_of_load(0.03, 0.0, 0, expected)[0]
-    (late,) = gate.faults_of_load(0.0, 0.011, 0, expected)
+    assert gate.faults_of_generator(0.001, 0.009, 0, expected) == []
+    assert "the flows began 30 ms late" in gate.faults_of_generator(0.03, 0.0, 0, expected)[0]
+    (late,) = gate.faults_of_generator(0.0, 0.011, 0, expected)
     assert "began more than 11 ms late, and 10 ms are allowed" in late
     small = gate.Expectation(drain_s=1e-4, line_goodput_bps=None, rate_bps=1e9)
-    assert gate.faults_of_load(0.001, 0.0009, 0, small) == []
+    assert gate.faults_of_generator(0.001, 0.0009, 0, small) == []
 
 
 @as_root
@@ -257,12 +257,14 @@ def test_datagrams_that_find_no_room_at_their_host_are_a_fault() -> None:
         lost = sockets.lost_datagrams(sink)
     expected = gate.Expectation(drain_s=0.02, line_goodput_bps=None, rate_bps=1e8)
     assert 0 < lost == 100 - received
-    assert f"{lost} datagrams found no room" in gate.faults_of_load(0.0, 0.0, lost, expected)[0]
+    assert (
+        f"{lost} datagrams found no room" in gate.faults_of_generator(0.0, 0.0, lost, expected)[0]
+    )
 
 
 def test_means_over_a_run_leave_out_the_time_before_it() -> None:
     ports = {"port": np.arange(1), "busy_share": np.array([0.8]), "queue_mean_bytes": np.ones(1)}
-    report = LoadReport([], [], 0.0, 2.0, {})
+    report = GeneratorReport([], [], 0.0, 2.0, {})
     outcome = {"tables": {"ports": ports}, "flows": []}
     tables = measured.arrays(outcome, report, hosts={}, lead_s=0.5, duration_s=2.0, watched_flows=9)
     # busy for 0.8 of 2.5 s, all of them within the last 2
@@ -296,9 +298,9 @@ def test_a_minimum_rto_of_10_ms_gives_timeouts_of_tens_of_ms_and_the_default_of_
     arrays = measured.arrays
     found: list[float] = []
 
-    def spy(outcome: Any, load: Any, **others: Any) -> Any:
-        found.extend(end.rto_s - end.srtt_s for flow in load.flows for end in flow.infos)
-        return arrays(outcome, load, **others)
+    def spy(outcome: Any, generator: Any, **others: Any) -> Any:
+        found.extend(end.rto_s - end.srtt_s for flow in generator.flows for end in flow.infos)
+        return arrays(outcome, generator, **others)
 
     monkeypatch.setattr(measured, "arrays", spy)
     ample = {"duration": "1s", "queue": {"kind": "drop-tail", "limit": "200 packets"}}
@@ -364,7 +366,7 @@ def test_namespaces_go_when_a_sweep_is_interrupted(tmp_path: Path) -> None:
 
 @as_root
 def test_namespaces_go_when_a_run_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_: Load) -> None:
+    def broken(_: TrafficGenerator) -> None:
         raise OSError("no such thing")
 
     monkeypatch.setattr(namespaces, "_configure", lambda *_: broken(None))  # type: ignore[arg-type]
@@ -374,7 +376,9 @@ def test_namespaces_go_when_a_run_fails(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @as_root
-def test_a_killed_load_is_one_error_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_generator_is_one_error_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     started: list[subprocess.Popen[bytes]] = []
     popen = subprocess.Popen
 
@@ -385,13 +389,13 @@ def test_a_killed_load_is_one_error_and_leaves_nothing(monkeypatch: pytest.Monke
     def kill() -> None:
         while not started:
             time.sleep(0.05)
-        # the process of the load is the first of the two
+        # the generator is the first of the two
         started[0].kill()
 
     monkeypatch.setattr(subprocess, "Popen", spy)
     killer = threading.Thread(target=kill)
     killer.start()
-    with pytest.raises(BackendError, match="the load ended early"):
+    with pytest.raises(BackendError, match="the traffic generator ended early"):
         fp.run(SCENARIO, seed=1, backend="linux")
     killer.join()
     assert ours() == []

@@ -267,7 +267,7 @@ PACKET_STATISTICS = 6
 class Wire:
     """Every frame that a host sends and receives, in a socket that has room for the whole run.
 
-    It is read when the run is over: a reader beside the load would come too late on a busy machine.
+    It is read when the run is over: a reader beside the generator would come too late.
     """
 
     def __init__(self, namespace: str) -> None:
@@ -347,7 +347,7 @@ def test_the_wire_shows_the_drawn_payloads_also_when_they_are_sent_again(
     assert again == result.flows.filter(pl.col("src") == "h2")["retransmits"].sum()
     assert len(sizes) > 500
     assert sizes.max() <= MSS  # type: ignore[operator]
-    # the end of a block that the load writes may be shorter
+    # the end of a block that the generator writes may be shorter
     assert (sizes < 724).mean() < 0.03  # type: ignore[operator]
     if sizing == "static":
         # U(724, 1448): its standard deviation is 209

@@ -44,7 +44,16 @@ PYTHON = (
     },
     # The scenario, and the meaning of the tables.
     {"scenario", "metrics", "trends"},
-    {"blackouts", "caveats", "known_spread", "loads", "result", "run_numbers", "scripts", "stacks"},
+    {
+        "blackouts",
+        "caveats",
+        "known_spread",
+        "result",
+        "run_numbers",
+        "scripts",
+        "stacks",
+        "traffic_parts",
+    },
     # Backends, which run a scenario, and what is kept of a run.
     {"backends", "record", "repeats"},
     {"layout", "microscope", "papers"},

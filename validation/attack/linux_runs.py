@@ -31,7 +31,7 @@ from validation.attack.documents import Grammar, places
 # a run of tens of ms takes 2 to 3 s on an idle machine; a hostile duration is interrupted after it
 PATIENCE_S = 25.0
 ENDS_WITHIN_S = 60.0
-# the measurement of real hosts ends when the load's process gets the processor
+# the measurement of real hosts ends when the traffic generator gets the processor
 _LATE_S = 0.1
 LATEST_S = 3.0
 _NETNS = Path("/run/netns")
@@ -188,7 +188,7 @@ class LinuxRun:
         return f"{number.name} after {moment_s:.3f} s"
 
     def _kill_a_child(self, process: subprocess.Popen[str]) -> str:
-        """Kills its load or its switch, soon after that was started."""
+        """Kills its traffic generator or its switch, soon after that was started."""
         moment_s = self._draw.uniform(0, 1)
         wanted = self._draw.choice((1, 2))
         until = time.monotonic() + PATIENCE_S

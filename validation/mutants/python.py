@@ -106,9 +106,9 @@ ACCEPTED = {
     ("len(groups.lone_flows)>1", "len(groups.lone_flows)!=1"): "a lone class has a flow",
     ("elsenames[0]", "elsenames[-1]"): "of one name the first is the last",
     (
-        "zip(*by_load,strict=True)",
-        "zip(*by_load,strict=False)",
-    ): "each load has a gain per seed: a missing seed is refused one line above",
+        "zip(*by_part,strict=True)",
+        "zip(*by_part,strict=False)",
+    ): "each part of the traffic has a gain per seed: a missing seed is refused one line above",
 }
 SECONDS = 600
 

@@ -1,4 +1,4 @@
-//! The actions of the hosts and their times, for a load in Python. Times are in s from the start of the run.
+//! The actions of the hosts and their times, for a traffic generator in Python. Times are in s from the start of the run.
 
 use fairport_plan::flow::Side;
 use fairport_plan::udp::DatagramSource;

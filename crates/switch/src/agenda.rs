@@ -1,6 +1,6 @@
-//! The agenda: what hosts do and when, from a plan's flows and workloads, for a load over real sockets.
+//! The agenda: what hosts do and when, from a plan's flows and workloads, for a traffic generator over real sockets.
 //!
-//! The load asks what is due, does it, and reports what was delivered; workloads continue from there. Flows have the
+//! It asks what is due, does it, and reports what was delivered; workloads continue from there. Flows have the
 //! same numbers as in the simulation if they start in the same order.
 
 use fairport_net::Topology;

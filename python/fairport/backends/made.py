@@ -6,7 +6,7 @@ import os
 import platform
 from typing import TYPE_CHECKING, Any, cast
 
-from fairport import _core, caveats, known_spread, loads, metrics
+from fairport import _core, caveats, known_spread, metrics, traffic_parts
 from fairport.backends.protocol import Backend, Prepared, Recorded
 from fairport.completion import Span
 from fairport.result import Result, run_id
@@ -66,7 +66,9 @@ def _summary(backend: Backend, prepared: Prepared, recorded: Recorded) -> dict[s
     summary = summary_of(recorded, scenario=scenario.name, seed=scenario.seed, backend=backend.name)
     summary |= _of_its_loads(scenario, recorded)
     if summary["verdict"]["sentence"] == metrics.NO_VERDICT:
-        summary["verdict"]["sentence"] = loads.sentence(summary["traffic"]) or metrics.NO_VERDICT
+        summary["verdict"]["sentence"] = (
+            traffic_parts.sentence(summary["traffic"]) or metrics.NO_VERDICT
+        )
     summary["spread"] = ""
     if summary["verdict"]["ratio"] is not None:
         summary["spread"] = known_spread.sentence(prepared.key)
@@ -129,7 +131,9 @@ def _of_its_loads(scenario: Scenario, recorded: Recorded) -> dict[str, Any]:
         "ecn_is_idle": _uses_ecn(scenario, tables) and caveats.drops_without_marks(tables),
         "flows_outside_measurement": caveats.flows_outside(tables["flows"], span_of(recorded)),
         "decisions_left_out": recorded.decisions_left_out,
-        "traffic": loads.summary(tables, [one.kind for one in scenario.traffic], span_of(recorded)),
+        "traffic": traffic_parts.summary(
+            tables, [one.kind for one in scenario.traffic], span_of(recorded)
+        ),
     }
 
 

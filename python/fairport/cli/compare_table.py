@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from fairport.study.comparison import Column, Comparison
-    from fairport.study.metric import ComparedLoad
+    from fairport.study.metric import ComparedPart
 
 # Columns of the whole run that a narrow terminal has no room for are left out, the last one first.
 _ALWAYS_SHOWN = 3
@@ -25,20 +25,20 @@ _WIDTH_OF_NAMES = 30
 
 
 def show(comparison: Comparison, folder: Path | None) -> None:
-    """Prints the comparison: a table per load, one of the whole run, the ranking."""
+    """Prints the comparison: a table per part of the traffic, one of the whole run, the ranking."""
     from fairport.scenario.phase import phase_parameters
 
     console = out()
     for caveat in comparison.caveats:
         console.print(caveat, style="bold")
-    for load in comparison.loads:
-        columns = [column for column in comparison.columns if column.load == load.label]
-        if columns and not load.is_long_lived:
-            console.print(styled("\n", (load.label, "bold"), _ranks(load)))
+    for part in comparison.parts:
+        columns = [column for column in comparison.columns if column.part == part.label]
+        if columns and not part.is_long_lived:
+            console.print(styled("\n", (part.label, "bold"), _ranks(part)))
             console.print(_table(comparison, columns))
     of_the_run = _of_the_run(comparison)
     shown = _that_fit(of_the_run, console.width)
-    if len(comparison.loads) > 1 or not comparison.loads[0].is_long_lived:
+    if len(comparison.parts) > 1 or not comparison.parts[0].is_long_lived:
         console.print("\nthe whole run", style="bold")
     console.print(_table(comparison, shown, needs=True))
     for candidate in comparison.candidates:
@@ -47,8 +47,8 @@ def show(comparison: Comparison, folder: Path | None) -> None:
     if comparison.host_queue_drops:
         console.print(comparison.host_queue_drops, style="bold")
     console.print("; ".join(_circumstances(comparison, of_the_run[len(shown) :])), style="dim")
-    for part, text in phase_parameters(comparison.scenario).items():
-        console.print(f"  {part:<7} {text}", style="dim")
+    for section, text in phase_parameters(comparison.scenario).items():
+        console.print(f"  {section:<7} {text}", style="dim")
     console.print(f"\n{comparison.ranked_by}")
     for one in comparison.ranking:
         console.print(styled(f"{one.rank}. ", (one.fix, "bold"), f": {one.effect}: {one.sentence}"))
@@ -59,16 +59,16 @@ def show(comparison: Comparison, folder: Path | None) -> None:
                 console.print(str(folder / file), soft_wrap=True)
 
 
-def _ranks(load: ComparedLoad) -> str:
-    if load.metric is None:
+def _ranks(part: ComparedPart) -> str:
+    if part.metric is None:
         return ", which the ranking leaves out"
-    return f", ranked by {QUANTITIES[load.metric].title}"
+    return f", ranked by {QUANTITIES[part.metric].title}"
 
 
 def _of_the_run(comparison: Comparison) -> list[Column]:
     """The columns of the whole run, and of the long-lived flows, which share the line."""
-    long_lived = [load.label for load in comparison.loads if load.is_long_lived]
-    return [column for column in comparison.columns if column.load in ("", *long_lived)]
+    long_lived = [part.label for part in comparison.parts if part.is_long_lived]
+    return [column for column in comparison.columns if column.part in ("", *long_lived)]
 
 
 def _circumstances(comparison: Comparison, left_out: Sequence[Column]) -> list[str]:

@@ -161,7 +161,7 @@ def _completion_table(groups: Mapping[str, Mapping[str, Any]]) -> Table:
 def traffic_tables(console: Console, summary: Mapping[str, Any]) -> list[Table]:
     """One row per [[traffic]]; none if the table by hop class says everything.
 
-    If the terminal is too narrow for all columns, each kind of load has a table of its own.
+    If the terminal is too narrow for all columns, each kind of traffic has a table of its own.
     """
     columns, rows = traffic_table.table(summary)
     together = _traffic_table(console, columns, rows)

@@ -38,7 +38,7 @@ class Panel:
 
     title: str
     of: str
-    """Which load it is of, where there are several."""
+    """Which part of the traffic it is of, where there are several."""
     axis: Axis
     lines: dict[int, Line]
     """None for a fix that has no numbers."""
@@ -84,5 +84,5 @@ def _panel(comparison: Comparison, column: Column, names: Sequence[str]) -> Pane
             continue
         runs = comparison.runs.filter(fix=name)[column.key].drop_nulls()
         lines[place] = Line([run * factor for run in runs], *(part * factor for part in parts))
-    of = column.load if len(comparison.loads) > 1 else ""
+    of = column.part if len(comparison.parts) > 1 else ""
     return Panel(column.quantity.label, of, column.axis, lines)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fairport import censored, loads, metrics, repeats
+from fairport import censored, metrics, repeats, traffic_parts
 from fairport.quantities import QUANTITIES, Quantity, of_number, three_digits
 from fairport.verdict import headline, lone_and_peers, ratio_in_words, subject
 
@@ -175,19 +175,21 @@ def transfers(result: Result, ours: pl.DataFrame) -> str:
     """How much longer transfers took than in the empty network; `ours` are those that count."""
     found = result.summary["fct"]
     if not found or not found["all"]["completed"]:
-        return loads.completed(0, ours.height)
+        return traffic_parts.completed(0, ours.height)
     every: Mapping[str, Any] = found["all"]
     quantiles: dict[str, Any] = {part: every[f"slowdown_{part}"] for part in ("median", "p99")}
-    quantiles["bounds"] = censored.bounds(ours["lasted_ideals"], ours["is_over"], loads.SHARES)
-    return loads.slowdown("The transfers'", quantiles)
+    quantiles["bounds"] = censored.bounds(
+        ours["lasted_ideals"], ours["is_over"], traffic_parts.SHARES
+    )
+    return traffic_parts.slowdown("The transfers'", quantiles)
 
 
 def requests(result: Result, asked: pl.DataFrame) -> str:
     """How many requests were answered, and how soon; `asked` are those that count."""
     found: Any = result.summary["requests"]
     times: dict[str, Any] = {part: found[f"response_{part}_s"] for part in ("median", "p99")}
-    times["bounds"] = censored.bounds(asked["lasted_s"], asked["is_over"], loads.SHARES)
-    return loads.answered(found["answered"], found["requests"], times)
+    times["bounds"] = censored.bounds(asked["lasted_s"], asked["is_over"], traffic_parts.SHARES)
+    return traffic_parts.answered(found["answered"], found["requests"], times)
 
 
 def seeds(summary: Mapping[str, Any], panels: Sequence[tuple[str, Sequence[Any]]]) -> str:

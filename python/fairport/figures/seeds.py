@@ -34,7 +34,7 @@ _LANE_IN = 0.3
 
 
 def draw(summary: Mapping[str, Any]) -> Figure:
-    """One panel per quantity, one lane per class or load. `summary` is that of several seeds."""
+    """One panel per quantity, one lane per class or [[traffic]]. `summary` is of several seeds."""
     panels = _panels(summary)
     columns = -(-len(panels) // -(-len(panels) // _MOST_COLUMNS))  # rows as even as possible
     rows = [panels[at : at + columns] for at in range(0, len(panels), columns)]

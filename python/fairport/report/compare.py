@@ -58,11 +58,11 @@ def page(comparison: Comparison, svg: Path) -> str:
 
 
 def _table(comparison: Comparison) -> dict[str, Any]:
-    several = len(comparison.loads) > 1
+    several = len(comparison.parts) > 1
     return {
         "columns": [
             (
-                f"{one.load}: {one.quantity.title}" if one.load and several else one.quantity.title,
+                f"{one.part}: {one.quantity.title}" if one.part and several else one.quantity.title,
                 one.quantity.unit,
             )
             for one in comparison.columns

@@ -35,12 +35,12 @@ def groups(result: Result) -> list[Group]:
 def traffics(result: Result) -> list[Group]:
     """The flows of each [[traffic]], if they are the groups of the page; else an empty list."""
     classes = style.hop_classes(result.flows)
-    loads = result.summary.get("traffic", [])
-    if len(classes) != 1 or not 1 < len(loads) < len(_COLOURS):
+    parts = result.summary.get("traffic", [])
+    if len(classes) != 1 or not 1 < len(parts) < len(_COLOURS):
         return []
     colours = [one for one in _COLOURS if one != classes[0].look.colour]
     found = []
-    for entry, colour in zip(loads, colours, strict=False):
+    for entry, colour in zip(parts, colours, strict=False):
         flows = result.flows.filter(pl.col("traffic") == entry["index"])
         controls = flows["congestion_control"].drop_nulls().unique().sort().to_list()
         name = f"{entry['index']}: {entry['kind']}"

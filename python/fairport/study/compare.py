@@ -20,7 +20,7 @@ from fairport.study.comparison import Candidate, Comparison
 from fairport.study.fixes import BASELINE, Fix, FixError, available
 from fairport.study.fixes import load as load_fixes
 from fairport.study.measures import Groups, Measured
-from fairport.study.metric import ComparedLoad, check, compared_loads
+from fairport.study.metric import ComparedPart, check, compared_parts
 from fairport.study.pool import Progress, run_all
 from fairport.study.store import Store
 
@@ -64,7 +64,7 @@ def compare(
     tasks = [(one.scenario, seed) for one in applicable for seed in seeds]
     records = run_all(tasks, backend=backend, jobs=jobs, store=store or Store(), progress=progress)
     found, groups = Measured("fix"), None
-    loads: list[ComparedLoad] = []
+    parts: list[ComparedPart] = []
     as_it_is = []
     with closing(records):
         each = (one for one in applicable for _ in seeds)
@@ -72,40 +72,40 @@ def compare(
             # the first record is of the scenario without a fix
             if groups is None:
                 groups = Groups.of(record)
-                loads = compared_loads(scenario, record, groups, metric)
+                parts = compared_parts(scenario, record, groups, metric)
             if one.name == BASELINE:
                 as_it_is.append(record.summary)
-            of_loads = {name: at for load in loads for name, at in load.values(record).items()}
-            found.add(one.name, record, groups, **of_loads)
+            of_parts = {name: at for part in parts for name, at in part.values(record).items()}
+            found.add(one.name, record, groups, **of_parts)
     assert groups is not None, "the scenario as it is was run"
     return Comparison(
         scenario=scenario,
         seeds=seeds,
         candidates=candidates,
         groups=groups,
-        loads=loads,
+        parts=parts,
         caveats=[
             *summarise(as_it_is)["caveats"],
             *(text for one in applicable if one.fix for text in one.fix.caveats(scenario)),
-            *without_number(found.runs, loads),
+            *without_number(found.runs, parts),
         ],
         runs=found.runs,
         drop_runs=found.drop_runs,
     )
 
 
-def without_number(runs: pl.DataFrame, loads: Sequence[ComparedLoad]) -> list[str]:
+def without_number(runs: pl.DataFrame, parts: Sequence[ComparedPart]) -> list[str]:
     """Which fixes have some runs without a number that ranks them, as sentences."""
     found = []
-    for load in loads:
-        if load.metric is None:
+    for part in parts:
+        if part.metric is None:
             continue
-        missing = pl.col(load.key(load.metric)).null_count()
+        missing = pl.col(part.key(part.metric)).null_count()
         counts = runs.group_by("fix", maintain_order=True).agg(missing=missing, runs=pl.len())
         some = counts.filter(pl.col("missing").is_between(1, pl.col("runs") - 1))
         if not some.is_empty():
             each = ", ".join(f"{fix} {count} of {of}" for fix, count, of in some.iter_rows())
-            what = QUANTITIES[load.metric].title
+            what = QUANTITIES[part.metric].title
             found.append(f"Some runs have no {what}, and no median counts them: {each}.")
     return found
 

@@ -17,7 +17,7 @@ from fairport.scenario import Scenario
 from fairport.study import gains, ranking, spread
 from fairport.study.fixes import Fix
 from fairport.study.measures import MEASURES, Axis, Groups
-from fairport.study.metric import METRICS, ComparedLoad
+from fairport.study.metric import METRICS, ComparedPart
 
 _ONE_SEED = "This is one seed; another may rank the fixes differently (`--repeat 10`)."
 _FEW_SEEDS = "These are {} seeds; others may rank the fixes differently (`--repeat 10`)."
@@ -54,8 +54,8 @@ class Column:
     key: str
     """Its name in the tables; the median over the seeds is `KEY_median`."""
     quantity: Quantity
-    load: str
-    """The load that it belongs to, as text; empty: the whole run."""
+    part: str
+    """The part of the traffic that it belongs to, as text; empty: the whole run."""
     axis: Axis
     text: str
     """Its exact definition."""
@@ -73,44 +73,44 @@ class Comparison:
     candidates: Sequence[Candidate]
     """The scenario as it is ("none") and each fix, in the given order."""
     groups: Groups
-    loads: Sequence[ComparedLoad]
-    """The loads that are compared, with the metrics that rank the fixes."""
+    parts: Sequence[ComparedPart]
+    """The parts of the traffic that are compared, with the metrics that rank the fixes."""
     caveats: Sequence[str]
     """What a reader must know before the numbers: about the scenario without a fix, and about fixes
     that do not reach all of it."""
     runs: pl.DataFrame
-    """One row per run: `fix`, `seed`, the numbers of `study.measures`, and the loads' metrics."""
+    """One row per run: `fix`, `seed`, the numbers of `study.measures`, and the parts' metrics."""
     drop_runs: pl.DataFrame
     """Number of drop runs by flow of each length: `fix`, `seed`, `group` (lone, peers, others),
     `length` in packets, `runs`."""
 
     @cached_property
     def columns(self) -> list[Column]:
-        """Every number that is shown: those of the loads, then those of the whole run."""
-        of_loads = [
+        """Every number that is shown: those of the parts, then those of the whole run."""
+        of_parts = [
             self._column(
-                load.key(name), QUANTITIES[name], load.label, METRICS[name].axis, METRICS[name].text
+                part.key(name), QUANTITIES[name], part.label, METRICS[name].axis, METRICS[name].text
             )
-            for load in self.loads
-            for name in load.shown
+            for part in self.parts
+            for name in part.shown
         ]
-        known = {column.key for column in of_loads}
-        has = {"jain_index": any(load.is_long_lived for load in self.loads)}
+        known = {column.key for column in of_parts}
+        has = {"jain_index": any(part.is_long_lived for part in self.parts)}
         has["throughput_ratio"] = has["jain_index"] and self.groups.lone != ""
         of_the_run = [
             self._column(key, QUANTITIES[key], "", axis, text)
             for key, (axis, text) in MEASURES.items()
             if key not in known and has.get(key, True)
         ]
-        return of_loads + of_the_run
+        return of_parts + of_the_run
 
-    def _column(self, key: str, quantity: Quantity, load: str, axis: Axis, text: str) -> Column:
+    def _column(self, key: str, quantity: Quantity, part: str, axis: Axis, text: str) -> Column:
         """The quantity in a unit that suits the runs: Gbit/s for thousands of Mbit/s."""
         most: Any = self.runs[key].max()
         sized = quantity.at_size(most)
         if sized.unit != quantity.unit:
             sized = replace(sized, form=",.2f", over_seeds="")
-        return Column(key, sized, load, axis, text)
+        return Column(key, sized, part, axis, text)
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -143,14 +143,14 @@ class Comparison:
         return len(self.seeds) >= FEWEST_FOR_QUARTILES
 
     @cached_property
-    def ranked_loads(self) -> list[ComparedLoad]:
-        """The loads that decide the ranking."""
-        return [load for load in self.loads if load.metric is not None]
+    def ranked_parts(self) -> list[ComparedPart]:
+        """The parts that decide the ranking."""
+        return [part for part in self.parts if part.metric is not None]
 
     @property
     def _by_share(self) -> bool:
         """Whether the ranking is that of long-lived flows: by equal shares."""
-        metrics = [load.metric for load in self.ranked_loads]
+        metrics = [part.metric for part in self.ranked_parts]
         return metrics == [ranking.share(self.groups)]
 
     @cached_property
@@ -161,7 +161,7 @@ class Comparison:
         if self._by_share:
             rows = [row | {"apart": self._apart(row["fix"])} for row in with_numbers]
             return ranking.ranking(rows, none, self.groups)
-        return gains.ranking(with_numbers, none, self.runs, self.ranked_loads)
+        return gains.ranking(with_numbers, none, self.runs, self.ranked_parts)
 
     def _apart(self, fix: str) -> spread.Spread:
         """How much greater the share is with a fix, seed by seed."""
@@ -174,7 +174,7 @@ class Comparison:
         """The criterion of the ranking, as a sentence."""
         if self._by_share:
             return ranking.ranked_by(self.groups)
-        return gains.ranked_by(self.ranked_loads)
+        return gains.ranked_by(self.ranked_parts)
 
     @property
     def ranking_note(self) -> str:
@@ -200,7 +200,7 @@ class Comparison:
         if self._by_share:
             found = self._by_shares
         else:
-            found = gains.conclusion(self.ranking, self.ranked_loads)
+            found = gains.conclusion(self.ranking, self.ranked_parts)
         if self.has_quartiles:
             return found
         few = _ONE_SEED if len(self.seeds) == 1 else _FEW_SEEDS.format(len(self.seeds))
@@ -233,12 +233,12 @@ class Comparison:
             "repeat": len(self.seeds),
             "caveats": list(self.caveats),
             "seeds": list(self.seeds),
-            "metric": ", ".join(dict.fromkeys(str(load.metric) for load in self.ranked_loads)),
+            "metric": ", ".join(dict.fromkeys(str(part.metric) for part in self.ranked_parts)),
             "ranked_by": self.ranked_by,
             "traffic": [
-                {"index": index, "kind": load.kind, "metric": load.metric}
-                for load in self.loads
-                for index in load.indices
+                {"index": index, "kind": part.kind, "metric": part.metric}
+                for part in self.parts
+                for index in part.indices
             ],
             "lone": self.groups.lone or None,
             "peers": self.groups.peers,
@@ -249,16 +249,16 @@ class Comparison:
     def _by_traffic(self, row: dict[str, Any]) -> list[dict[str, Any]]:
         """Every shown metric of each [[traffic]], the ranking one first."""
         found = []
-        for load in self.loads:
-            names = dict.fromkeys([load.metric, *load.shown] if load.metric else load.shown)
+        for part in self.parts:
+            names = dict.fromkeys([part.metric, *part.shown] if part.metric else part.shown)
             found += [
                 {
                     "index": index,
                     "metric": name,
-                    "median": row[f"{load.key(name)}_median"],
-                    "iqr": self._iqr(row, load.key(name)),
+                    "median": row[f"{part.key(name)}_median"],
+                    "iqr": self._iqr(row, part.key(name)),
                 }
-                for index in load.indices
+                for index in part.indices
                 for name in names
             ]
         return found
@@ -273,7 +273,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """For notebooks: the conclusion and the table."""
-        names = [f"{one.quantity.label} {one.load}".strip() for one in self.columns]
+        names = [f"{one.quantity.label} {one.part}".strip() for one in self.columns]
         head = "".join(f"<th>{html.escape(name)}</th>" for name in ["fix", *names, "needs"])
         rows = "".join(self._html_row(row) for row in self.table.iter_rows(named=True))
         return (

@@ -1,7 +1,7 @@
-"""The ranking of fixes by how much they improve the loads of a scenario.
+"""The ranking of fixes by how much they improve the parts of a scenario's traffic.
 
-A fix's *gain* with one seed is the factor by which the ranking metric of a load becomes better
-(`study.metric`), compared with the same seed without the fix. Over several loads it is the
+A fix's *gain* with one seed is the factor by which the ranking metric of a part becomes better
+(`study.metric`), compared with the same seed without the fix. Over several parts it is the
 geometric mean of their gains. A fix is better, or worse, if the whole middle half of its gains is
 (`study.spread`). Better fixes come first and worse ones last; each group is in the order of the
 median gain over the seeds.
@@ -18,7 +18,7 @@ import polars as pl
 
 from fairport.quantities import QUANTITIES
 from fairport.study import metric
-from fairport.study.metric import ComparedLoad
+from fairport.study.metric import ComparedPart
 from fairport.study.ranking import Ranked, Row, change, needed, with_range
 from fairport.study.spread import Spread, shown_of_row
 
@@ -41,8 +41,8 @@ class Gain:
 
     fix: str
     whole: Spread
-    loads: list[Spread]
-    """The gain of each ranked load."""
+    parts: list[Spread]
+    """The gain of each ranked part."""
 
     @property
     def direction(self) -> int:
@@ -57,23 +57,23 @@ class Gain:
         return math.exp(self.whole.median or 0.0)
 
 
-def gain(fix: str, runs: pl.DataFrame, ranked: Sequence[ComparedLoad]) -> Gain:
+def gain(fix: str, runs: pl.DataFrame, ranked: Sequence[ComparedPart]) -> Gain:
     """The gain of a fix; `runs` are those of the whole comparison."""
     before, now = (
         runs.filter(pl.col("fix") == name).sort("seed").to_dicts() for name in ("none", fix)
     )
-    by_load = [
+    by_part = [
         [
             _finite(
-                metric.gain(load.metric, one[load.key(load.metric)], other[load.key(load.metric)])
+                metric.gain(part.metric, one[part.key(part.metric)], other[part.key(part.metric)])
             )
             for one, other in zip(before, now, strict=True)
         ]
-        for load in ranked
-        if load.metric is not None
+        for part in ranked
+        if part.metric is not None
     ]
-    whole = [sum(gains) / len(gains) for gains in zip(*by_load, strict=True)]
-    return Gain(fix, Spread.of(whole), [Spread.of(gains) for gains in by_load])
+    whole = [sum(gains) / len(gains) for gains in zip(*by_part, strict=True)]
+    return Gain(fix, Spread.of(whole), [Spread.of(gains) for gains in by_part])
 
 
 def _finite(gain: float) -> float:
@@ -82,7 +82,7 @@ def _finite(gain: float) -> float:
 
 
 def ranking(
-    rows: Sequence[Row], none: Row, runs: pl.DataFrame, ranked: Sequence[ComparedLoad]
+    rows: Sequence[Row], none: Row, runs: pl.DataFrame, ranked: Sequence[ComparedPart]
 ) -> list[Ranked]:
     """The fixes, best first; `rows` and `none` are those of the comparison's table."""
     gains = {row["fix"]: gain(row["fix"], runs, ranked) for row in rows}
@@ -97,16 +97,16 @@ def ranking(
     ]
 
 
-def ranked_by(ranked: Sequence[ComparedLoad]) -> str:
+def ranked_by(ranked: Sequence[ComparedPart]) -> str:
     """The criterion of the ranking, as a sentence."""
     each = " and ".join(
-        f"{QUANTITIES[load.metric].title} of {load.label}" for load in ranked if load.metric
+        f"{QUANTITIES[part.metric].title} of {part.label}" for part in ranked if part.metric
     )
     several = ", by the geometric mean of the gains" if len(ranked) > 1 else ""
     return f"Ranked by {each}{several}."
 
 
-def conclusion(ordered: Sequence[Ranked], ranked: Sequence[ComparedLoad]) -> str:
+def conclusion(ordered: Sequence[Ranked], ranked: Sequence[ComparedPart]) -> str:
     """The finding, and what decided, as sentences."""
     return f"{finding(ordered)}. {ranked_by(ranked)}"
 
@@ -139,18 +139,18 @@ def _factor(value: float) -> str:
     return f"{value:,.0f}" if value < 1e4 else "more than 10,000"
 
 
-def _sentence(row: Row, none: Row, ranked: Sequence[ComparedLoad]) -> str:
-    effects = [_effect(row, none, load, load.metric) for load in ranked if load.metric is not None]
+def _sentence(row: Row, none: Row, ranked: Sequence[ComparedPart]) -> str:
+    effects = [_effect(row, none, part, part.metric) for part in ranked if part.metric is not None]
     ours, before = row["goodput_bps_total_median"], none["goodput_bps_total_median"]
     if before:
         effects.append(change("total goodput", ours / before - 1, 0.01))
     return "; ".join(filter(None, effects)) + f". Needs: {needed(row)}."
 
 
-def _effect(row: Row, none: Row, load: ComparedLoad, name: str) -> str:
-    """How the metric of a load changed: "rounds done 3 to 5 (4 to 6)"."""
-    quantity, key = QUANTITIES[name], load.key(name)
+def _effect(row: Row, none: Row, part: ComparedPart, name: str) -> str:
+    """How the metric of a part changed: "rounds done 3 to 5 (4 to 6)"."""
+    quantity, key = QUANTITIES[name], part.key(name)
     shown = (shown_of_row(none, key, quantity)[0], *shown_of_row(row, key, quantity))
     before, now, q1, q3 = (one or "none" for one in shown)
     unit = f" {quantity.unit}" if quantity.unit else ""
-    return f"{load.label}: {quantity.title} {before} to {with_range(f'{now}{unit}', q1, q3)}"
+    return f"{part.label}: {quantity.title} {before} to {with_range(f'{now}{unit}', q1, q3)}"

@@ -1,8 +1,8 @@
 """The metrics of a comparison: the metric follows the workload.
 
 Long-lived flows are compared by the share that each gets, an incast by its rounds, transfers by
-their completion times, requests by their response times, datagrams by loss and delay. A *load* is
-one [[traffic]] of the scenario. All long-lived flows of the scenario together are one load, because
+their completion times, requests by their response times, datagrams by loss and delay. A *part* is
+one [[traffic]] of the scenario. All long-lived flows of the scenario together are one part, because
 they share the line.
 """
 
@@ -23,7 +23,7 @@ from fairport.study.measures import MEASURES, Axis, Groups
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A number of one load, or of a run."""
+    """A number of one part of the traffic, or of a run."""
 
     text: str
     """Its exact definition."""
@@ -62,7 +62,7 @@ METRICS: dict[str, Metric] = {
 
 _OF_THE_RUN = ("goodput_bps_total", "timeouts", "rtt_p99_s", "queue_mean_bytes")
 
-# metrics of each kind of load; the first one that the load has ranks it
+# metrics of each kind of traffic; the first one that the part has ranks it
 _SHOWN: dict[str, tuple[str, ...]] = {
     "bulk": ("throughput_ratio", "jain_index", "goodput_bps_min"),
     "incast": ("rounds_done", "round_time_median_s", "round_time_p99_s"),
@@ -96,14 +96,14 @@ def _cost(number: str, value: float | None, goal: Better) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedLoad:
-    """One load of a comparison, or the whole run, and the metrics by which it is compared."""
+class ComparedPart:
+    """One part of a comparison, or the whole run, and the metrics by which it is compared."""
 
     indices: tuple[int, ...]
     """Indices of the scenario's [[traffic]]; empty: the whole run."""
     kind: str
     metric: str | None
-    """The metric that ranks the fixes; None: this load does not decide the ranking."""
+    """The metric that ranks the fixes; None: this part does not decide the ranking."""
     shown: tuple[str, ...]
     """The metrics that are shown."""
 
@@ -122,13 +122,13 @@ class ComparedLoad:
 
     def key(self, metric: str) -> str:
         """The name of the metric's column in a comparison's tables."""
-        return f"traffic_{self.indices[0]}_{metric}" if _is_of_a_load(metric) else metric
+        return f"traffic_{self.indices[0]}_{metric}" if _is_of_a_part(metric) else metric
 
     def values(self, record: Record) -> dict[str, float | None]:
         """The metrics of one run that `measures.measured` does not have, by their columns."""
         entry = record.summary["traffic"][self.indices[0]] if self.indices else {}
         found = {
-            name: traffic_table.number(entry, name) for name in filter(_is_of_a_load, self.shown)
+            name: traffic_table.number(entry, name) for name in filter(_is_of_a_part, self.shown)
         }
         return {
             self.key(name): None if value is None else float(value) for name, value in found.items()
@@ -146,37 +146,37 @@ def check(metric: str | None) -> None:
         )
 
 
-def compared_loads(
+def compared_parts(
     scenario: Scenario, record: Record, groups: Groups, metric: str | None
-) -> list[ComparedLoad]:
-    """The loads of a scenario, from a run without a fix; `metric` replaces the usual choice.
+) -> list[ComparedPart]:
+    """The parts of the traffic, from a run without a fix; `metric` replaces the usual choice.
 
     Datagrams decide the ranking only if there is nothing else. Raises InputError for a metric that
-    no load of the scenario has, and if none has any.
+    no part of the scenario has, and if none has any.
     """
     entries = record.summary["traffic"]
     bulk = tuple(one["index"] for one in entries if _sort(one) == "bulk")
-    loads = [_load(bulk, "bulk", entries, groups)] if bulk else []
-    loads += [
-        _load((one["index"],), one["kind"], entries, groups)
+    parts = [_part(bulk, "bulk", entries, groups)] if bulk else []
+    parts += [
+        _part((one["index"],), one["kind"], entries, groups)
         for one in entries
         if _sort(one) != "bulk"
     ]
-    loads.sort(key=lambda load: load.indices)
+    parts.sort(key=lambda part: part.indices)
     if metric is None:
-        if not any(load.metric for load in loads):
+        if not any(part.metric for part in parts):
             raise InputError(
                 "has nothing to compare: no transfer began within the measurement",
                 field=scenario.name,
                 remedy='run it for longer, or with `measure.from = "0s"`',
             )
-        only_udp = all(load.kind == "udp" for load in loads if load.metric)
-        return [load if only_udp or load.kind != "udp" else _unranked(load) for load in loads]
+        only_udp = all(part.kind == "udp" for part in parts if part.metric)
+        return [part if only_udp or part.kind != "udp" else _unranked(part) for part in parts]
     if metric in _OF_THE_RUN:
-        return [*map(_unranked, loads), ComparedLoad((), "run", metric, ())]
-    chosen = [_by(load, metric, entries, groups) for load in loads]
-    if not any(load.metric for load in chosen):
-        known = dict.fromkeys(name for load in loads for name in load.shown)
+        return [*map(_unranked, parts), ComparedPart((), "run", metric, ())]
+    chosen = [_by(part, metric, entries, groups) for part in parts]
+    if not any(part.metric for part in chosen):
+        known = dict.fromkeys(name for part in parts for name in part.shown)
         raise InputError(
             f"is not a metric of any [[traffic]] of {scenario.name}",
             field="metric",
@@ -192,43 +192,43 @@ def _sort(entry: Mapping[str, Any]) -> str:
     return "bulk" if "jain_index" in entry else "transfers"
 
 
-def _load(
+def _part(
     indices: tuple[int, ...], kind: str, entries: Sequence[Mapping[str, Any]], groups: Groups
-) -> ComparedLoad:
+) -> ComparedPart:
     entry = entries[indices[0]]
     shown = tuple(name for name in _SHOWN[_sort(entry)] if _is_there(name, entry, groups))
-    return ComparedLoad(indices, kind, shown[0] if shown else None, shown)
+    return ComparedPart(indices, kind, shown[0] if shown else None, shown)
 
 
 def _is_there(name: str, entry: Mapping[str, Any], groups: Groups) -> bool:
-    """Whether the load has the metric in the scenario without a fix."""
+    """Whether the part has the metric in the scenario without a fix."""
     if name == "throughput_ratio":
         return bool(groups.lone)
     if name.startswith("round_time"):
         return True  # a fix may complete rounds although none was completed without it
-    return not _is_of_a_load(name) or traffic_table.number(entry, name) is not None
+    return not _is_of_a_part(name) or traffic_table.number(entry, name) is not None
 
 
-def _is_of_a_load(name: str) -> bool:
+def _is_of_a_part(name: str) -> bool:
     """Whether it is a number of one [[traffic]]; otherwise it is one of the run."""
     return name not in (*MEASURES, "goodput_bps_min")
 
 
-def _unranked(load: ComparedLoad) -> ComparedLoad:
-    return ComparedLoad(load.indices, load.kind, None, load.shown)
+def _unranked(part: ComparedPart) -> ComparedPart:
+    return ComparedPart(part.indices, part.kind, None, part.shown)
 
 
 def _by(
-    load: ComparedLoad, metric: str, entries: Sequence[Mapping[str, Any]], groups: Groups
-) -> ComparedLoad:
-    entry = entries[load.indices[0]]
+    part: ComparedPart, metric: str, entries: Sequence[Mapping[str, Any]], groups: Groups
+) -> ComparedPart:
+    entry = entries[part.indices[0]]
     of_bulk = metric in _SHOWN["bulk"]
     has = of_bulk == (_sort(entry) == "bulk") and _is_there(metric, entry, groups)
-    if _is_of_a_load(metric) and not metric.startswith("round_time"):
+    if _is_of_a_part(metric) and not metric.startswith("round_time"):
         has = traffic_table.number(entry, metric) is not None
     if metric.startswith("round"):
-        has = load.kind == "incast"
+        has = part.kind == "incast"
     if not has:
-        return _unranked(load)
-    shown = load.shown if metric in load.shown else (metric, *load.shown)
-    return ComparedLoad(load.indices, load.kind, metric, shown)
+        return _unranked(part)
+    shown = part.shown if metric in part.shown else (metric, *part.shown)
+    return ComparedPart(part.indices, part.kind, metric, shown)

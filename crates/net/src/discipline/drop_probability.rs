@@ -242,11 +242,11 @@ impl DropProbability {
                 let size = f64::from(frame_bytes) / f64::from(typical);
                 spread((base * size).min(1.0), self.count)
             }
-            (Variant::Ns2, QueueUnit::Packets) => wait(base, self.count),
+            (Variant::Ns2, QueueUnit::Packets) => wait(base, self.count, 1.0),
             (Variant::Ns2, QueueUnit::Bytes(typical)) => {
                 let count = (self.count_bytes / u64::from(typical)) as f64;
                 let size = f64::from(frame_bytes) / f64::from(typical);
-                (wait(base, count) * size).min(1.0)
+                wait(base, count, size)
             }
         }
     }
@@ -261,13 +261,16 @@ fn spread(base: f64, count: f64) -> f64 {
     }
 }
 
-/// The chance that makes gaps uniform from 1/`base` to 2/`base` - 1 packets: none is drawn before 1/`base` packets.
-fn wait(base: f64, count: f64) -> f64 {
+/// The chance that makes gaps uniform from 1/`base` to 2/`base` - 1 packets: none is drawn before 1/`base` packets. It is
+/// scaled by the packet's `size`, unless it is certain: so ns-2 ends a gap with a short packet, too.
+fn wait(base: f64, count: f64, size: f64) -> f64 {
     let passed = count * base;
     if passed < 1.0 {
-        0.0
-    } else if passed < 2.0 {
-        (base / (2.0 - passed)).min(1.0)
+        return 0.0;
+    }
+    let chance = base / (2.0 - passed);
+    if passed < 2.0 && chance < 1.0 {
+        (chance * size).min(1.0)
     } else {
         1.0
     }
@@ -374,6 +377,8 @@ mod tests {
         // 30 whole typical packets: 0.05 / (2 - 30 · 0.05), and a tenth of that
         assert!((ns2.chance(10_000.0, 1000) - 0.1).abs() < 1e-12);
         assert!((ns2.chance(10_000.0, 100) - 0.01).abs() < 1e-12);
+        ns2.count_bytes = 40_000;
+        assert!(ns2.chance(10_000.0, 100) >= 1.0, "after 2 / p");
     }
 
     /// F&J 1993, figure 2: packets are counted if `min` <= average, starting with the first one.

@@ -22,8 +22,8 @@ struct Source {
     row: Option<usize>,
     /// number of transfers so far
     transfers: u32,
-    /// whether a launch became due during the present transfer
-    waits: bool,
+    /// when a launch is due whose period began during the present transfer
+    waits: Option<Instant>,
 }
 
 /// Repeated transfers of all sources.
@@ -46,7 +46,7 @@ impl Periodic {
             connection: None,
             row: None,
             transfers: 0,
-            waits: false,
+            waits: None,
         };
         Self {
             sources: ends.senders.iter().map(source).collect(),
@@ -109,7 +109,7 @@ impl Workload for Periodic {
         for number in 0..self.sources.len() {
             let at = now + Duration::from_ps(self.stream.up_to(self.jitter.as_ps()));
             if self.sources[number].row.is_some() {
-                self.sources[number].waits = true;
+                self.sources[number].waits.get_or_insert(at);
             } else {
                 self.launch(at, number, context);
             }
@@ -126,8 +126,8 @@ impl Workload for Periodic {
         }
         context.log_completion(row, now, Some(flow.number));
         source.transfers += 1;
-        if std::mem::take(&mut source.waits) {
-            self.launch(now, number, context);
+        if let Some(at) = source.waits.take() {
+            self.launch(at.max(now), number, context);
         }
     }
 }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import polars as pl
 
-from fairport import _core, caveats, loads
+from fairport import _core, caveats, traffic_parts
 from fairport.backends import columns, made
 from fairport.backends.captures import groups, guess, outputs, slowest, words
 from fairport.backends.captures.pipes import Progress, read_in_thread, widen_stdin
@@ -187,7 +187,7 @@ def _summary(
         "ecn_is_idle": False,
         "flows_outside_measurement": 0,
         "decisions_left_out": 0,
-        "traffic": loads.summary(tables, kinds, made.span_of(recorded)),
+        "traffic": traffic_parts.summary(tables, kinds, made.span_of(recorded)),
         "caveats": notes,
     }
     keys = ("start_s", "ingress", "egress", "files")

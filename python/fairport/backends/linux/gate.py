@@ -1,4 +1,4 @@
-"""Whether a run on the Linux backend is valid: the switch and the load must have been on time.
+"""Whether a run on the Linux backend is valid: switch and traffic generator must have been on time.
 
 An invalid run has numbers, too, but they describe the machine, not TCP.
 """
@@ -103,10 +103,10 @@ def faults_of_windows(windows: Mapping[int, int]) -> list[str]:
     ]
 
 
-def faults_of_load(
+def faults_of_generator(
     late_s: float, late_p99_s: float, lost_datagrams: int, expected: Expectation
 ) -> list[str]:
-    """The reasons in a load that began after the scenario did, or was late during the run.
+    """The reasons in a generator that began after the scenario did, or was late during the run.
 
     What is late comes at once with what is due later.
     """

@@ -1,4 +1,4 @@
-"""Turns the reports of switch and load into the arrays of which `backends.columns` makes tables."""
+"""Makes the arrays for `backends.columns` from the reports of switch and traffic generator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairport.backends.linux.flows import SENDER, HostAt
-from fairport.backends.linux.load_task import LoadReport
+from fairport.backends.linux.generator_task import GeneratorReport
 from fairport.backends.linux.round_trips import RoundTrips
 
 Arrays = dict[str, dict[str, np.ndarray]]
@@ -23,7 +23,7 @@ _MEANS_OVER_THE_RUN = ("queue_mean_bytes", "busy_share")
 
 def arrays(
     outcome: Mapping[str, Any],
-    load: LoadReport,
+    generator: GeneratorReport,
     *,
     hosts: Mapping[int, HostAt],
     lead_s: float,
@@ -34,10 +34,10 @@ def arrays(
 
     The run's clock began `lead_s` before the scenario's. Events before the scenario's start, or
     after `duration_s`, are left out. The switch numbers flows in the order in which it sees them;
-    the tables have the load's numbers.
+    the tables have the generator's numbers.
     """
     tables = {name: dict(columns) for name, columns in outcome["tables"].items()}
-    numbers = _numbers(outcome["flows"], load, hosts)
+    numbers = _numbers(outcome["flows"], generator, hosts)
     for columns in tables.values():
         _renumber(columns, numbers)
     for columns in tables.values():
@@ -53,23 +53,23 @@ def arrays(
         name: Counter(tables[name]["flow"].tolist() if name in tables else ())
         for name in ("drops", "marks", "timeouts")
     }
-    tables["flows"] = _flows(load, counts, timeouts)
-    tables["series"] = _series(load)
+    tables["flows"] = _flows(generator, counts, timeouts)
+    tables["series"] = _series(generator)
     # the kernel's own disciplines pass no packet to the switch: then the kernel's samples are left
     if samples := tables.pop("rtt_samples", None):
-        measured = RoundTrips(samples, load.measure_from_s, load.measure_to_s)
-        tables["flows"] |= measured.of_flows(len(load.flows))
-        tables["series"] |= measured.of_series(load.samples)
+        measured = RoundTrips(samples, generator.measure_from_s, generator.measure_to_s)
+        tables["flows"] |= measured.of_flows(len(generator.flows))
+        tables["series"] |= measured.of_series(generator.samples)
         tables["rtt"] = measured.histogram(watched_flows)
-    tables |= {name: dict(columns) for name, columns in load.tables.items()}
+    tables |= {name: dict(columns) for name, columns in generator.tables.items()}
     return tables
 
 
 def _numbers(
-    keys: Sequence[Sequence[Any]], load: LoadReport, hosts: Mapping[int, HostAt]
+    keys: Sequence[Sequence[Any]], generator: GeneratorReport, hosts: Mapping[int, HostAt]
 ) -> np.ndarray:
-    """The load's number of each flow of the switch; `_NO_FLOW` if it is not the load's."""
-    known = {report.spec.key(hosts): report.spec.number for report in load.flows}
+    """The generator's number of each flow of the switch; `_NO_FLOW` if it has none."""
+    known = {report.spec.key(hosts): report.spec.number for report in generator.flows}
     found = [known.get((str(src), str(dst), *others), _NO_FLOW) for src, dst, *others in keys]
     return np.array(found, dtype=np.uint32)
 
@@ -98,14 +98,14 @@ def _shift(columns: dict[str, np.ndarray], lead_s: float, duration_s: float) -> 
 
 
 def _flows(
-    load: LoadReport,
+    generator: GeneratorReport,
     counts: Mapping[str, Counter[int]],
     timeouts: Mapping[str, np.ndarray],
 ) -> dict[str, np.ndarray]:
-    measured_s = max(load.measure_to_s - load.measure_from_s, 1e-9)
-    reports = load.flows
+    measured_s = max(generator.measure_to_s - generator.measure_from_s, 1e-9)
+    reports = generator.flows
     count = len(reports)
-    srtts = _by_flow(load, count)
+    srtts = _by_flow(generator, count)
 
     def seconds(name: str) -> np.ndarray:
         values = [getattr(report, name) for report in reports]
@@ -128,7 +128,7 @@ def _flows(
         for report in reports
     ]
     fct = np.where(is_complete, finished - started, np.nan)
-    expiries, waited_s = _timeouts(load, counts["timeouts"], timeouts)
+    expiries, waited_s = _timeouts(generator, counts["timeouts"], timeouts)
     return {
         "flow": np.arange(count, dtype=np.uint32),
         "src": of_spec("src"),
@@ -148,8 +148,8 @@ def _flows(
         "goodput_bps": measured * 8.0 / measured_s,
         "fct_s": fct,
         "ideal_fct_s": np.array([np.nan if one is None else one for one in ideals]),
-        "segments_sent": _info(load, "segments_sent") + datagrams,
-        "retransmits": _info(load, "retransmits") - of_report("handshake_retransmits"),
+        "segments_sent": _info(generator, "segments_sent") + datagrams,
+        "retransmits": _info(generator, "retransmits") - of_report("handshake_retransmits"),
         "timeouts": expiries,
         "timeout_period_s": waited_s,
         "drops": _counted(counts["drops"], count),
@@ -163,38 +163,43 @@ def _flows(
 
 
 def _timeouts(
-    load: LoadReport, counts: Counter[int], timeouts: Mapping[str, np.ndarray]
+    generator: GeneratorReport, counts: Counter[int], timeouts: Mapping[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Of each flow: how many timeouts it had, and for how long it waited for them."""
     if not timeouts:
         # the switch did not see the packets, so these are the kernel's counts
-        return _info(load, "timeouts"), _info(load, "timeout_period_s", float)
-    waited_s = np.zeros(len(load.flows))
+        return _info(generator, "timeouts"), _info(generator, "timeout_period_s", float)
+    waited_s = np.zeros(len(generator.flows))
     np.add.at(waited_s, timeouts["flow"], timeouts["end_s"] - timeouts["start_s"])
-    return _counted(counts, len(load.flows)), waited_s
+    return _counted(counts, len(generator.flows)), waited_s
 
 
-def _info(load: LoadReport, name: str, dtype: type = np.uint64) -> np.ndarray:
+def _info(generator: GeneratorReport, name: str, dtype: type = np.uint64) -> np.ndarray:
     """A field of the kernel's TCP_INFO for each flow, summed over the ends that sent data."""
-    return np.array([sum(getattr(end, name) for end in one.infos) for one in load.flows], dtype)
+    return np.array(
+        [sum(getattr(end, name) for end in one.infos) for one in generator.flows], dtype
+    )
 
 
 def _counted(counts: Counter[int], flows: int) -> np.ndarray:
     return np.array([counts[flow] for flow in range(flows)], dtype=np.uint64)
 
 
-def _by_flow(load: LoadReport, flows: int) -> list[list[float]]:
+def _by_flow(generator: GeneratorReport, flows: int) -> list[list[float]]:
     """The smoothed round-trip times of the measurement, sampled."""
     found: list[list[float]] = [[] for _ in range(flows)]
-    for sample in load.samples:
+    for sample in generator.samples:
         srtt_s = None if sample.info is None else sample.info.srtt_s
-        if load.measure_from_s <= sample.time_s <= load.measure_to_s and srtt_s is not None:
+        if (
+            generator.measure_from_s <= sample.time_s <= generator.measure_to_s
+            and srtt_s is not None
+        ):
             found[sample.flow].append(srtt_s)
     return found
 
 
-def _series(load: LoadReport) -> dict[str, np.ndarray]:
-    samples = load.samples
+def _series(generator: GeneratorReport) -> dict[str, np.ndarray]:
+    samples = generator.samples
 
     def bytes_of(name: str, without: int = _NONE_U64) -> np.ndarray:
         values = [getattr(sample.info, name, without) for sample in samples]

@@ -46,7 +46,7 @@ def largest_windows(samples: Iterable[Sample]) -> dict[int, int]:
 
 
 class Observer:
-    """Looks at the flows of a load; `reports` and `live` are the load's own."""
+    """Looks at the flows of a generator; `reports` and `live` are the generator's own."""
 
     def __init__(
         self,

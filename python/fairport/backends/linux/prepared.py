@@ -29,10 +29,10 @@ from fairport.backends.linux import (
 )
 from fairport.backends.linux.expectation import expectation
 from fairport.backends.linux.flows import HostAt, Stack
-from fairport.backends.linux.load_task import LoadReport
+from fairport.backends.linux.generator_task import GeneratorReport
 from fairport.backends.linux.namespaces import HostSettings, Namespaces
 from fairport.backends.linux.observing import largest_windows
-from fairport.backends.linux.processes import Child, ChildError, forward, load
+from fairport.backends.linux.processes import Child, ChildError, forward, generate_traffic
 from fairport.backends.linux.queue_trace import watch_queues
 from fairport.backends.observation import named
 from fairport.backends.protocol import Estimate, Observation, Progress, Recorded
@@ -143,31 +143,31 @@ class PreparedLinux:
 
     def _run(
         self, spaces: Namespaces, network: Starts, progress: Progress | None
-    ) -> tuple[dict[str, Any], LoadReport]:
+    ) -> tuple[dict[str, Any], GeneratorReport]:
         hosts = tasks.places(spaces)
-        load_task = tasks.of_load(
+        generator_task = tasks.of_generator(
             self.scenario, self.job, hosts, self.stacks, has_programs=bool(self._programs)
         )
         with (
-            closing(Child("load", load, load_task)) as loading,
+            closing(Child("traffic generator", generate_traffic, generator_task)) as generator,
             closing(network()) as switching,
         ):
-            for child in (loading, switching):
+            for child in (generator, switching):
                 child.wait("ready")
             switching.send(None)
             zero, _ = switching.wait("at")
-            loading.send(zero + tasks.LEAD_S)
-            return self._watch(switching, loading, progress)
+            generator.send(zero + tasks.LEAD_S)
+            return self._watch(switching, generator, progress)
 
     def _watch(
-        self, switch: Child, load: Child, progress: Progress | None
-    ) -> tuple[dict[str, Any], LoadReport]:
+        self, switch: Child, generator: Child, progress: Progress | None
+    ) -> tuple[dict[str, Any], GeneratorReport]:
         """Waits for the outcomes of both, and reports how far the switch is."""
-        report: LoadReport | None = None
+        report: GeneratorReport | None = None
         while True:
             word, content = switch.report()
-            if report is None and (word == "done" or load.has_reported()):
-                report = load.wait("done")
+            if report is None and (word == "done" or generator.has_reported()):
+                report = generator.wait("done")
             if word == "done" and report is not None:
                 return content, report
             if progress is not None:
@@ -219,7 +219,7 @@ class PreparedLinux:
     def _recorded(
         self,
         outcome: Mapping[str, Any],
-        report: LoadReport,
+        report: GeneratorReport,
         hosts: Mapping[int, HostAt],
         started: datetime,
         wall_s: float,
@@ -241,7 +241,7 @@ class PreparedLinux:
             faults = gate.faults_of_shapers(health, expected, goodput_bps)
         else:
             faults = gate.faults(health, expected, duration_s + tasks.LEAD_S, goodput_bps)
-        faults += gate.faults_of_load(
+        faults += gate.faults_of_generator(
             report.late_s, report.late_p99_s, report.lost_datagrams, expected
         )
         faults += gate.faults_of_windows(largest_windows(report.samples))

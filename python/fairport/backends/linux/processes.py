@@ -1,7 +1,7 @@
 """The two processes of a run: one forwards, one holds the sockets.
 
 Both end with their parent, whatever ends it. If permitted, they are scheduled in real time: the
-switch before the load, each on a processor of its own if there are two.
+switch before the generator, each on a processor of its own if there are two.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any
 from fairport import _core, children
 from fairport.backends.linux import namespaces
 from fairport.backends.linux.flows import Key
-from fairport.backends.linux.load import Load
-from fairport.backends.linux.load_task import LoadReport, LoadTask
+from fairport.backends.linux.generator_task import GeneratorReport, GeneratorTask
+from fairport.backends.linux.traffic_generator import TrafficGenerator
 
 _SWITCH_PRIORITY = 50
 _LOAD_PRIORITY = 10
@@ -114,7 +114,7 @@ def await_start(reports: Connection) -> Any:
     """Reports `ready`, and waits until all processes of the run are; returns what is then sent.
 
     On a busy machine one of them may need seconds longer than another. If the switch began at once,
-    the run could be over before the load has its sockets.
+    the run could be over before the generator has its sockets.
     """
     reports.send(("ready", None))
     return reports.recv()
@@ -151,8 +151,8 @@ def forward(reports: Connection, task: SwitchTask) -> None:
     reports.send(("done", outcome))
 
 
-def load(reports: Connection, task: LoadTask) -> None:
-    """The load: once it is sent the scenario's zero, it runs; reports `done` with a LoadReport.
+def generate_traffic(reports: Connection, task: GeneratorTask) -> None:
+    """Once it is sent the scenario's zero, it runs; reports `done` with a GeneratorReport.
 
     The zero is a time of the monotonic clock.
     """
@@ -161,9 +161,9 @@ def load(reports: Connection, task: LoadTask) -> None:
         os.sched_setaffinity(0, processors[1:])
     with suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_LOAD_PRIORITY))
-    # With thousands of flows a collection takes tens of milliseconds, and the load makes no cycles.
+    # With thousands of flows a collection takes tens of milliseconds, and there are no cycles.
     gc.disable()
-    running = Load(task)
+    running = TrafficGenerator(task)
     running.listen()
-    report: LoadReport = running.run(await_start(reports))
+    report: GeneratorReport = running.run(await_start(reports))
     reports.send(("done", report))

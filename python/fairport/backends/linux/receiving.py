@@ -20,7 +20,7 @@ from pyroute2 import IPRoute
 from fairport.backends.linux import sysfs
 from fairport.backends.linux.namespaces import INTERFACE, Host, inside, switch_offload
 
-# above the load's priority (`processes`), or frames would wait until it has read all sockets
+# above the generator's priority (`processes`), or frames would wait until it has read all sockets
 _PRIORITY = 20
 _THREAD = f"napi/{INTERFACE}-"
 

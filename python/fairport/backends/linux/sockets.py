@@ -1,4 +1,4 @@
-"""Sockets of the load: made in a host's namespace, with the options that the load needs."""
+"""Sockets of the traffic generator: made in a host's namespace, with the options that it needs."""
 
 from __future__ import annotations
 

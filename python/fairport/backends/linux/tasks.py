@@ -17,7 +17,7 @@ from fairport.backends.linux.flows import (
     data_port,
     request_port,
 )
-from fairport.backends.linux.load_task import LoadTask
+from fairport.backends.linux.generator_task import GeneratorTask
 from fairport.backends.linux.namespaces import HostSettings, Namespaces
 from fairport.backends.linux.observing import Observe
 from fairport.backends.linux.processes import SwitchTask
@@ -28,7 +28,7 @@ from fairport.scenario import Scenario
 from fairport.scenario.lower import Job
 
 LEAD_S = 0.5
-"""From the switch's start to the scenario's: the load needs this time to learn the switch's
+"""From the switch's start to the scenario's: the generator needs this time to learn the switch's
 clock."""
 
 _SHORTEST_SAMPLE_S = 0.001
@@ -104,17 +104,17 @@ def _for_clock_of_switch(document: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def of_load(
+def of_generator(
     scenario: Scenario,
     job: Job,
     hosts: Mapping[int, HostAt],
     stacks: Sequence[Stack],
     *,
     has_programs: bool,
-) -> LoadTask:
-    """The load."""
+) -> GeneratorTask:
+    """The traffic generator."""
     measure_from, measure_to = scenario.measure.start, scenario.measure.end
-    return LoadTask(
+    return GeneratorTask(
         job_json=json.dumps(job.document),
         hosts=hosts,
         stacks=stacks,

@@ -1,4 +1,4 @@
-"""How the load waits for its sockets: it looks often while data come, otherwise it sleeps."""
+"""How the traffic generator waits for its sockets: it looks often while data come, or sleeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the load is asked to do, and what it reports."""
+"""What the traffic generator is asked to do, and what it reports."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from fairport.backends.linux.observing import Observe, Sample
 
 
 @dataclass(frozen=True)
-class LoadTask:
-    """The task of the load's process; times are of the scenario's clock, in seconds."""
+class GeneratorTask:
+    """The task of the generator's process; times are of the scenario's clock, in seconds."""
 
     job_json: str
     hosts: Mapping[int, HostAt]
@@ -30,8 +30,8 @@ class LoadTask:
 
 
 @dataclass
-class LoadReport:
-    """The outcome of the load."""
+class GeneratorReport:
+    """The outcome of the generator."""
 
     flows: list[FlowReport]
     samples: list[Sample]

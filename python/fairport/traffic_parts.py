@@ -1,6 +1,6 @@
 """What each [[traffic]] of a run achieved: the summary's `traffic`.
 
-Each kind of load has its own measures: long-lived flows have a share of the line, transfers a
+Each kind of traffic has its own measures: long-lived flows have a share of the line, transfers a
 completion time, incast its rounds, requests a response time, datagrams loss and delay.
 """
 
@@ -27,7 +27,7 @@ def summary(tables: Tables, kinds: Sequence[str], span: Span) -> list[dict[str, 
 
 
 def sentence(entries: Sequence[Mapping[str, Any]]) -> str:
-    """The outcome of loads that are transfers, rounds or requests: a sentence for each."""
+    """The outcome of traffic that is transfers, rounds or requests: a sentence for each."""
     said = [_outcome(entry) for entry in entries]
     several = sum(map(bool, said)) > 1
     return " ".join(

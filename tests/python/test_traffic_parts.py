@@ -13,11 +13,11 @@ from conftest import Command
 from fairport import completion
 from fairport.caveats import caveats
 from fairport.cli.run_table import traffic_tables
-from fairport.loads import sentence
 from fairport.quantities import QUANTITIES
 from fairport.report.drawing import draw
 from fairport.report.rows import key_figures
 from fairport.scenario import load
+from fairport.traffic_parts import sentence
 from rich.console import Console
 
 NETWORK = {

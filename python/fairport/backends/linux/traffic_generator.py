@@ -1,4 +1,4 @@
-"""The load: one process that holds all sockets of all hosts, and moves their data.
+"""The traffic generator: one process that holds all sockets of all hosts, and moves their data.
 
 The agenda says what is due: flows open, applications write, sources send. A socket belongs to the
 namespace in which it was made. Senders write as fast as their sockets accept data; receivers count
@@ -28,7 +28,7 @@ from fairport.backends.linux.flows import (
     LiveFlow,
     Side,
 )
-from fairport.backends.linux.load_task import LoadReport, LoadTask
+from fairport.backends.linux.generator_task import GeneratorReport, GeneratorTask
 from fairport.backends.linux.observing import Observer
 from fairport.backends.linux.tcp_info import read
 from fairport.backends.linux.ticks import Ticks
@@ -47,10 +47,10 @@ def _p99(lateness_s: list[float]) -> float:
     return float(np.quantile(lateness_s, 0.99)) if len(lateness_s) >= 100 else 0.0
 
 
-class Load:
+class TrafficGenerator:
     """All flows. Times are in s of the scenario's clock."""
 
-    def __init__(self, task: LoadTask) -> None:
+    def __init__(self, task: GeneratorTask) -> None:
         self._task = task
         self._agenda = _core.Agenda(task.job_json)
         self._specs = FlowSpecs(self._agenda)
@@ -77,7 +77,7 @@ class Load:
         for host, port, stack in self._task.listen:
             self._listen(host, port, stack)
 
-    def run(self, zero: float) -> LoadReport:
+    def run(self, zero: float) -> GeneratorReport:
         """Sends until the end. `zero` is the clock's zero on the monotonic clock."""
         self._zero = zero
         self._late_s = max(0.0, self._now())
@@ -373,7 +373,7 @@ class Load:
         self._sources.pop(flow.spec.number, None)
         self._live.pop(flow.spec.number, None)
 
-    def _finish(self) -> LoadReport:
+    def _finish(self) -> GeneratorReport:
         now = self._now()
         from_s, to_s = self._observer.end(now)
         for flow in list(self._live.values()):
@@ -382,7 +382,7 @@ class Load:
         for listener in self._listeners:
             listener.close()
         self._epoll.close()
-        return LoadReport(
+        return GeneratorReport(
             self._reports,
             self._observer.samples,
             from_s,
