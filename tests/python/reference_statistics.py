@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from math import fsum
+from collections.abc import Iterable, Iterator
+from math import fsum, isclose
 from typing import Any
 
 Row = dict[str, Any]
@@ -64,17 +64,22 @@ def drop_runs(drops: list[Row], by: str) -> list[list[Row]]:
     return found
 
 
-def others_accepted(run: list[Row], drops: list[Row]) -> int:
+def arrivals(drops: list[Row]) -> set[tuple[str, int]]:
+    """The packets that were dropped, by port and number of arrival."""
+    return {(row["port"], row["port_arrival"]) for row in drops}
+
+
+def others_accepted(run: list[Row], dropped: set[tuple[str, int]]) -> int:
     """How many packets arrived at the port between a run's first and last, and were not dropped."""
-    first, last = run[0]["port_arrival"], run[-1]["port_arrival"]
-    dropped = {row["port_arrival"] for row in drops if row["port"] == run[0]["port"]}
-    return sum(arrival not in dropped for arrival in range(first, last))
+    between = range(run[0]["port_arrival"], run[-1]["port_arrival"])
+    return sum((run[0]["port"], arrival) not in dropped for arrival in between)
 
 
 def blackouts(drops: list[Row]) -> list[list[Row]]:
     """Prakash et al. 2012: two or more in a row, with one packet of others let in for each gap."""
+    dropped = arrivals(drops)
     runs = [run for run in drop_runs(drops, "ingress") if len(run) >= 2]
-    return [run for run in runs if others_accepted(run, drops) >= len(run) - 1]
+    return [run for run in runs if others_accepted(run, dropped) >= len(run) - 1]
 
 
 def weighted_mean(samples: list[tuple[float, int]]) -> float | None:
@@ -90,3 +95,20 @@ def weighted_quantile(samples: list[tuple[float, int]], share: float) -> float |
         if below >= share * count:
             return value
     return None
+
+
+def differences(ours: Any, theirs: Any, path: str = "") -> Iterator[str]:
+    """Where two documents differ, by more than rounding."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key in {**ours, **theirs}:
+            yield from differences(
+                ours.get(key, "absent"), theirs.get(key, "absent"), f"{path}.{key}"
+            )
+    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        for index, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+            yield from differences(one, other, f"{path}.{index}")
+    elif all(isinstance(one, int | float) and not isinstance(one, bool) for one in (ours, theirs)):
+        if not isclose(ours, theirs, rel_tol=1e-9, abs_tol=1e-15):
+            yield f"{path}: {ours} is {theirs} in the summary"
+    elif ours != theirs or type(ours) is not type(theirs):
+        yield f"{path}: {ours} is {theirs} in the summary"

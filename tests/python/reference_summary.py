@@ -107,21 +107,25 @@ class Summary:
             dropping, key=lambda p: (0 if transfers else p["flows"], p["drops"], p["busy_share"])
         )
 
-    def verdict(self) -> Row:
-        nothing = {"outcast": None, "ratio": None, "blackout_timeout_share": None}
-        if self.are_finite:
-            return nothing
+    def lone_class(self) -> str | None:
+        """The class with fewest flows; None if all have equally many."""
         classes = self.classes()
         sizes = [one["flows"] for one in classes.values()]
-        if min(sizes) == max(sizes):
-            return nothing
+        if len(set(sizes)) < 2:
+            return None
         few = [name for name, one in classes.items() if one["flows"] == min(sizes)]
-        lone = min(few, key=lambda name: classes[name]["goodput_bps_mean"])
+        return min(few, key=lambda name: classes[name]["goodput_bps_mean"])
+
+    def verdict(self) -> Row:
+        nothing = {"outcast": None, "ratio": None, "blackout_timeout_share": None}
+        lone = None if self.are_finite else self.lone_class()
+        if lone is None:
+            return nothing
         numbers = {f["flow"] for f in self.compared if f"{f['hops']}-hop" == lone}
-        ratio = classes[lone]["throughput_ratio"]
+        one = self.classes()[lone]
         return {
-            "outcast": self.is_outcast(ratio, classes[lone]["goodput_bps_mean"]),
-            "ratio": ratio,
+            "outcast": self.is_outcast(one["throughput_ratio"], one["goodput_bps_mean"]),
+            "ratio": one["throughput_ratio"],
             "blackout_timeout_share": self.blackout_share(numbers),
         }
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
@@ -18,6 +17,7 @@ from fairport import metrics
 from fairport.backends import made
 from fairport.backends.simulation import BACKEND, PreparedSimulation
 from fairport.repeats import summarise
+from reference_statistics import differences
 from reference_summary import Summary
 
 GIVEN = {
@@ -26,23 +26,6 @@ GIVEN = {
     *("host_times_rate_bps", "decisions_left_out"),
 }
 """Keys without a number that the tables decide."""
-
-
-def differences(ours: Any, theirs: Any, path: str = "") -> Iterator[str]:
-    """Where two documents differ, by more than rounding."""
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        for key in {**ours, **theirs}:
-            yield from differences(
-                ours.get(key, "absent"), theirs.get(key, "absent"), f"{path}.{key}"
-            )
-    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
-        for index, (one, other) in enumerate(zip(ours, theirs, strict=True)):
-            yield from differences(one, other, f"{path}.{index}")
-    elif isinstance(ours, float) and isinstance(theirs, float):
-        if not math.isclose(ours, theirs, rel_tol=1e-9, abs_tol=1e-15):
-            yield f"{path}: {ours} is {theirs} in the summary"
-    elif ours != theirs or type(ours) is not type(theirs):
-        yield f"{path}: {ours} is {theirs} in the summary"
 
 
 def compare(result: fp.Result) -> None:
@@ -159,6 +142,7 @@ class Borders:
 def test_drop_runs_and_blackouts(seed: int) -> None:
     drops = fp.run(random_traffic.scenario(seed), seed=seed).drops
     rows = drops.to_dicts()
+    dropped = reference.arrivals(rows)
     members: list[tuple[metrics.By, list[str]]] = [
         ("flow", ["port", "flow"]),
         ("ingress", ["port", "ingress_port"]),
@@ -167,7 +151,7 @@ def test_drop_runs_and_blackouts(seed: int) -> None:
     for by, columns in members:
         found = metrics.drop_runs(drops, by).select(*columns, "length", "others_accepted")
         assert sorted(found.rows()) == sorted(
-            (*(run[0][one] for one in columns), len(run), reference.others_accepted(run, rows))
+            (*(run[0][one] for one in columns), len(run), reference.others_accepted(run, dropped))
             for run in reference.drop_runs(rows, by)
         )
     dark = metrics.blackouts(drops).select("port", "ingress_port", "first_s", "length")
