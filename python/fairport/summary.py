@@ -239,7 +239,7 @@ class Summary(TypedDict):
     packet_hops_per_s: float | None
     """Over `wall_s`."""
     classes: dict[str, HopClass]
-    """The hop classes by name, such as `6-hop`."""
+    """The hop classes by name, such as `6-hop`; from captures also `hops unknown`."""
     goodput_bps_total: float
     """Sum over all TCP flows."""
     utilisation: float | None
@@ -291,7 +291,8 @@ class Summary(TypedDict):
     faults: NotRequired[list[str]]
     """Why the run does not count."""
     captures: NotRequired[dict[str, Any]]
-    """From `fairport analyze`: how complete the captures are."""
+    """From `fairport analyze`: how complete the captures are. With several outputs, all numbers but
+    these, those of `traffic` and those of hosts are about the worst output."""
     runs: NotRequired[list[Summary]]
     """Over several seeds: the summary of each valid run."""
     invalid_runs: NotRequired[list[InvalidRun]]

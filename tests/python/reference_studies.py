@@ -62,7 +62,9 @@ class Comparison:
         worst = whole.bottleneck()
         self.port = worst["port"] if worst else None
         self.rows = {name: [self.row(one) for one in of] for name, of in runs.items()}
-        self.entries = {name: [one.summary["traffic"] for one in of] for name, of in runs.items()}
+        self.entries: dict[str, list[Any]] = {
+            name: [one.summary["traffic"] for one in of] for name, of in runs.items()
+        }
 
     def row(self, result: fp.Result) -> Row:
         """The numbers of one run."""

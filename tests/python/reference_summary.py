@@ -39,9 +39,10 @@ class Summary:
         self.marks, self.timeouts, self.rtt = rows["marks"], rows["timeouts"], rows["rtt"]
         self.rounds, self.requests = rows["rounds"], rows["requests"]
         self.tcp = [flow for flow in self.flows if flow["protocol"] == "tcp"]
-        endless = [f for f in self.tcp if f["workload"] == "bulk" and f["size_bytes"] is None]
-        sized = [f for f in self.tcp if f["workload"] == "bulk"]
-        self.compared = endless or sized or self.tcp
+        bulk = [f for f in self.tcp if f["workload"] == "bulk"]
+        # of captures nobody knows the ideal time: there, bulk flows are all that are long
+        endless = [f for f in bulk if f["ideal_fct_s"] is None]
+        self.compared = endless or bulk or self.tcp
         self.are_finite = not endless
         self.start_s, self.end_s = self.begin(), self.finish()
 
@@ -73,11 +74,14 @@ class Summary:
     def classes(self) -> dict[str, Row]:
         by_hops: dict[int, list[Row]] = defaultdict(list)
         for flow in self.compared:
-            by_hops[flow["hops"]].append(flow)
+            by_hops[flow["hops"] or 0].append(flow)
         most = max((len(flows) for flows in by_hops.values()), default=0)
         (*_, base) = [[], *(of for _, of in sorted(by_hops.items()) if len(of) == most)]
         base_bps = mean(f["goodput_bps"] for f in base) if base else 0.0
-        return {f"{hops}-hop": self.hop_class(of, base_bps) for hops, of in sorted(by_hops.items())}
+        return {
+            f"{hops}-hop" if hops else "hops unknown": self.hop_class(of, base_bps)
+            for hops, of in sorted(by_hops.items())
+        }
 
     def hop_class(self, flows: list[Row], base_bps: float) -> Row:
         numbers = {flow["flow"] for flow in flows}
