@@ -5,6 +5,7 @@ It is written from docs/guide/comparing-fixes.md and studies.md.
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections.abc import Sequence
@@ -187,3 +188,18 @@ def cost(name: str, entry: dict[str, Any]) -> float:
         return math.log(max(entry["loss_share"], 1e-4))
     times = entry["requests"].get("time_s") if part == "response" else entry.get(f"{part}_s")
     return math.log(times[quantile]) if times else NOT_KNOWN
+
+
+def is_in_order(variants: Sequence[Values], sign: int) -> bool:
+    """Whether a number rises (1) or falls (-1) over variants: docs/guide/reproducing-papers.md."""
+
+    def apart(one: Values, other: Values) -> tuple[float, float, float] | None:
+        pairs = zip(one, other, strict=True)
+        return middle_half([sign * (b - a) for a, b in pairs if None not in (a, b)])  # type: ignore[operator]
+
+    first, last = middle_half(variants[0]), middle_half(variants[-1])
+    whole = apart(variants[0], variants[-1])
+    if not first or not last or not whole or whole[1] <= 0 or sign * (last[0] - first[0]) <= 0:
+        return False
+    steps = [apart(one, other) for one, other in itertools.pairwise(variants)]
+    return all(step is None or (step[2] >= 0 and -step[0] <= whole[0]) for step in steps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import statistics
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import reference_studies as studies
 from fairport.run_numbers import NUMBERS
 from fairport.study import precision
 from fairport.study.comparison import Comparison
+from fairport.study.spread import Order
 from reference_summary import Summary
 
 SHARES = ["drr", "red", "dctcp", "pacing", "sfq", "port-fair", "shared-buffer", "bbr", "pie"]
@@ -224,3 +226,22 @@ def test_the_interval_of_a_median() -> None:
         assert precision.median_interval(np.array(values)) == studies.sign_test(values)
     assert studies.sign_test(range(1, 21)) == (6, 15)
     assert studies.sign_test(range(1, 7)) == (1, 6)
+
+
+def test_the_order_of_a_claim() -> None:
+    draw = random.Random(2)
+    held = Counter[int]()
+    for _ in range(3000):
+        seeds, slope = draw.choice([1, 2, 3, 5, 10]), draw.choice([-1.0, 0.0, 0.5, 1.0])
+        variants: list[list[float | None]] = [
+            [draw.choice([slope * at + draw.choice([0, 0.5, 1, 2]), None]) for _ in range(seeds)]
+            if draw.random() < 0.1
+            else [slope * at + draw.choice([0, 0.5, 1, 2]) for _ in range(seeds)]
+            for at in range(draw.choice([2, 3, 4]))
+        ]
+        order = Order.of(variants)
+        ours = [studies.is_in_order(variants, sign) for sign in (1, -1)]
+        assert [order.rises, order.falls] == ours, variants
+        held.update(sign for sign, one in zip((1, -1), ours, strict=True) if one)
+    assert held[1] > 100
+    assert held[-1] > 100
