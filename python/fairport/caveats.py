@@ -144,12 +144,17 @@ def host_queue_drop_share(
 
     A packet that a [[loss]] drops at a host's port never reached the host's queue.
     """
-    hosts = pl.concat([flows["src"], flows["dst"]]).unique()
-    at_host = pl.col("port").str.replace(":[^:]*$", "").is_in(hosts.implode())
+    at_host = _at_host(flows)
     dropped = pl.col("drops")
     in_all, there = ports.select(dropped.sum(), dropped.filter(at_host).sum().alias("there")).row(0)
     there -= drops.filter(at_host & (pl.col("reason") == "loss")).height
     return there / in_all if in_all else None
+
+
+def _at_host(flows: pl.DataFrame) -> pl.Expr:
+    """Whether a row's port is of a host that takes part."""
+    hosts = pl.concat([flows["src"], flows["dst"]]).unique()
+    return pl.col("port").str.replace(":[^:]*$", "").is_in(hosts.implode())
 
 
 def host_goodput_bps_max(flows: pl.DataFrame) -> float | None:
@@ -170,6 +175,6 @@ def flows_outside(flows: pl.DataFrame, span: Span) -> int:
 
 
 def drops_without_marks(tables: Tables) -> bool:
-    """Whether queues dropped packets, and none was marked."""
-    is_queues = pl.col("reason") != "loss"
+    """Whether queues of switches dropped packets, and none was marked."""
+    is_queues = (pl.col("reason") != "loss") & ~_at_host(tables["flows"])
     return tables["marks"].is_empty() and not tables["drops"].filter(is_queues).is_empty()

@@ -31,8 +31,8 @@ class HopClass(TypedDict):
     goodput_bps_min: float
     goodput_bps_max: float
     throughput_ratio: float | None
-    """The class's mean over the mean of the class with most flows; null if that class delivers
-    nothing."""
+    """The class's mean over the mean of the class with most flows (of several, that with most
+    hops); null if that class delivers nothing."""
     timeouts: int
     """Of all of the class's flows in the whole run, not only in the measurement; so are the next
     three."""
@@ -49,8 +49,9 @@ class HopClass(TypedDict):
 class Bottleneck(TypedDict):
     """The bottleneck port, over the whole run.
 
-    Of the ports that drop, it is the one that most flows pass; if the compared flows are transfers,
-    the one with most drops. Without any drop it is the busiest port.
+    Of the ports that drop, it is the one that most flows pass; among equals, and if the compared
+    flows are transfers, the one with most drops; then the busiest. Without any drop it is the
+    busiest port.
     """
 
     port: str
@@ -61,7 +62,10 @@ class Bottleneck(TypedDict):
 
 
 class Completion(TypedDict):
-    """Transfers of one group of sizes. In quantiles, those under way count up to their ages."""
+    """Transfers of one group of sizes. In quantiles, those under way count up to their ages.
+
+    Means and quantiles are null if no transfer is completed.
+    """
 
     flows: int
     completed: int
@@ -88,10 +92,14 @@ class AllRounds(TypedDict):
     completion_p99_s: float
     completion_max_s: float
     goodput_bps: float
+    """While rounds last: their bytes over the sum of their times."""
 
 
 class AllRequests(TypedDict):
-    """All requests, whatever traffic they belong to."""
+    """All requests made within the measurement, whatever traffic they belong to.
+
+    The mean is that of the answered requests. It and the quantiles are null if there are none.
+    """
 
     requests: int
     answered: int
@@ -108,7 +116,7 @@ class AllUdp(TypedDict):
     flows: int
     goodput_bps_total: float
     sent: int
-    """Datagrams."""
+    """Datagrams in the whole run, as `drops` are."""
     drops: int
 
 
@@ -175,7 +183,7 @@ class Traffic(TypedDict):
     fct_s: NotRequired[Quantiles]
     """Transfers."""
     slowdown: NotRequired[MedianAndP99]
-    """Transfers: completion time over that in the empty network."""
+    """Transfers on connections of their own: completion time over that in the empty network."""
     small_fct_s: NotRequired[MedianAndP99]
     """Transfers of up to 100 kB."""
     rounds: NotRequired[Rounds]
@@ -185,22 +193,23 @@ class Traffic(TypedDict):
     sent: NotRequired[int]
     """UDP: datagrams."""
     loss_share: NotRequired[float | None]
-    """UDP: null if nothing was sent."""
+    """UDP: `drops` over `sent`; null if nothing was sent."""
     delay_s: NotRequired[Delay]
-    """UDP."""
+    """UDP: of the datagrams that arrived within the measurement."""
 
 
 class RunVerdict(TypedDict):
     """Who is starved. For finite flows, all keys except the sentence are null."""
 
     outcast: bool | None
-    """Whether the class with fewest flows gets less than half of its peers' mean goodput; null,
-    too, if no class has fewer flows than another or neither of the two delivers anything."""
+    """Whether the class with fewest flows (of several, that with the least mean goodput) gets less
+    than half of its peers' mean goodput; null, too, if no class has fewer flows than another or
+    neither of the two delivers anything."""
     ratio: float | None
-    """That class's mean goodput over that of its peers."""
+    """That class's `throughput_ratio`: its peers are the class with most flows."""
     blackout_timeout_share: float | None
-    """Share of its time waiting for timeouts that followed three or more consecutive drops at its
-    ingress port."""
+    """Share of its time waiting for timeouts, within the measurement, that followed three or more
+    consecutive drops at its ingress port; null without such time."""
     sentence: str
 
 
@@ -228,8 +237,9 @@ class Summary(TypedDict):
     measure: MeasuredSpan
     packet_hops: int
     packet_hops_per_s: float | None
+    """Over `wall_s`."""
     classes: dict[str, HopClass]
-    """The hop classes by name, such as `6-hop`."""
+    """The hop classes by name, such as `6-hop`; from captures also `hops unknown`."""
     goodput_bps_total: float
     """Sum over all TCP flows."""
     utilisation: float | None
@@ -239,27 +249,33 @@ class Summary(TypedDict):
     """Over the compared flows; 1 is fair."""
     bottleneck: Bottleneck | None
     fct: dict[str, Completion] | None
-    """Completion times by group of size; null without transfers."""
+    """Completion times of transfers on connections of their own, by group of size; null without
+    such transfers."""
     rounds: AllRounds | None
+    """Null if no round is done."""
     requests: AllRequests | None
+    """Null if no request was made."""
     udp: AllUdp | None
+    """Null without UDP."""
     verdict: RunVerdict
     spread: str
     """What is known about the spread over seeds, for a run of one seed."""
     host_queue_drop_share: float | None
-    """Share of all drops that are in hosts' own queues; null without drops."""
+    """Share of all drops that are in hosts' own queues, those of a `[[loss]]` not included; null
+    without drops."""
     rto_min_s: float | None
     """The largest minimum RTO of any sender; null without TCP."""
     host_goodput_bps_max: float | None
-    """Goodput of the host that sends or receives most; null without TCP."""
+    """Goodput of the host whose TCP flows, as a sender or as a receiver, together have most; null
+    without TCP."""
     host_times_rate_bps: int | None
     """Rate of the fastest link on which the hosts' times were measured; null without measured
     times."""
     ecn_is_idle: bool
-    """Whether senders support ECN, but the switches dropped packets and marked none."""
+    """Whether senders support ECN, but queues of the switches dropped packets and marked none."""
     flows_outside_measurement: int
-    """Compared flows that sent nothing within the measurement, because they began later or had
-    ended."""
+    """Compared flows without an end that sent nothing within the measurement, because they began
+    later or had ended."""
     decisions_left_out: int
     """Decisions of TCP for which the table `decisions` had no room."""
     traffic: list[Traffic]
@@ -275,7 +291,8 @@ class Summary(TypedDict):
     faults: NotRequired[list[str]]
     """Why the run does not count."""
     captures: NotRequired[dict[str, Any]]
-    """From `fairport analyze`: how complete the captures are."""
+    """From `fairport analyze`: how complete the captures are. With several outputs, all numbers but
+    these, those of `traffic` and those of hosts are about the worst output."""
     runs: NotRequired[list[Summary]]
     """Over several seeds: the summary of each valid run."""
     invalid_runs: NotRequired[list[InvalidRun]]

@@ -119,10 +119,11 @@ def _entry(tables: Tables, index: int, kind: str, span: Span) -> dict[str, Any]:
         return entry | {"goodput_bps_min": rates.min(), "jain_index": metrics.jain_index(rates)}
     rounds = tables["rounds"].filter(pl.col("traffic") == index)
     transfers = completion.transfers(flows, span)
-    entry["before_measurement"] = _early(flows.filter(pl.col("ideal_fct_s").is_not_null()), span)
-    if transfers.is_empty() and kind == "periodic":
+    sized = flows.filter(pl.col("ideal_fct_s").is_not_null())
+    entry["before_measurement"] = _early(sized, span)
+    if sized.is_empty() and kind == "periodic":
         # on connections that stay open, the flows are not the transfers
-        entry["before_measurement"] += _early(rounds, span)
+        entry["before_measurement"] = _early(rounds, span)
         transfers = completion.begun(rounds, "completion_s", span).rename({"bytes": "size_bytes"})
     if not transfers.is_empty():
         entry |= _completion(transfers)

@@ -25,6 +25,7 @@ from fairport.backends.protocol import (
 from fairport.backends.simulation import BACKEND as SIMULATION
 from fairport.errors import InputError, ResourceError
 from fairport.scenario import Scenario, load
+from fairport.scenario.lower import Job
 from fairport.study.pool import run_all
 from fairport.study.store import Store
 
@@ -40,6 +41,10 @@ class SecondHand:
     @property
     def scenario(self) -> Scenario:
         return self.inner.scenario
+
+    @property
+    def job(self) -> Job:
+        return self.inner.job
 
     @property
     def key(self) -> str:

@@ -237,6 +237,23 @@ def test_ecn_through_queues_that_do_not_mark_has_a_caveat() -> None:
     assert of({"limit": "100MB"}, congestion_control="dctcp") == []
 
 
+def test_ecn_that_no_sender_uses_is_not_idle() -> None:
+    full = NETWORK | {"queue": {"limit": "5000B"}, "tcp": {"ecn": True}, "duration": "20ms"}
+    for traffic in (UDP | {"rate": "2Gbps"}, BULK | {"tcp": {"ecn": False}}):
+        result = fp.run(full | {"traffic": [traffic]})
+        assert not result.drops.is_empty()
+        assert not result.summary["ecn_is_idle"]
+
+
+def test_a_periodic_transfer_before_the_measurement_is_one() -> None:
+    periodic = {"kind": "periodic", "from": "h1..h3", "to": "h0", "size": "5kB", "period": "10ms"}
+    late = {"measure": {"from": "95ms"}}
+    for connections in ("new", "persistent"):
+        traffic = periodic | {"connections": connections}
+        [found] = fp.run(NETWORK | late | {"traffic": [traffic]}).summary["traffic"]
+        assert (found["transfers"], found["before_measurement"]) == (0, 30), connections
+
+
 def test_the_host_that_sends_most_may_be_the_busiest() -> None:
     spread = [BULK | {"from": "h0", "to": to} for to in ("h1", "h2", "h3")]
     summary = fp.run(NETWORK | {"traffic": spread}).summary
@@ -256,6 +273,9 @@ def test_the_minimum_rto_is_the_largest_of_all_stacks() -> None:
     assert of(host_tcp=[{"hosts": "h1", "stack": "rfc"}], tcp={"rto_min": "5ms"}) == 0.005
     assert of(host_tcp=[{"hosts": "h1", "rto_min": "3s"}]) == 3
     assert of(traffic=[UDP]) is None
+    # settings that no sender follows
+    assert of(traffic=[BULK | {"tcp": {"rto_min": "1ms"}}]) == 0.001
+    assert of(host_tcp=[{"hosts": "h0", "rto_min": "3s"}]) == 0.2  # the receiver
 
 
 def test_a_run_that_is_long_enough_has_no_caveat() -> None:

@@ -28,6 +28,14 @@ def stacks_of(job: Job) -> list[dict[str, Any]]:
     return [_core.preset(stack["preset"]) | stack["overrides"] for stack in job.stacks]
 
 
+def sender_stacks(job: Job) -> list[dict[str, Any]]:
+    """The same of the stacks with which hosts send the data of TCP flows."""
+    numbers = {flow["sender_stack"] for flow in job.flows if flow["udp"] is None}
+    numbers |= {sender["stack"] for one in job.workloads for sender in one["senders"]}
+    stacks = stacks_of(job)
+    return [stacks[number] for number in sorted(numbers)]
+
+
 def refused(scenario: Scenario, job: Job | None, error: _core.JobError) -> ScenarioError:
     """Turns the core's refusal of a job into an error about the scenario's file."""
     return refusal(scenario, job, error.field, error.value, error.problem, error.remedy)

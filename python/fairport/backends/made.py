@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from fairport import _core, caveats, known_spread, metrics, traffic_parts
+from fairport.backends.jobs import sender_stacks
 from fairport.backends.protocol import Backend, Prepared, Recorded
 from fairport.completion import Span
 from fairport.result import Result, run_id
 from fairport.scenario import Scenario
 from fairport.scenario.host_profile import resolved
-from fairport.scenario.tcp import DEFAULT_STACK, TcpSettings
-from fairport.tables import Tables
 
 if TYPE_CHECKING:
     from fairport.summary import Summary
@@ -64,7 +64,7 @@ def span_of(recorded: Recorded) -> Span:
 def _summary(backend: Backend, prepared: Prepared, recorded: Recorded) -> dict[str, Any]:
     scenario = prepared.scenario
     summary = summary_of(recorded, scenario=scenario.name, seed=scenario.seed, backend=backend.name)
-    summary |= _of_its_loads(scenario, recorded)
+    summary |= _of_its_loads(prepared, recorded)
     if summary["verdict"]["sentence"] == metrics.NO_VERDICT:
         summary["verdict"]["sentence"] = (
             traffic_parts.sentence(summary["traffic"]) or metrics.NO_VERDICT
@@ -119,16 +119,17 @@ def _manifest(backend: Backend, prepared: Prepared, recorded: Recorded) -> dict[
     return manifest
 
 
-def _of_its_loads(scenario: Scenario, recorded: Recorded) -> dict[str, Any]:
+def _of_its_loads(prepared: Prepared, recorded: Recorded) -> dict[str, Any]:
     """The part of the summary that follows the scenario's [[traffic]]."""
-    tables = recorded.tables
+    scenario, tables = prepared.scenario, recorded.tables
+    senders = sender_stacks(prepared.job)
     share = caveats.host_queue_drop_share(tables["flows"], tables["ports"], tables["drops"])
     return {
         "host_queue_drop_share": share,
-        "rto_min_s": _rto_min_s(scenario),
+        "rto_min_s": _rto_min_s(senders),
         "host_goodput_bps_max": caveats.host_goodput_bps_max(tables["flows"]),
         "host_times_rate_bps": _host_times_rate_bps(scenario, recorded),
-        "ecn_is_idle": _uses_ecn(scenario, tables) and caveats.drops_without_marks(tables),
+        "ecn_is_idle": _uses_ecn(senders) and caveats.drops_without_marks(tables),
         "flows_outside_measurement": caveats.flows_outside(tables["flows"], span_of(recorded)),
         "decisions_left_out": recorded.decisions_left_out,
         "traffic": traffic_parts.summary(
@@ -146,25 +147,12 @@ def _host_times_rate_bps(scenario: Scenario, recorded: Recorded) -> int | None:
     return None if fastest is None else int(fastest)
 
 
-def _uses_ecn(scenario: Scenario, tables: Tables) -> bool:
+def _uses_ecn(senders: Sequence[Mapping[str, Any]]) -> bool:
     """Whether some sender's packets may be marked."""
-    layers = _tcp_layers(scenario)
-    return any(one.ecn for one in layers) or "dctcp" in tables["flows"]["congestion_control"]
+    return any(one["ecn"] or one["congestion_control"] == "dctcp" for one in senders)
 
 
-def _tcp_layers(scenario: Scenario) -> list[TcpSettings]:
-    """The settings of TCP for all hosts, some hosts, and some flows."""
-    return [scenario.tcp, *scenario.host_tcp, *(one.tcp for one in scenario.traffic if one.tcp)]
-
-
-def _rto_min_s(scenario: Scenario) -> float | None:
-    """The largest minimum RTO that the scenario gives to any sender; None where all is UDP."""
-    if all(one.kind == "udp" for one in scenario.traffic):
-        return None
-    tcp = scenario.tcp
-    known = []
-    for layer in _tcp_layers(scenario):
-        given = layer.rto_min or tcp.rto_min
-        preset = _core.preset(layer.stack or tcp.stack or DEFAULT_STACK)
-        known.append(given.seconds if given else float(preset["rto_min_ps"]) / 1e12)
-    return max(known)
+def _rto_min_s(senders: Sequence[Mapping[str, Any]]) -> float | None:
+    """The largest minimum RTO of any sender; None where all is UDP."""
+    known = [float(one["rto_min_ps"]) / 1e12 for one in senders]
+    return max(known, default=None)

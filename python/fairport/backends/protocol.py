@@ -37,6 +37,7 @@ from fairport.errors import InputError
 from fairport.scenario import Scenario
 
 if TYPE_CHECKING:
+    from fairport.scenario.lower import Job
     from fairport.tables import Tables
 
 Progress = Callable[[int, float, int], None]
@@ -153,6 +154,10 @@ class Prepared(Protocol):
     @property
     def scenario(self) -> Scenario:
         """The scenario, with the seed of this run."""
+
+    @property
+    def job(self) -> Job:
+        """The scenario, lowered: who sends to whom, with which stack."""
 
     @property
     def key(self) -> str:

@@ -14,8 +14,8 @@ class Measure(Section):
 
     start: Duration | None = Field(default=None, alias="from")
     """Its start; default: when all flows without end that are known before the run are established
-    (a lost SYN costs seconds), or 0 if some of them never is or if there are none. A transfer
-    counts if it begins within the measurement."""
+    (a lost SYN costs seconds), or 0 if some of them is not before the measurement's end, or if
+    there are none. A transfer counts if it begins within the measurement."""
     end: Duration | None = Field(default=None, alias="to")
     """Its end; default: the end of the run."""
 
