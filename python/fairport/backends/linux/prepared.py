@@ -154,7 +154,7 @@ class PreparedLinux:
         ):
             for child in (loading, switching):
                 child.wait("ready")
-            switching.send(None)
+            switching.send(loading.process)
             zero, _ = switching.wait("at")
             loading.send(zero + tasks.LEAD_S)
             return self._watch(switching, loading, progress)
