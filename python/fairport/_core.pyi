@@ -351,5 +351,6 @@ def run_switch(
     zero_s: float,
     processor: int | None,
     priority: int,
+    neighbour: int,
     stops: Callable[[float], bool],
 ) -> dict[str, Any]: ...

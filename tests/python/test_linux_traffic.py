@@ -50,6 +50,14 @@ def test_an_outage_has_the_times_of_the_scenario() -> None:
 
 
 @as_root
+def test_the_first_pause_of_losses_begins_with_the_scenario() -> None:
+    pauses = {"kind": "on-off", "drops": 3, "off": "400ms"}
+    result = run({"from": "all", "to": "h0"}, loss=[pauses])
+    times = result.drops.filter(reason="loss", port="s0:0")["time_s"].to_list()
+    assert 0.4 <= min(times) < 0.45
+
+
+@as_root
 @pytest.mark.parametrize(
     ("host", "least_s", "most_s"),
     [

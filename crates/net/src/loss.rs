@@ -28,6 +28,9 @@ pub enum Config {
         drops: u32,
         /// time between two runs, and before the first
         off_ps: Duration,
+        /// when the time before the first run begins
+        #[serde(default)]
+        from_ps: Duration,
     },
     /// one packet in so many is lost
     Periodic {
@@ -160,7 +163,12 @@ impl<'a> Losses<'a> {
                 probability_ppb: *probability_ppb,
                 stream: Stream::new(self.seed, "loss", i << 32 | u64::from(port.0)),
             },
-            Config::OnOff { drops, off_ps, .. } => Loss::OnOff(Runs::new(*drops, *off_ps)),
+            Config::OnOff {
+                drops,
+                off_ps,
+                from_ps,
+                ..
+            } => Loss::OnOff(Runs::new(*drops, *off_ps, Instant::ZERO + *from_ps)),
             Config::Periodic { every, .. } => Loss::Periodic {
                 every: *every,
                 left: *every,
@@ -229,14 +237,14 @@ pub struct Runs {
 
 impl Runs {
     /// Runs of `drops` packets, at least one. `off` is the time from the last loss of a run until the next run may
-    /// begin, and before the first run.
-    pub fn new(drops: u32, off: Duration) -> Self {
+    /// begin, and from `from` until the first run may.
+    pub fn new(drops: u32, off: Duration, from: Instant) -> Self {
         assert!(drops > 0, "a run has at least one packet");
         Self {
             drops,
             off,
             left: drops,
-            off_until: Instant::ZERO + off,
+            off_until: from + off,
         }
     }
 

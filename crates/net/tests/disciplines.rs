@@ -169,7 +169,7 @@ fn of_a_departure_and_an_arrival_of_one_instant_the_setting_says_which_comes_fir
 #[test]
 fn losses_are_the_same_in_front_of_every_queue() {
     let losses = [
-        Loss::OnOff(Runs::new(3, Duration::from_us(200))),
+        Loss::OnOff(Runs::new(3, Duration::from_us(200), Instant::ZERO)),
         Loss::Random {
             probability_ppb: 100_000_000,
             stream: Stream::new(1, "loss", 0),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use fairport_net::PortId;
 use fairport_plan::{Job, Plan};
 use fairport_switch::{
-    Attachment, Event, Health, Limits, Sight, Switch, Writer, available_class, prepare,
+    Attachment, Event, Health, Limits, Neighbour, Sight, Switch, Writer, available_class, prepare,
 };
 use fairport_trace::write::{FrameCaptures, PortFiles, RealFrame};
 use fairport_units::{Duration, Instant};
@@ -38,12 +38,12 @@ type Key = (IpAddr, IpAddr, u8, u16, u16);
 /// its host cannot end in a timeout. Connections to a port from the first to the last of `request_ports` are requests.
 /// Each packet at the ports with the numbers `packets` gets a row in the table of that name. Packets that arrive for
 /// the ports of `captures` and packets that leave them are written to two files per port, with at least `snap_bytes` of
-/// each frame and always its headers, and with time stamps that count from `zero_s`. `flows` of the result holds the
-/// keys of all flows, by their numbers in the tables.
+/// each frame and always its headers, and with time stamps that count from `zero_s`. The process `neighbour` runs on
+/// other processors than the switch. `flows` of the result holds the keys of all flows, by their numbers in the tables.
 ///
 /// Raises `JobError` if the job is not valid, and `OSError` if the process lacks the privilege.
 #[pyfunction]
-#[pyo3(signature = (job_json, attachments, flows, *, tolerated_s, request_ports, packets, captures, snap_bytes, zero_s, processor, priority, stops))]
+#[pyo3(signature = (job_json, attachments, flows, *, tolerated_s, request_ports, packets, captures, snap_bytes, zero_s, processor, priority, neighbour, stops))]
 #[expect(
     clippy::too_many_arguments,
     reason = "each is named where it is called"
@@ -61,6 +61,7 @@ pub(crate) fn run_switch<'py>(
     zero_s: f64,
     processor: Option<usize>,
     priority: i32,
+    neighbour: i32,
     stops: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let plan = plan(py, job_json)?;
@@ -78,11 +79,12 @@ pub(crate) fn run_switch<'py>(
         let zero = Instant::ZERO + seconds(zero_s);
         capture(&mut switch, &rates, captures, snap_bytes, zero)?;
     }
+    let neighbour = Neighbour::new(neighbour)?;
     let granted = prepare(processor, priority);
     let stops = stops.clone().unbind();
     let mut raised = None;
     let done = py.detach(|| {
-        switch.run(granted.class, |now| {
+        switch.run(granted.class, neighbour, |now| {
             Python::attach(|py| {
                 let asked = py.check_signals().and_then(|()| {
                     let answer = stops.call1(py, (now.as_secs_f64(),))?;

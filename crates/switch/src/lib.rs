@@ -33,5 +33,5 @@ pub use attachment::{Attachment, Limits};
 pub use capture::{Event, Sight, Writer};
 pub use health::{Health, Stall};
 pub use lag::LagHistogram;
-pub use realtime::{Class, Granted, available_class, prepare};
+pub use realtime::{Class, Granted, Neighbour, available_class, prepare};
 pub use switch::{Outcome, Switch};

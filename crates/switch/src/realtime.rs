@@ -7,6 +7,9 @@
 //! gaps of 50 ms in 4 s with `SCHED_FIFO`, and no gap above 0.2 ms with `SCHED_DEADLINE`. The kernel admits
 //! `SCHED_DEADLINE` if there is a second processor and the thread may run on all of them; otherwise the class is
 //! `SCHED_FIFO`.
+//!
+//! A `SCHED_DEADLINE` thread cannot be bound to a processor, and the kernel sometimes moves it. A [`Neighbour`] must
+//! then move, too: of the thread's new processor it would get only what the thread leaves.
 #![expect(unsafe_code, reason = "libc's calls are unsafe")]
 
 use std::io;
@@ -71,10 +74,10 @@ pub fn available_class() -> Class {
 
 /// Sets the class of the present thread. Returns the class, and whether the thread is bound to the processor.
 fn schedule(processor: Option<usize>, priority: i32) -> (Class, bool) {
-    let bind = || processor.is_some_and(|one| on_processors(&only(one)).is_ok());
-    // a deadline thread may not be bound to a processor, but it stays where it is
-    let allowed = processors();
-    let is_free = !bind() || allowed.is_ok_and(|allowed| on_processors(&allowed).is_ok());
+    let bind = || processor.is_some_and(|one| on_processors(0, &only(one)).is_ok());
+    // a deadline thread may not be bound to a processor, but it begins on this one
+    let allowed = processors(0);
+    let is_free = !bind() || allowed.is_ok_and(|allowed| on_processors(0, &allowed).is_ok());
     if is_free && with_deadline().is_ok() {
         return (Class::Deadline, false);
     }
@@ -118,12 +121,13 @@ fn only(processor: usize) -> libc::cpu_set_t {
     }
 }
 
-fn processors() -> io::Result<libc::cpu_set_t> {
+/// The processors on which a process may run; 0 is the present thread.
+fn processors(process: libc::pid_t) -> io::Result<libc::cpu_set_t> {
     // SAFETY: a plain structure, alive during the call.
     unsafe {
         let mut set: libc::cpu_set_t = zeroed();
         check(libc::sched_getaffinity(
-            0,
+            process,
             size_of::<libc::cpu_set_t>(),
             &raw mut set,
         ))?;
@@ -131,10 +135,51 @@ fn processors() -> io::Result<libc::cpu_set_t> {
     }
 }
 
-fn on_processors(set: &libc::cpu_set_t) -> io::Result<()> {
+/// Lets a process run on these processors only; 0 is the present thread.
+fn on_processors(process: libc::pid_t, set: &libc::cpu_set_t) -> io::Result<()> {
     let size = size_of::<libc::cpu_set_t>();
     // SAFETY: a plain structure, alive during the call.
-    check(unsafe { libc::sched_setaffinity(0, size, std::ptr::from_ref(set)) }).map(drop)
+    check(unsafe { libc::sched_setaffinity(process, size, std::ptr::from_ref(set)) }).map(drop)
+}
+
+/// A process that never runs on the processor of the present thread, even if the kernel moves this thread.
+pub struct Neighbour {
+    process: libc::pid_t,
+    /// where both may run
+    allowed: libc::cpu_set_t,
+    /// where this thread was when the process last moved
+    beside: Option<usize>,
+}
+
+impl Neighbour {
+    /// A process that may run where the present thread may run now.
+    ///
+    /// # Errors
+    /// If the kernel does not say where that is.
+    pub fn new(process: i32) -> io::Result<Self> {
+        Ok(Self {
+            process,
+            allowed: processors(0)?,
+            beside: None,
+        })
+    }
+
+    /// Moves the process if this thread has moved. If there is no other processor, it stays.
+    pub(crate) fn keep_away(&mut self) {
+        // SAFETY: a call without arguments; without a system call it takes some nanoseconds
+        let here = usize::try_from(unsafe { libc::sched_getcpu() }).ok();
+        if here == self.beside {
+            return;
+        }
+        self.beside = here;
+        if let Some(here) = here {
+            let mut others = self.allowed;
+            // SAFETY: a plain structure; `CPU_CLR` ignores numbers that are too large
+            unsafe { libc::CPU_CLR(here, &mut others) };
+            // the process may have ended
+            let _ = on_processors(self.process, &others);
+        }
+    }
 }
 
 /// Locks the memory. Memory that is mapped later is locked page by page when it is first used. If it were filled at
@@ -143,4 +188,33 @@ fn in_memory() -> io::Result<()> {
     let flags = libc::MCL_CURRENT | libc::MCL_FUTURE | libc::MCL_ONFAULT;
     // SAFETY: a call without pointers.
     check(unsafe { libc::mlockall(flags) }).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_neighbour_leaves_the_processor_to_which_the_thread_moves() {
+        let allowed = processors(0).unwrap();
+        // SAFETY: a plain structure
+        let may = |set: &libc::cpu_set_t, one| unsafe { libc::CPU_ISSET(one, set) };
+        let all: Vec<usize> = (0..64).filter(|one| may(&allowed, *one)).collect();
+        let [first, second, ..] = all[..] else {
+            return; // on a machine of one processor it stays
+        };
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let process = child.id().cast_signed();
+        let mut neighbour = Neighbour::new(process).unwrap();
+        for (here, other) in [(first, second), (second, first)] {
+            on_processors(0, &only(here)).unwrap();
+            neighbour.keep_away();
+            let left = processors(process).unwrap();
+            assert!(!may(&left, here) && may(&left, other));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 }

@@ -31,7 +31,7 @@ use crate::frames::{FrameId, Frames};
 use crate::health::Health;
 use crate::identify::{Identified, identify};
 use crate::outlet::Outlet;
-use crate::realtime::Class;
+use crate::realtime::{Class, Neighbour};
 use crate::rest::Rest;
 use crate::ring::Ring;
 use crate::round_trips::RoundTripFinder;
@@ -197,16 +197,22 @@ impl Switch {
     }
 
     /// Forwards frames until the plan's end, or until `stops` returns true; it is called at least every 50 ms. `class`
-    /// is the scheduling class of this thread.
+    /// is the scheduling class of this thread, and `neighbour` the process that holds the hosts' sockets.
     ///
     /// # Errors
     /// If waiting for frames fails.
-    pub fn run(&mut self, class: Class, mut stops: impl FnMut(Instant) -> bool) -> io::Result<()> {
+    pub fn run(
+        &mut self,
+        class: Class,
+        mut neighbour: Neighbour,
+        mut stops: impl FnMut(Instant) -> bool,
+    ) -> io::Result<()> {
         while self.ring.next().is_some() {} // drops frames from before the run
         self.ring.take_losses()?;
         let mut clock = Clock::start();
         let (mut asked, mut rest) = (Instant::ZERO, Rest::new(class, self.health.tolerated()));
         loop {
+            neighbour.keep_away();
             self.read(&clock);
             let now = clock.now().min(self.end);
             while now == self.end && self.read(&clock) {} // the thread may have been stopped since it read

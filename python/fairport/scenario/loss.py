@@ -60,7 +60,7 @@ class OnOffLoss(Loss):
 
     def job(self) -> dict[str, Any]:
         """The losses as the engine reads them."""
-        return {**super().job(), "drops": self.drops, "off_ps": int(self.off)}
+        return {**super().job(), "drops": self.drops, "off_ps": int(self.off), "from_ps": 0}
 
 
 class PeriodicLoss(Loss):

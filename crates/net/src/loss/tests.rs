@@ -11,11 +11,15 @@ fn lost(mut loss: Loss, packets: u64) -> Vec<bool> {
 
 #[test]
 fn a_run_is_exactly_as_long_as_asked_for_and_the_next_comes_after_the_pause() {
-    let loss = Loss::OnOff(Runs::new(3, Duration::from_us(5)));
+    let runs = |from| Loss::OnOff(Runs::new(3, Duration::from_us(5), from));
     let (o, x) = (false, true);
     assert_eq!(
-        lost(loss, 20),
+        lost(runs(Instant::ZERO), 20),
         [o, o, o, o, o, x, x, x, o, o, o, o, x, x, x, o, o, o, o, x]
+    );
+    assert_eq!(
+        lost(runs(Instant::from_us(3)), 14),
+        [o, o, o, o, o, o, o, o, x, x, x, o, o, o]
     );
 }
 
@@ -118,6 +122,7 @@ fn a_port_has_the_losses_that_name_it_and_those_of_all_switches_the_last_one_fir
         at,
         drops,
         off_ps: Duration::from_us(5),
+        from_ps: Duration::ZERO,
     };
     let named = LossyPorts::Named(vec![topology.port_name(of_switch[0])]);
     let configs = [on_off(3, LossyPorts::AllOfSwitches), on_off(2, named)];

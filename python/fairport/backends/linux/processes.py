@@ -95,6 +95,11 @@ class Child:
             if found == word:
                 return content
 
+    @property
+    def process(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
     def send(self, content: Any) -> None:
         """Sends the process an object for which it waits."""
         self.reports.send(content)
@@ -121,7 +126,10 @@ def await_start(reports: Connection) -> Any:
 
 
 def forward(reports: Connection, task: SwitchTask) -> None:
-    """The switch: once started, reports `at`, the monotonic clock at its start, and `done`."""
+    """The switch: once it is sent the load's process, it starts.
+
+    It reports `at`, the monotonic clock at its start, and `done`.
+    """
     reported_s = -_REPORTED_EVERY_S
 
     def stops(now_s: float) -> bool:
@@ -132,7 +140,7 @@ def forward(reports: Connection, task: SwitchTask) -> None:
         return False
 
     namespaces.enter(task.namespace)
-    await_start(reports)
+    load: int = await_start(reports)
     processors = sorted(os.sched_getaffinity(0))
     outcome = _core.run_switch(
         task.job_json,
@@ -146,6 +154,7 @@ def forward(reports: Connection, task: SwitchTask) -> None:
         zero_s=task.zero_s,
         processor=processors[0] if len(processors) > 1 else None,
         priority=_SWITCH_PRIORITY,
+        neighbour=load,
         stops=stops,
     )
     reports.send(("done", outcome))
