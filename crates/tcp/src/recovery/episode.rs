@@ -380,3 +380,21 @@ impl Recovery {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+
+    /// Linux: `icsk_ca_state != TCP_CA_Loss || undo_marker`.
+    #[test]
+    fn lateness_shows_reordering_after_a_timeout_unless_that_was_undone() {
+        let mut it = Recovery::new(&Settings::preset("linux-6").unwrap(), true, 0, None);
+        assert!(it.believes_lateness());
+        it.undo.begin(1, 0, Before::default());
+        it.state = State::Loss;
+        assert!(it.believes_lateness());
+        it.undo.take_back();
+        assert!(!it.believes_lateness());
+    }
+}
