@@ -5,10 +5,10 @@
 
 `crates/drill` draws exchanges and writes them as packetdrill scripts: a sender with reno or cubic,
 and a receiver; SACK on and off, losses, reordering, lost ACKs, and the same with ECN, with little
-data and pauses, and with a path that is down for a while. packetdrill (at a pinned commit, fetched
-and built in target/peers) replays each in a network namespace of its own. It needs Linux, root or
-the right to make namespaces, and /dev/net/tun; without them the case says why and ends with
-status 0.
+data and pauses, with a path that is down for a while, and with lossy handshakes from either end.
+packetdrill (at a pinned commit, fetched and built in target/peers) replays each in a network
+namespace of its own. It needs Linux, root or the right to make namespaces, and /dev/net/tun;
+without them the case says why and ends with status 0.
 `PACKETDRILL` names a program that is built already, `PACKETDRILL_SOURCE` another place to fetch
 from.
 """
@@ -43,6 +43,7 @@ KEPT = "crates/drill/kernel"
 SIDES = (
     *("sender", "receiver", "sender-ecn", "receiver-ecn"),
     *("sender-pauses", "receiver-pauses", "sender-outages", "receiver-outages"),
+    *("sender-handshakes", "receiver-handshakes"),
 )
 # per side
 EXCHANGES = 500
@@ -51,7 +52,13 @@ ENOUGH = 0.95
 # on a loaded machine the kernel is sometimes late, so one attempt that agrees is enough
 TRIES = 5
 SECONDS = 60
-THEMES = {"": "", "ecn": ", ECN", "pauses": ", pauses", "outages": ", outages"}
+THEMES = {
+    "": "",
+    "ecn": ", ECN",
+    "pauses": ", pauses",
+    "outages": ", outages",
+    "handshakes": ", handshakes",
+}
 CLASSES = [
     f"{who}, SACK {sack}{theme}"
     for name, theme in THEMES.items()

@@ -1,5 +1,6 @@
 //! Writes random exchanges as packetdrill scripts: `exchanges SIDE HZ FIRST COUNT FOLDER`, where SIDE is what the stack
-//! is, `sender` or `receiver`, with its theme after a hyphen (`-ecn`, `-pauses`, `-windows`, `-outages`; see
+//! is, `sender` or `receiver`, with its theme after a hyphen (`-ecn`, `-pauses`, `-windows`, `-outages`,
+//! `-handshakes`; see
 //! [`Theme`]), and HZ the tick of the kernel that they are for. One file per seed, `SIDE-SEED.pkt`; prints how many
 //! draws were refused.
 
@@ -11,8 +12,7 @@ use fairport_drill::{Machine, Side, Theme, exchange};
 use fairport_units::Duration;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let usage =
-        "usage: exchanges sender|receiver[-ecn|-pauses|-windows|-outages] HZ FIRST COUNT FOLDER";
+    let usage = "usage: exchanges sender|receiver[-THEME] HZ FIRST COUNT FOLDER";
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [side, hz, first, count, folder] = arguments.as_slice() else {
         return Err(usage.into());
@@ -29,6 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "pauses" => Theme::Pauses,
         "windows" => Theme::Windows,
         "outages" => Theme::Outages,
+        "handshakes" => Theme::Handshakes,
         _ => return Err(usage.into()),
     };
     let (hz, first, count): (u32, u64, u64) = (hz.parse()?, first.parse()?, count.parse()?);

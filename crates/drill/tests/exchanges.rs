@@ -19,6 +19,7 @@ fn an_exchange_holds_for_the_stack_that_it_was_written_from() {
         Theme::Pauses,
         Theme::Windows,
         Theme::Outages,
+        Theme::Handshakes,
     ];
     for (side, theme) in [Side::Sender, Side::Receiver]
         .into_iter()

@@ -16,8 +16,8 @@ use crate::settings::Settings;
 use crate::timers::Timers;
 use handshake::{Handshake, Phase};
 
-/// Minimum time between two answers to ACKs with old timestamps (`tcp_invalid_ratelimit`).
-const STALE_ANSWER_INTERVAL: Duration = Duration::from_ms(500);
+/// Minimum time between two answers to segments that are out of place (`tcp_invalid_ratelimit`).
+const ANSWER_INTERVAL: Duration = Duration::from_ms(500);
 
 /// One endpoint: a sender, a receiver, and the handshake that joins them to their peer.
 ///
@@ -40,8 +40,8 @@ pub struct Connection {
     fixed_header: u8,
     paws: bool,
     answers_invalid_acks: bool,
-    /// from when on an ACK with an old timestamp is answered again
-    answers_stale_from: Instant,
+    /// from when on a segment that is out of place is answered again
+    answers_from: Instant,
     finished: bool,
     /// the application closes as soon as its peer has closed
     pub(crate) closes_with_peer: bool,
@@ -117,7 +117,7 @@ impl Connection {
             fixed_header: settings.fixed_header_bytes,
             paws: settings.paws,
             answers_invalid_acks: settings.answers_invalid_acks,
-            answers_stale_from: Instant::ZERO,
+            answers_from: Instant::ZERO,
             finished: false,
             closes_with_peer: true,
             closes_last: false,
@@ -251,18 +251,26 @@ impl Connection {
     fn on_peer_closed(&mut self) {
         if self.sender.is_closing() {
             self.receiver.acks.at_once();
-        } else if self.closes_with_peer {
+            return;
+        }
+        self.receiver.forget_report_before();
+        if self.closes_with_peer {
             self.close();
         }
     }
 
-    /// All data is acknowledged. The end that closed last is now closed; the other end stays, to acknowledge the peer's
-    /// FIN if it arrives again (TIME-WAIT).
+    /// All data is acknowledged. If both ends have closed, the end that closed last is now closed; the other end stays,
+    /// to acknowledge the peer's FIN if it arrives again.
     #[cold]
     fn finish(&mut self, now: Instant, events: &mut impl Events) {
         self.finished = true;
-        if self.closes_last {
-            self.phase = Phase::Closed;
+        if self.sender.is_closing() {
+            self.phase = if self.closes_last {
+                Phase::Closed
+            } else {
+                Phase::TimeWait
+            };
+            self.answers_from = Instant::ZERO;
             self.timers.stop_all();
         }
         events.finished(now);
@@ -293,11 +301,20 @@ impl Connection {
         if self.sender.is_duplicate(segment) {
             return false;
         }
-        if now >= self.answers_stale_from {
-            self.answers_stale_from = now + STALE_ANSWER_INTERVAL;
+        if self.answers_again(now) {
             self.receiver.acks.at_once();
         }
         true
+    }
+
+    /// Whether a segment that is out of place is answered: at most twice per second (`tcp_oow_rate_limited`).
+    #[cold]
+    pub(crate) fn answers_again(&mut self, now: Instant) -> bool {
+        let answers = now >= self.answers_from;
+        if answers {
+            self.answers_from = now + ANSWER_INTERVAL;
+        }
+        answers
     }
 
     /// Handles the timers that are due at `now`. Does nothing before [`Self::poll_timer`].
@@ -337,7 +354,8 @@ impl Connection {
     /// have arrived as well.
     #[inline]
     pub fn is_finished(&self) -> bool {
-        matches!(self.phase, Phase::Established | Phase::Closed) && self.is_all_acknowledged()
+        let open = [Phase::Established, Phase::TimeWait, Phase::Closed];
+        open.contains(&self.phase) && self.is_all_acknowledged()
     }
 
     /// The same test as [`Self::is_finished`], without looking at the phase.

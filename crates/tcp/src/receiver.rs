@@ -37,7 +37,8 @@ pub(crate) struct Receiver {
     held: Ranges,
     /// the SACK blocks of the next ACK
     report: SackReport,
-    /// replaces `report` in an ACK that the kernel sends before it puts the latest block first
+    /// replaces `report` in an ACK that the kernel sends before it puts the latest block first, or before it removes
+    /// the blocks below the peer's FIN (`tcp_fin`)
     report_before: Option<Box<SackReport>>,
     /// data that arrived twice is reported (RFC 2883)
     reports_duplicates: bool,
@@ -206,6 +207,8 @@ impl Receiver {
         own: OwnRtt,
     ) {
         self.acks.on_data();
+        // an ACK that was held back reports only what the last segment repeated (`tcp_data_queue`)
+        self.report.forget_duplicate();
         let start = seq::unwrap(self.nxt, segment.seq);
         let mut end = start + u64::from(segment.payload);
         if segment.flags.contains(Flags::FIN) && self.take_fin(end) {
@@ -270,8 +273,16 @@ impl Receiver {
             self.note_duplicate(first.start, first.end.min(end));
         }
         let reached = self.held.advance(end);
+        if self.fin.is_some_and(|fin| reached > fin) {
+            self.report_before = Some(Box::new(self.report));
+        }
         self.report.advance(reached);
         reached
+    }
+
+    /// The ACK of the peer's FIN is not sent before the blocks below it are removed.
+    pub(crate) fn forget_report_before(&mut self) {
+        self.report_before = None;
     }
 
     /// Data arrived above a gap. If ACKs are held back and the data does not extend one of the first two blocks, the

@@ -193,10 +193,10 @@ impl RttEstimator {
         self.backoff
     }
 
-    /// The handshake is complete. If its SYN was sent again and no round-trip time was measured, data starts with a
-    /// timeout of at least 3 s (RFC 6298 5.7; Linux does the same), or with the SYN's timeout.
+    /// The handshake is complete. If its SYN or SYN-ACK was sent again and no round-trip time was measured, data starts
+    /// with a timeout of at least 3 s (RFC 6298 5.7; `tcp_init_metrics`), or with the SYN's timeout.
     pub(crate) fn handshake_done(&mut self) {
-        if self.backoff > 0 && self.srtt_8 == 0 {
+        if self.srtt_8 == 0 {
             if self.syn_backoff_lasts {
                 return;
             }

@@ -16,7 +16,7 @@ use crate::pacing::Load;
 use crate::settings::{Pacing, Settings};
 use crate::timers::{Timer, Timers};
 
-/// `tcp_limit_output_bytes` up to 6.12 (4 MB since); applies if nothing is paced.
+/// `tcp_limit_output_bytes` up to 6.15 (4 MB since, even if the sender paces); applies if nothing is paced.
 const LIMIT_MAX_BYTES: u64 = 1 << 20;
 
 /// Segments that may wait whatever the pacing rate is.

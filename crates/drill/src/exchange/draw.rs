@@ -35,7 +35,7 @@ impl Dice {
         self.between(0, 99) < percent
     }
 
-    fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub(super) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.between(0, choices.len() as u64 - 1) as usize]
     }
 }
@@ -62,6 +62,8 @@ pub enum Theme {
     Windows,
     /// The path is down for a while, so that the timeout doubles.
     Outages,
+    /// The handshake is lossy, from either end, and both ends close.
+    Handshakes,
 }
 
 /// One call of `write`.
@@ -116,6 +118,16 @@ pub(super) struct Draw {
     pub(super) nagle: bool,
     /// When the writing application closes, after the handshake.
     pub(super) closes_at: Option<Duration>,
+    /// When the other one closes. None: the peer closes when the stack has closed, and the stack never does.
+    pub(super) reader_closes_at: Option<Duration>,
+    /// The stack opens the connection.
+    pub(super) active: bool,
+    /// The probability that a segment is lost before the connection is open, in per cent.
+    pub(super) opening_loss_percent: u64,
+    /// The peer's timeout for its SYN or SYN-ACK. It is not the stack's, whose timer would fire at the same time.
+    pub(super) peer_rto: Duration,
+    /// The longest time that the exchange is recorded.
+    pub(super) lasts: Duration,
     /// The peer's windows; without any it announces its whole buffer.
     pub(super) windows: Vec<Announced>,
     /// Times after the handshake between which the path loses everything.
@@ -159,6 +171,11 @@ impl Draw {
             mss_bytes: MSS_BYTES,
             nagle: true,
             closes_at: None,
+            reader_closes_at: None,
+            active: false,
+            opening_loss_percent: 0,
+            peer_rto: Duration::from_secs(1),
+            lasts: Duration::from_secs(5),
             windows: Vec::new(),
             outages: Vec::new(),
         };
@@ -180,6 +197,7 @@ impl Draw {
             Theme::Pauses => draw.pauses(dice),
             Theme::Windows => draw.announces(dice),
             Theme::Outages => draw.breaks(dice),
+            Theme::Handshakes => draw.opens_and_closes(dice),
         }
         draw
     }
@@ -293,6 +311,7 @@ impl Draw {
         self.settings(&[
             ("mss_bytes", json!(self.mss_bytes)),
             ("ack_policy", json!(self.ack_policy)),
+            ("rto_initial_ps", json!(self.peer_rto.as_ps())),
         ])
     }
 
@@ -347,6 +366,7 @@ impl Draw {
             Theme::Pauses => text = format!(", pauses, MSS {} B", self.mss_bytes),
             Theme::Windows => ", windows".clone_into(&mut text),
             Theme::Outages => ", outages".clone_into(&mut text),
+            Theme::Handshakes => ", handshakes".clone_into(&mut text),
         }
         if self.closes_at.is_some() {
             text += ", FIN";

@@ -6,7 +6,9 @@
 //! decides which comes first. They are drawn again; [`exchange`] returns how often.
 
 mod draw;
+mod handshakes;
 mod path;
+mod script;
 
 use std::fmt::Write as _;
 
@@ -16,13 +18,12 @@ use fairport_units::{Duration, Instant};
 use self::draw::{Dice, Draw};
 pub use self::draw::{Side, Theme};
 use self::path::{Item, Path};
+use self::script::script;
 use crate::runner::wire::{Numbering, written_codepoint};
 use crate::text;
 
-/// The time of the peer's SYN. It leaves time for the calls before it, which wait for the commands.
+/// The time of the first SYN. It leaves time for the calls before it, which wait for the commands.
 const BEGIN: Instant = Instant::from_ps(300_000_000_000);
-/// The longest time that an exchange is recorded, from the peer's SYN.
-const END: Duration = Duration::from_secs(5);
 /// How much earlier than here a kernel's timer may fire: a tick, since the kernel's ticks lie elsewhere.
 const EARLY: Duration = Duration::from_ms(6);
 /// A timer that waits for a shorter time than this runs on a precise clock in Linux (`hrtimer`).
@@ -37,7 +38,7 @@ const LATE_IF_LONG: Duration = Duration::from_ms(45);
 const LONG: Duration = Duration::from_ms(190);
 /// The longest wait for a timer: an exchange ends before a longer one. From 512 ticks on, the timer wheel rounds up to
 /// a multiple of 64 ticks, which is more than any tolerance.
-const TOO_LONG: Duration = Duration::from_ms(1_900);
+const TOO_LONG: Duration = Duration::from_ms(2_020);
 /// The window scale of the peer, as the preset `linux-6` has it.
 const WINDOW_SCALE: u32 = 7;
 /// The flag `PSH`, which Linux sets at the end of a write.
@@ -84,6 +85,8 @@ struct Scribe {
     pushed: Vec<u32>,
     /// number of bytes that the stack's application has read
     read: u64,
+    /// descriptor of the stack's connection; none until it is accepted
+    socket: Option<u8>,
     within_write: Duration,
     uses_ecn: bool,
     /// payload of a full segment in bytes
@@ -101,10 +104,15 @@ struct Scribe {
 
 impl Scribe {
     fn new(draw: &Draw, machine: Machine, late: Option<Dice>) -> Self {
-        let mut stack = Connection::passive(&draw.stack(machine.hz));
+        let (of_stack, of_peer) = (draw.stack(machine.hz), draw.peer());
+        let (mut stack, mut peer) = if draw.active {
+            (Connection::active(&of_stack), Connection::passive(&of_peer))
+        } else {
+            (Connection::passive(&of_stack), Connection::active(&of_peer))
+        };
         stack.set_closes_with_peer(false);
         stack.set_nagle(draw.nagle);
-        let mut peer = Connection::active(&draw.peer());
+        peer.set_closes_with_peer(draw.reader_closes_at.is_none());
         peer.set_nagle(draw.nagle);
         Self {
             late,
@@ -117,6 +125,7 @@ impl Scribe {
             lines: String::new(),
             pushed: Vec::new(),
             read: 0,
+            socket: draw.active.then_some(3),
             within_write: machine.within_write,
             uses_ecn: draw.ecn,
             full: draw.payload(),
@@ -128,23 +137,30 @@ impl Scribe {
     /// The events of the exchange as lines of a script, or None if a kernel's clock would decide the order of its
     /// events.
     fn record(mut self, draw: &Draw, dice: &mut Dice) -> Option<String> {
-        let established = self.handshake(draw);
-        let mut path = Path::new(draw, established);
-        for write in &draw.writes {
-            path.schedule(established + write.at, Item::Write(write.bytes));
+        let mut path = Path::new(draw);
+        if draw.active {
+            self.line(
+                BEGIN,
+                "connect(3, ..., ...) = -1 EINPROGRESS (Operation now in progress)",
+            );
+            self.sends(BEGIN, Duration::ZERO, Duration::ZERO, &mut path, dice);
+        } else {
+            self.answers(BEGIN, &mut path, dice);
         }
-        if let Some(at) = draw.closes_at {
-            path.schedule(established + at, Item::Close);
-        }
-        for window in &draw.windows {
-            path.schedule(established + window.at, Item::Window(window.bytes));
-        }
+        let mut now = BEGIN;
         loop {
+            let writer = match self.side {
+                Side::Sender => &self.stack,
+                Side::Receiver => &self.peer,
+            };
+            if !path.is_open() && writer.is_established() {
+                path.open(now + Duration::from_us(20_500));
+            }
             let next = path.next_time();
             let timer = self.stack.poll_timer().unwrap_or(Instant::NEVER);
             let of_peer = self.peer.poll_timer().unwrap_or(Instant::NEVER);
-            let now = next.min(timer).min(of_peer);
-            if now == Instant::NEVER || now > BEGIN + END {
+            now = next.min(timer).min(of_peer);
+            if now == Instant::NEVER || now > BEGIN + draw.lasts {
                 return Some(self.lines);
             }
             if next == now {
@@ -160,6 +176,10 @@ impl Scribe {
                         self.line(now, &format!("< {}", self.written(&segment, ecn)));
                         let handled = self.handled(now);
                         self.stack.on_packet(handled, &segment, ecn, &mut ());
+                        if self.socket.is_none() && self.stack.is_established() {
+                            self.line(now, "accept(3, ..., ...) = 4");
+                            self.socket = Some(4);
+                        }
                         self.reads(now);
                         self.sends(now, handled - now, Duration::ZERO, &mut path, dice);
                         self.state();
@@ -171,15 +191,19 @@ impl Scribe {
                             path.back(now, update, Ecn::NotEct, dice);
                         }
                     }
-                    Item::Close if self.side == Side::Receiver => {
+                    Item::Close(side) if side != self.side => {
                         self.peer.close();
                         self.answers(now, &mut path, dice);
                     }
-                    Item::Close => {
+                    Item::Close(side) if self.socket.is_none() => {
+                        // nothing is closed before it is accepted
+                        path.schedule(now + Duration::from_ms(10), Item::Close(side));
+                    }
+                    Item::Close(_) => {
                         if self.is_doubtful(now, timer) {
                             return None;
                         }
-                        self.line(now, "shutdown(4, SHUT_WR) = 0");
+                        self.call(now, "shutdown", "SHUT_WR", 0);
                         let handled = self.handled(now);
                         self.stack.close();
                         self.sends(now, handled - now, self.within_write, &mut path, dice);
@@ -192,7 +216,7 @@ impl Scribe {
                         if self.is_doubtful(now, timer) {
                             return None;
                         }
-                        self.line(now, &format!("write(4, ..., {bytes}) = {bytes}"));
+                        self.call(now, "write", &format!("..., {bytes}"), bytes);
                         let end = self.pushed.last().map_or(1, |end| *end) + bytes as u32;
                         self.pushed.push(end);
                         let handled = self.handled(now);
@@ -233,27 +257,11 @@ impl Scribe {
         now < self.late_until || timer < now + early
     }
 
-    /// Runs the handshake, in which nothing is lost. Returns the time from which the application can write.
-    fn handshake(&mut self, draw: &Draw) -> Instant {
-        let syn = self.peer.poll_transmit(BEGIN).expect("a SYN");
-        self.line(BEGIN, &format!("< {}", self.written(&syn, Ecn::NotEct)));
-        self.stack.on_segment(BEGIN, &syn, &mut ());
-        let answer = self.stack.poll_transmit(BEGIN).expect("its answer");
-        self.line(BEGIN, &format!("> {}", self.expected(&answer)));
-        let now = BEGIN + draw.round_trip;
-        self.peer.on_segment(now, &answer, &mut ());
-        let ack = self.peer.poll_transmit(now).expect("an ACK");
-        self.line(now, &format!("< {}", self.written(&ack, Ecn::NotEct)));
-        self.stack.on_segment(now, &ack, &mut ());
-        self.line(now, "accept(3, ..., ...) = 4");
-        now + Duration::from_us(20_500)
-    }
-
     /// The stack's application reads all data that has arrived in order, as soon as it arrives.
     fn reads(&mut self, now: Instant) {
         let bytes = self.stack.delivered_bytes() - self.read;
         if bytes > 0 {
-            self.line(now, &format!("read(4, ..., {bytes}) = {bytes}"));
+            self.call(now, "read", &format!("..., {bytes}"), bytes);
             self.read += bytes;
         }
     }
@@ -321,6 +329,12 @@ impl Scribe {
         text::segment(&packet)
     }
 
+    /// A call of the stack's application.
+    fn call(&mut self, now: Instant, name: &str, arguments: &str, result: u64) {
+        let socket = self.socket.expect("the connection is accepted");
+        self.line(now, &format!("{name}({socket}, {arguments}) = {result}"));
+    }
+
     fn line(&mut self, at: Instant, what: &str) {
         let us = at.as_ps() / 1_000_000;
         let _ = writeln!(
@@ -333,7 +347,7 @@ impl Scribe {
 
     /// Writes the sender's state as a comment, for finding the reason of a difference.
     fn state(&mut self) {
-        if self.side == Side::Receiver {
+        if self.side == Side::Receiver || !self.stack.is_established() {
             return;
         }
         let info = self.stack.info();
@@ -355,44 +369,4 @@ impl Scribe {
             info.rto.as_ps() / 1_000_000_000,
         );
     }
-}
-
-/// The whole script. It makes the device take one segment at a time, as from a stack without offload.
-fn script(seed: u64, attempt: u64, draw: &Draw, events: &str) -> String {
-    let flag = u8::from;
-    format!(
-        "// Seed {seed}, draw {attempt}: {}.\n\
-         --tolerance_usecs={}\n\
-         `sysctl -q net.ipv4.tcp_sack={} net.ipv4.tcp_timestamps={}{} \
-         net.ipv4.tcp_no_metrics_save=1 net.ipv4.tcp_wmem=\"4096 8388608 8388608\" \
-         net.ipv4.tcp_rmem=\"4096 {} 6291456\"\n\
-         ip link set dev tun0 gso_max_segs 1`\n\n\
-         0.000000 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
-         0.000000 setsockopt(3, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0\n\
-         0.000000 setsockopt(3, SOL_TCP, TCP_CONGESTION, \"{}\", {}) = 0\n\
-         {}\
-         0.000000 bind(3, ..., ...) = 0\n\
-         0.000000 listen(3, 1) = 0\n\
-         {events}",
-        draw.about(),
-        LATE_IF_LONG.as_ps() / 1_000_000,
-        flag(draw.sack),
-        flag(draw.timestamps),
-        match draw.side {
-            Side::Sender => String::new(),
-            Side::Receiver => format!(" net.ipv4.tcp_comp_sack_nr={}", draw.sack_compression),
-        } + if draw.ecn { " net.ipv4.tcp_ecn=1" } else { "" },
-        // the kernel counts the memory that segments take against its buffer, which is more than twice their data
-        match draw.side {
-            Side::Sender => 131_072,
-            Side::Receiver => 6_291_456,
-        },
-        draw.congestion_control,
-        draw.congestion_control.len(),
-        if draw.nagle {
-            ""
-        } else {
-            "0.000000 setsockopt(3, SOL_TCP, TCP_NODELAY, [1], 4) = 0\n"
-        },
-    )
 }

@@ -16,8 +16,8 @@ pub(super) enum Item {
     ToStack(Segment, Ecn),
     /// The sender's application writes this number of bytes.
     Write(u64),
-    /// The sender's application closes.
-    Close,
+    /// The application of the sender closes, or that of the receiver.
+    Close(Side),
     /// The peer announces a window of this number of bytes from now on.
     Window(u64),
 }
@@ -35,16 +35,16 @@ pub(super) struct Path {
     arrivals: BTreeSet<Instant>,
     /// times between which the path loses everything
     outages: Vec<(Instant, Instant)>,
+    /// the connection is open
+    is_open: bool,
 }
 
 impl Path {
-    /// The path of a connection that was `established` then.
-    pub(super) fn new(draw: &Draw, established: Instant) -> Self {
-        let outages = draw.outages.iter();
+    /// The path of a connection that is not open yet.
+    pub(super) fn new(draw: &Draw) -> Self {
         Self {
-            outages: outages
-                .map(|(from, to)| (established + *from, established + *to))
-                .collect(),
+            outages: Vec::new(),
+            is_open: false,
             draw: draw.clone(),
             order: BinaryHeap::new(),
             items: Vec::new(),
@@ -52,6 +52,32 @@ impl Path {
             lost_before: false,
             arrivals: BTreeSet::new(),
         }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// The connection is open: the applications begin at `now`.
+    pub(super) fn open(&mut self, now: Instant) {
+        self.is_open = true;
+        let draw = self.draw.clone();
+        for write in &draw.writes {
+            self.schedule(now + write.at, Item::Write(write.bytes));
+        }
+        for (side, at) in [
+            (Side::Sender, draw.closes_at),
+            (Side::Receiver, draw.reader_closes_at),
+        ] {
+            if let Some(at) = at {
+                self.schedule(now + at, Item::Close(side));
+            }
+        }
+        for window in &draw.windows {
+            self.schedule(now + window.at, Item::Window(window.bytes));
+        }
+        let outages = draw.outages.iter();
+        self.outages = outages.map(|(from, to)| (now + *from, now + *to)).collect();
     }
 
     pub(super) fn schedule(&mut self, at: Instant, item: Item) {
@@ -83,7 +109,7 @@ impl Path {
     /// The peer sends a segment to the stack.
     pub(super) fn back(&mut self, now: Instant, segment: Segment, ecn: Ecn, dice: &mut Dice) {
         if let Some(at) = self.passes(now, Side::Receiver, dice) {
-            let at = self.slot(at);
+            let at = if self.is_open { self.slot(at) } else { at };
             self.arrivals.insert(at);
             let ecn = self.marked(ecn, dice);
             self.schedule(at, Item::ToStack(segment, ecn));
@@ -102,6 +128,13 @@ impl Path {
     /// The time at which a segment reaches the other end, or None if it is lost. `side` is the side that the stack has
     /// if the segment is one of data.
     fn passes(&mut self, now: Instant, side: Side, dice: &mut Dice) -> Option<Instant> {
+        if !self.is_open {
+            // the stack is beside the bottleneck then, and only the peer far away
+            let far =
+                Duration::from_ps(self.draw.round_trip.as_ps() * u64::from(side == Side::Sender));
+            let is_lost = dice.chance(self.draw.opening_loss_percent);
+            return (!is_lost).then_some(now + far);
+        }
         let mut leaves = now;
         if self.draw.side == side {
             self.free_at = self.free_at.max(now) + self.draw.spacing;

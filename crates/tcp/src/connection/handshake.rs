@@ -1,7 +1,7 @@
 //! Opening a connection: SYN, SYN-ACK, what they agree on, and RST (RFC 9293 3.5, 3.10.7).
 //!
-//! A segment that belongs to no connection is answered with a RST. A RST that may be forged is answered with a
-//! challenge ACK (RFC 5961), without the RFC's limit per second.
+//! A segment that belongs to no connection is answered with a RST. A RST or SYN that may be forged is answered with a
+//! challenge ACK, at most twice per second (RFC 5961).
 //!
 //! Not implemented: simultaneous open (a SYN that crosses ours is ignored, and the timers do not repair this), data on
 //! a SYN, and giving up (a SYN and data are sent again for ever).
@@ -24,6 +24,8 @@ pub(crate) enum Phase {
     SynSent,
     SynReceived,
     Established,
+    /// both ends have closed, this one first or at the same time: what comes again is acknowledged
+    TimeWait,
     /// closed after the peer, with our FIN acknowledged (RFC 9293 3.3.2, LAST-ACK to CLOSED): nothing is answered
     Closed,
     /// reset by the peer, or aborted by the application
@@ -47,7 +49,7 @@ pub(crate) struct Handshake {
     sent_again: bool,
     /// the options of the peer's SYN
     peer: Option<SynOptions>,
-    /// the RST that answers a segment of no connection
+    /// the RST that answers a segment of no connection, or the ACK that answers one in TIME-WAIT
     answer: Option<Segment>,
 }
 
@@ -103,6 +105,7 @@ impl Connection {
         let has = |flags| segment.flags.contains(flags);
         match self.phase {
             Phase::Closed => {}
+            Phase::TimeWait => self.on_repeated(now, segment),
             Phase::Reset => self.handshake.answer = refusal(segment),
             Phase::Listen => {
                 if has(Flags::ACK) {
@@ -130,22 +133,45 @@ impl Connection {
         }
     }
 
+    /// Handles a segment in TIME-WAIT. The answer has neither SACK blocks nor a newer timestamp
+    /// (`tcp_timewait_state_process`).
+    fn on_repeated(&mut self, now: Instant, segment: &Segment) {
+        let in_place = segment.seq == seq::wire(self.receiver.nxt());
+        if segment.flags.contains(Flags::RST) {
+            if in_place {
+                self.phase = Phase::Closed;
+            }
+        } else if segment.sequence_length() > 0 || (!in_place && self.answers_again(now)) {
+            self.ecn.on = false;
+            self.ecn.codepoint = Ecn::NotEct;
+            self.handshake.answer = Some(self.segment(now, self.sender.nxt()));
+        }
+    }
+
     /// Handles such a segment after the peer's SYN.
     fn on_late(&mut self, now: Instant, segment: &Segment, ecn: Ecn, events: &mut impl Events) {
         let in_place = segment.seq == seq::wire(self.receiver.nxt());
         if segment.flags.contains(Flags::RST) {
             if in_place {
                 self.reset();
-            } else if self.phase == Phase::Established && self.receiver.accepts(segment) {
+            } else if self.phase == Phase::Established
+                && self.receiver.accepts(segment)
+                && self.answers_again(now)
+            {
                 // a RST that is in the window but not at `RCV.NXT` may be forged: a genuine peer answers the challenge
                 // ACK with a RST at the right number (RFC 5961 3.2)
                 self.receiver.acks.at_once();
             }
         } else if segment.flags.contains(Flags::SYN) {
             // the peer has not received our SYN-ACK or ACK
-            self.handshake.due = self.phase == Phase::SynReceived;
+            if !self.answers_again(now) {
+                return;
+            }
             if self.phase == Phase::Established {
                 self.receiver.acks.at_once();
+            } else {
+                self.handshake.due = true;
+                self.timers.stop_retransmission();
             }
         } else if self.phase == Phase::SynReceived
             && segment.flags.contains(Flags::ACK)
@@ -243,14 +269,18 @@ impl Connection {
             self.receiver.use_ecn(self.sender.needs_ecn());
         }
         self.phase = Phase::Established;
+        self.answers_from = Instant::ZERO;
         events.established(now);
     }
 
     /// The SYN or SYN-ACK, if one is to be sent.
     #[cold]
     pub(crate) fn poll_handshake(&mut self, now: Instant) -> Option<Segment> {
-        if let Some(rst) = self.handshake.answer.take() {
-            return Some(rst);
+        if let Some(answer) = self.handshake.answer.take() {
+            return Some(answer);
+        }
+        if self.phase == Phase::TimeWait && self.receiver.acks.is_due() {
+            return Some(self.acknowledgement(now));
         }
         if !std::mem::take(&mut self.handshake.due) {
             return None;

@@ -86,18 +86,21 @@ impl Connection {
             return self.poll_handshake(now);
         }
         // data out of order is reported in an ACK of its own, so data segments never need room for SACK blocks (with
-        // data on it, the ACK would not count as a duplicate, RFC 5681 2)
+        // data on it, the ACK would not count as a duplicate, RFC 5681 2); a FIN without data has them
         if self.receiver.acks.is_due() && self.receiver.has_report() {
             return Some(self.acknowledgement(now));
         }
         match self.sender.poll(&mut self.timers, now) {
             Some(Outgoing::Data(chunk)) => {
-                self.receiver.on_acknowledged(&mut self.timers, now, true);
                 let mut segment = self.segment(now, chunk.start);
                 segment.payload = chunk.payload;
                 if chunk.fin {
                     segment.flags |= Flags::FIN;
+                    if self.sack && chunk.payload == 0 {
+                        self.receiver.report(&mut segment.options);
+                    }
                 }
+                self.receiver.on_acknowledged(&mut self.timers, now, true);
                 Some(segment)
             }
             Some(Outgoing::Probe) => {
@@ -111,8 +114,8 @@ impl Connection {
 
     /// An empty segment that acknowledges, with SACK blocks if there are any.
     #[inline]
-    fn acknowledgement(&mut self, now: Instant) -> Segment {
-        let mut segment = self.segment(now, self.sender.nxt());
+    pub(crate) fn acknowledgement(&mut self, now: Instant) -> Segment {
+        let mut segment = self.segment(now, self.sender.acceptable_nxt());
         if self.sack {
             self.receiver.report(&mut segment.options);
         }

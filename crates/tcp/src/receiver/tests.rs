@@ -100,6 +100,7 @@ impl Model {
         if length == 0 {
             return;
         }
+        self.duplicate = None;
         if fin {
             let highest = self.bytes.last().map_or(nxt, |byte| nxt.max(byte + 1));
             if self.fin.is_none() && end >= highest && end < nxt + WINDOW {
@@ -115,7 +116,7 @@ impl Model {
             self.take_duplicate(start, end.min(nxt));
         } else if start > nxt {
             self.due = true;
-            self.duplicate = self.known(&new).or(self.duplicate);
+            self.duplicate = self.known(&new);
             self.bytes.extend(new);
             self.above.push(start);
         } else {
@@ -230,6 +231,7 @@ proptest! {
                 receiver.on_unacceptable(&segment);
             } else if segment.sequence_length() > 0 {
                 receiver.on_data(&mut timers, Instant::ZERO, &segment, OWN);
+                receiver.forget_report_before();
             }
             let (nxt, held) = (model.nxt(), model.held());
             let closed = model.fin.is_some_and(|fin| fin < nxt);

@@ -106,7 +106,7 @@ impl Recovery {
             if let (Detection::Rack(rack), Some(rtt)) = (&mut self.detection, since(arrived.sent)) {
                 rack.on_delivery(rtt);
             }
-            if arrived.late_by > 0 && self.state != State::Loss {
+            if arrived.late_by > 0 && self.believes_lateness() {
                 self.note_late(arrived.late_by);
             }
         }
@@ -118,6 +118,12 @@ impl Recovery {
         {
             self.window_changed = Some(DecisionCause::Dsack);
         }
+    }
+
+    /// Whether segments that arrive late show reordering. They do not after a timeout that was undone
+    /// (`tcp_sacktag_write_queue`).
+    fn believes_lateness(&self) -> bool {
+        self.state != State::Loss || self.undo.is_recorded()
     }
 
     /// Whether lateness is counted in outstanding segments, as in kernels with RACK.
@@ -140,7 +146,7 @@ impl Recovery {
     #[cold]
     fn note_dsack(&mut self, board: &mut Scoreboard, dsack: &Dsack, reorders: bool) {
         self.dsacked += u64::from(dsack.segments);
-        if dsack.late_by > 0 && self.state != State::Loss {
+        if dsack.late_by > 0 && self.believes_lateness() {
             self.note_late(dsack.late_by);
         }
         self.undo.on_duplicate(dsack.end, dsack.segments);
@@ -372,5 +378,23 @@ impl Recovery {
         if let Some(probe) = &mut self.probe {
             probe.forget();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+
+    /// Linux: `icsk_ca_state != TCP_CA_Loss || undo_marker`.
+    #[test]
+    fn lateness_shows_reordering_after_a_timeout_unless_that_was_undone() {
+        let mut it = Recovery::new(&Settings::preset("linux-6").unwrap(), true, 0, None);
+        assert!(it.believes_lateness());
+        it.undo.begin(1, 0, Before::default());
+        it.state = State::Loss;
+        assert!(it.believes_lateness());
+        it.undo.take_back();
+        assert!(!it.believes_lateness());
     }
 }

@@ -132,7 +132,6 @@ impl Undo {
     /// Ends the episode. Returns the window before it, unless the reduction was undone before or a mark required it.
     pub(crate) fn take_back(&mut self) -> Option<Before> {
         self.unreported = None;
-        self.stamp = None;
         self.marker
             .take()
             .and_then(|_| (!self.proven).then_some(self.window))
@@ -222,6 +221,17 @@ mod tests {
         undo.on_retransmit(60);
         assert_eq!(undo.sign(Some(59)), Some(DecisionCause::Timestamps));
         assert_eq!(undo.sign(Some(60)), None);
+    }
+
+    /// The first retransmission may still be in the network, so its stamp holds for the next episode
+    /// (`tcp_try_undo_recovery`).
+    #[test]
+    fn what_is_taken_back_keeps_the_stamp() {
+        let mut undo = episode();
+        undo.on_retransmit(50);
+        assert!(undo.take_back().is_some());
+        undo.begin(2000, 1, WINDOW);
+        assert!(!undo.is_original(Some(50)) && undo.is_original(Some(49)));
     }
 
     #[test]

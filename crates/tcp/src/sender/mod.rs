@@ -197,6 +197,12 @@ impl Sender {
         self.stream.has_unsent(self.board.nxt())
     }
 
+    /// `SND.NXT`, or a lower number that the peer accepts, for a segment without data.
+    #[inline]
+    pub(crate) fn acceptable_nxt(&self) -> u64 {
+        self.peer.acceptable(self.board.nxt())
+    }
+
     /// Whether there was something to send, and all of it is acknowledged.
     #[inline]
     pub(crate) fn is_done(&self) -> bool {

@@ -77,6 +77,17 @@ impl PeerWindow {
         self.end.saturating_sub(nxt)
     }
 
+    /// A position that the peer accepts: `nxt`, or the end of its window if that has shrunk below `nxt` by more than its
+    /// scale can hide (`tcp_acceptable_seq`).
+    #[inline]
+    pub(super) fn acceptable(&self, nxt: u64) -> u64 {
+        if nxt < self.end + (1 << self.scale) {
+            nxt
+        } else {
+            self.end
+        }
+    }
+
     /// The largest payload of one segment in such a window, at most `payload`.
     #[inline]
     pub(super) fn segment_limit(&self, payload: u16) -> u16 {

@@ -150,7 +150,8 @@ impl Sender {
         self.congestion
             .set_window(self.board.pipe() + self.board.unit());
         self.report_decision(now, DecisionKind::Rto, cause.into(), before, events);
-        self.rto.timeouts += 1;
+        // in a closed window it does not count (`tcp_retransmit_timer`)
+        self.rto.timeouts += u32::from(self.peer.size() > 0);
         self.rtt.back_off();
         timers.start(Timer::Retransmission, now, self.rtt.rto());
     }
