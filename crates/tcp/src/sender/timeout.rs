@@ -149,6 +149,7 @@ impl Sender {
         self.end_cwr();
         self.congestion
             .set_window(self.board.pipe() + self.board.unit());
+        self.report_all_lost(now);
         self.report_decision(now, DecisionKind::Rto, cause.into(), before, events);
         self.rto.timeouts += 1;
         self.rtt.back_off();
