@@ -29,6 +29,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         "pauses" => Theme::Pauses,
         "windows" => Theme::Windows,
         "outages" => Theme::Outages,
+        "paced" => Theme::Paced,
+        "cycles" => Theme::Cycles,
+        "rests" => Theme::Rests,
         _ => return Err(usage.into()),
     };
     let (hz, first, count): (u32, u64, u64) = (hz.parse()?, first.parse()?, count.parse()?);

@@ -6,10 +6,14 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Map, Value, json};
 
+use super::LATE_IF_LONG;
+
 /// The MSS that the peer announces, unless the theme draws one. Timestamps take their 12 bytes out of it.
-const MSS_BYTES: u16 = 1000;
+pub(super) const MSS_BYTES: u16 = 1000;
 const STAMPS_BYTES: u16 = 12;
 /// The shortest time from the last write to the FIN. The segments of a write are not all sent at once.
+/// How long an exchange is recorded.
+const LASTS: Duration = Duration::from_secs(5);
 const AFTER_WRITE: Duration = Duration::from_ms(10);
 /// Linux's default of `tcp_comp_sack_nr`.
 const COMPRESSED: u8 = 44;
@@ -35,7 +39,7 @@ impl Dice {
         self.between(0, 99) < percent
     }
 
-    fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub(super) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.between(0, choices.len() as u64 - 1) as usize]
     }
 }
@@ -62,6 +66,12 @@ pub enum Theme {
     Windows,
     /// The path is down for a while, so that the timeout doubles.
     Outages,
+    /// The sender paces: with BBR until it has drained its first queue, or with another algorithm.
+    Paced,
+    /// BBR, until it takes a random phase of its cycle for the second time. The first is the stack's.
+    Cycles,
+    /// BBR, whose application writes little for more than ten seconds.
+    Rests,
 }
 
 /// One call of `write`.
@@ -120,6 +130,16 @@ pub(super) struct Draw {
     pub(super) windows: Vec<Announced>,
     /// Times after the handshake between which the path loses everything.
     pub(super) outages: Vec<(Duration, Duration)>,
+    /// The sender spaces its segments.
+    pub(super) paced: bool,
+    /// From this time after the handshake on, the path takes longer, by this much.
+    pub(super) detour: Option<(Duration, Duration)>,
+    /// A policer has this many tokens at first, and gets one per this time. Each segment takes one, or is dropped.
+    pub(super) policer: Option<(u64, Duration)>,
+    /// The tolerance of times; for what follows a timer that runs on ticks, it is always larger.
+    pub(super) tolerance: Duration,
+    /// The longest time that the exchange is recorded.
+    pub(super) lasts: Duration,
 }
 
 impl Draw {
@@ -161,6 +181,11 @@ impl Draw {
             closes_at: None,
             windows: Vec::new(),
             outages: Vec::new(),
+            paced: false,
+            detour: None,
+            policer: None,
+            tolerance: LATE_IF_LONG,
+            lasts: LASTS,
         };
         if draw.ecn {
             draw.mark_percent = dice.one_of(&[2, 5, 20, 50]);
@@ -180,12 +205,13 @@ impl Draw {
             Theme::Pauses => draw.pauses(dice),
             Theme::Windows => draw.announces(dice),
             Theme::Outages => draw.breaks(dice),
+            Theme::Paced | Theme::Cycles | Theme::Rests => draw.paces(dice),
         }
         draw
     }
 
     /// Draws odd writes with pauses, and when the application closes.
-    fn pauses(&mut self, dice: &mut Dice) {
+    pub(super) fn pauses(&mut self, dice: &mut Dice) {
         // a kernel's receive window grows with 1460 B, and each time it does one more ACK is quick (`tcp_grow_window`)
         let largest = match self.side {
             Side::Sender => 1460,
@@ -285,6 +311,7 @@ impl Draw {
             ("congestion_control", json!(algorithm)),
             ("clock_tick_ps", json!(tick.as_ps())),
             ("sack_compression", json!(self.sack_compression)),
+            ("pacing", json!(if self.paced { "linux" } else { "off" })),
         ])
     }
 
@@ -332,21 +359,26 @@ impl Draw {
             self.burst_percent,
             self.reorder_percent,
             self.ack_loss_percent,
-            if self.ecn {
-                format!(", marks {} %", self.mark_percent)
-            } else {
-                self.theme_text()
-            },
+            self.theme_text(),
         )
     }
 
     fn theme_text(&self) -> String {
         let mut text = String::new();
+        if self.ecn {
+            text = format!(", marks {} %", self.mark_percent);
+        }
         match self.theme {
             Theme::Bulk | Theme::Ecn => {}
-            Theme::Pauses => text = format!(", pauses, MSS {} B", self.mss_bytes),
-            Theme::Windows => ", windows".clone_into(&mut text),
-            Theme::Outages => ", outages".clone_into(&mut text),
+            Theme::Pauses => text.extend([", pauses, MSS ", &self.mss_bytes.to_string(), " B"]),
+            Theme::Windows => text += ", windows",
+            Theme::Outages => text += ", outages",
+            Theme::Paced => text += ", paced",
+            Theme::Cycles => text += ", cycles",
+            Theme::Rests => text += ", rests",
+        }
+        if self.policer.is_some() {
+            text += ", policed";
         }
         if self.closes_at.is_some() {
             text += ", FIN";
