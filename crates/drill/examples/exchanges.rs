@@ -30,6 +30,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         "windows" => Theme::Windows,
         "outages" => Theme::Outages,
         "handshakes" => Theme::Handshakes,
+        "paced" => Theme::Paced,
+        "cycles" => Theme::Cycles,
+        "rests" => Theme::Rests,
         _ => return Err(usage.into()),
     };
     let (hz, first, count): (u32, u64, u64) = (hz.parse()?, first.parse()?, count.parse()?);

@@ -66,3 +66,13 @@ pub(crate) fn without_times(events: &str) -> impl Iterator<Item = (&str, &str)> 
             (head, rest.split_once(',').map_or("", |(_, blocks)| blocks))
         })
 }
+
+/// The times in microseconds at which the stack sends, or the earliest where the script gives a range.
+pub(crate) fn times_sent(events: &str) -> impl Iterator<Item = u64> {
+    events.lines().filter_map(|line| {
+        let (time, event) = line.split_once(' ')?;
+        let (seconds, us) = time.split('~').next()?.split_once('.')?;
+        let us: u64 = format!("{seconds}{us}").parse().ok()?;
+        event.starts_with('>').then_some(us)
+    })
+}

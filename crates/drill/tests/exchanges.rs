@@ -21,9 +21,11 @@ fn an_exchange_holds_for_the_stack_that_it_was_written_from() {
         Theme::Outages,
         Theme::Handshakes,
     ];
+    let of_senders = [Theme::Paced, Theme::Rests].map(|theme| (Side::Sender, theme));
     for (side, theme) in [Side::Sender, Side::Receiver]
         .into_iter()
         .flat_map(|side| themes.map(|theme| (side, theme)))
+        .chain(of_senders)
     {
         for seed in 0..100 {
             let what = format!("{side:?}, {theme:?}, seed {seed}");

@@ -13,7 +13,7 @@ use crate::segment::{Flags, Segment};
 use crate::sender::Sender;
 use crate::seq;
 use crate::settings::Settings;
-use crate::timers::Timers;
+use crate::timers::{Timer, Timers};
 use handshake::{Handshake, Phase};
 
 /// Minimum time between two answers to segments that are out of place (`tcp_invalid_ratelimit`).
@@ -332,6 +332,20 @@ impl Connection {
     #[inline]
     pub fn poll_timer(&self) -> Option<Instant> {
         let deadline = self.timers.next();
+        (deadline != Instant::NEVER).then_some(deadline)
+    }
+
+    /// When the pacer releases the next segment; none if nothing waits for it.
+    pub fn next_departure(&self) -> Option<Instant> {
+        let departure = self.timers.deadline(Timer::Pacing);
+        (departure != Instant::NEVER).then_some(departure)
+    }
+
+    /// The earliest timer except the pacer's; none if no other is running. In a kernel these fire at ticks.
+    pub fn poll_ticking_timer(&self) -> Option<Instant> {
+        let mut timers = self.timers;
+        timers.stop(Timer::Pacing);
+        let deadline = timers.next();
         (deadline != Instant::NEVER).then_some(deadline)
     }
 

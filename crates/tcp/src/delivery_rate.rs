@@ -39,7 +39,7 @@ pub struct Totals {
 pub struct RateSample {
     /// Data that this ACK acknowledged or SACKed.
     pub newly_delivered: u64,
-    /// Data found lost with this ACK.
+    /// Data found lost because of this ACK, and not by a timer before it.
     pub newly_lost: u64,
     /// Data delivered since the latest segment was sent.
     pub delivered: u64,
@@ -49,7 +49,7 @@ pub struct RateSample {
     pub prior_delivered: u64,
     /// The application had too little to send when the latest segment was sent.
     pub app_limited: bool,
-    /// The round-trip time of the last-sent segment among the newly delivered ones that were sent only once.
+    /// The round-trip time of the data delivered last, if this ACK shows one.
     pub rtt: Option<Duration>,
     /// The receiver may have delayed the ACK, because it is for a single short segment.
     pub ack_delayed: bool,
@@ -67,6 +67,10 @@ pub struct RateSample {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlightFacts {
     pub(crate) newly_delivered: u64,
+    /// the round-trip time of the data delivered last
+    pub(crate) rtt: Option<Duration>,
+    /// data marked lost because of this ACK
+    pub(crate) newly_lost: u64,
     /// all data ever marked lost
     pub(crate) lost: u64,
     /// at most one segment was acknowledged, it was short, and nothing was `SACKed` before
@@ -98,10 +102,17 @@ pub(crate) struct DeliveryRate {
     min_rtt: Option<Duration>,
     /// the latest transmission that the present ACK delivered
     latest: Option<Latest>,
-    sent_once: Option<Instant>,
 }
 
 impl DeliveryRate {
+    /// An estimator after a handshake that took a round trip of `rtt`.
+    pub(crate) fn new(rtt: Option<Duration>) -> Self {
+        Self {
+            min_rtt: rtt,
+            ..Self::default()
+        }
+    }
+
     /// Segment `ordinal` is sent, for the first time or again. `idle`: nothing was outstanding before.
     pub(crate) fn on_sent(&mut self, ordinal: u64, now: Instant, idle: bool) {
         if idle {
@@ -126,14 +137,10 @@ impl DeliveryRate {
     /// An ACK arrives.
     pub(crate) fn begin_ack(&mut self) {
         self.latest = None;
-        self.sent_once = None;
     }
 
-    /// The present ACK delivers segment `ordinal`, which was last sent at `sent`. `once`: it was sent only once.
-    pub(crate) fn on_delivered(&mut self, ordinal: u64, sent: Instant, once: bool) {
-        if once {
-            self.sent_once = self.sent_once.max(Some(sent));
-        }
+    /// The present ACK delivers segment `ordinal`, which was last sent at `sent`.
+    pub(crate) fn on_delivered(&mut self, ordinal: u64, sent: Instant) {
         let Some(&stamp) = self.stamps.get((ordinal - self.first) as usize) else {
             return;
         };
@@ -151,7 +158,6 @@ impl DeliveryRate {
 
     /// The sample of an ACK that has been processed. Everything below segment `head` is acknowledged.
     pub(crate) fn sample(&mut self, now: Instant, head: u64, facts: &FlightFacts) -> RateSample {
-        let newly_lost = facts.lost - self.totals.lost;
         self.totals.lost = facts.lost;
         self.totals.delivered += facts.newly_delivered;
         if facts.newly_delivered > 0 {
@@ -166,8 +172,7 @@ impl DeliveryRate {
             .min(self.stamps.len() as u64);
         self.stamps.drain(..gone as usize);
         self.first += gone;
-        let rtt = self.sent_once.map(|sent| now - sent);
-        if let Some(rtt) = rtt {
+        if let Some(rtt) = facts.rtt {
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |known| known.min(rtt)));
         }
         let interval = self.latest.and_then(|latest| self.interval(now, &latest));
@@ -175,12 +180,12 @@ impl DeliveryRate {
         let prior_delivered = prior.map_or(delivered, |it| it.delivered);
         RateSample {
             newly_delivered: facts.newly_delivered,
-            newly_lost,
+            newly_lost: facts.newly_lost,
             delivered: delivered - prior_delivered,
             interval,
             prior_delivered,
             app_limited: prior.is_some_and(|it| it.app_limited),
-            rtt,
+            rtt: facts.rtt,
             ack_delayed: facts.lone_short && delivered - prior_delivered == facts.newly_delivered,
             totals: self.totals,
             prior_in_flight: facts.prior_in_flight,
@@ -201,6 +206,10 @@ impl DeliveryRate {
         possible.then_some(interval)
     }
 
+    pub(crate) fn totals(&self) -> Totals {
+        self.totals
+    }
+
     /// Samples are limited by the application until the present `in_flight` is delivered: it has nothing to send, or
     /// the flight is kept small.
     pub(crate) fn limit(&mut self, in_flight: u64) {
@@ -214,175 +223,4 @@ impl DeliveryRate {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at_ms(ms: u64) -> Instant {
-        Instant::from_ms(ms)
-    }
-
-    fn ms(ms: u64) -> Duration {
-        Duration::from_ms(ms)
-    }
-
-    fn facts(newly_delivered: u64) -> FlightFacts {
-        FlightFacts {
-            newly_delivered,
-            lost: 0,
-            lone_short: false,
-            prior_in_flight: 0,
-            in_flight: 0,
-            next_departure: Instant::ZERO,
-        }
-    }
-
-    /// Ten segments, sent one millisecond apart, the first at 0.
-    fn ten() -> DeliveryRate {
-        let mut rate = DeliveryRate::default();
-        for ordinal in 0..10 {
-            rate.on_sent(ordinal, at_ms(ordinal), ordinal == 0);
-        }
-        rate
-    }
-
-    /// An ACK of the segments `ordinals`, each of which was sent at its number in milliseconds.
-    fn ack(rate: &mut DeliveryRate, at: u64, ordinals: std::ops::Range<u64>) -> RateSample {
-        rate.begin_ack();
-        let (newly, head) = (ordinals.end - ordinals.start, ordinals.end);
-        for ordinal in ordinals {
-            rate.on_delivered(ordinal, at_ms(ordinal), true);
-        }
-        rate.sample(at_ms(at), head, &facts(newly))
-    }
-
-    #[test]
-    fn acks_as_they_come_give_the_rate_over_the_round_trip() {
-        let mut rate = ten();
-        // the first segment of the flight: 1 segment in 50 ms
-        let first = ack(&mut rate, 50, 0..1);
-        assert_eq!((first.delivered, first.interval), (1, Some(ms(50))));
-        // all ten segments: sent over 9 ms, acknowledged over 59 ms from the start
-        let last = ack(&mut rate, 59, 1..10);
-        assert_eq!((last.delivered, last.interval), (10, Some(ms(59))));
-        assert_eq!(last.rtt, Some(ms(50)));
-        assert_eq!(last.totals.delivered, 10);
-    }
-
-    #[test]
-    fn bunched_acks_are_bounded_by_the_rate_of_sending() {
-        let mut rate = ten();
-        ack(&mut rate, 50, 0..1);
-        // when this was sent, one segment had been delivered, which was sent at 0 ms: sending took 60 ms
-        rate.on_sent(10, at_ms(60), false);
-        ack(&mut rate, 109, 1..10);
-        rate.begin_ack();
-        rate.on_delivered(10, at_ms(60), true);
-        let sample = rate.sample(at_ms(110), 11, &facts(1));
-        // acknowledged from 50 ms to 110 ms; sent from 0 ms to 60 ms
-        assert_eq!((sample.delivered, sample.interval), (10, Some(ms(60))));
-    }
-
-    #[test]
-    fn what_comes_faster_than_any_round_trip_was_sent_before_and_shows_nothing() {
-        let mut rate = ten();
-        ack(&mut rate, 59, 0..9);
-        // A round trip takes at least 51 ms. The last segment is sent again, needlessly, and 2 ms later the ACK of its
-        // first transmission arrives. The segment delivered last before was sent at 8 ms, so 52 ms had passed.
-        rate.on_sent(9, at_ms(60), false);
-        rate.begin_ack();
-        rate.on_delivered(9, at_ms(60), false);
-        let sample = rate.sample(at_ms(62), 10, &facts(1));
-        assert_eq!((sample.interval, sample.rtt), (Some(ms(52)), None));
-        // again, with nothing outstanding before
-        rate.on_sent(10, at_ms(70), true);
-        rate.begin_ack();
-        rate.on_delivered(10, at_ms(70), false);
-        assert_eq!(rate.sample(at_ms(72), 11, &facts(1)).interval, None);
-    }
-
-    #[test]
-    fn a_gap_of_the_application_marks_samples_until_it_is_delivered() {
-        let mut rate = ten();
-        rate.limit(10);
-        rate.on_sent(10, at_ms(20), false);
-        let before = ack(&mut rate, 59, 0..10);
-        assert!(!before.app_limited && rate.is_limited());
-        rate.on_sent(11, at_ms(60), false);
-        rate.begin_ack();
-        rate.on_delivered(10, at_ms(20), true);
-        let sample = rate.sample(at_ms(70), 11, &facts(1));
-        assert!(sample.app_limited && !rate.is_limited());
-        rate.begin_ack();
-        rate.on_delivered(11, at_ms(60), true);
-        assert!(rate.sample(at_ms(110), 12, &facts(1)).app_limited);
-        rate.on_sent(12, at_ms(110), true);
-        rate.begin_ack();
-        rate.on_delivered(12, at_ms(110), true);
-        assert!(!rate.sample(at_ms(160), 13, &facts(1)).app_limited);
-    }
-
-    #[test]
-    fn what_is_lost_counts_once() {
-        let mut rate = ten();
-        for (lost, newly) in [(2, 2), (2, 0), (5, 3)] {
-            rate.begin_ack();
-            let sample = rate.sample(at_ms(50), 0, &FlightFacts { lost, ..facts(0) });
-            assert_eq!((sample.newly_lost, sample.totals.lost), (newly, lost));
-        }
-    }
-
-    /// A receiver may delay the ACK of a single short segment (`FLAG_ACK_MAYBE_DELAYED`), if nothing else was delivered
-    /// since the segment was sent.
-    #[test]
-    fn the_ack_of_a_lone_short_segment_may_be_delayed() {
-        for (lone_short, others, delayed) in [
-            (true, 0, true),
-            (true, 1, false),
-            (false, 0, false),
-            (false, 1, false),
-        ] {
-            let mut rate = ten();
-            rate.begin_ack();
-            if others > 0 {
-                rate.on_delivered(0, at_ms(0), true);
-                rate.sample(at_ms(40), 1, &facts(1));
-            }
-            rate.begin_ack();
-            rate.on_delivered(1, at_ms(1), true);
-            let sample = rate.sample(
-                at_ms(50),
-                2,
-                &FlightFacts {
-                    lone_short,
-                    ..facts(1)
-                },
-            );
-            assert_eq!(sample.ack_delayed, delayed);
-        }
-    }
-
-    #[test]
-    fn no_time_shows_no_rate() {
-        let mut rate = DeliveryRate::default();
-        rate.on_sent(0, at_ms(5), true);
-        rate.begin_ack();
-        rate.on_delivered(0, at_ms(5), false);
-        assert_eq!(rate.sample(at_ms(5), 1, &facts(1)).interval, None);
-    }
-
-    #[test]
-    fn an_ack_that_delivers_nothing_shows_no_rate_but_what_was_lost() {
-        let mut rate = ten();
-        rate.begin_ack();
-        let sample = rate.sample(
-            at_ms(50),
-            0,
-            &FlightFacts {
-                lost: 2,
-                ..facts(0)
-            },
-        );
-        assert_eq!((sample.interval, sample.newly_lost), (None, 2));
-        assert_eq!(sample.totals.delivered_at, Instant::ZERO);
-    }
-}
+mod tests;

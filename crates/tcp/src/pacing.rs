@@ -2,8 +2,8 @@
 //!
 //! - [`Pacing::Window`]: cwnd over the round-trip time (Aggarwal, Savage and Anderson, INFOCOM 2000).
 //! - [`Pacing::Linux`]: the window over `srtt`, times 200 % while the window is below half of the threshold and 120 %
-//!   above. The first ten segments are not paced. A sender that is late makes up for at most half of each gap
-//!   (`tcp_update_pacing_rate`, `tcp_update_skb_after_send`).
+//!   above, as they were at the last ACK. There is no gap after the first nine segments. A sender that is late makes up
+//!   for at most half of each gap (`tcp_update_pacing_rate`, `tcp_update_skb_after_send`).
 //! - BBR sets a rate of its own, which is paced in the same way as Linux's.
 //! - A random gap, uniform up to `send_gap_max_ps`, after each segment, with or without one of the above: the
 //!   randomised sending times with which `TCPRand` is compared (Lee et al. 2017).
@@ -23,8 +23,8 @@ use crate::timers::{Timer, Timers};
 /// Separates this random sequence from others with the same seed ([`Random::new`]).
 const PURPOSE: u64 = 2;
 
-/// Linux does not pace the first `TCP_INIT_CWND` segments.
-const LINUX_UNPACED: u64 = 10;
+/// Linux begins with the gap after the tenth segment (`data_segs_out`).
+const LINUX_PACED_FROM: u64 = 10;
 
 /// What the pacing rate depends on.
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +33,12 @@ pub(crate) struct Load {
     pub(crate) cwnd_bytes: u64,
     /// outstanding data in bytes
     pub(crate) out_bytes: u64,
-    pub(crate) ssthresh_bytes: u64,
+    /// the congestion window is below half of the threshold, in whole segments
+    pub(crate) rises: bool,
     pub(crate) srtt: Option<Duration>,
     /// pacing rate in bytes per second, if congestion control sets it
     pub(crate) rate: Option<u64>,
-    /// data segments sent so far
+    /// data segments sent so far, with the present one
     pub(crate) sent: u64,
     /// `SND.UNA` and `SND.NXT`
     pub(crate) una: u64,
@@ -48,8 +49,7 @@ impl Load {
     /// The window that Linux spreads over a round-trip time, and the percentage of that rate
     /// (`tcp_update_pacing_rate`).
     fn linux_rate(&self) -> (u64, u128) {
-        let rises = self.cwnd_bytes < self.ssthresh_bytes / 2;
-        let percent = if rises { 200 } else { 120 };
+        let percent = if self.rises { 200 } else { 120 };
         (self.cwnd_bytes.max(self.out_bytes), percent)
     }
 
@@ -77,6 +77,8 @@ pub(crate) struct Pacer {
     granularity: Duration,
     gap_max: Duration,
     random: Random,
+    /// Linux's pacing rate at the last ACK, in bytes per second; what happens later does not change it
+    rate: u64,
     /// when the next segment may leave, by an ideal timer
     next: Instant,
     /// a segment has waited for the timer since the sender last had nothing more to send
@@ -103,11 +105,19 @@ impl Pacer {
             granularity: settings.pacing_granularity_ps,
             gap_max: settings.send_gap_max_ps,
             random: Random::new(seed, PURPOSE),
+            rate: u64::MAX,
             next: Instant::ZERO,
             late: false,
             peak_bytes: 0,
             round_end: 0,
         }))
+    }
+
+    /// An ACK of outstanding data was processed (`tcp_cong_control`).
+    pub(crate) fn on_ack(&mut self, load: &Load) {
+        if self.rule == Pacing::Linux {
+            self.rate = load.linux_bytes_in(Duration::from_secs(1));
+        }
     }
 
     /// Whether a segment may leave now; if not, the timer fires when it may.
@@ -174,24 +184,16 @@ impl Pacer {
 
     /// The time that `bytes` take at the pacing rate.
     fn gap(&self, bytes: u64, load: &Load) -> Duration {
-        let unpaced = self.rule == Pacing::Linux && load.sent < LINUX_UNPACED;
-        if let Some(rate) = load.rate
-            && !unpaced
-        {
-            let gap = u128::from(bytes) * u128::from(Duration::from_secs(1).as_ps());
-            return Duration::from_ps((gap / u128::from(rate.max(1))) as u64);
-        }
-        let Some(srtt) = load.srtt else {
-            return Duration::ZERO;
+        let (bytes, srtt) = (u128::from(bytes), load.srtt.unwrap_or(Duration::ZERO));
+        let gap = match self.rule {
+            Pacing::Off => 0,
+            Pacing::Linux if load.sent < LINUX_PACED_FROM => 0,
+            Pacing::Linux => {
+                let rate = load.rate.unwrap_or(self.rate).max(1);
+                bytes * u128::from(Duration::from_secs(1).as_ps()) / u128::from(rate)
+            }
+            Pacing::Window => bytes * u128::from(srtt.as_ps()) / u128::from(load.cwnd_bytes.max(1)),
         };
-        let (window, percent) = match self.rule {
-            Pacing::Off => return Duration::ZERO,
-            Pacing::Window => (load.cwnd_bytes, 100),
-            Pacing::Linux if unpaced => return Duration::ZERO,
-            Pacing::Linux => load.linux_rate(),
-        };
-        let gap = u128::from(srtt.as_ps()) * u128::from(bytes) * 100;
-        let gap = gap / (u128::from(window.max(1)) * percent);
         Duration::from_ps(gap.min(u128::from(u64::MAX)) as u64)
     }
 }

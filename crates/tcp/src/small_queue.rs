@@ -140,7 +140,7 @@ mod tests {
         Load {
             cwnd_bytes,
             out_bytes: 0,
-            ssthresh_bytes: 1,
+            rises: false,
             srtt: Some(srtt),
             rate: None,
             sent: 100,

@@ -2,43 +2,18 @@
 
 use fairport_tcp::{AckPolicy, Settings};
 use fairport_units::Duration;
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Map, Value, json};
 
+use super::LATE_IF_LONG;
+use super::dice::Dice;
+
 /// The MSS that the peer announces, unless the theme draws one. Timestamps take their 12 bytes out of it.
-const MSS_BYTES: u16 = 1000;
+pub(super) const MSS_BYTES: u16 = 1000;
 const STAMPS_BYTES: u16 = 12;
 /// The shortest time from the last write to the FIN. The segments of a write are not all sent at once.
 const AFTER_WRITE: Duration = Duration::from_ms(10);
 /// Linux's default of `tcp_comp_sack_nr`.
 const COMPRESSED: u8 = 44;
-
-/// The random numbers from which an exchange is drawn.
-#[derive(Clone)]
-pub(super) struct Dice(Xoshiro256PlusPlus);
-
-impl Dice {
-    /// The random numbers of one attempt with one seed.
-    pub(super) fn new(seed: u64, attempt: u64) -> Self {
-        let mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ attempt.wrapping_mul(0xd1b5_4a33);
-        Self(Xoshiro256PlusPlus::seed_from_u64(mixed))
-    }
-
-    /// A uniform number in `from..=to`.
-    pub(super) fn between(&mut self, from: u64, to: u64) -> u64 {
-        from + ((u128::from(self.0.next_u64()) * u128::from(to - from + 1)) >> 64) as u64
-    }
-
-    /// True with a probability of `percent` per cent.
-    pub(super) fn chance(&mut self, percent: u64) -> bool {
-        self.between(0, 99) < percent
-    }
-
-    pub(super) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.between(0, choices.len() as u64 - 1) as usize]
-    }
-}
 
 /// The side of the connection that the stack under comparison takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +39,12 @@ pub enum Theme {
     Outages,
     /// The handshake is lossy, from either end, and both ends close.
     Handshakes,
+    /// The sender paces: with BBR until it has drained its first queue, or with another algorithm.
+    Paced,
+    /// BBR, until it takes a random phase of its cycle for the second time. The first is the stack's.
+    Cycles,
+    /// BBR, whose application writes little for more than ten seconds.
+    Rests,
 }
 
 /// One call of `write`.
@@ -126,12 +107,20 @@ pub(super) struct Draw {
     pub(super) opening_loss_percent: u64,
     /// The peer's timeout for its SYN or SYN-ACK. It is not the stack's, whose timer would fire at the same time.
     pub(super) peer_rto: Duration,
-    /// The longest time that the exchange is recorded.
-    pub(super) lasts: Duration,
     /// The peer's windows; without any it announces its whole buffer.
     pub(super) windows: Vec<Announced>,
     /// Times after the handshake between which the path loses everything.
     pub(super) outages: Vec<(Duration, Duration)>,
+    /// The sender spaces its segments.
+    pub(super) paced: bool,
+    /// From this time after the handshake on, the path takes longer, by this much.
+    pub(super) detour: Option<(Duration, Duration)>,
+    /// A policer has this many tokens at first, and gets one per this time. Each segment takes one, or is dropped.
+    pub(super) policer: Option<(u64, Duration)>,
+    /// The tolerance of times; for what follows a timer that runs on ticks, it is always larger.
+    pub(super) tolerance: Duration,
+    /// The longest time that the exchange is recorded.
+    pub(super) lasts: Duration,
 }
 
 impl Draw {
@@ -175,9 +164,13 @@ impl Draw {
             active: false,
             opening_loss_percent: 0,
             peer_rto: Duration::from_secs(1),
-            lasts: Duration::from_secs(5),
             windows: Vec::new(),
             outages: Vec::new(),
+            paced: false,
+            detour: None,
+            policer: None,
+            tolerance: LATE_IF_LONG,
+            lasts: Duration::from_secs(5),
         };
         if draw.ecn {
             draw.mark_percent = dice.one_of(&[2, 5, 20, 50]);
@@ -198,12 +191,13 @@ impl Draw {
             Theme::Windows => draw.announces(dice),
             Theme::Outages => draw.breaks(dice),
             Theme::Handshakes => draw.opens_and_closes(dice),
+            Theme::Paced | Theme::Cycles | Theme::Rests => draw.paces(dice),
         }
         draw
     }
 
     /// Draws odd writes with pauses, and when the application closes.
-    fn pauses(&mut self, dice: &mut Dice) {
+    pub(super) fn pauses(&mut self, dice: &mut Dice) {
         // a kernel's receive window grows with 1460 B, and each time it does one more ACK is quick (`tcp_grow_window`)
         let largest = match self.side {
             Side::Sender => 1460,
@@ -303,6 +297,7 @@ impl Draw {
             ("congestion_control", json!(algorithm)),
             ("clock_tick_ps", json!(tick.as_ps())),
             ("sack_compression", json!(self.sack_compression)),
+            ("pacing", json!(if self.paced { "linux" } else { "off" })),
         ])
     }
 
@@ -351,22 +346,27 @@ impl Draw {
             self.burst_percent,
             self.reorder_percent,
             self.ack_loss_percent,
-            if self.ecn {
-                format!(", marks {} %", self.mark_percent)
-            } else {
-                self.theme_text()
-            },
+            self.theme_text(),
         )
     }
 
     fn theme_text(&self) -> String {
         let mut text = String::new();
+        if self.ecn {
+            text = format!(", marks {} %", self.mark_percent);
+        }
         match self.theme {
             Theme::Bulk | Theme::Ecn => {}
-            Theme::Pauses => text = format!(", pauses, MSS {} B", self.mss_bytes),
-            Theme::Windows => ", windows".clone_into(&mut text),
-            Theme::Outages => ", outages".clone_into(&mut text),
-            Theme::Handshakes => ", handshakes".clone_into(&mut text),
+            Theme::Pauses => text.extend([", pauses, MSS ", &self.mss_bytes.to_string(), " B"]),
+            Theme::Windows => text += ", windows",
+            Theme::Outages => text += ", outages",
+            Theme::Handshakes => text += ", handshakes",
+            Theme::Paced => text += ", paced",
+            Theme::Cycles => text += ", cycles",
+            Theme::Rests => text += ", rests",
+        }
+        if self.policer.is_some() {
+            text += ", policed";
         }
         if self.closes_at.is_some() {
             text += ", FIN";

@@ -2,7 +2,8 @@
 
 use fairport_units::Duration;
 
-use super::draw::{Dice, Draw, Write};
+use super::dice::Dice;
+use super::draw::{Draw, Write};
 
 impl Draw {
     /// Draws who opens, how lossy the handshake is, a little data, and when both ends close.

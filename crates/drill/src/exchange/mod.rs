@@ -5,21 +5,21 @@
 //! Some exchanges are useless for the comparison: a timer and a segment are so close together that the kernel's clock
 //! decides which comes first. They are drawn again; [`exchange`] returns how often.
 
+mod dice;
 mod draw;
 mod handshakes;
+mod paced;
 mod path;
+mod scribe;
 mod script;
 
-use std::fmt::Write as _;
-
-use fairport_tcp::{Connection, Ecn, Segment};
 use fairport_units::{Duration, Instant};
 
-use self::draw::{Dice, Draw};
+use self::dice::Dice;
+use self::draw::Draw;
 pub use self::draw::{Side, Theme};
-use self::path::{Item, Path};
+use self::scribe::Scribe;
 use self::script::script;
-use crate::runner::wire::{Numbering, written_codepoint};
 use crate::text;
 
 /// The time of the first SYN. It leaves time for the calls before it, which wait for the commands.
@@ -39,6 +39,10 @@ const LONG: Duration = Duration::from_ms(190);
 /// The longest wait for a timer: an exchange ends before a longer one. From 512 ticks on, the timer wheel rounds up to
 /// a multiple of 64 ticks, which is more than any tolerance.
 const TOO_LONG: Duration = Duration::from_ms(2_020);
+/// How much what a pacer sends may move because a machine is late.
+const NEAR: Duration = Duration::from_ms(2);
+/// The shortest time between an arrival and what the pacer sends. A kernel needs a part of it to handle either.
+const PACED_APART: Duration = Duration::from_us(500);
 /// The window scale of the peer, as the preset `linux-6` has it.
 const WINDOW_SCALE: u32 = 7;
 /// The flag `PSH`, which Linux sets at the end of a write.
@@ -65,8 +69,16 @@ pub fn exchange(side: Side, theme: Theme, seed: u64, machine: Machine) -> (Strin
         let mut dice = Dice::new(seed, attempt);
         let draw = Draw::new(side, theme, &mut dice);
         let record = |late| Scribe::new(&draw, machine, late).record(&draw, &mut dice.clone());
-        if let (Some(events), Some(later)) = (record(None), record(Some(Dice::new(seed, attempt))))
-            && text::without_times(&events).eq(text::without_times(&later))
+        // an algorithm that paces has many thresholds
+        let repeats = if draw.paced { 3 } else { 1 };
+        let same = |events: &str| {
+            (0..repeats).all(|number| {
+                let later = record(Some(Dice::new(seed, attempt + number)));
+                later.is_some_and(|later| is_same(&draw, events, &later))
+            })
+        };
+        if let Some(events) = record(None)
+            && same(&events)
         {
             return (script(seed, attempt, &draw, &events), attempt);
         }
@@ -74,299 +86,23 @@ pub fn exchange(side: Side, theme: Theme, seed: u64, machine: Machine) -> (Strin
     }
 }
 
-/// Runs the stack and its peer, and writes the script line by line.
-struct Scribe {
-    side: Side,
-    stack: Connection,
-    peer: Connection,
-    numbering: Numbering,
-    lines: String,
-    /// sequence numbers at which the writes of the stack's application end
-    pushed: Vec<u32>,
-    /// number of bytes that the stack's application has read
-    read: u64,
-    /// descriptor of the stack's connection; none until it is accepted
-    socket: Option<u8>,
-    within_write: Duration,
-    uses_ecn: bool,
-    /// payload of a full segment in bytes
-    full: u64,
-    /// draws how much later the stack handles each event; none: it does so at once
-    late: Option<Dice>,
-    /// window that the peer announces; none: its whole buffer
-    window_bytes: Option<u64>,
-    /// the peer's last ACK, which announces a new window
-    last_ack: Option<Segment>,
-    /// time until which the last timer of the stack may still fire late in a kernel
-    late_until: Instant,
-    last_event: Instant,
-}
-
-impl Scribe {
-    fn new(draw: &Draw, machine: Machine, late: Option<Dice>) -> Self {
-        let (of_stack, of_peer) = (draw.stack(machine.hz), draw.peer());
-        let (mut stack, mut peer) = if draw.active {
-            (Connection::active(&of_stack), Connection::passive(&of_peer))
-        } else {
-            (Connection::passive(&of_stack), Connection::active(&of_peer))
-        };
-        stack.set_closes_with_peer(false);
-        stack.set_nagle(draw.nagle);
-        peer.set_closes_with_peer(draw.reader_closes_at.is_none());
-        peer.set_nagle(draw.nagle);
-        Self {
-            late,
-            window_bytes: None,
-            last_ack: None,
-            side: draw.side,
-            stack,
-            peer,
-            numbering: Numbering::new(0),
-            lines: String::new(),
-            pushed: Vec::new(),
-            read: 0,
-            socket: draw.active.then_some(3),
-            within_write: machine.within_write,
-            uses_ecn: draw.ecn,
-            full: draw.payload(),
-            late_until: Instant::ZERO,
-            last_event: BEGIN,
-        }
-    }
-
-    /// The events of the exchange as lines of a script, or None if a kernel's clock would decide the order of its
-    /// events.
-    fn record(mut self, draw: &Draw, dice: &mut Dice) -> Option<String> {
-        let mut path = Path::new(draw);
-        if draw.active {
-            self.line(
-                BEGIN,
-                "connect(3, ..., ...) = -1 EINPROGRESS (Operation now in progress)",
-            );
-            self.sends(BEGIN, Duration::ZERO, Duration::ZERO, &mut path, dice);
-        } else {
-            self.answers(BEGIN, &mut path, dice);
-        }
-        let mut now = BEGIN;
-        loop {
-            let writer = match self.side {
-                Side::Sender => &self.stack,
-                Side::Receiver => &self.peer,
-            };
-            if !path.is_open() && writer.is_established() {
-                path.open(now + Duration::from_us(20_500));
-            }
-            let next = path.next_time();
-            let timer = self.stack.poll_timer().unwrap_or(Instant::NEVER);
-            let of_peer = self.peer.poll_timer().unwrap_or(Instant::NEVER);
-            now = next.min(timer).min(of_peer);
-            if now == Instant::NEVER || now > BEGIN + draw.lasts {
-                return Some(self.lines);
-            }
-            if next == now {
-                match path.pop() {
-                    Item::ToPeer(segment, ecn) => {
-                        self.peer.on_packet(now, &segment, ecn, &mut ());
-                        self.answers(now, &mut path, dice);
-                    }
-                    Item::ToStack(segment, ecn) => {
-                        if self.is_doubtful(now, timer) {
-                            return None;
-                        }
-                        self.line(now, &format!("< {}", self.written(&segment, ecn)));
-                        let handled = self.handled(now);
-                        self.stack.on_packet(handled, &segment, ecn, &mut ());
-                        if self.socket.is_none() && self.stack.is_established() {
-                            self.line(now, "accept(3, ..., ...) = 4");
-                            self.socket = Some(4);
-                        }
-                        self.reads(now);
-                        self.sends(now, handled - now, Duration::ZERO, &mut path, dice);
-                        self.state();
-                    }
-                    Item::Window(bytes) => {
-                        self.window_bytes = Some(bytes);
-                        if let Some(mut update) = self.last_ack {
-                            update.window = (bytes >> WINDOW_SCALE) as u16;
-                            path.back(now, update, Ecn::NotEct, dice);
-                        }
-                    }
-                    Item::Close(side) if side != self.side => {
-                        self.peer.close();
-                        self.answers(now, &mut path, dice);
-                    }
-                    Item::Close(side) if self.socket.is_none() => {
-                        // nothing is closed before it is accepted
-                        path.schedule(now + Duration::from_ms(10), Item::Close(side));
-                    }
-                    Item::Close(_) => {
-                        if self.is_doubtful(now, timer) {
-                            return None;
-                        }
-                        self.call(now, "shutdown", "SHUT_WR", 0);
-                        let handled = self.handled(now);
-                        self.stack.close();
-                        self.sends(now, handled - now, self.within_write, &mut path, dice);
-                    }
-                    Item::Write(bytes) if self.side == Side::Receiver => {
-                        self.peer.write(bytes);
-                        self.answers(now, &mut path, dice);
-                    }
-                    Item::Write(bytes) => {
-                        if self.is_doubtful(now, timer) {
-                            return None;
-                        }
-                        self.call(now, "write", &format!("..., {bytes}"), bytes);
-                        let end = self.pushed.last().map_or(1, |end| *end) + bytes as u32;
-                        self.pushed.push(end);
-                        let handled = self.handled(now);
-                        self.stack.write(bytes);
-                        self.sends(now, handled - now, self.within_write, &mut path, dice);
-                    }
-                }
-            } else if of_peer == now {
-                self.peer.on_timer(now, &mut ());
-                self.answers(now, &mut path, dice);
-            } else {
-                let waited = now - self.last_event;
-                if waited > TOO_LONG {
-                    return Some(self.lines);
-                }
-                let before = self.stack.info();
-                self.stack.on_timer(now, &mut ());
-                let acted = self.sends(now, Duration::ZERO, Duration::ZERO, &mut path, dice)
-                    || self.stack.info() != before;
-                if acted {
-                    let late = if waited > LONG { LATE_IF_LONG } else { LATE };
-                    self.late_until = now + late;
-                    self.last_event = now;
-                    self.state();
-                }
-            }
-        }
-    }
-
-    /// Whether a kernel may order this event and a timer of the stack differently from the stack here.
-    fn is_doubtful(&mut self, now: Instant, timer: Instant) -> bool {
-        let early = if timer < self.last_event + PRECISE {
-            PRECISE_EARLY
-        } else {
-            EARLY
-        };
-        self.last_event = now;
-        now < self.late_until || timer < now + early
-    }
-
-    /// The stack's application reads all data that has arrived in order, as soon as it arrives.
-    fn reads(&mut self, now: Instant) {
-        let bytes = self.stack.delivered_bytes() - self.read;
-        if bytes > 0 {
-            self.call(now, "read", &format!("..., {bytes}"), bytes);
-            self.read += bytes;
-        }
-    }
-
-    /// The time at which the stack handles an event that happens `now`.
-    fn handled(&mut self, now: Instant) -> Instant {
-        match &mut self.late {
-            Some(dice) => now + Duration::from_us(dice.between(20, 120)),
-            None => now,
-        }
-    }
-
-    /// Sends what the stack has to send, which is `late` with it: each segment goes onto the path and into the script,
-    /// with `gap` after it. Returns whether there was any.
-    fn sends(
-        &mut self,
-        mut now: Instant,
-        late: Duration,
-        gap: Duration,
-        path: &mut Path,
-        dice: &mut Dice,
-    ) -> bool {
-        let mut any = false;
-        while let Some(segment) = self.stack.poll_transmit(now + late) {
-            self.line(now, &format!("> {}", self.expected(&segment)));
-            path.forward(now, segment, self.stack.codepoint(), dice);
-            now += gap;
-            any = true;
-        }
-        any
-    }
-
-    fn answers(&mut self, now: Instant, path: &mut Path, dice: &mut Dice) {
-        while let Some(mut segment) = self.peer.poll_transmit(now) {
-            if let Some(bytes) = self.window_bytes {
-                segment.window = (bytes >> WINDOW_SCALE) as u16;
-            }
-            self.last_ack = Some(segment);
-            path.back(now, segment, self.peer.codepoint(), dice);
-        }
-    }
-
-    /// A segment from the peer, as a script writes it. A short one ends a write. (So may a full one, but the peer is a
-    /// stack that does not set PSH.)
-    fn written(&self, segment: &Segment, ecn: Ecn) -> String {
-        let mut packet = self.numbering.outbound(segment);
-        if (1..self.full).contains(&u64::from(packet.payload)) {
-            packet.flags |= PSH;
-        }
-        packet.ecn = self.uses_ecn.then(|| written_codepoint(ecn));
-        text::segment(&packet)
-    }
-
-    /// A segment from the stack, as a script expects it, without its window.
-    fn expected(&self, segment: &Segment) -> String {
-        let mut packet = self.numbering.outbound(segment);
-        packet.window = None;
-        packet.ecn = self
-            .uses_ecn
-            .then(|| written_codepoint(self.stack.codepoint()));
-        let end = packet.seq.wrapping_add(packet.payload);
-        if packet.payload > 0 && self.pushed.contains(&end) {
-            packet.flags |= PSH;
-        }
-        text::segment(&packet)
-    }
-
-    /// A call of the stack's application.
-    fn call(&mut self, now: Instant, name: &str, arguments: &str, result: u64) {
-        let socket = self.socket.expect("the connection is accepted");
-        self.line(now, &format!("{name}({socket}, {arguments}) = {result}"));
-    }
-
-    fn line(&mut self, at: Instant, what: &str) {
-        let us = at.as_ps() / 1_000_000;
-        let _ = writeln!(
-            self.lines,
-            "{}.{:06} {what}",
-            us / 1_000_000,
-            us % 1_000_000
-        );
-    }
-
-    /// Writes the sender's state as a comment, for finding the reason of a difference.
-    fn state(&mut self) {
-        if self.side == Side::Receiver || !self.stack.is_established() {
-            return;
-        }
-        let info = self.stack.info();
-        let threshold = info
-            .snd_ssthresh
-            .map_or("none".to_owned(), |it| it.to_string());
-        let _ = writeln!(
-            self.lines,
-            "// {:?}: cwnd {}, ssthresh {threshold}, unacked {}, sacked {}, lost {}, \
-             retrans {}, reordering {}, min_rtt {} us, rto {} ms",
-            info.ca_state,
-            info.snd_cwnd,
-            info.unacked,
-            info.sacked,
-            info.lost,
-            info.retrans,
-            info.reordering,
-            info.min_rtt.map_or(0, |it| it.as_ps() / 1_000_000),
-            info.rto.as_ps() / 1_000_000_000,
-        );
+/// Whether two recordings have the same events. What the pacer sends may move past an arrival, unless the timestamps
+/// show that.
+fn is_same(draw: &Draw, one: &str, other: &str) -> bool {
+    let of = |events, sent| {
+        text::without_times(events).filter(move |(head, _)| head.starts_with('>') == sent)
+    };
+    let is_near = |(one, other): (u64, u64)| one.abs_diff(other) < NEAR.as_ps() / 1_000_000;
+    let near = || {
+        text::times_sent(one)
+            .zip(text::times_sent(other))
+            .all(is_near)
+    };
+    if !draw.paced {
+        text::without_times(one).eq(text::without_times(other))
+    } else if draw.timestamps {
+        text::without_times(one).eq(text::without_times(other)) && near()
+    } else {
+        of(one, true).eq(of(other, true)) && of(one, false).eq(of(other, false)) && near()
     }
 }

@@ -7,7 +7,11 @@ use std::collections::{BTreeSet, BinaryHeap};
 use fairport_tcp::{Ecn, Segment};
 use fairport_units::{Duration, Instant};
 
-use super::draw::{Dice, Draw, Side};
+use super::dice::Dice;
+use super::draw::{Draw, Side};
+
+/// The distance of segments that the path has held back.
+const HELD_APART: Duration = Duration::from_us(200);
 
 /// An event on the path.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +41,10 @@ pub(super) struct Path {
     outages: Vec<(Instant, Instant)>,
     /// the connection is open
     is_open: bool,
+    /// since when
+    opened: Instant,
+    /// tokens that the policer has given away
+    taken: u64,
 }
 
 impl Path {
@@ -51,6 +59,8 @@ impl Path {
             free_at: Instant::ZERO,
             lost_before: false,
             arrivals: BTreeSet::new(),
+            opened: Instant::ZERO,
+            taken: 0,
         }
     }
 
@@ -60,7 +70,7 @@ impl Path {
 
     /// The connection is open: the applications begin at `now`.
     pub(super) fn open(&mut self, now: Instant) {
-        self.is_open = true;
+        (self.is_open, self.opened) = (true, now);
         let draw = self.draw.clone();
         for write in &draw.writes {
             self.schedule(now + write.at, Item::Write(write.bytes));
@@ -85,11 +95,34 @@ impl Path {
         self.items.push(item);
     }
 
+    /// The path holds everything for the stack that arrives before `until` back to then, in order.
+    pub(super) fn hold_back(&mut self, until: Instant) {
+        let (early, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.order)
+            .into_sorted_vec()
+            .into_iter()
+            .rev()
+            .partition(|Reverse((at, place))| {
+                *at < until && matches!(self.items[*place], Item::ToStack(..))
+            });
+        self.order = others.into();
+        for (number, Reverse((_, place))) in early.into_iter().enumerate() {
+            let at = until + HELD_APART * number as u64;
+            self.order.push(Reverse((at, place)));
+        }
+    }
+
     /// The time of the next event, or [`Instant::NEVER`].
     pub(super) fn next_time(&self) -> Instant {
         self.order
             .peek()
             .map_or(Instant::NEVER, |Reverse((at, _))| *at)
+    }
+
+    /// Whether the next event is an arrival at the stack.
+    pub(super) fn next_is_for_stack(&self) -> bool {
+        self.order
+            .peek()
+            .is_some_and(|Reverse((_, place))| matches!(self.items[*place], Item::ToStack(..)))
     }
 
     /// Takes the next event. Events at the same time come in the order in which they were scheduled.
@@ -141,9 +174,10 @@ impl Path {
             leaves = self.free_at;
             let after_loss = self.lost_before && dice.chance(self.draw.burst_percent);
             self.lost_before = after_loss || dice.chance(self.draw.loss_percent);
-            if self.lost_before {
+            if self.lost_before || self.is_policed(now) {
                 return None;
             }
+            leaves += self.longer_by(now);
         } else if dice.chance(self.draw.ack_loss_percent) {
             return None;
         }
@@ -155,6 +189,26 @@ impl Path {
             return None;
         }
         Some(leaves + self.draw.round_trip / 2 + self.detour(dice))
+    }
+
+    /// Whether the policer has no token left for a segment.
+    fn is_policed(&mut self, now: Instant) -> bool {
+        let Some((depth, per)) = self.draw.policer else {
+            return false;
+        };
+        let got = (now - self.opened).as_ps() / per.as_ps();
+        // the bucket holds no more than its depth
+        self.taken = self.taken.max(got);
+        let is_empty = self.taken >= depth + got;
+        self.taken += u64::from(!is_empty);
+        is_empty
+    }
+
+    fn longer_by(&self, now: Instant) -> Duration {
+        match self.draw.detour {
+            Some((from, by)) if now >= self.opened + from => by,
+            _ => Duration::ZERO,
+        }
     }
 
     /// The time at which a segment that arrives at `at` is delivered to the stack.

@@ -1,6 +1,7 @@
 //! The frame of a script: the kernel's settings, the socket, and the events.
 
-use super::LATE_IF_LONG;
+use fairport_tcp::Info;
+
 use super::draw::{Draw, Side};
 
 /// The whole script. It makes the device take one segment at a time, as from a stack without offload.
@@ -17,9 +18,10 @@ pub(super) fn script(seed: u64, attempt: u64, draw: &Draw, events: &str) -> Stri
          0.000000 setsockopt(3, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0\n\
          0.000000 setsockopt(3, SOL_TCP, TCP_CONGESTION, \"{}\", {}) = 0\n\
          {}{}\
+         {}\
          {events}",
         draw.about(),
-        LATE_IF_LONG.as_ps() / 1_000_000,
+        draw.tolerance.as_ps() / 1_000_000,
         flag(draw.sack),
         flag(draw.timestamps),
         match draw.side {
@@ -38,10 +40,36 @@ pub(super) fn script(seed: u64, attempt: u64, draw: &Draw, events: &str) -> Stri
         } else {
             "0.000000 setsockopt(3, SOL_TCP, TCP_NODELAY, [1], 4) = 0\n"
         },
+        // with any limit a kernel paces; nothing here reaches this one
+        if draw.paced && draw.congestion_control != "bbr" {
+            "0.000000 setsockopt(3, SOL_SOCKET, SO_MAX_PACING_RATE, [1000000000], 4) = 0\n"
+        } else {
+            ""
+        },
         if draw.active {
             "0.000000 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n"
         } else {
             "0.000000 bind(3, ..., ...) = 0\n0.000000 listen(3, 1) = 0\n"
         },
+    )
+}
+
+/// A sender's state as a comment, for finding the reason of a difference.
+pub(super) fn state(info: &Info) -> String {
+    let threshold = info
+        .snd_ssthresh
+        .map_or("none".to_owned(), |it| it.to_string());
+    format!(
+        "// {:?}: cwnd {}, ssthresh {threshold}, unacked {}, sacked {}, lost {}, \
+             retrans {}, reordering {}, min_rtt {} us, rto {} ms",
+        info.ca_state,
+        info.snd_cwnd,
+        info.unacked,
+        info.sacked,
+        info.lost,
+        info.retrans,
+        info.reordering,
+        info.min_rtt.map_or(0, |it| it.as_ps() / 1_000_000),
+        info.rto.as_ps() / 1_000_000_000,
     )
 }

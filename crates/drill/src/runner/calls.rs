@@ -58,7 +58,8 @@ pub(super) struct Sockets {
     pub(super) mss: Option<u16>,
     pub(super) no_delay: bool,
     pub(super) cork: bool,
-    pub(super) congestion_control: Option<String>,
+    /// the settings that socket options change, by name
+    pub(super) settings: Map<String, Value>,
     /// the call that blocks now: its line, the time at which it is to return, and the call
     blocked: Option<(u32, Instant, Call)>,
 }
@@ -74,12 +75,9 @@ impl Sockets {
 
     /// The settings that the socket options so far change for a new connection.
     pub(super) fn overrides(&self) -> Map<String, Value> {
-        let mut all = Map::new();
+        let mut all = self.settings.clone();
         if let Some(mss) = self.mss {
             all.insert("mss_bytes".to_owned(), json!(mss));
-        }
-        if let Some(name) = &self.congestion_control {
-            all.insert("congestion_control".to_owned(), json!(name));
         }
         all
     }

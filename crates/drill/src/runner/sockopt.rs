@@ -1,5 +1,7 @@
 //! `setsockopt` and `getsockopt`.
 
+use serde_json::json;
+
 use super::Runner;
 use super::calls::{Returned, error, ok};
 use crate::ast::{Call, Expr};
@@ -51,8 +53,14 @@ impl Runner {
             ("TCP_CONGESTION", _) if self.endpoint.is_none() => {
                 if let Some(Expr::Text(name)) = call.arguments.get(3) {
                     let ours = if name == "reno" { "newreno" } else { name };
-                    self.sockets.congestion_control = Some(ours.to_owned());
+                    let settings = &mut self.sockets.settings;
+                    settings.insert("congestion_control".to_owned(), json!(ours));
                 }
+            }
+            // any limit makes a kernel pace; the limit itself has no counterpart here
+            ("SO_MAX_PACING_RATE", _) if self.endpoint.is_none() => {
+                let settings = &mut self.sockets.settings;
+                settings.insert("pacing".to_owned(), json!("linux"));
             }
             ("SO_REUSEADDR" | "SO_REUSEPORT" | "IP_TOS" | "IP_MTU_DISCOVER", _) => {}
             (name, _) => {

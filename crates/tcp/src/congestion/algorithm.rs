@@ -14,7 +14,7 @@ use super::custom::{Checked, ControllerFactory, Controllers, Custom};
 use super::dctcp::Dctcp;
 use super::newreno::NewReno;
 use super::{AckSample, Controller, Setup, Start, Window};
-use crate::delivery_rate::RateSample;
+use crate::delivery_rate::{RateSample, Totals};
 
 /// Lines of `"description" "name in scenarios" => Variant(its type), constructor;`. A large state is
 /// boxed. (The `$` in front lets this macro define another one, `dispatch!`.)
@@ -187,6 +187,10 @@ impl Controller for Algorithm {
 
     fn on_timeout(&mut self, window: &mut Window, now: Instant, nxt: u64) {
         dispatch!(self, it => it.on_timeout(window, now, nxt));
+    }
+
+    fn on_all_lost(&mut self, window: &mut Window, now: Instant, totals: Totals) {
+        dispatch!(self, it => it.on_all_lost(window, now, totals));
     }
 
     fn on_undo(&mut self) {

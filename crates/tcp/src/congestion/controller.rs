@@ -14,7 +14,7 @@ use fairport_units::{Duration, Instant};
 use serde_json::{Map, Value};
 
 use super::{CongestionControl, Window};
-use crate::delivery_rate::RateSample;
+use crate::delivery_rate::{RateSample, Totals};
 use crate::recovery::State;
 use crate::settings::Settings;
 
@@ -126,6 +126,10 @@ pub trait Controller: Debug + Send + Sync {
     /// The retransmission timer fired at `now`, when `nxt` was the position of the next new byte to send. The window is
     /// already one segment. For the first timeout of a series, [`Self::on_loss`] was called before.
     fn on_timeout(&mut self, _window: &mut Window, _now: Instant, _nxt: u64) {}
+
+    /// After [`Self::on_timeout`], everything outstanding has been marked lost. Called only if
+    /// [`wants_rate_samples`](Self::wants_rate_samples) is true.
+    fn on_all_lost(&mut self, _window: &mut Window, _now: Instant, _totals: Totals) {}
 
     /// The last reduction was needless. Window and threshold are already restored, unless the algorithm
     /// [`sets_window`](Self::sets_window) itself.

@@ -13,7 +13,7 @@ use fairport_units::{Duration, Instant};
 use serde_json::{Map, Value};
 
 use super::{AckSample, Controller, Setup, Start, Window};
-use crate::delivery_rate::RateSample;
+use crate::delivery_rate::{RateSample, Totals};
 
 /// Makes the congestion control of one connection.
 pub type ControllerFactory = dyn Fn(&Setup<'_>) -> Box<dyn Controller> + Send + Sync;
@@ -178,6 +178,10 @@ impl Controller for Checked {
 
     fn on_timeout(&mut self, window: &mut Window, now: Instant, nxt: u64) {
         self.call(window, |it, window| it.on_timeout(window, now, nxt));
+    }
+
+    fn on_all_lost(&mut self, window: &mut Window, now: Instant, totals: Totals) {
+        self.call(window, |it, window| it.on_all_lost(window, now, totals));
     }
 
     fn on_undo(&mut self) {

@@ -23,7 +23,7 @@ use fairport_units::{Duration, Instant};
 
 use self::algorithm::Algorithm;
 use crate::decision::{DecisionCause, DecisionKind};
-use crate::delivery_rate::RateSample;
+use crate::delivery_rate::{RateSample, Totals};
 use crate::report::Events;
 use crate::settings::Settings;
 
@@ -121,6 +121,11 @@ impl Congestion {
         }
         self.window.collapse();
         self.algorithm.on_timeout(&mut self.window, now, nxt);
+    }
+
+    /// A timeout has marked the outstanding data lost, and the algorithm wants rate samples.
+    pub(crate) fn on_all_lost(&mut self, now: Instant, totals: Totals) {
+        self.algorithm.on_all_lost(&mut self.window, now, totals);
     }
 
     /// Sets the window at a timeout.

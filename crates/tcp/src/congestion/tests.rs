@@ -168,7 +168,7 @@ fn rate(delivered: u64) -> RateSample {
         app_limited: false,
         rtt: None,
         ack_delayed: false,
-        totals: crate::Totals::default(),
+        totals: Totals::default(),
         prior_in_flight: 0,
         in_flight: 0,
         next_departure: Instant::ZERO,

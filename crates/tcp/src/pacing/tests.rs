@@ -8,7 +8,7 @@ const MS: fn(u64) -> Duration = Duration::from_ms;
 const LOAD: Load = Load {
     cwnd_bytes: 12_000,
     out_bytes: 6_000,
-    ssthresh_bytes: 6_000,
+    rises: false,
     srtt: Some(Duration::from_ms(10)),
     rate: None,
     sent: 100,
@@ -26,17 +26,8 @@ fn pacer(rule: Pacing) -> (Pacer, Timers) {
 /// `tcp_update_pacing_rate`
 #[test]
 fn linux_paces_at_twice_the_window_below_half_of_the_threshold_and_at_six_fifths_above() {
-    for (ssthresh_bytes, percent) in [
-        (u64::MAX, 200),
-        (24_002, 200),
-        (24_000, 120),
-        (23_999, 120),
-        (0, 120),
-    ] {
-        let load = Load {
-            ssthresh_bytes,
-            ..LOAD
-        };
+    for (rises, percent) in [(true, 200), (false, 120)] {
+        let load = Load { rises, ..LOAD };
         assert_eq!(load.linux_bytes_in(MS(10)), 120 * percent);
         assert_eq!(load.linux_bytes_in(MS(5)), 60 * percent);
     }
@@ -63,6 +54,7 @@ fn a_rate_of_the_congestion_control_counts_alone_and_no_round_trip_is_no_limit()
 fn gap_after(rule: Pacing, load: &Load) -> Duration {
     let (mut it, mut timers) = pacer(rule);
     let now = Instant::from_secs(1);
+    it.on_ack(load);
     it.on_sent(&mut timers, now, 1500, load);
     it.next_departure().saturating_sub(now)
 }
@@ -79,8 +71,8 @@ fn a_paced_window_is_spread_over_its_round_trip() {
 }
 
 #[test]
-fn linux_does_not_pace_the_first_ten_segments() {
-    for (sent, paced) in [(0, false), (9, false), (10, true)] {
+fn linux_begins_with_the_gap_after_the_tenth_segment() {
+    for (sent, paced) in [(1, false), (9, false), (10, true)] {
         for rate in [None, Some(1_000_000)] {
             let load = Load {
                 sent,
@@ -98,6 +90,21 @@ fn linux_does_not_pace_the_first_ten_segments() {
             assert!(gap_after(Pacing::Window, &by_window) > Duration::ZERO);
         }
     }
+}
+
+/// `tcp_update_pacing_rate` has one caller for established connections, `tcp_cong_control`.
+#[test]
+fn linux_paces_at_the_rate_of_the_last_ack_whatever_the_window_is_since() {
+    let (mut it, mut timers) = pacer(Pacing::Linux);
+    let now = Instant::from_secs(1);
+    it.on_ack(&LOAD);
+    let idle = Load {
+        cwnd_bytes: 1_500,
+        ..LOAD
+    };
+    it.on_sent(&mut timers, now, 1500, &idle);
+    let gap = gap_after(Pacing::Linux, &LOAD);
+    assert_eq!(it.next_departure(), now + gap);
 }
 
 #[test]

@@ -60,6 +60,11 @@ impl Frto {
         self.prefers_new
     }
 
+    /// Enough new data was sent.
+    pub(crate) fn lost_first(&mut self) {
+        self.prefers_new = false;
+    }
+
     /// New data could not be sent after all.
     pub(crate) fn give_up(&mut self) {
         *self = Self::default();

@@ -360,6 +360,20 @@ impl Recovery {
         }
     }
 
+    /// The pacer waits. Its timer sends lost segments first, even those that F-RTO would send new data before
+    /// (`tcp_tsq_write`).
+    pub(crate) fn on_pace(&mut self, nxt: u64) {
+        self.no_new_data(nxt);
+        if let Some(frto) = &mut self.frto {
+            frto.lost_first();
+        }
+    }
+
+    /// The first lost segment waits for the window, too.
+    pub(crate) fn obey_window(&mut self) {
+        self.retransmit_now = false;
+    }
+
     /// The lost segment to send again, if the window is open or need not be. The first segment of an episode does not
     /// wait for the window (RFC 6675 5 step 4.3), nor does one after a partial ACK (RFC 6582 3.2 step 3).
     #[inline]

@@ -94,7 +94,7 @@ impl Deliveries {
     #[inline]
     pub(super) fn note(&mut self, ordinal: u64, record: &Record, acked: bool) {
         if let Some(rate) = &mut self.rate {
-            rate.on_delivered(ordinal, record.sent, !record.is(RESENT));
+            rate.on_delivered(ordinal, record.sent);
         }
         if !record.is(RESENT) {
             self.sent_once = self.sent_once.max(Some(record.sent));

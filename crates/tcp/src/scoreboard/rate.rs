@@ -1,18 +1,18 @@
 //! Measurement of the delivery rate: the scoreboard's part of [`crate::delivery_rate`].
 
-use fairport_units::Instant;
+use fairport_units::{Duration, Instant};
 
 use super::deliveries::Deliveries;
 use super::{RESENT, Scoreboard};
-use crate::delivery_rate::{DeliveryRate, FlightFacts, RateSample};
+use crate::delivery_rate::{DeliveryRate, FlightFacts, RateSample, Totals};
 
 impl Scoreboard {
-    /// Starts to measure the delivery rate, so that each ACK can give a sample.
-    pub(crate) fn measure_rate(&mut self) {
+    /// Starts to measure the delivery rate, so that each ACK can give a sample. `rtt` is that of the handshake.
+    pub(crate) fn measure_rate(&mut self, rtt: Option<Duration>) {
         let deliveries = self
             .deliveries
             .get_or_insert_with(|| Box::new(Deliveries::new()));
-        deliveries.rate = Some(Box::default());
+        deliveries.rate = Some(Box::new(DeliveryRate::new(rtt)));
     }
 
     fn rate(&mut self) -> Option<&mut DeliveryRate> {
@@ -52,6 +52,15 @@ impl Scoreboard {
     pub(crate) fn sample_rate(&mut self, now: Instant, facts: &FlightFacts) -> Option<RateSample> {
         let head = self.head;
         Some(self.rate()?.sample(now, head, facts))
+    }
+
+    /// The connection's totals at this moment, if rates are measured.
+    pub(crate) fn rate_totals(&mut self) -> Option<Totals> {
+        let lost = self.lost_ever;
+        Some(Totals {
+            lost,
+            ..self.rate()?.totals()
+        })
     }
 
     /// Samples are limited by the application until the present `in_flight` is delivered.

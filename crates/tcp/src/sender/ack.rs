@@ -51,9 +51,13 @@ impl Sender {
         if self.before_ack.is_some() {
             self.note_before_ack();
         }
+        // congestion control does not learn of other ACKs (`no_queue` and `old_ack` in `tcp_ack`)
+        let awaited = !self.board.is_empty() && ack >= self.board.una();
         let is_valid = self.take_ack_of(timers, now, segment, ack, mere_data, events);
         if is_valid {
-            self.after_ack(now);
+            if awaited {
+                self.after_ack(now);
+            }
             self.pass_decisions(now, events);
         }
         is_valid
@@ -87,6 +91,7 @@ impl Sender {
             if self.recovery.is_unconcerned(&self.board) {
                 self.take_in_amounts(&mut facts, segment, events);
                 debug_assert!(!self.recovery.grows_last() && !self.recovery.reduces_gradually());
+                self.note_delivered(&facts);
                 self.go_on(timers, &facts);
                 return true;
             }
@@ -99,6 +104,7 @@ impl Sender {
         let mut facts = AckFacts::new(now, una, ack);
         self.take_in(&mut facts, segment, window_changed, events);
         let detected = self.recover(&mut facts, events);
+        self.note_delivered(&facts);
         if old {
             if let Some(wait) = detected.wait {
                 self.await_reordering(timers, now, wait);

@@ -74,6 +74,10 @@ impl Sender {
                 self.congestion.set_recovery_window(before.cwnd);
             }
         }
+        if self.congestion.sets_window() && self.recovery.reduces_gradually() {
+            // only the kernel's own reduction makes room for a segment (`tcp_cwnd_reduction`)
+            self.recovery.obey_window();
+        }
         self.report_decision(now, DecisionKind::EnterRecovery, cause, before, events);
     }
 

@@ -134,6 +134,9 @@ impl Sender {
         if waits {
             let uses = has_unsent && pacer.uses(cwnd_bytes);
             self.note_paced(now, uses);
+            if self.recovery.prefers_new() {
+                self.recovery.on_pace(self.board.nxt());
+            }
         }
         waits
     }
@@ -184,6 +187,15 @@ impl Sender {
         waits
     }
 
+    /// Outstanding data was acknowledged, or an ACK came in vain: the pacing rate follows.
+    #[inline]
+    pub(super) fn pace(&mut self) {
+        let load = self.policies.pacer.is_some().then(|| self.load());
+        if let (Some(pacer), Some(load)) = (&mut self.policies.pacer, load) {
+            pacer.on_ack(&load);
+        }
+    }
+
     /// Notes a segment that was sent with `payload` bytes.
     #[inline(never)]
     pub(super) fn note_segment(&mut self, timers: &mut Timers, now: Instant, payload: u16) {
@@ -202,10 +214,10 @@ impl Sender {
         Load {
             cwnd_bytes: self.bytes(window.cwnd),
             out_bytes: self.bytes(self.board.outstanding()),
-            ssthresh_bytes: self.bytes(window.ssthresh),
+            rises: window.cwnd < window.ssthresh / 2,
             srtt: self.rtt.srtt(),
             rate: self.congestion.pacing_rate(),
-            sent: self.counters.segments_sent,
+            sent: self.counters.segments_sent + 1,
             una: self.board.una(),
             nxt: self.board.nxt(),
         }

@@ -1,13 +1,14 @@
 //! Support for a congestion control that uses the delivery rate: a report of each ACK, of gaps left by the application,
 //! and of sending that starts again.
 
-use fairport_units::Instant;
+use fairport_units::{Duration, Instant};
 
 use super::{Agreed, Sender};
 use crate::congestion::{AckSample, Start};
 use crate::delivery_rate::FlightFacts;
+use crate::recovery::AckFacts;
 
-/// The state of the sender before an ACK. All fields but `una` are in the window's unit.
+/// The state of the sender before an ACK, and what the ACK shows. All amounts but `una` are in the window's unit.
 #[derive(Debug, Default)]
 pub(super) struct BeforeAck {
     una: u64,
@@ -15,6 +16,11 @@ pub(super) struct BeforeAck {
     /// data that is outstanding and not `SACKed`
     held: u64,
     in_flight: u64,
+    /// all data ever marked lost
+    lost: u64,
+    /// what the ACK itself shows
+    delivered: u64,
+    rtt: Option<Duration>,
 }
 
 impl Sender {
@@ -22,7 +28,7 @@ impl Sender {
     pub(super) fn begin_rate(&mut self, agreed: Agreed) {
         if self.congestion.wants_rate_samples() {
             self.before_ack = Some(Box::default());
-            self.board.measure_rate();
+            self.board.measure_rate(self.rtt.srtt());
         }
         self.congestion.on_established(&Start {
             now: agreed.at,
@@ -45,16 +51,35 @@ impl Sender {
                 sacked,
                 held: self.board.outstanding() - sacked,
                 in_flight,
+                lost: self.board.lost_ever(),
+                delivered: 0,
+                rtt: None,
             };
         }
     }
 
-    /// An ACK was processed.
+    /// Records what an ACK delivers, and the round-trip time of the data delivered last.
+    #[inline]
+    pub(super) fn note_delivered(&mut self, facts: &AckFacts) {
+        let held = self.board.outstanding() - self.board.sacked();
+        let uncounted = self.recovery.uses_sack() && !self.recovery.tracks_deliveries();
+        if let Some(before) = &mut self.before_ack {
+            before.delivered = if uncounted {
+                before.held - held
+            } else {
+                facts.delivered
+            };
+            before.rtt = facts.rtt;
+        }
+    }
+
+    /// An ACK was processed that came while data was outstanding.
     #[inline]
     pub(super) fn after_ack(&mut self, now: Instant) {
         if self.before_ack.is_some() {
             self.report_rate(now);
         }
+        self.pace();
     }
 
     /// Reports the ACK to congestion control, whether it acknowledges anything new or not.
@@ -63,11 +88,13 @@ impl Sender {
         let Some(before) = &self.before_ack else {
             return;
         };
-        let newly_delivered = before.held - (self.board.outstanding() - self.board.sacked());
+        let newly_delivered = before.delivered;
         let advanced = self.board.una() - before.una;
         let in_flight = self.recovery.pipe(&self.board);
         let facts = FlightFacts {
             newly_delivered,
+            rtt: before.rtt,
+            newly_lost: self.board.lost_ever() - before.lost,
             lost: self.board.lost_ever(),
             lone_short: before.sacked == 0
                 && advanced > 0
@@ -97,6 +124,13 @@ impl Sender {
         }
         if self.congestion.is_probing_rtt() {
             self.board.limit_rate(in_flight);
+        }
+    }
+
+    /// A timeout has marked the outstanding data lost (`tcp_set_ca_state` in `tcp_enter_loss`).
+    pub(super) fn report_all_lost(&mut self, now: Instant) {
+        if let Some(totals) = self.board.rate_totals() {
+            self.congestion.on_all_lost(now, totals);
         }
     }
 

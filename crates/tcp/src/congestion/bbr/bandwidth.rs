@@ -7,10 +7,12 @@ pub(super) const GAIN_SHIFT: u32 = 8;
 /// A gain of 1.
 pub(super) const UNIT_GAIN: u64 = 1 << GAIN_SHIFT;
 
-const SHIFT: u32 = 16;
-const PS_PER_S: u128 = 1_000_000_000_000;
+/// Fractional bits of a bandwidth, as in the kernel (`BW_SCALE`). At ten segments per second a step is half a percent.
+const SHIFT: u32 = 24;
+const PS_PER_US: u128 = 1_000_000;
+const US_PER_S: u128 = 1_000_000;
 
-/// Amount in the window's unit per second, in steps of 2^-16.
+/// Amount in the window's unit per microsecond, in steps of 2^-24.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Bandwidth(u64);
 
@@ -19,19 +21,19 @@ impl Bandwidth {
 
     /// The bandwidth that delivers `amount` in `time`, which must not be zero.
     pub(super) fn of(amount: u64, time: Duration) -> Self {
-        let scaled = (u128::from(amount) << SHIFT) * PS_PER_S / u128::from(time.as_ps());
+        let scaled = (u128::from(amount) << SHIFT) * PS_PER_US / u128::from(time.as_ps());
         Self(scaled.min(u128::from(u64::MAX)) as u64)
     }
 
     /// The amount that it delivers in `time`, rounded down.
     pub(super) fn amount(self, time: Duration) -> u64 {
         let scaled = u128::from(self.0) * u128::from(time.as_ps());
-        ((scaled / PS_PER_S) >> SHIFT).min(u128::from(u64::MAX)) as u64
+        ((scaled / PS_PER_US) >> SHIFT).min(u128::from(u64::MAX)) as u64
     }
 
     /// The amount that it delivers in `time` at a gain, rounded up.
     pub(super) fn amount_at(self, gain: u64, time: Duration) -> u64 {
-        let scaled = u128::from(self.0) * u128::from(time.as_ps()) / PS_PER_S;
+        let scaled = u128::from(self.0) * u128::from(time.as_ps()) / PS_PER_US;
         let gained = (scaled * u128::from(gain)) >> GAIN_SHIFT;
         gained.div_ceil(1 << SHIFT).min(u128::from(u64::MAX)) as u64
     }
@@ -45,7 +47,7 @@ impl Bandwidth {
     /// Bytes per second at a gain, where a full segment is `segment_bytes` of data and `unit` of the window.
     pub(super) fn bytes_per_second(self, gain: u64, segment_bytes: u64, unit: u64) -> u64 {
         let scaled = u128::from(self.0) * u128::from(segment_bytes) / u128::from(unit);
-        let gained = (scaled * u128::from(gain)) >> (GAIN_SHIFT + SHIFT);
+        let gained = (scaled * u128::from(gain) * US_PER_S) >> (GAIN_SHIFT + SHIFT);
         gained.min(u128::from(u64::MAX)) as u64
     }
 
@@ -209,7 +211,7 @@ mod tests {
         assert_eq!(ten_mbit.amount(Duration::from_ms(40)), 33);
         assert_eq!(ten_mbit.amount_at(UNIT_GAIN, Duration::from_ms(40)), 34);
         assert_eq!(ten_mbit.amount_at(2 * UNIT_GAIN, Duration::from_ms(40)), 67);
-        // 833 1/3 segments of 1448 bytes per second
-        assert_eq!(ten_mbit.bytes_per_second(UNIT_GAIN, 1448, 1), 1_206_666);
+        // 833 1/3 segments of 1448 bytes per second, rounded down to 13981 / 2^24 per microsecond
+        assert_eq!(ten_mbit.bytes_per_second(UNIT_GAIN, 1448, 1), 1_206_665);
     }
 }

@@ -2,7 +2,7 @@
 //! intervals both have heavy loss and the same delivery rate. BBR then paces at their mean for 48 rounds, which avoids
 //! the losses that probing would cause.
 
-use fairport_units::Duration;
+use fairport_units::{Duration, Instant};
 
 use super::bandwidth::{Bandwidth, UNIT_GAIN};
 use crate::delivery_rate::{RateSample, Totals};
@@ -40,6 +40,10 @@ impl Signs {
             probes,
         }
     }
+}
+
+fn ms(at: Instant) -> u64 {
+    at.as_ps() / Duration::from_ms(1).as_ps()
 }
 
 /// What changed because of an ACK.
@@ -126,10 +130,9 @@ impl LongTerm {
         let lost = signs.totals.lost - self.from.lost;
         let delivered = signs.totals.delivered - self.from.delivered;
         let lossy = delivered > 0 && lost * UNIT_GAIN >= LOSS_MIN * delivered;
-        let took = signs
-            .totals
-            .delivered_at
-            .saturating_sub(self.from.delivered_at);
+        // the kernel's clock for this has ticks of a millisecond, which matters where round trips are shorter
+        let took = ms(signs.totals.delivered_at) - ms(self.from.delivered_at);
+        let took = Duration::from_ms(took);
         if !lossy || took < STRETCH_MIN {
             return PolicerChange::None;
         }
@@ -229,7 +232,7 @@ mod tests {
                 totals: Totals::default(),
                 prior_in_flight: 0,
                 in_flight: 0,
-                next_departure: fairport_units::Instant::ZERO,
+                next_departure: Instant::ZERO,
             };
             assert_eq!(Signs::of(&sample, false, false).losses, sign);
         }
@@ -286,11 +289,11 @@ mod tests {
         // the first interval delivers only three times `first`, because its first round is the loss's; its rate is
         // still `first` per 100 ms
         for (close, first, second, found) in [
-            (0, 80, 90, true),
+            (0, 80, 89, true),
             (0, 80, 91, false),
             (0, 80, 70, true),
             (0, 80, 69, false),
-            (110, 80, 91, true),
+            (111, 80, 91, true),
             (109, 80, 91, false),
             (5000, 80, 500, true),
         ] {

@@ -7,8 +7,8 @@
 //! probe's queue. When the smallest round-trip time is ten seconds old, the flight shrinks to four segments to measure
 //! it again.
 //!
-//! Differences from the kernel: times are exact, not in microseconds and jiffies; without SACK, a duplicate ACK does
-//! not count as delivered.
+//! Differences from the kernel: times are exact, not in microseconds and jiffies. So a probe of the round-trip time may
+//! begin or end a tick earlier.
 
 mod aggregation;
 mod bandwidth;
@@ -303,8 +303,8 @@ impl Controller for Bbr {
         self.drain(ack.now, window, rate);
         self.update_min_rtt(ack.now, window, rate);
         self.update_gains();
-        if !self.pace.saw_rtt {
-            self.set_first_rate(window.cwnd, rate.rtt);
+        if !self.pace.saw_rtt && ack.srtt.is_some() {
+            self.set_first_rate(window.cwnd, ack.srtt);
         }
         self.set_rate(self.pace.gain);
         self.set_window(window, ack.state, rate);
@@ -315,7 +315,8 @@ impl Controller for Bbr {
     }
 
     /// A timeout counts as the end of a round with a loss.
-    fn on_timeout(&mut self, window: &mut Window, now: Instant, _nxt: u64) {
+    fn on_all_lost(&mut self, window: &mut Window, now: Instant, totals: Totals) {
+        self.totals = totals;
         self.recovery.state = State::Loss;
         self.full_pipe.bandwidth = Bandwidth::ZERO;
         let signs = Signs {

@@ -39,7 +39,7 @@ impl Bbr {
         if self.min_rtt.is_probed {
             self.hold_small(now, window, sample);
         }
-        self.restarts &= sample.newly_delivered == 0;
+        self.restarts &= sample.delivered == 0;
     }
 
     /// Keeps the flight small for 200 ms and at least one round.

@@ -105,7 +105,7 @@ impl Sender {
             segments: sample.newly_delivered as u32,
             marked: 0,
             rtt: sample.rtt,
-            srtt: None,
+            srtt: sample.rtt,
             una: 0,
             nxt: 0,
             state,
@@ -273,8 +273,7 @@ fn a_timeout_looks_for_the_full_pipe_anew_and_counts_for_the_policer() {
     it.totals.delivered += 50;
     it.totals.lost += 30;
     it.totals.delivered_at += Duration::from_ms(100);
-    it.bbr.totals = it.totals;
-    it.bbr.on_timeout(&mut it.window, it.now, 0);
+    it.bbr.on_all_lost(&mut it.window, it.now, it.totals);
     assert_eq!(it.bbr.full_pipe.bandwidth, Bandwidth::ZERO);
     assert_eq!(it.bbr.recovery.state, State::Loss);
     let policed = it.bbr.long_term.rate();
@@ -284,7 +283,7 @@ fn a_timeout_looks_for_the_full_pipe_anew_and_counts_for_the_policer() {
         it.round(50, 0);
     }
     assert_eq!(it.bbr.long_term.rate(), policed);
-    it.bbr.on_timeout(&mut it.window, it.now, 0);
+    it.bbr.on_all_lost(&mut it.window, it.now, it.totals);
     assert_eq!(it.bbr.long_term.rate(), None);
 }
 
@@ -310,7 +309,8 @@ fn after_a_gap_it_sends_at_the_bandwidth_and_not_at_a_gain() {
     let raised = it.bbr.pace.rate;
     it.bbr.on_resume(&mut it.window, it.now);
     assert!(it.bbr.restarts);
-    assert_eq!(it.bbr.pace.rate, 1_448_000 * 99 / 100);
+    // 1000 segments of 1448 bytes per second, in the kernel's unit
+    assert_eq!(it.bbr.pace.rate, 1_447_981 * 99 / 100);
     assert!(raised > it.bbr.pace.rate);
     // startup continues as before
     let mut it = sender_of(1, Some(RTT));

@@ -10,8 +10,10 @@ use crate::recovery::State;
 
 /// Smallest window in segments: two flights of two segments, since a receiver acknowledges every second one.
 pub(super) const WINDOW_MIN: u64 = 4;
-/// Segments delivered before the window is limited, and the window while no round-trip time is known.
+/// The window while no round-trip time is known, in segments.
 const WINDOW_INITIAL: u64 = 10;
+/// Segments delivered before the window is limited: the kernel counts the SYN as one more.
+const WINDOW_UNLIMITED: u64 = WINDOW_INITIAL - 1;
 /// Pacing rate in bytes per second below which segments are sent one at a time: 1.2 Mbit/s.
 const SINGLE_BELOW: u64 = 150_000;
 /// A burst takes 1/1024 s at the pacing rate, within limits in bytes and in segments (`bbr_tso_segs_goal`).
@@ -65,7 +67,8 @@ impl Bbr {
             let target = self.target();
             if self.full_pipe.reached {
                 window.cwnd = (window.cwnd + newly).min(target);
-            } else if window.cwnd < target || sample.totals.delivered < WINDOW_INITIAL * self.unit {
+            } else if window.cwnd < target || sample.totals.delivered < WINDOW_UNLIMITED * self.unit
+            {
                 window.cwnd += newly;
             }
             window.cwnd = window.cwnd.max(WINDOW_MIN * self.unit);
