@@ -1,19 +1,19 @@
 //! One endpoint of a connection: the handshake, and the two halves that it opens.
 
 mod handshake;
+mod status;
 mod transmit;
 
 use fairport_units::{Duration, Instant};
 
 use crate::ecn::{Ecn, EcnUse};
-use crate::info::Info;
 use crate::receiver::{OwnRtt, Receiver};
-use crate::report::{Counters, Events, Gauges};
+use crate::report::Events;
 use crate::segment::{Flags, Segment};
 use crate::sender::Sender;
 use crate::seq;
 use crate::settings::Settings;
-use crate::timers::{Timer, Timers};
+use crate::timers::Timers;
 use handshake::{Handshake, Phase};
 
 /// Minimum time between two answers to segments that are out of place (`tcp_invalid_ratelimit`).
@@ -335,30 +335,6 @@ impl Connection {
         (deadline != Instant::NEVER).then_some(deadline)
     }
 
-    /// When the pacer releases the next segment; none if nothing waits for it.
-    pub fn next_departure(&self) -> Option<Instant> {
-        let departure = self.timers.deadline(Timer::Pacing);
-        (departure != Instant::NEVER).then_some(departure)
-    }
-
-    /// The earliest timer except the pacer's; none if no other is running. In a kernel these fire at ticks.
-    pub fn poll_ticking_timer(&self) -> Option<Instant> {
-        let mut timers = self.timers;
-        timers.stop(Timer::Pacing);
-        let deadline = timers.next();
-        (deadline != Instant::NEVER).then_some(deadline)
-    }
-
-    /// Bytes of data that were delivered to the application, in order.
-    pub fn delivered_bytes(&self) -> u64 {
-        self.receiver.delivered()
-    }
-
-    /// Bytes of data that arrived, each counted once: delivered, or held above a gap.
-    pub fn arrived_bytes(&self) -> u64 {
-        self.receiver.arrived()
-    }
-
     /// Whether the handshake is complete at this end.
     pub fn is_established(&self) -> bool {
         self.phase == Phase::Established
@@ -376,26 +352,6 @@ impl Connection {
     #[inline]
     fn is_all_acknowledged(&self) -> bool {
         self.sender.is_done() && (!self.sender.is_closing() || self.receiver.is_closed())
-    }
-
-    /// Whether the peer reset the connection.
-    pub fn is_reset(&self) -> bool {
-        self.phase == Phase::Reset
-    }
-
-    /// Gauges of the sender at this moment.
-    pub fn gauges(&self) -> Gauges {
-        self.sender.gauges()
-    }
-
-    /// Counters of the sender since the start.
-    pub fn counters(&self) -> Counters {
-        self.sender.counters()
-    }
-
-    /// The sender's state at this moment, as `struct tcp_info` has it.
-    pub fn info(&self) -> Info {
-        self.sender.info()
     }
 
     /// Sets whether a short segment waits while data is unacknowledged (`TCP_NODELAY` turns this off).

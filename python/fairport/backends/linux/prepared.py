@@ -154,7 +154,7 @@ class PreparedLinux:
         ):
             for child in (generator, switching):
                 child.wait("ready")
-            switching.send(loading.process)
+            switching.send(generator.process)
             zero, _ = switching.wait("at")
             generator.send(zero + tasks.LEAD_S)
             return self._watch(switching, generator, progress)

@@ -126,7 +126,7 @@ def await_start(reports: Connection) -> Any:
 
 
 def forward(reports: Connection, task: SwitchTask) -> None:
-    """The switch: once it is sent the load's process, it starts.
+    """The switch: once it is sent the generator's process, it starts.
 
     It reports `at`, the monotonic clock at its start, and `done`.
     """
@@ -140,7 +140,7 @@ def forward(reports: Connection, task: SwitchTask) -> None:
         return False
 
     namespaces.enter(task.namespace)
-    load: int = await_start(reports)
+    generator: int = await_start(reports)
     processors = sorted(os.sched_getaffinity(0))
     outcome = _core.run_switch(
         task.job_json,
@@ -154,7 +154,7 @@ def forward(reports: Connection, task: SwitchTask) -> None:
         zero_s=task.zero_s,
         processor=processors[0] if len(processors) > 1 else None,
         priority=_SWITCH_PRIORITY,
-        neighbour=load,
+        neighbour=generator,
         stops=stops,
     )
     reports.send(("done", outcome))
