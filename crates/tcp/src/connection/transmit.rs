@@ -86,21 +86,21 @@ impl Connection {
             return self.poll_handshake(now);
         }
         // data out of order is reported in an ACK of its own, so data segments never need room for SACK blocks (with
-        // data on it, the ACK would not count as a duplicate, RFC 5681 2); a FIN without data has them
+        // data on it, the ACK would not count as a duplicate, RFC 5681 2)
         if self.receiver.acks.is_due() && self.receiver.has_report() {
             return Some(self.acknowledgement(now));
         }
         match self.sender.poll(&mut self.timers, now) {
+            Some(Outgoing::Data(chunk)) if chunk.payload == 0 => {
+                Some(self.bare_fin(now, chunk.start))
+            }
             Some(Outgoing::Data(chunk)) => {
+                self.receiver.on_acknowledged(&mut self.timers, now, true);
                 let mut segment = self.segment(now, chunk.start);
                 segment.payload = chunk.payload;
                 if chunk.fin {
                     segment.flags |= Flags::FIN;
-                    if self.sack && chunk.payload == 0 {
-                        self.receiver.report(&mut segment.options);
-                    }
                 }
-                self.receiver.on_acknowledged(&mut self.timers, now, true);
                 Some(segment)
             }
             Some(Outgoing::Probe) => {
@@ -110,6 +110,18 @@ impl Connection {
             None if self.receiver.acks.is_due() => Some(self.acknowledgement(now)),
             None => None,
         }
+    }
+
+    /// A FIN without data: an ACK with SACK blocks, if there are any.
+    #[cold]
+    fn bare_fin(&mut self, now: Instant, at: u64) -> Segment {
+        let mut segment = self.segment(now, at);
+        segment.flags |= Flags::FIN;
+        if self.sack {
+            self.receiver.report(&mut segment.options);
+        }
+        self.receiver.on_acknowledged(&mut self.timers, now, true);
+        segment
     }
 
     /// An empty segment that acknowledges, with SACK blocks if there are any.

@@ -55,7 +55,7 @@ impl Sender {
         let awaited = !self.board.is_empty() && ack >= self.board.una();
         let is_valid = self.take_ack_of(timers, now, segment, ack, mere_data, events);
         if is_valid {
-            if awaited {
+            if awaited && self.follows_acks() {
                 self.after_ack(now);
             }
             self.pass_decisions(now, events);
@@ -64,7 +64,11 @@ impl Sender {
     }
 
     /// Processes an acknowledgement up to `ack`. With `mere_data`, only the peer's window is of interest.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the hot path: every ACK, and one caller"
+    )]
+    #[inline(always)]
     fn take_ack_of(
         &mut self,
         timers: &mut Timers,

@@ -61,6 +61,13 @@ impl Sender {
     /// Records what an ACK delivers, and the round-trip time of the data delivered last.
     #[inline]
     pub(super) fn note_delivered(&mut self, facts: &AckFacts) {
+        if self.before_ack.is_some() {
+            self.note_measured(facts);
+        }
+    }
+
+    #[inline(never)]
+    fn note_measured(&mut self, facts: &AckFacts) {
         let held = self.board.outstanding() - self.board.sacked();
         let uncounted = self.recovery.uses_sack() && !self.recovery.tracks_deliveries();
         if let Some(before) = &mut self.before_ack {
@@ -73,8 +80,14 @@ impl Sender {
         }
     }
 
-    /// An ACK was processed that came while data was outstanding.
+    /// Whether congestion control or the pacer follows every ACK.
     #[inline]
+    pub(super) fn follows_acks(&self) -> bool {
+        self.before_ack.is_some() || self.policies.pacer.is_some()
+    }
+
+    /// An ACK was processed that came while data was outstanding.
+    #[inline(never)]
     pub(super) fn after_ack(&mut self, now: Instant) {
         if self.before_ack.is_some() {
             self.report_rate(now);
