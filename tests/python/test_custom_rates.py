@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import fairport as fp
 import pytest
@@ -64,14 +65,17 @@ def test_parameters_of_a_congestion_control_are_keyword_arguments(alone: Scenari
     assert fp.run(alone.patch(other)).flows["goodput_bps"][0] > 500e6
 
 
-def test_a_sweep_may_have_the_parameters_of_a_congestion_control(alone: Scenario) -> None:
+def test_a_sweep_may_have_the_parameters_of_a_congestion_control(
+    alone: Scenario, tmp_path: Path
+) -> None:
     class Given(Paced):
         def __init__(self, connection: Connection, rate_bps: float) -> None:
             self.pacing_rate_bps = rate_bps
 
     own = alone.patch({"tcp.parameters.rate_bps": 1e6})
     coded = own.with_user_code(congestion_controls={"mine": Given})
-    study = fp.sweep(coded, {"tcp.parameters.rate_bps": [50e6, 100e6]}, seeds=1)
+    axes = {"tcp.parameters.rate_bps": [50e6, 100e6]}
+    study = fp.sweep(coded, axes, seeds=1, folder=tmp_path / "study")
     rates = study.to_polars().sort("tcp.parameters.rate_bps")["goodput_bps_total"].to_list()
     assert rates == pytest.approx([50e6, 100e6], rel=0.02)
 
