@@ -76,7 +76,7 @@ def others_accepted(run: list[Row], dropped: set[tuple[str, int]]) -> int:
 
 
 def blackouts(drops: list[Row]) -> list[list[Row]]:
-    """Prakash et al. 2012: two or more in a row, with one packet of others let in for each gap."""
+    """Prakash et al. 2012: two or more drops in a row, with an accepted packet for each gap."""
     dropped = arrivals(drops)
     runs = [run for run in drop_runs(drops, "ingress") if len(run) >= 2]
     return [run for run in runs if others_accepted(run, dropped) >= len(run) - 1]

@@ -64,7 +64,7 @@ def span_of(recorded: Recorded) -> Span:
 def _summary(backend: Backend, prepared: Prepared, recorded: Recorded) -> dict[str, Any]:
     scenario = prepared.scenario
     summary = summary_of(recorded, scenario=scenario.name, seed=scenario.seed, backend=backend.name)
-    summary |= _of_its_loads(prepared, recorded)
+    summary |= _of_its_traffic(prepared, recorded)
     if summary["verdict"]["sentence"] == metrics.NO_VERDICT:
         summary["verdict"]["sentence"] = (
             traffic_parts.sentence(summary["traffic"]) or metrics.NO_VERDICT
@@ -119,7 +119,7 @@ def _manifest(backend: Backend, prepared: Prepared, recorded: Recorded) -> dict[
     return manifest
 
 
-def _of_its_loads(prepared: Prepared, recorded: Recorded) -> dict[str, Any]:
+def _of_its_traffic(prepared: Prepared, recorded: Recorded) -> dict[str, Any]:
     """The part of the summary that follows the scenario's [[traffic]]."""
     scenario, tables = prepared.scenario, recorded.tables
     senders = sender_stacks(prepared.job)
