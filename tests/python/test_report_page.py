@@ -201,17 +201,25 @@ def test_it_fits_every_width(tab, page, width):
     assert tab.value("document.documentElement.scrollWidth") <= width
 
 
-def test_of_many_flows_classes_are_bands_and_one_flow_can_be_looked_at(tab, tmp_path):
-    many = synthetic.run(duration_s=0.5, classes={2: 3, 4: 12, 6: 98})
+def test_a_class_of_many_flows_is_a_band_whose_flows_can_be_looked_at(tab, tmp_path):
+    many = synthetic.run(duration_s=1.2, classes={2: 3, 4: 12, 6: 98})
     opened(tab, write(many, tmp_path))
     shown = """(() => {
         const panel = report.panel("goodput");
         return panel.lines.filter((line) => panel.shows(line)).map((line) => line.name);
     })()"""
-    assert len(tab.value(shown)) == 9, "each class is a mean and two percentiles"
-    assert all("mean" in name for name in tab.value(shown)[6:]), "no band covers a mean"
+    names = tab.value(shown)
+    assert [name for name in names if name.startswith("flow")] == [
+        f"flow {flow}, h{flow + 1} to h0" for flow in range(3)
+    ], "the smallest class needs no band"
+    assert [name.split(":")[0] for name in names[:4]] == ["4-hop", "4-hop", "6-hop", "6-hop"]
+    assert names[4:6] == ["4-hop: mean", "6-hop: mean"], "no band covers a mean"
     tab.value("report.view.set({ flow: 7 })")
-    assert any(name.startswith("flow 7,") for name in tab.value(shown))
+    assert sum(name.startswith("flow 7,") for name in tab.value(shown)) == 1
+    tab.value("report.view.set({ flow: null, from: 0.2, to: 1.0 })")
+    close = tab.value(shown)
+    assert sum(name.startswith("flow") for name in close) == 15, "over a short span"
+    assert [name for name in close if name.endswith("mean")] == ["6-hop: mean"], "98 are too many"
 
 
 def test_text_of_a_scenario_runs_nothing(tab, result, tmp_path):

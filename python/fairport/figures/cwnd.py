@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fairport.figures import findings, over_time, style
+from fairport.figures.groups import Group
 from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:
@@ -43,9 +44,9 @@ _STEPS = 100
 
 
 def draw(result: Result) -> Figure:
-    """One panel per hop class: flows thin, their mean thick, decisions as marks below."""
+    """One panel per group of flows: each flow thin, their mean thick, decisions as marks below."""
     quantity = _CWND.at_size(over_time.largest(result, "cwnd_bytes"))
-    means = {one.name: _mean(result, one) for one in style.compared_classes(result)}
+    means = {one.name: _mean(result, one.flows) for one in style.compared_classes(result)}
     title = findings.window(result, means)
     decisions = result.tables["decisions"]
     shown = set(decisions["what"].unique())
@@ -60,9 +61,9 @@ def draw(result: Result) -> Figure:
     top = 0.0
     for panel, one in zip(panels, classes, strict=False):
         top = max(top, over_time.lines(panel, one, result, "cwnd_bytes", quantity))
-        average = means[one.name]
+        average = _mean(result, one.flows)
         text = "" if average is None else f"mean {findings.short(quantity, average)}"
-        style.panel_title(panel, one.label, one.look.colour, text)
+        style.panel_title(panel, one.label, one.colour, text)
     rates = [
         _rows(strip, one, decisions, kinds, result)
         for strip, one in zip(strips, classes, strict=False)
@@ -76,14 +77,14 @@ def draw(result: Result) -> Figure:
     return picture
 
 
-def _mean(result: Result, one: style.HopClass) -> float | None:
-    """Mean window of a class over its samples, in bytes; None without any."""
-    windows = result.series.filter(pl.col("flow").is_in(one.flows))["cwnd_bytes"]
+def _mean(result: Result, flows: list[int]) -> float | None:
+    """Mean window of flows over their samples, in bytes; None without any."""
+    windows = result.series.filter(pl.col("flow").is_in(flows))["cwnd_bytes"]
     return cast("float | None", windows.cast(pl.Float64).mean())
 
 
 def _rows(
-    strip: Axes, one: style.HopClass, decisions: pl.DataFrame, kinds: list[str], result: Result
+    strip: Axes, one: Group, decisions: pl.DataFrame, kinds: list[str], result: Result
 ) -> bool:
     """One row per kind of decision: marks if they are few, otherwise how often they happen.
 

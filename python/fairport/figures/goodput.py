@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from fairport import metrics
 from fairport.figures import findings, over_time, style
+from fairport.figures.groups import Group
 from fairport.quantities import QUANTITIES, time_at_size
 
 if TYPE_CHECKING:
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 
 SUBJECT = "Goodput over time"
 CAPTION = (
-    "Goodput of each flow, by hop class, all on one scale. The dotted line is the fair share of "
-    "flows without an end: their total goodput divided by their number. A starved flow delivers "
-    "nothing for long periods, with short bursts between them."
+    "Goodput by hop class, or by traffic if all flows are of one class, on one scale. The dotted "
+    "line is the fair share of flows without an end: their total goodput divided by their number. "
+    "A starved flow delivers nothing for long periods, with short bursts between them."
 )
 
 
@@ -26,7 +27,7 @@ _GOODPUT = QUANTITIES["goodput_bps"]
 
 
 def draw(result: Result) -> Figure:
-    """One panel per hop class: flows thin, their mean thick."""
+    """One panel per group of flows: each flow thin, their mean thick."""
     quantity = _GOODPUT.at_size(over_time.largest(result, "goodput_bps"))
     picture, panels, classes = over_time.frame(
         result, findings.goodput(result), SUBJECT, quantity.label
@@ -41,12 +42,14 @@ def draw(result: Result) -> Figure:
         top = max(top, over_time.lines(panel, one, result, "goodput_bps", quantity))
         if has_share:
             style.fair_share(panel, fair)
-        average = result.summary["classes"][one.name]["goodput_bps_mean"]
+        average = float(
+            flows.filter(pl.col("flow").is_in(one.flows))["goodput_bps"].to_numpy().mean()
+        )
         mean = findings.short(_GOODPUT.at_size(average), average)
         style.panel_title(
             panel,
             one.label,
-            one.look.colour,
+            one.colour,
             f"mean {mean}; {_idle(result, one)}",
         )
     if classes:
@@ -57,8 +60,8 @@ def draw(result: Result) -> Figure:
     return picture
 
 
-def _idle(result: Result, one: style.HopClass) -> str:
-    """The share of the probe's intervals in which a flow of the class delivers nothing."""
+def _idle(result: Result, one: Group) -> str:
+    """The share of the probe's intervals in which a flow of the group delivers nothing."""
     mine = result.series.filter(pl.col("flow").is_in(one.flows))
     if mine.is_empty():
         return "no samples"

@@ -1,4 +1,4 @@
-"""Panels over time by hop class, for goodput, window and RTT."""
+"""Panels over time by hop class (or traffic), for goodput, window and RTT."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from fairport import metrics
-from fairport.figures import style, times
+from fairport.figures import groups, style, times
+from fairport.figures.groups import Group
 from fairport.quantities import Quantity
 
 if TYPE_CHECKING:
@@ -19,17 +20,17 @@ if TYPE_CHECKING:
 # About as many points as a printed column can resolve; a single thin line has more.
 MAX_POINTS = 240
 MAX_POINTS_ALONE = 1000
-# Above this many flows, thin lines are unreadable and a band shows more.
-MAX_LINES = 24
+# The lines of more flows than this cover each other, and a band shows more.
+MAX_LINES = 6
 
 Floats = NDArray[np.float64]
 
 
 def frame(
     result: Result, title: str, subject: str, unit: str
-) -> tuple[style.Picture, list[Axes], list[style.HopClass]]:
-    """A picture with one panel per hop class, all with the same axes."""
-    classes = style.compared_classes(result)
+) -> tuple[style.Picture, list[Axes], list[Group]]:
+    """A picture with one panel per group of flows, all with the same axes."""
+    classes = groups.compared(result)
     if result.series.is_empty() or not classes:
         picture, [[panel]] = style.frame(result, title, subject, [0.6])
         style.say(panel, "no samples" if classes else style.NO_FLOWS)
@@ -45,9 +46,9 @@ def frame(
 
 def frame_with_strips(
     result: Result, title: str, subject: str, unit: str, strip_in: float
-) -> tuple[style.Picture, list[Axes], list[Axes], list[style.HopClass]]:
+) -> tuple[style.Picture, list[Axes], list[Axes], list[Group]]:
     """The same picture with a strip of that height below each panel, on the panel's time axis."""
-    classes = style.compared_classes(result)
+    classes = groups.compared(result)
     if not classes or result.series.is_empty():
         picture, panels, classes = frame(result, title, subject, unit)
         return picture, panels, [], classes
@@ -136,10 +137,8 @@ def no_samples(panel: Axes, text: str) -> None:
     panel.text(0.5, 0.5, text, transform=panel.transAxes, ha="center", color=style.MUTED)
 
 
-def lines(
-    panel: Axes, one: style.HopClass, result: Result, column: str, quantity: Quantity
-) -> float:
-    """Draws a column of a class in the unit of `quantity`: flows thin, their mean thick.
+def lines(panel: Axes, one: Group, result: Result, column: str, quantity: Quantity) -> float:
+    """Draws a column of a group in the unit of `quantity`: flows thin, their mean thick.
 
     Many flows become the band of their middle 90 %; a single flow is drawn thin, in finer steps.
     Returns the highest value that was drawn, in that unit. Flows that end before the first sample
@@ -150,12 +149,12 @@ def lines(
         no_samples(panel, "no samples")
         return 0.0
     values *= quantity.factor
-    marker: dict[str, Any] = {"marker": one.look.marker, "markersize": 3} if len(times) == 1 else {}
-    thin: dict[str, Any] = {"color": one.look.colour, "alpha": 0.38, "linewidth": 0.45}
+    marker: dict[str, Any] = {"marker": "o", "markersize": 3} if len(times) == 1 else {}
+    thin: dict[str, Any] = {"color": one.colour, "alpha": 0.38, "linewidth": 0.45}
     middle = mean(values)
     if len(one.flows) > MAX_LINES:
         low, drawn = middle_90(values)
-        panel.fill_between(times, low, drawn, color=one.look.colour, alpha=0.25, linewidth=0)
+        panel.fill_between(times, low, drawn, color=one.colour, alpha=0.25, linewidth=0)
     elif len(one.flows) > 1:
         drawn = values
         panel.plot(times, values, **thin)
@@ -163,7 +162,7 @@ def lines(
         fine_times, fine = grid(result, one.flows, column, most_points=MAX_POINTS_ALONE)
         drawn = fine * quantity.factor
         panel.plot(fine_times, drawn, **thin)
-    panel.plot(times, middle, color=one.look.colour, linewidth=1.4, **marker)
+    panel.plot(times, middle, color=one.colour, linewidth=1.4, **marker)
     # without any sample, such as one of a window, there is nothing to see
     return float(np.nanmax(np.append(drawn.ravel(), middle), initial=0.0))
 
@@ -201,7 +200,7 @@ def edges(times: Floats) -> Floats:
     return np.column_stack([times - half, times + half]).ravel()
 
 
-def note(picture: style.Picture, classes: list[style.HopClass]) -> None:
+def note(picture: style.Picture, classes: list[Group]) -> None:
     """Explains the lines that `lines` has drawn."""
     many = [len(one.flows) > MAX_LINES for one in classes]
     if all(many):

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from matplotlib.figure import Figure
 
+from fairport import metrics
 from fairport.figures import findings, over_time, style
+from fairport.figures.groups import Group
 from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:
@@ -15,9 +18,10 @@ if TYPE_CHECKING:
 
 SUBJECT = "Round-trip time over time"
 CAPTION = (
-    "RTT samples of each hop class: the line is the mean, the band reaches from the least to the "
-    "greatest. The classes differ by the length of their paths; the height of the band is "
-    "queueing. In a gap no flow of the class had a sample, as when all of them wait for timeouts."
+    "RTT samples by hop class, or by traffic if all flows are of one class: the line is the mean, "
+    "the band reaches from the least to the greatest. The classes differ by the length of their "
+    "paths; the height of the band is queueing. In a gap no flow had a sample, as when all "
+    "of them wait for timeouts."
 )
 
 
@@ -25,7 +29,7 @@ _RTT = QUANTITIES["rtt_s"]
 
 
 def draw(result: Result) -> Figure:
-    """One panel per hop class: the mean, and the band from min to max over its flows."""
+    """One panel per group of flows: the mean, and the band from min to max over its flows."""
     quantity = _RTT.at_size(over_time.largest(result, "rtt_max_s"))
     picture, panels, classes = over_time.frame(
         result, findings.round_trips(result), SUBJECT, quantity.label
@@ -37,7 +41,7 @@ def draw(result: Result) -> Figure:
         _, middle = over_time.grid(result, one.flows, "rtt_mean_s")
         if np.isnan(middle).all():
             over_time.no_samples(panel, "no RTT samples")
-            style.panel_title(panel, one.label, one.look.colour)
+            style.panel_title(panel, one.label, one.colour)
             continue
         least = np.fmin.reduce(low, axis=1) * quantity.factor
         most = np.fmax.reduce(high, axis=1) * quantity.factor
@@ -46,18 +50,25 @@ def draw(result: Result) -> Figure:
             edges,
             np.repeat(least, 2),
             np.repeat(most, 2),
-            color=one.look.colour,
+            color=one.colour,
             alpha=0.25,
             linewidth=0,
         )
         line = np.repeat(over_time.mean(middle), 2) * quantity.factor
-        panel.plot(edges, line, color=one.look.colour, linewidth=1.2)
+        panel.plot(edges, line, color=one.colour, linewidth=1.2)
         top = max(top, float(np.nanmax(most)))
-        average = result.summary["classes"][one.name]["rtt_mean_s"]
+        average = _mean_s(result, one)
         mean = "" if average is None else findings.short(_RTT.at_size(average), average)
         text = f"mean {mean}" if mean else ""
-        style.panel_title(panel, one.label, one.look.colour, text)
+        style.panel_title(panel, one.label, one.colour, text)
     if top > 0:
         panels[0].set_ylim(0, top * 1.05)
-        style.note(picture, "line: mean of the class, band: least to greatest sample")
+        style.note(picture, "line: mean, band: least to greatest sample")
     return picture
+
+
+def _mean_s(result: Result, one: Group) -> float | None:
+    """Mean of the group's samples within the measurement; None without any."""
+    mine = result.rtt.filter(pl.col("flow").is_in(one.flows)).with_columns(group=pl.lit(0))
+    found = metrics.rtt_by(mine, "group")["rtt_mean_s"]
+    return found[0] if len(found) else None

@@ -13,8 +13,8 @@ import polars as pl
 
 from fairport import blackouts, headers, metrics
 from fairport.figures import over_time, style
+from fairport.figures.groups import Group, groups
 from fairport.figures.queue import buffer_limit, occupancy
-from fairport.report.groups import Group, groups
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -24,8 +24,8 @@ _SERIES = ("goodput_bps", "cwnd_bytes", "rtt_mean_s")
 # Most points of one quantity (flows times steps) that a browser draws at once.
 _MOST_POINTS = 100_000
 _FEWEST_STEPS = 250
-# Above this many flows there is one band per class instead of lines; single flows can be chosen.
-_MOST_LINES = 40
+# Lines of at least so many flows are in the page.
+_FEWEST_LINES = 40
 _MOST_DECISIONS = 40_000
 _MOST_STEPS_OF_QUEUE = 2_000
 _MOST_QUEUES = 6
@@ -91,7 +91,7 @@ def _flows(result: Result, classes: list[Group]) -> dict[str, list[Any]]:
 
 
 def _series(result: Result, classes: list[Group]) -> dict[str, Any]:
-    """Lines of flows on one grid of times; for many flows, bands of their classes, too."""
+    """Lines of flows on one grid of times; for many flows of a class, their band, too."""
     compared = metrics.compared(result.flows)
     # of UDP alone, nothing is compared, but all is shown
     shown = (result.flows if compared.is_empty() else compared)["flow"]
@@ -102,22 +102,31 @@ def _series(result: Result, classes: list[Group]) -> dict[str, Any]:
     flows = rows["flow"].unique().sort().to_list()
     stamps = rows["time_s"].n_unique()
     steps = max(min(stamps, _MOST_POINTS // len(flows)), min(stamps, _FEWEST_STEPS))
-    kept = flows[: max(_MOST_POINTS // steps, _MOST_LINES)]
+    kept = flows[: max(_MOST_POINTS // steps, _FEWEST_LINES)]
     share = -(-stamps // steps)
+    bands = [_needs_band(one, set(flows), set(kept)) for one in classes]
     interval = result.scenario.probes.series_interval.seconds
     found |= {"step": interval * share, "flows": kept}
     for name in _SERIES:
         times, values = over_time.grid(result, flows, name, most_points=steps)
         found["times"] = _digits(times)
         found[name] = [_digits(values[:, place]) for place in range(len(kept))]
-        if len(flows) > _MOST_LINES:
-            found["bands"][name] = [_band(values, flows, one) for one in classes]
+        found["bands"][name] = [
+            _band(values, flows, one) if needed else None
+            for one, needed in zip(classes, bands, strict=True)
+        ]
     return found
+
+
+def _needs_band(one: Group, sampled: set[int], kept: set[int]) -> bool:
+    """Whether the lines of a class would cover each other, or not all are in the page."""
+    mine = sampled.intersection(one.flows)
+    return len(mine) > over_time.MAX_LINES or not mine <= kept
 
 
 def _band(values: over_time.Floats, flows: list[int], one: Group) -> dict[str, Any]:
     mine = values[:, np.isin(flows, one.flows)]
-    low, high = over_time.middle_90(mine) if mine.shape[1] else (mine, mine)
+    low, high = over_time.middle_90(mine)
     return {"mean": _digits(over_time.mean(mine)), "low": _digits(low), "high": _digits(high)}
 
 

@@ -1,6 +1,6 @@
 // Panels over time: goodput, window, round-trip time, queue. uPlot draws them. They share the cursor and the span of
-// time. If there are few flows, each is a line. Otherwise each class is a band with its mean, and the selected flow is
-// a line over it.
+// time. A class of few flows has a line for each. Over a long span, a class of many is a band with its mean, and the
+// selected flow is a line over it.
 
 const LARGER = { "Mbit/s": [2000, "Gbit/s"], kB: [10000, "MB"], ms: [10000, "s"] };
 const MINUTE = { kB: [0.5, "B"], ms: [0.5, "µs"] };
@@ -28,6 +28,9 @@ const PANELS = [
 // A class that is alone has no other to stand out from: its lines are thin only if they are many.
 const FEW = 3, FEW_ALONE = 12;
 
+// Over at most so many steps of time, the flows of a class of at most so many are lines and not a band.
+const FEW_STEPS = 100, MOST_LINES = 40;
+
 class Panel {
   constructor(kind, place, doc) {
     Object.assign(this, { place, doc, plot: null, lines: [], marks: null });
@@ -52,7 +55,7 @@ class Panel {
       return unitFor(kind.unit, kind.factor, largest([this.queue()?.high ?? []]));
     }
     if (kind.marks && view.unit === "segments") return ["segments", 1 / doc.mss];
-    const bands = (doc.series.bands[kind.column] ?? []).map((one) => one.high);
+    const bands = (doc.series.bands[kind.column] ?? []).flatMap((one) => (one ? [one.high] : []));
     return unitFor(kind.unit, kind.factor, largest([...doc.series[kind.column], ...bands]));
   }
 
@@ -77,10 +80,13 @@ class Panel {
     const lines = [], means = [];
     const few = doc.classes.length > 1 ? FEW : FEW_ALONE;
     const classOf = new Map(doc.flows.flow.map((flow, at) => [flow, doc.flows.class[at]]));
-    const band = bands[kind.column];
+    const band = bands[kind.column] ?? [];
+    const sizes = doc.classes.map((_, at) => doc.flows.class.filter((one) => one === at).length);
+    // whether a class is a band, and whether it is one over short spans, too
+    const bandOf = (at) => (band[at] ? (sizes[at] > MOST_LINES ? "always" : "long") : null);
     doc.classes.forEach(({ name, colour }, at) => {
-      if (!band || !band[at].mean.length) return;
-      const of = { class: name, colour, width: 0, band: true };
+      if (!band[at]) return;
+      const of = { class: name, colour, width: 0, band: true, banded: bandOf(at) };
       lines.push({ ...of, name: `${name}: 95th percentile`, values: band[at].high });
       lines.push({ ...of, name: `${name}: 5th percentile`, values: band[at].low });
       means.push({ ...of, name: `${name}: mean`, values: band[at].mean, width: 2, band: false });
@@ -88,14 +94,13 @@ class Panel {
     // no band covers a mean
     lines.push(...means);
     // small classes are drawn over large ones
-    const sizes = doc.classes.map((_, at) => doc.flows.class.filter((one) => one === at).length);
     const places = shown.map((_, at) => at).sort((a, b) => sizes[classOf.get(shown[b])] - sizes[classOf.get(shown[a])] || a - b);
     places.forEach((at) => {
       const flow = shown[at];
       const { name, colour } = doc.classes[classOf.get(flow)];
       const many = sizes[classOf.get(flow)] > few;
-      const single = Boolean(band);
-      lines.push({ name: flowName(doc, flow), flow, class: name, colour, many, single, values: doc.series[kind.column][at] });
+      const banded = bandOf(classOf.get(flow));
+      lines.push({ name: flowName(doc, flow), flow, class: name, colour, many, banded, values: doc.series[kind.column][at] });
     });
     return lines;
   }
@@ -103,7 +108,14 @@ class Panel {
   // Whether the line is visible in the present view.
   shows(line) {
     if (line.class && view.hidden.has(line.class)) return false;
-    return !line.single || line.flow === view.flow;
+    if (!line.banded || (line.flow !== undefined && line.flow === view.flow)) return true;
+    const apart = line.banded === "long" && this.isShort();
+    return (line.flow !== undefined) === apart;
+  }
+
+  // Whether the view has so few steps that the lines of many flows can be told apart.
+  isShort() {
+    return (view.to ?? this.doc.end) - (view.from ?? 0) <= FEW_STEPS * this.doc.series.step * 1.001;
   }
 
   widthOf(line) {
@@ -201,6 +213,7 @@ class Panel {
 
   // Shows and hides lines as the view says, without building the panel again.
   refresh() {
+    this.wasShort = this.isShort();
     this.plot.batch(() => {
       this.lines.forEach((line, at) => {
         const series = this.plot.series[at + 1];
@@ -301,6 +314,7 @@ function followSpan() {
   following = true;
   for (const panel of panels) {
     panel.plot.setScale("x", { min: view.from ?? 0, max: view.to ?? panel.doc.end });
+    if (panel.isShort() !== panel.wasShort) panel.refresh();
   }
   following = false;
   const [from, to] = [view.from ?? 0, view.to ?? panels[0].doc.end];

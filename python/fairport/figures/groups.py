@@ -1,13 +1,15 @@
-"""The groups of flows that a run's page names and colours: hop classes, or several traffics."""
+"""The groups of flows that a run's panels name and colour: hop classes, or several traffics."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from fairport import metrics
 from fairport.figures import style
+from fairport.quantities import counted
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -24,12 +26,30 @@ class Group:
     colour: str
     flows: list[int]
 
+    @property
+    def label(self) -> str:
+        """The title of a panel, e.g. "6-hop (12 flows)"."""
+        return f"{self.name} ({counted(len(self.flows), 'flow')})"
+
 
 def groups(result: Result) -> list[Group]:
     """The hop classes; if there is one, and several [[traffic]], these."""
-    return traffics(result) or [
-        Group(one.name, one.look.colour, one.flows) for one in style.hop_classes(result.flows)
+    return traffics(result) or _of_classes(style.hop_classes(result.flows))
+
+
+def compared(result: Result) -> list[Group]:
+    """The same of the flows that are compared."""
+    flows = set(metrics.compared(result.flows)["flow"])
+    parts = [
+        replace(one, flows=[flow for flow in one.flows if flow in flows])
+        for one in traffics(result)
     ]
+    parts = [one for one in parts if one.flows]
+    return parts if len(parts) > 1 else _of_classes(style.compared_classes(result))
+
+
+def _of_classes(classes: list[style.HopClass]) -> list[Group]:
+    return [Group(one.name, one.look.colour, one.flows) for one in classes]
 
 
 def traffics(result: Result) -> list[Group]:
