@@ -132,6 +132,15 @@ def test_the_json_schema_is_valid_and_describes_every_field() -> None:
     json.dumps(schema)
 
 
+def test_every_default_of_the_json_schema_is_a_value_that_it_allows() -> None:
+    schema = json_schema()
+    for section in (schema, *schema["$defs"].values()):
+        for name, field in section["properties"].items():
+            if field.get("default") is not None:
+                shape = {"$defs": schema["$defs"], **field}
+                assert jsonschema.Draft202012Validator(shape).is_valid(field["default"]), name
+
+
 def test_every_section_says_what_it_is() -> None:
     for section in Section.__subclasses__():
         assert section.__doc__

@@ -7,6 +7,7 @@ from typing import Any
 from fairport.scenario.base import Section
 from fairport.scenario.field_texts import field_texts
 from fairport.scenario.model import Scenario
+from fairport.scenario.units import Quantity
 
 
 def json_schema() -> dict[str, Any]:
@@ -18,7 +19,10 @@ def json_schema() -> dict[str, Any]:
 
 
 def _describe(schema: dict[str, Any]) -> None:
-    """Adds the meanings of the fields. Definitions have the names of their models."""
+    """Adds the meanings of the fields, and units where pydantic leaves them out: in lists.
+
+    Definitions have the names of their models.
+    """
     models = _models(Section)
     for name, definition in {Scenario.__name__: schema, **schema["$defs"]}.items():
         if name in models:
@@ -27,6 +31,9 @@ def _describe(schema: dict[str, Any]) -> None:
                 shown = definition["properties"].get(info.alias or field)
                 if shown is not None and field in texts:
                     shown["description"] = texts[field]
+                given = info.default if isinstance(info.default, list) else []
+                if shown is not None and any(isinstance(one, Quantity) for one in given):
+                    shown["default"] = [str(one) for one in given]
 
 
 def _models(base: type[Section]) -> dict[str, type[Section]]:
