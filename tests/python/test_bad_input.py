@@ -141,9 +141,9 @@ def refused(fairport: Command, file: Path, *arguments: str) -> tuple[str, str]:
         pytest.param(
             'limit = "16KiB"',
             'kind = "red"\nvariant = "linux"',
-            "queue.min: 5 packets is in packets, and Linux' RED counts bytes",
+            "queue.min: 5 packets is in packets, and Linux's RED counts bytes",
             "give min and max in bytes",
-            id="Linux' RED in packets",
+            id="Linux's RED in packets",
         ),
         pytest.param(
             'limit = "16KiB"',

@@ -80,18 +80,18 @@ def settings() -> str:
 
 
 def sources() -> str:
-    """One row per setting, value and source, with the stacks that have this value."""
+    """One row per setting: each of its values, with the stacks that have it and its source."""
     stacks = [stack(name) for name in stack_names()]
-    rows = [row(["setting", "value", "stacks", "source of the value"]), "|---|---|---|---|"]
+    rows = [row(["setting", "value (stacks): source"]), "|---|---|"]
     for at, setting in enumerate(stacks[0].settings):
         having: dict[tuple[str, str], list[str]] = {}
         for one in stacks:
             here = one.settings[at]
             having.setdefault((_value(here.value), here.source), []).append(one.name)
-        rows += [
-            row([f"`{setting.name}`", value, ", ".join(names), source])
-            for (value, source), names in having.items()
-        ]
+        said = (
+            f"{value} ({', '.join(names)}): {source}" for (value, source), names in having.items()
+        )
+        rows.append(row([f"`{setting.name}`", "<br>".join(said)]))
     return "\n".join(rows)
 
 

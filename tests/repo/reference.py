@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import typer
@@ -17,46 +20,78 @@ LONGEST_LINE = 120
 _HELP = ("--help", "--install-completion", "--show-completion")
 
 
+@dataclass
+class _Section:
+    """A table of a scenario, or one kind of it."""
+
+    titles: list[str]
+    """Of several places that hold the same."""
+    about: str
+    rows: list[str]
+    """A row of the page's table for each field."""
+
+
 def fields() -> str:
-    """One section per table of a scenario, and one per kind of it."""
+    """One section per table of a scenario, and one per kind of it; nothing is said twice."""
     schema = json_schema()
-    parts = [_fields_of("The whole file", schema, schema["properties"], skip_tables=True)]
+    sections = [_section("The whole file", schema, skip_tables=True)]
     for name, field in schema["properties"].items():
-        kinds = list(_tables(field, schema))
         heading = f"[[{name}]]" if field.get("type") == "array" else f"[{name}]"
-        for definition in kinds:
-            kind = definition["properties"].get("kind", {}).get("const", "")
-            title = f'{heading} kind = "{kind}"' if kind and len(kinds) > 1 else heading
-            parts.append(_fields_of(f"`{title}`", definition, definition["properties"]))
+        for definition in _tables(field, schema):
+            sections.append(_section(heading, definition))
             for inner, below in definition["properties"].items():
                 for deeper in _tables(below, schema):
                     if deeper["title"] in _SHOWN_ALREADY or not deeper["properties"]:
                         continue
                     path = f"{name}.{inner}"
                     path = f"[[{path}]]" if below.get("type") == "array" else f"[{path}]"
-                    kind = deeper["properties"].get("kind", {}).get("const", "")
-                    shown = f'{path} kind = "{kind}"' if kind else path
-                    parts.append(_fields_of(f"`{shown}`", deeper, deeper["properties"]))
-    return "\n\n".join(dict.fromkeys(parts))
+                    sections.append(_section(path, deeper))
+    return "\n\n".join(_shown(_joined(sections)))
 
 
 # tables that have a section of their own
 _SHOWN_ALREADY = {"TcpSettings"}
 
 
-def _fields_of(
-    title: str, definition: dict[str, Any], properties: dict[str, Any], skip_tables: bool = False
-) -> str:
+def _section(title: str, definition: dict[str, Any], skip_tables: bool = False) -> _Section:
     required = definition.get("required", [])
-    rows = ["| field | default | values | |", "|---|---|---|---|"]
+    about = definition.get("description", "").partition("\n")[0]
+    properties = definition["properties"]
+    kind = properties.get("kind", {}).get("const", "")
+    if kind:
+        title += f' kind = "{kind}"'
+        about += "" if "kind" in required else " This is the default kind."
+    rows = []
     for name, field in properties.items():
         is_value = field.get("type") in ("string", "integer") or name in ("routing", "paper")
-        if skip_tables and not is_value:
+        if (skip_tables and not is_value) or name == "kind":
             continue
         default = "required" if name in required else _default(field)
         rows.append(row([f"`{name}`", default, _values(field), field.get("description", "")]))
-    about = definition.get("description", "").partition("\n")[0]
-    return f"## {title}\n\n{wrapped(about)}\n\n" + "\n".join(rows)
+    return _Section([title if skip_tables else f"`{title}`"], about, rows)
+
+
+def _joined(sections: list[_Section]) -> list[_Section]:
+    """Sections that say the same become one with several titles."""
+    found: dict[tuple[str, ...], _Section] = {}
+    for one in sections:
+        said = found.setdefault((one.about, *one.rows), one)
+        said.titles = list(dict.fromkeys([*said.titles, *one.titles]))
+    return list(found.values())
+
+
+def _shown(sections: list[_Section]) -> Iterator[str]:
+    """A section's own fields; if it has all those of an earlier one, it names that one."""
+    for at, one in enumerate(sections):
+        held = [two for two in sections[:at] if two.rows and {*two.rows} <= {*one.rows}]
+        base = max(held, key=lambda two: len(two.rows), default=None)
+        about, rows = one.about, one.rows
+        if base:
+            about += f" It has the fields of {base.titles[0]}, and these:"
+            rows = [line for line in rows if line not in base.rows]
+        table = ["| field | default | values | |", "|---|---|---|---|", *rows] if rows else []
+        parts = ["## " + ", ".join(one.titles), wrapped(about), "\n".join(table)]
+        yield "\n\n".join(part for part in parts if part)
 
 
 def wrapped(text: str) -> str:
@@ -81,9 +116,21 @@ def _default(field: dict[str, Any]) -> str:
     default = field.get("default")
     if default is None or default in ("", []):
         return ""
-    if isinstance(default, dict):
-        return f"`{default['kind']}`" if "kind" in default else ""
+    if isinstance(default, dict) and "kind" in default:
+        return f"`{default['kind']}`"
+    if isinstance(default, (dict, list)):
+        return f"`{_as_toml(default)}`"
     return f"`{str(default).lower() if isinstance(default, bool) else default}`"
+
+
+def _as_toml(value: Any) -> str:
+    """Tables and lists as a scenario's file has them."""
+    if isinstance(value, dict):
+        inner = ", ".join(f"{key} = {_as_toml(one)}" for key, one in value.items())
+        return f"{{ {inner} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_as_toml, value))}]"
+    return json.dumps(value)
 
 
 def _values(field: dict[str, Any]) -> str:
@@ -125,20 +172,37 @@ def fixes() -> str:
 
 
 def commands() -> str:
-    """One section per command: what it does, its arguments and options, examples."""
-    parts = []
-    for name, command in _every():
-        usage = f"fairport {name} {_arguments(command)}".strip()
-        rows = ["| option | |", "|---|---|"]
-        rows += [row([f"`{shown}`", text]) for shown, text in _options(command)]
-        table = "\n".join(rows) if len(rows) > 2 else ""
+    """One section per command: what it does, its arguments and options, examples.
+
+    What many commands have is in one table, and they name it.
+    """
+    every = [(name, command, _options(command)) for name, command in _every()]
+    counts = Counter(option for _, _, options in every for option in options)
+    shared = [option for option, count in counts.items() if count >= _SHARED]
+    parts = [f"## Shared options\n\n{_option_table(shared)}"]
+    for name, command, options in every:
+        usage = f"`fairport {name} {_arguments(command)}".strip() + "`"
+        named = [f"`{option[0].split()[0].rstrip(',')}`" for option in shared if option in options]
+        if named:
+            usage = wrapped(f"{usage}; [shared options](#shared-options): {', '.join(named)}")
+        own = [option for option in options if option not in shared]
+        table = _option_table(own) if own else ""
         text = re.sub(r"[\b]", "", (command.help or "").strip())
         examples = "\n".join(EXAMPLES.get(name, []))
         shown = f"```text\n{examples}\n```" if examples else ""
         parts.append(
-            "\n\n".join(part for part in (f"## {name}", text, f"`{usage}`", table, shown) if part)
+            "\n\n".join(part for part in (f"## {name}", text, usage, table, shown) if part)
         )
     return "\n\n".join(parts)
+
+
+# An option of so many commands is shown once.
+_SHARED = 4
+
+
+def _option_table(options: list[tuple[str, str]]) -> str:
+    rows = (row([f"`{shown}`", text]) for shown, text in options)
+    return "\n".join(["| option | |", "|---|---|", *rows])
 
 
 def man() -> str:

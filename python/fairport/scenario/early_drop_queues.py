@@ -73,17 +73,17 @@ class Red(_AveragingQueue):
             return self
         if self.min.in_packets:
             raise refuse(
-                f"{self.min} is in packets, and Linux' RED counts bytes",
+                f"{self.min} is in packets, and Linux's RED counts bytes",
                 'give min and max in bytes, such as "7500B" and "22500B"',
                 field="min",
                 show_value=False,
             )
         if self.gentle and "gentle" in self.model_fields_set:
-            raise refuse("is not known to Linux' RED", "leave it out", field="gentle")
+            raise refuse("is not known to Linux's RED", "leave it out", field="gentle")
         return self
 
     def job(self) -> dict[str, Any]:
-        """The discipline as the engine reads it; there Linux' variant is a separate one."""
+        """The discipline as the engine reads it; there Linux's variant is a separate one."""
         job = {**super().job(), "max_p_ppb": parts_per_billion(self.max_p)}
         if self.variant == "linux":
             del job["gentle"]

@@ -32,7 +32,7 @@ class _Shaper(Section):
 
 
 class TokenBucket(_Shaper):
-    """Linux' `sch_tbf` without a peak rate."""
+    """Linux's `sch_tbf` without a peak rate."""
 
     kind: Literal["tbf"]
     """A token bucket filter: a packet is sent when the bucket holds tokens for the whole packet."""
@@ -55,7 +55,7 @@ class TokenBucket(_Shaper):
 
 
 class Htb(_Shaper):
-    """One class of Linux' `sch_htb`, with no class to borrow from and a ceiling equal to its rate.
+    """One class of Linux's `sch_htb`, with no class to borrow from and a ceiling equal to its rate.
 
     Its child is the `[queue]`: a pfifo if the limit is in packets, a bfifo if it is in bytes.
     """
