@@ -267,6 +267,8 @@ def _options(command: Any) -> list[tuple[str, str]]:
             continue
         value = "" if param.is_flag else f" {param.metavar or param.type.name.upper()}"
         text = " ".join((param.help or "").split())
+        if not param.is_flag and param.default not in (None, "") and "[default:" not in text:
+            text += f" [default: {param.default}]"
         rows.append((", ".join(param.opts) + value, text))
     return rows
 

@@ -39,7 +39,7 @@ def microscope(
     """Draw every packet at a port around a blackout.
 
     In a blackout packets of one ingress port are dropped, one after another, while those of another
-    are accepted. The queue and the windows are drawn below the packets. Writes the moment as PNG
+    are accepted. The queue and the windows are drawn below the packets. It writes the moment as PNG
     and SVG, and the whole run, down to single packets, as a page.
     """
     from fairport.cli import output

@@ -87,10 +87,10 @@ class CheckedClaim:
 
     @property
     def published_in_words(self) -> str:
-        """The published number, or the word for a shape."""
+        """The published number; without it the claim is about an order or a limit."""
         known = self.claim.published
         if known is None:
-            return "a shape"
+            return "no number"
         return ", ".join(map(self._shown, known if isinstance(known, list) else [known]))
 
     def _with_quartiles(self, one: Spread) -> str:
