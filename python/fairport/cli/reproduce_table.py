@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 80
 _KEYS = {state: state.replace(" ", "_") for state in STATES}
+_PLURALS = {"holds": "hold", "differs": "differ", "not comparable": "not comparable"}
 _STYLES = {"holds": "green", "differs": "bold red", "not comparable": "dim"}
 
 
@@ -90,7 +91,8 @@ def show(done: Sequence[Reproduced], folder: Path | None) -> None:
         what = "quick: fewer seeds, shorter runs; " if one.quick else ""
         console.print(f"{what}medians over seeds {seeds[0]} to {seeds[-1]}\n", style="dim")
     console.print(
-        ", ".join(f"{count} {state}" for state, count in totals(done).items()), style="bold"
+        ", ".join(f"{count} {_PLURALS[state]}" for state, count in totals(done).items()),
+        style="bold",
     )
     if folder is not None and (folder / REPORT).exists():
         console.print(str(folder / REPORT), soft_wrap=True)
