@@ -59,7 +59,7 @@ def _circumstances(summary: Mapping[str, Any]) -> str:
     size = sum(file["bytes"] for file in files)
     packets = summary["packet_hops"]
     return (
-        f"{len(files)} capture{'s' if len(files) != 1 else ''}, {packets} packets of TCP and UDP,"
+        f"{len(files)} capture{'s' if len(files) != 1 else ''}, {packets:,} packets of TCP and UDP,"
         f" {size / 1e6:.1f} MB, read in {summary['wall_s']:.2f} s;"
         f" measured from {measure['from_s']:.3f} s to {measure['to_s']:.3f} s"
         f" of {summary['simulated_s']:.3g} s"
@@ -115,7 +115,7 @@ def _complete(captures: Mapping[str, Any], complete: Mapping[str, Any]) -> str:
     share = _seen_on_both(complete)
     ingress, egress = (", ".join(captures[side]) for side in ("ingress", "egress"))
     return (
-        f"from {ingress} to {egress}: {complete['arrived']}"
-        f" packets came in, {left} left; {share} of these were seen on both sides, between"
+        f"from {ingress} to {egress}: {complete['arrived']:,}"
+        f" packets came in, {left:,} left; {share} of these were seen on both sides, between"
         f" {1e6 * complete['delay_min_s']:.1f} and {1e6 * complete['delay_max_s']:.1f} us apart"
     )

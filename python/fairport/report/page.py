@@ -14,6 +14,7 @@ import numpy as np
 
 from fairport import blackouts, figures
 from fairport.backends import DEFAULT
+from fairport.figures import over_time
 from fairport.published import published_beside
 from fairport.quantities import QUANTITIES, in_millions
 from fairport.report import about_run, drawing, live, rows
@@ -78,6 +79,7 @@ def render(
         over=_over_seeds(over, pictures) if over else None,
         seed=result.seed,
         seeds=[one.seed for one in runs],
+        most_lines=over_time.MAX_LINES,
         caveats=(over or result.summary).get("caveats", []),
         cells=cells,
         traffic_columns=rows.traffic(result)[0],
