@@ -97,7 +97,7 @@ def _lines(axes: Axes, lines: Mapping[int, Line], count: int) -> None:
         markersize=2,
         markeredgewidth=0,
     )
-    for marker, colour, places in (("D", style.DROPPED, [0]), ("o", style.BLUE, range(1, count))):
+    for marker, colour, places in (("D", style.ORANGE, [0]), ("o", style.BLUE, range(1, count))):
         known = [place for place in places if place in lines]
         axes.hlines(
             known,
@@ -115,7 +115,7 @@ def _lines(axes: Axes, lines: Mapping[int, Line], count: int) -> None:
 
 def _key(picture: style.Picture, chart: Chart, height: float) -> None:
     marks = [
-        Line2D([], [], marker="D", color=style.DROPPED, linewidth=2.4, label="without a fix"),
+        Line2D([], [], marker="D", color=style.ORANGE, linewidth=2.4, label="without a fix"),
         Line2D([], [], marker="o", color=style.BLUE, linewidth=2.4, label="with the fix"),
         Line2D([], [], marker="o", color=style.MUTED, linewidth=0, markersize=2, label="one run"),
     ]

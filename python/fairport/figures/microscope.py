@@ -87,11 +87,10 @@ def _arrivals(panel: Axes, slide: Slide, ports: list[str], to_x: Callable[[Any],
     of_ports = style.ingress_looks(slide.result, ports, slide.packets)
     for place, port in enumerate(ports):
         colour = of_ports[port].colour
-        dropped = style.INK if colour == style.DROPPED else style.DROPPED
         looks: dict[str, tuple[str, dict[str, Any]]] = {
             "passed": ("|", {"markersize": 8}),
             "marked": ("o", {"markersize": 5, "color": MARKED, "fillstyle": "none"}),
-            "dropped": ("x", {"markersize": 5, "color": dropped}),
+            "dropped": ("x", {"markersize": 5, "color": style.INK}),
         }
         mine = slide.packets.filter(ingress_port=port)
         fates = {
@@ -115,9 +114,9 @@ def _arrivals(panel: Axes, slide: Slide, ports: list[str], to_x: Callable[[Any],
 def _queue(panel: Axes, slide: Slide, to_x: Callable[[Any], Any]) -> None:
     times = to_x(slide.packets["time_s"].to_numpy())
     kilobytes = slide.packets["queue_bytes"].to_numpy() / 1e3
-    panel.plot(times, kilobytes, color=style.INK, linewidth=0.9, drawstyle="steps-post")
+    panel.plot(times, kilobytes, color=style.MUTED, linewidth=0.9, drawstyle="steps-post")
     dropped = (slide.packets["fate"] == "dropped").to_numpy()
-    panel.plot(times[dropped], kilobytes[dropped], "x", color=style.DROPPED, markersize=3.5)
+    panel.plot(times[dropped], kilobytes[dropped], "x", color=style.INK, markersize=3.5)
     panel.set_ylim(0, max(kilobytes.max(), 1) * 1.15)
 
 
@@ -140,7 +139,7 @@ def _windows(panel: Axes, slide: Slide, to_x: Callable[[Any], Any]) -> None:
         top = max(top, kilobytes.max())
         look: dict[str, Any] = {"color": style.MUTED, "linewidth": 0.6, "alpha": 0.6, "zorder": 1}
         if flow in chosen:
-            colour = (style.DROPPED, style.BLUE, "#e69f00")[chosen.index(flow)]
+            colour = (style.ORANGE, style.BLUE, "#e69f00")[chosen.index(flow)]
             row = names[flow]
             links = f"{row['hops']} hop{'s' if row['hops'] != 1 else ''}"
             ends = (style.fitting(row[end], 1.3, 7) for end in ("src", "dst"))

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 WIDTH_IN = 5.0
 
 GREEN = "#009e73"
+ORANGE = "#d55e00"
 
 NO_FLOWS = "no TCP flows to compare"
 
@@ -67,7 +68,7 @@ class Look:
 
 
 _LOOKS = {
-    2: Look("#d55e00", "", "o"),
+    2: Look(ORANGE, "", "o"),
     3: Look(BLUE, "....", "D"),
     4: Look(GREEN, "/////", "s"),
     5: Look("#cc79a7", "xxxx", "v"),
@@ -75,8 +76,6 @@ _LOOKS = {
 }
 _OTHER_LOOK = Look("#8a6d00", "----", "P")
 
-# A drop is a red cross.
-DROPPED = "#d55e00"
 BAND = "#56b4e9"
 
 
@@ -131,8 +130,9 @@ def compared_classes(result: Result) -> list[HopClass]:
 
 # Hatches of ingress ports whose flows are of one class, in turn.
 _HATCHES = ("", "....", "/////", "xxxx", "-----")
-# For ingress ports with flows of several classes, each of which has its own colour.
-_MIXED_PORTS = (INK, "#7d8790", "#b9c0c6")
+# For ingress ports with flows of several classes, each of which has its own colour. No port is
+# black: a black cross is a drop.
+_MIXED_PORTS = (MUTED, "#8f99a2", "#b9c0c6")
 
 
 def ingress_looks(

@@ -25,7 +25,7 @@ CAPTION = (
 # drop runs have a panel of their own
 _KEYS = tuple(key for key in MEASURES if key != "drop_runs_ge2")
 _COLUMNS = 3
-_LOOKS = {SIMULATION: (style.BLUE, ""), LINUX: (style.DROPPED, "/////")}
+_LOOKS = {SIMULATION: (style.BLUE, ""), LINUX: (style.ORANGE, "/////")}
 _LONGEST_RUN = 10
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fairport.study.reproduce import Reproduced
 
 _LOOKS: tuple[dict[str, Any], ...] = (
-    {"color": style.DROPPED, "linestyle": "-"},
+    {"color": style.ORANGE, "linestyle": "-"},
     {"color": style.BLUE, "linestyle": "--"},
     {"color": style.GREEN, "linestyle": "-."},
     {"color": style.INK, "linestyle": ":"},

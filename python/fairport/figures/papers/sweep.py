@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fairport.papers.model import Drawing, Variant
     from fairport.study.reproduce import Reproduced
 
-_COLOURS = (style.BLUE, style.DROPPED, style.GREEN, "#cc79a7", "#e69f00", style.INK)
+_COLOURS = (style.BLUE, style.ORANGE, style.GREEN, "#cc79a7", "#e69f00", style.INK)
 _MARKERS = ("o", "s", "^", "v", "P", "X")
 _ASIDE = 0.13
 # a ratio that spans more has a logarithmic axis

@@ -23,7 +23,7 @@ from fairport.figures.studies.view import View, axis_title, in_cells, label_axes
 from fairport.run_numbers import better
 
 COLOURS = (
-    *("#d9d9d9", style.BLUE, style.DROPPED, style.GREEN, "#cc79a7", "#e69f00", "#56b4e9"),
+    *("#d9d9d9", style.BLUE, style.ORANGE, style.GREEN, "#cc79a7", "#e69f00", "#56b4e9"),
     *("#8a6d00", style.INK, "#a6d854", "#5e4fa2", "#b2182b", "#f0e442", "#80cdc1", "#f4a6c0"),
     *("#543005", "#1b7837"),
 )

@@ -26,7 +26,7 @@ from fairport.figures.studies.view import (
 )
 from fairport.scenario.rows import in_base_units
 
-_COLOURS = (style.BLUE, style.DROPPED, style.GREEN, "#cc79a7", "#e69f00", "#56b4e9", style.INK)
+_COLOURS = (style.BLUE, style.ORANGE, style.GREEN, "#cc79a7", "#e69f00", "#56b4e9", style.INK)
 _DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))  # after these, colours and marks are used again
 _MARKERS = ("o", "s", "^", "v", "D", "P", "X")
 _TALL_IN = {1: 2.9, 2: 2.2, 3: 1.9}
