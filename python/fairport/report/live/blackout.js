@@ -80,7 +80,7 @@ function ticks(last, most) {
   return found;
 }
 
-// Black and blue are replaced by the page's own, which are lighter on a dark background.
+// Grey and blue are replaced by the page's own, which are lighter on a dark background.
 const ink = (colour) => ({ "#5d6b78": "var(--muted)", "#0072b2": "var(--blue)" })[colour] || colour;
 const cross = (x, y, r) => `M${(x - r).toFixed(1)} ${y - r}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}`;
 
