@@ -267,7 +267,7 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
         lines: dict[str, tuple[str, str, str]] = {
             "Fairport, one core": ("alone_ns", style.BLUE, "o"),
             "Fairport, all cores": ("together_ns", style.GREEN, "^"),
-            "htsim": ("htsim_ns", style.DROPPED, "s"),
+            "htsim": ("htsim_ns", style.ORANGE, "s"),
             "ns-3, its wheel": ("ns3_ns", style.INK, "x"),
         }
         for name, (cost_of, colour, marker) in lines.items():

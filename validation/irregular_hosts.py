@@ -33,7 +33,7 @@ JITTERS_US = (0, 5, 10, 20, 40, 60)
 SIDES = (LINUX, SIMULATION)
 # a lone flow that gets nothing is drawn at the edge of a logarithmic scale
 _LEAST_DRAWN = 0.003
-_LOOKS = {LINUX: (style.BLUE, "o"), SIMULATION: (style.DROPPED, "s")}
+_LOOKS = {LINUX: (style.BLUE, "o"), SIMULATION: (style.ORANGE, "s")}
 # the points of the two sides are drawn left and right of their jitter
 _ASIDE = {LINUX: -0.08, SIMULATION: 0.08}
 
