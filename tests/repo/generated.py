@@ -15,6 +15,7 @@ import polars as pl
 import reference
 from fairport import summary, tables
 from fairport.report.words import WORDS as WORDS_OF_A_REPORT
+from fairport.scenario import json_schema
 from fairport.scenario.field_texts import attribute_texts
 from fairport.stacks import stack, stack_names
 from reference import row
@@ -69,13 +70,15 @@ def _keys(one: type, objects: list[type]) -> str:
 
 
 def settings() -> str:
-    """One row per setting of TCP: its meaning, and its value in each stack."""
+    """One row per setting of TCP: its meaning, what it may be, and its value in each stack."""
     stacks = [stack(name) for name in stack_names()]
-    rows = [row(["setting", *(one.name for one in stacks), "meaning"])]
-    rows.append("|---" * (len(stacks) + 2) + "|")
+    fields = json_schema()["$defs"]["TcpSettings"]["properties"]
+    rows = [row(["setting", *(one.name for one in stacks), "values", "meaning"])]
+    rows.append("|---" * (len(stacks) + 3) + "|")
     for at, setting in enumerate(stacks[0].settings):
         values = [_value(one.settings[at].value) for one in stacks]
-        rows.append(row([f"`{setting.name}`", *values, setting.meaning]))
+        possible = reference.values(fields[setting.name])
+        rows.append(row([f"`{setting.name}`", *values, possible, setting.meaning]))
     return "\n".join(rows)
 
 

@@ -14,9 +14,12 @@ import typer
 from fairport.cli.app import app
 from fairport.cli.examples import EXAMPLES
 from fairport.scenario import builtin_names, builtin_use, json_schema, load
+from fairport.stacks import stack, stack_names
 from fairport.study.fixes import available
 
 LONGEST_LINE = 120
+SETTINGS = {setting.name for setting in stack(stack_names()[0]).settings}
+"""The settings of TCP, which have a page of their own."""
 _HELP = ("--help", "--install-completion", "--show-completion")
 
 
@@ -61,13 +64,16 @@ def _section(title: str, definition: dict[str, Any], skip_tables: bool = False) 
     if kind:
         title += f' kind = "{kind}"'
         about += "" if "kind" in required else " This is the default kind."
+    elsewhere = SETTINGS if properties.keys() >= SETTINGS else set()
+    if elsewhere:
+        about += " All other settings are on the page of [TCP stacks](stacks.md#settings)."
     rows = []
     for name, field in properties.items():
         is_value = field.get("type") in ("string", "integer") or name in ("routing", "paper")
-        if (skip_tables and not is_value) or name == "kind":
+        if (skip_tables and not is_value) or name == "kind" or name in elsewhere:
             continue
         default = "required" if name in required else _default(field)
-        rows.append(row([f"`{name}`", default, _values(field), field.get("description", "")]))
+        rows.append(row([f"`{name}`", default, values(field), field.get("description", "")]))
     return _Section([title if skip_tables else f"`{title}`"], about, rows)
 
 
@@ -133,7 +139,8 @@ def _as_toml(value: Any) -> str:
     return json.dumps(value)
 
 
-def _values(field: dict[str, Any]) -> str:
+def values(field: dict[str, Any]) -> str:
+    """What a field may have."""
     forms = field.get("anyOf") or field.get("oneOf") or []
     one = next((part for part in forms if part.get("type") != "null"), field)
     if "enum" in one:
