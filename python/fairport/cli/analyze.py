@@ -114,7 +114,6 @@ def analyze(
         need_folder = {"--csv": ("tables", csv), "--packets": ("table", packets)}
         refuse_without_folder(need_folder, "add --out DIR")
     sources = _sources(captures or [], ingress or [], egress or [])
-    name = to_scenario.stem if to_scenario is not None else ""
     with reading_bar([one.file for one in sources], shown=not quiet) as progress:
         result = backend.analyse(
             sources,
@@ -123,7 +122,7 @@ def analyze(
             window_s=window,
             tunnels=tunnels,
             packets=packets,
-            name=_name(name),
+            name=to_scenario.stem if to_scenario is not None else "",
             progress=progress,
         )
     summary = result.summary
@@ -178,13 +177,6 @@ def _measure(start: float | None, end: float | None) -> tuple[float, float] | No
             "is not before --to", field="--from", value=start, remedy="give an earlier one"
         )
     return span
-
-
-def _name(stem: str) -> str:
-    """A scenario's name from its file's."""
-    import re
-
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")
 
 
 def _write_scenario(result: Result, path: Path) -> None:
