@@ -156,6 +156,15 @@ def test_two_searches_are_not_under_way_in_one_folder(file: str, tmp_path: Path)
     assert search(load(SearchFile, file), "tune", trials=3, folder=folder, jobs=1).trials == 3
 
 
+def test_a_search_below_a_file_is_refused_with_a_hint(
+    file: str, fairport: Command, tmp_path: Path
+) -> None:
+    outcome = fairport("tune", file, "--out", str(Path(file) / "study"))
+    assert outcome.status == 2
+    assert "cannot be written" in outcome.err
+    assert "hint:" in outcome.err
+
+
 def test_a_number_is_its_median_over_the_runs_that_have_it() -> None:
     rows: list[dict[str, Any]] = [{"a": 1.0}, {"a": 3.0}, {"a": None}, {"a": 9.0}]
     assert medians(rows, ["a", "b"]) == {"a": 3.0, "b": None}

@@ -209,10 +209,17 @@ def search(
     runs = Runs(base, space.corners(), backends.DEFAULT, file.file, "space")
     runs.check()
     jobs = runs.jobs(jobs)
-    with _alone(Path(folder)):
-        study = define(place(folder), _definition(file, base, weights, {}), force=force)
+    where = place(folder)
+    database = where.local(DATABASE)
+    if database is None:
+        raise InputError(
+            "is not on this machine, but a search keeps its trials in a local file",
+            file=where.name,
+            remedy="give a local folder; copy it there at the end",
+        )
+    with _alone(database.parent):
+        study = define(where, _definition(file, base, weights, {}), force=force)
         continued.require_same_content(study, runs)
-        database = Path(folder) / DATABASE
         if force:
             database.unlink(missing_ok=True)
         listeners = listeners or Listeners()
@@ -257,7 +264,7 @@ def search(
         path: sorted({in_column(one.values[path]) for one in found}, key=_order)
         for path in file.space
     }
-    study = define(place(folder), _definition(file, base, weights, values), force=False)
+    study = define(where, _definition(file, base, weights, values), force=False)
     found.sort(key=lambda one: one.gain, reverse=goal == "tune")
     return Searched(study, goal, weights, medians(before, list(weights)), found, len(done))
 
