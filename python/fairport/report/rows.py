@@ -155,7 +155,6 @@ def ingress(result: Result) -> list[dict[str, Any]]:
     worst = result.summary["bottleneck"]
     if worst is None:
         return []
-    found = metrics.ingress_summary(result.drops)
     at_port = result.drops.filter(pl.col("port") == worst["port"])
     hit = at_port.join(result.flows.select("flow", metrics.hop_class()), on="flow")
     by_port = hit.group_by("ingress_port").agg(pl.col("hop_class").unique().sort())
@@ -171,6 +170,5 @@ def ingress(result: Result) -> list[dict[str, Any]]:
                 ),
             ],
         }
-        for row in found.iter_rows(named=True)
-        if row["port"] == worst["port"]
+        for row in metrics.ingress_summary(at_port).iter_rows(named=True)
     ]
