@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 _OUTSIDE = 0.05
 
 # Two groups of seeds are two states if their means are at least this many standard deviations
-# apart. This is so for 1 % of samples of 20 from a normal distribution, and for 4 % from a uniform
-# one; of samples of 8, for 5 % and 13 %.
+# apart. This is so for 0.4 % of samples of 20 from a normal distribution, and for 4 % from a
+# uniform one; of samples of 8, for 5 % and 13 %.
 APART = 5.0
 # .. and differ by at least this share of the larger mean, because two nearly equal states are one
 _DIFFERENT = 0.2
@@ -154,7 +154,7 @@ def median_interval(values: Sequence[float] | Values) -> tuple[float, float]:
 
 @cache
 def _rank(count: int) -> int:
-    """Of so many values, the rank of the last that may lie below the interval's lower end, or 0."""
+    """Rank of the interval's lower end among so many values; 0 if even the range is too narrow."""
     outside, rank = 0.0, 0
     while (outside := outside + 2 * comb(count, rank) / 2**count) <= _OUTSIDE:
         rank += 1

@@ -27,6 +27,7 @@ from fairport.result import Result
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.host_profile import HostProfile
+from fairport.scenario.tcp import DEFAULT_STACK
 from fairport.scenario.traffic.bulk import Bulk
 from fairport.study import spread
 from fairport.study.measures import Groups, Measured
@@ -294,7 +295,7 @@ def simulated(scenario: Scenario, profile: HostProfile) -> Scenario:
     overrides: dict[str, Any] = {"host": host, "tcp.small_queue": False}
     if profile.machine.hz is not None:
         tick_ps = 10**12 // profile.machine.hz
-        stack = _core.preset(scenario.tcp.stack or "linux-2.6")
+        stack = _core.preset(scenario.tcp.stack or DEFAULT_STACK)
         own = scenario.tcp.rto_min
         rto_min_ps = stack["rto_min_ps"] if own is None else int(own)
         # the kernel holds its minimum in ticks, and no timer fires before the second tick
