@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -140,14 +140,10 @@ def completion(summary: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[
     return [heading(key) for key in _FCT_COLUMNS], [
         {
             "label": group_label(name),
-            "cells": _numbers(_FCT_COLUMNS, [one.get(key) for key in _FCT_COLUMNS]),
+            "cells": [QUANTITIES[key].shown(one.get(key)) for key in _FCT_COLUMNS],
         }
         for name, one in groups.items()
     ]
-
-
-def _numbers(keys: Sequence[str], numbers: Sequence[float | None]) -> list[str]:
-    return [QUANTITIES[key].shown(number) for key, number in zip(keys, numbers, strict=True)]
 
 
 def ingress(result: Result) -> list[dict[str, Any]]:
