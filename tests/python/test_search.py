@@ -251,6 +251,8 @@ def test_built_in_searches_can_be_made() -> None:
     [
         ("[objective]\njain = 1", "objective: .*names `jain`, which no run has"),
         ("[objective]\njain_index = 0", "objective: .*a weight of 0"),
+        ("[objective]\njain_index = nan", "objective: .*a weight of nan"),
+        ("[objective]\njain_index = inf", "objective: .*a weight of inf"),
         ("fix = 'rde'", '"rde" is not one of'),
         ("trials = 3", "trials: is not a field of a search"),
     ],
