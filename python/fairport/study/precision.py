@@ -17,6 +17,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from fairport.errors import InputError
+
 # the chance that the median lies outside its interval
 _OUTSIDE = 0.05
 
@@ -43,6 +45,15 @@ class Precision:
     """Half the interval's width over the median."""
     most_seeds: int = 200
     """Most seeds of a point."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1:
+            raise InputError(
+                "is not a share between 0 and 1",
+                field="share",
+                value=self.share,
+                remedy="for example 0.1, for 10 % of the median",
+            )
 
 
 def summary(runs: pl.DataFrame, axes: Sequence[str], metric: str) -> pl.DataFrame:
