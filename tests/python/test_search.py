@@ -101,6 +101,10 @@ def point(limit: str, *log_gains: float) -> Found:
     return Found({"queue.limit": limit}, {}, log_gains)
 
 
+def test_a_search_without_a_result_says_so() -> None:
+    assert searched().conclusion == "No point of 0 has a result."
+
+
 def test_of_few_seeds_a_search_says_that_it_cannot_choose() -> None:
     best, next_best = point("8KiB", 0.3, 0.4), point("16KiB", 0.1, 0.2)
     assert searched(best, next_best, seeds=2).conclusion == (

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fairport import backends
-from fairport.errors import InputError, OutputError
+from fairport.errors import InputError, OutputError, require_positive
 from fairport.files.partial import alone_in
 from fairport.files.place import place
 from fairport.repeats import FEWEST_FOR_QUARTILES, first_to_last
@@ -92,6 +92,8 @@ class Searched:
         Another point is no worse if the middle half of the differences, seed by seed, says so
         (`study.spread`).
         """
+        if not self.found:
+            return f"No point of {self.trials} has a result."
         best = "best" if self.goal == "tune" else "worst"
         seeds = self.study.definition.seeds
         if len(seeds) < FEWEST_FOR_QUARTILES:
@@ -204,6 +206,7 @@ def search(
     Raises InputError for bad input, before the first run, and OutputError where another process
     searches in that folder.
     """
+    require_positive(trials, "trials")
     base, space = base or file.base(), file.searched()
     weights = file.objective or _DEFAULTS[goal]
     runs = Runs(base, space.corners(), backends.DEFAULT, file.file, "space")
