@@ -232,6 +232,8 @@ def search(
         with making:
             (before,) = trier.rows([runs.add(StudyPoint(Combination({})))])
             _require_numbers(before, weights, file.file)
+            from optuna.trial import TrialState
+
             asked = _asked(database, goal, weights)
             had = [one for one in asked.get_trials(deepcopy=False) if one.value is not None]
             if base.user_code and had:
@@ -255,7 +257,7 @@ def search(
                     trial.set_user_attr("numbers", medians(rows, list(weights)))
                     trial.set_user_attr("log_gains", gains)
                     value = Spread.of(gains).median
-                    failed = _state("FAIL") if value is None else None
+                    failed = TrialState.FAIL if value is None else None
                     asked.tell(trial, value, state=failed)
     done = asked.get_trials(deepcopy=False)
     found = [
@@ -319,13 +321,6 @@ class _Trier:
         self.making.run_at_once(wanted, self.executor)
         rows = self.making.rows([self.runs.run_id(*one) for one in wanted])
         return [rows[at : at + len(seeds)] for at in range(0, len(rows), len(seeds))]
-
-
-def _state(name: str) -> Any:
-    """A state of a trial, by its name."""
-    from optuna.trial import TrialState
-
-    return TrialState[name]
 
 
 def _asked(database: Path, goal: Goal, weights: Mapping[str, float]) -> optuna.Study:
