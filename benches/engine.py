@@ -122,14 +122,10 @@ def measure(job: Job, repeats: int = REPEATS) -> Cost:
 
 def lowered(job: Job) -> str:
     """The engine's job, as `fairport run` hands it over."""
-    from fairport import _core
+    from fairport.backends.jobs import job_of
     from fairport.scenario import load
-    from fairport.scenario.lower import lower
 
-    scenario = load("outcast").patch(job.overrides)
-    hosts = _core.topology_hosts(json.dumps(scenario.topology.job()))
-    presets = {name: _core.preset(name) for name in _core.presets()}
-    return json.dumps(lower(scenario, hosts, presets).document)
+    return json.dumps(job_of(load("outcast").patch(job.overrides)).document)
 
 
 def _run(document: str) -> dict[str, Any]:

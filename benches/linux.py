@@ -23,6 +23,7 @@ import fairport as fp
 from fairport.backends import linux
 from fairport.backends.linux import capacity, congestion
 from fairport.backends.linux.namespaces import Namespaces, create, inside, offloads_off
+from fairport.backends.linux.sockets import allow_many
 from fairport.payload import RandomizedSender
 from pyroute2 import IPRoute
 
@@ -124,7 +125,7 @@ def _pair(here: str, there: str, has_offload: bool) -> None:
 def _receive(namespace: str, ready: Connection) -> None:
     with inside(namespace):
         listener = socket.create_server((_ADDRESSES[1], _PORT), backlog=2048)
-    _allow_files()
+    allow_many()
     nothing = bytearray(1 << 20)
     poll = select.epoll()
     poll.register(listener.fileno(), select.EPOLLIN)
@@ -142,7 +143,7 @@ def _receive(namespace: str, ready: Connection) -> None:
 
 
 def _send(namespace: str, flows: int, sizing: str, result: Any) -> None:
-    _allow_files()
+    allow_many()
     poll = select.epoll()
     sends = {}
     sockets = []
@@ -168,11 +169,6 @@ def _send(namespace: str, flows: int, sizing: str, result: Any) -> None:
     after = resource.getrusage(resource.RUSAGE_SELF)
     used_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     result.put((used_s / _SECONDS, sent))
-
-
-def _allow_files() -> None:
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def soak(minutes: float) -> None:

@@ -15,7 +15,6 @@ from.
 
 from __future__ import annotations
 
-import gzip
 import os
 import platform
 import re
@@ -27,6 +26,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+
+from fairport.backends.linux.host_times import hz
 
 from validation import ROOT
 from validation.case import Options, parser_of
@@ -218,15 +219,7 @@ def _write(folder: Path, side: str, first: int, count: int) -> int:
 
 def _hz() -> int:
     """Ticks of this kernel's clock per second."""
-    for file in (Path("/proc/config.gz"), Path(f"/boot/config-{platform.release()}")):
-        if not file.exists():
-            continue
-        raw = file.read_bytes()
-        text = (gzip.decompress(raw) if file.suffix == ".gz" else raw).decode()
-        found = re.search(r"^CONFIG_HZ=(\d+)$", text, re.MULTILINE)
-        if found:
-            return int(found[1])
-    return 1000
+    return hz() or 1000
 
 
 def _needs_namespaces() -> None:

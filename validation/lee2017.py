@@ -18,7 +18,7 @@ import polars as pl
 from fairport import metrics
 
 from validation.case import options
-from validation.markdown import table
+from validation.markdown import spread, table
 from validation.peers import ns3
 
 FROM_S = 0.25
@@ -216,12 +216,8 @@ def main(arguments: Sequence[str]) -> int:
     for words, setups, value in rows(given.seeds):
         here = [value(fairport(setup)) for setup in setups]
         there = [[value(in_ns3(program, setup, one)) for setup in setups] for one in RECOVERIES]
-        cells.append([words, *map(_in_words, [here, *there])])
+        cells.append([words, *(spread(values, ".3g") for values in [here, *there])])
         print(" | ".join(cells[-1]), flush=True)
     heads = ["what", "here", "ns-3 as it is", "ns-3's PRR as RFC 6937 counts"]
     given.publish("validation/lee2017.md", "lee2017", table(heads, cells))
     return 0
-
-
-def _in_words(values: Sequence[float]) -> str:
-    return f"{statistics.median(values):.3g} ({min(values):.3g} to {max(values):.3g})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import statistics
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,14 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def spread(values: Sequence[float], form: str) -> str:
+    """The median, and the range of several."""
+    median = format(statistics.median(values), form)
+    if len(values) == 1:
+        return median
+    return f"{median} ({min(values):{form}} to {max(values):{form}})"
 
 
 def part(text: str, name: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import statistics
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ import polars as pl
 from fairport.papers import catalogue
 
 from validation.case import options
-from validation.markdown import table
+from validation.markdown import spread, table
 from validation.peers import ns2, ns3
 
 MSS_BYTES = 460
@@ -155,26 +154,18 @@ def rows(program: Path, name: str, condition: Condition, seeds: range) -> Iterat
     for kind, value in VALUES.items():
         for variant, words in variants.items():
             cells = [
-                in_words([value(run) for run in runs], ".0f") if runs else "not measured"
+                spread([value(run) for run in runs], ".0f") if runs else "not measured"
                 for runs in sides[variant]
             ]
             yield [f"{head}: {kind}, {words}", *cells]
     if "red" in sides:
         cells = [
-            in_words([ours.short / red.short for ours, red in zip(dt, reds, strict=True)], ".2f")
+            spread([ours.short / red.short for ours, red in zip(dt, reds, strict=True)], ".2f")
             if dt and reds
             else "not measured"
             for dt, reds in zip(sides["dt"], sides["red"], strict=True)
         ]
         yield [f"{head}: short, drop-tail over RED", *cells]
-
-
-def in_words(values: Sequence[float], form: str) -> str:
-    """The median, and the range of several."""
-    median = format(statistics.median(values), form)
-    if len(values) == 1:
-        return median
-    return f"{median} ({min(values):{form}} to {max(values):{form}})"
 
 
 def main(arguments: Sequence[str]) -> int:

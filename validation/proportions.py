@@ -7,7 +7,6 @@ at 5 : 60 and 10 : 120 with every seed. ns-3's side is peers/ns3/outcast.cc.
 from __future__ import annotations
 
 import re
-import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import fairport as fp
 import polars as pl
 
 from validation.case import options
-from validation.markdown import table
+from validation.markdown import spread, table
 from validation.peers import ns3
 
 FLOWS_PER_HOST = (1, 5, 10, 20, 30)
@@ -66,5 +65,4 @@ def main(arguments: Sequence[str]) -> int:
 
 def _in_words(values: Sequence[float]) -> str:
     outcasts = sum(value < 0.5 for value in values)
-    spread = f"{statistics.median(values):.2g} ({min(values):.2g} to {max(values):.2g})"
-    return f"{spread}; under a half in {outcasts} of {len(values)}"
+    return f"{spread(values, '.2g')}; under a half in {outcasts} of {len(values)}"

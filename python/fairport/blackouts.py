@@ -65,18 +65,17 @@ def shown(
     known = trace["blackout_of"].unique(maintain_order=True).to_list()
     if not known:
         return None
-    if ingress_port is not None and ingress_port not in known:
+    if ingress_port is None:
+        chosen, why = of_the_starved(tables, summary, trace["port"][0], known)
+    elif ingress_port in known:
+        chosen, why = ingress_port, "chosen by name"
+    else:
         raise InputError(
             "is not an ingress port with a recorded blackout",
             field="blackout_of",
             value=ingress_port,
             remedy=did_you_mean(ingress_port, known),
         )
-    if ingress_port is not None:
-        chosen, why = ingress_port, "chosen by name"
-    else:
-        port = trace["port"][0]
-        chosen, why = of_the_starved(tables, summary, port, known)
     packets = trace.filter(blackout_of=chosen).sort("time_s")
     port, run = packets["port"][0], _longest_run(packets.filter(ingress_port=chosen))
     of_drops = metrics.drop_runs(tables["drops"].filter(port=port, ingress_port=chosen), "ingress")

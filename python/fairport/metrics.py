@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from fairport import completion
 from fairport.completion import Span
@@ -68,7 +70,7 @@ def waiting(caused: pl.DataFrame, flows: int, from_s: float, to_s: float) -> Wai
     return Waiting(in_all / flows, to_s - from_s, share)
 
 
-def jain_index(rates: pl.Series) -> float | None:
+def jain_index(rates: pl.Series | NDArray[np.float64]) -> float | None:
     """Jain's fairness index, (sum x)^2 / (n sum x^2): 1 for equal rates, 1/n for one taker.
 
     None when all rates are zero.

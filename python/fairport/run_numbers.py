@@ -135,21 +135,14 @@ class Arrays:
         """The arrays of the tables that any backend fills."""
         flows = tables["flows"]
         return Arrays(
-            tables={
-                "flows": _columns(flows, text=False),
-                "ports": _columns(tables["ports"], text=False),
-                "rtt": _columns(tables["rtt"], text=False),
-                "drops": _columns(tables["drops"], text=True),
-            },
+            tables={name: _columns(tables[name]) for name in ("flows", "ports", "rtt", "drops")},
             is_tcp=(flows["protocol"] == "tcp").to_numpy(),
             is_bulk=(flows["workload"] == "bulk").to_numpy(),
         )
 
 
-def numbers(
-    arrays: Arrays, from_s: float, to_s: float, traffic: Sequence[Mapping[str, Any]] = ()
-) -> Numbers:
-    """All of `NUMBERS` for a run that was measured from `from_s` to `to_s`.
+def numbers(arrays: Arrays, traffic: Sequence[Mapping[str, Any]] = ()) -> Numbers:
+    """All of `NUMBERS` for a run.
 
     `traffic` is the summary's; entries of long-lived flows may be left out.
     """
@@ -159,10 +152,9 @@ def numbers(
     endless = arrays.is_bulk & np.isnan(flows["ideal_fct_s"])
     compared = next((of for of in (endless, arrays.is_bulk) if of.any()), arrays.is_tcp)
     rates = flows["goodput_bps"][compared]
-    squares = float((rates * rates).sum())
     found: Numbers = dict.fromkeys(NUMBERS)
     found |= {
-        "jain_index": float(rates.sum()) ** 2 / (len(rates) * squares) if squares > 0 else None,
+        "jain_index": metrics.jain_index(rates),
         "goodput_bps_total": float(flows["goodput_bps"][arrays.is_tcp].sum()),
         "timeouts": float(flows["timeouts"].sum()),
         "timeout_period_s": float(flows["timeout_period_s"].sum()),
@@ -255,12 +247,12 @@ def _rtt(rtt: Mapping[str, Array], is_tcp: Array) -> Numbers:
     }
 
 
-def _columns(table: pl.DataFrame, *, text: bool) -> dict[str, Array]:
-    """The columns of numbers; with `text`, also the ports, as numbers."""
+def _columns(table: pl.DataFrame) -> dict[str, Array]:
+    """The columns of numbers, and the ports as numbers."""
     found: dict[str, Array] = {}
     for column in table.iter_columns():
         if column.dtype == pl.String:
-            if text and column.name in ("port", "ingress_port"):
+            if column.name in ("port", "ingress_port"):
                 codes = column.cast(pl.Categorical).to_physical()
                 found[column.name] = (codes + 1).fill_null(0).to_numpy()
         elif column.dtype == pl.UInt64 and column.null_count():

@@ -47,8 +47,8 @@ def _s(name: str, text: str, null: str = "") -> Column:
     return Column(name, pl.Float64, "s", text, null)
 
 
-def _bps(name: str, text: str, null: str = "") -> Column:
-    return Column(name, pl.Float64, "bit/s", text, null)
+def _bps(name: str, text: str) -> Column:
+    return Column(name, pl.Float64, "bit/s", text)
 
 
 def _f64(name: str, unit: str, text: str, null: str = "") -> Column:

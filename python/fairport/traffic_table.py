@@ -43,7 +43,9 @@ def table(summary: Mapping[str, Any]) -> tuple[list[str], list[tuple[str, list[A
     if len(entries) <= 1 and all("jain_index" in entry for entry in entries):
         return [], []
     columns = [
-        name for name in _NUMBERS if any(number(entry, name) is not None for entry in entries)
+        name
+        for name in _NUMBERS
+        if name not in _NOT_SHOWN and any(number(entry, name) is not None for entry in entries)
     ]
     return columns, [
         (f"{entry['index']}: {entry['kind']}", [number(entry, name) for name in columns])

@@ -201,6 +201,15 @@ def test_other_bad_input(fairport: Command, small: Captured, tmp_path: Path) -> 
     assert "gro off" in unjoined.err
 
 
+def test_the_name_of_a_scenario_is_made_from_any_name_of_a_file(
+    fairport: Command, small: Captured, tmp_path: Path
+) -> None:
+    file = tmp_path / f"rack 7 {'x' * 100}.toml"
+    outcome = fairport("analyze", str(small.file("egress")), "--to-scenario", str(file))
+    assert outcome.status == 0
+    assert load(file).name == f"rack-7-{'x' * 93}"
+
+
 def flows_between(*ends: tuple[str, str]) -> dict[str, pl.DataFrame]:
     """Tables of flows about which routers, ports and a map say nothing."""
     numbers = pl.Series("flow", range(len(ends)), pl.UInt32)

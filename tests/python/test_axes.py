@@ -34,6 +34,11 @@ def test_a_row_of_numbers_has_both_ends() -> None:
     assert [(point.name, point.value) for point in points] == [("k1", 1), ("k2", 2), ("k3", 3)]
 
 
+def test_a_logarithmic_row_ends_at_its_last_value() -> None:
+    points = READ.validate_python({"from": 49.0, "to": 1.0, "steps": 3, "scale": "log"})
+    assert [point.value for point in points] == [49.0, pytest.approx(7.0), 1.0]
+
+
 def test_the_first_axis_varies_slowest_and_every_pair_is_there_once() -> None:
     axes = {"a.b": READ.validate_python([1, 2]), "c": READ.validate_python(["x", "y", "z"])}
     found = combinations(axes)

@@ -24,6 +24,7 @@ from fairport.files import (
     refuse_what_is_there,
     replace_file,
 )
+from fairport.files.place import place
 
 if sys.platform != "win32":
     import fcntl
@@ -144,6 +145,12 @@ def test_a_folder_that_cannot_be_made_is_reported_at_once(tmp_path: Path) -> Non
         with atomic_folder(tmp_path / "file" / "run", force=False):
             pytest.fail("entered")
     assert listing(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_place_where_nobody_can_write_is_reported() -> None:
+    with pytest.raises(OutputError, match="cannot be written"):
+        place("/proc/study").write("study.json", b"")
 
 
 def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path: Path) -> None:

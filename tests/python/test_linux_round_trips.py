@@ -12,7 +12,7 @@ from linux_runs import SCENARIO, as_root, kernel_timeouts
 if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)
 
-from fairport.backends.linux.observing import Sample
+from fairport.backends.linux.observing import Observe, Observer, Sample
 from fairport.backends.linux.round_trips import RoundTrips
 
 pytestmark = pytest.mark.alone
@@ -31,6 +31,12 @@ def test_only_samples_of_the_measurement_count_for_flows() -> None:
     assert columns["rtt_min_s"][0] == 1.0
     assert columns["rtt_max_s"][0] == 3.0
     assert all(np.isnan(column[1]) for column in columns.values())
+
+
+def test_after_a_late_sample_the_next_one_is_an_interval_ahead() -> None:
+    observer = Observer(Observe(0.1, 10, measure_from_s=None, measure_to_s=None), 0, [], {})
+    assert observer.look(0.25) == pytest.approx(0.3)
+    assert observer.look(0.26) == pytest.approx(0.3)
 
 
 def test_a_row_of_the_series_has_the_samples_of_its_interval() -> None:

@@ -209,3 +209,9 @@ def test_the_most_seeds_are_of_a_precise_sweep(fairport: Command, tmp_path: Path
     done = fairport("sweep", str(file), "--most-seeds", "8", "--estimate")
     assert done.status == 2
     assert "--most-seeds: 8 has no effect without --until-precise" in done.err
+
+
+@pytest.mark.parametrize("share", [0, 10, -0.1, float("nan")])
+def test_a_precision_is_a_share_and_no_percentage(share: float) -> None:
+    with pytest.raises(InputError, match="is not a share between 0 and 1"):
+        Precision("jain_index", share)

@@ -14,6 +14,9 @@ from fairport.errors import InputError, OutputError
 from fairport.files.place import place
 from fairport.scenario import Scenario
 from fairport.study.results import Study
+from fairport.study.search import search
+from fairport.study.search_file import SearchFile
+from fairport.study.study_file import load
 from fairport.study.sweep import sweep
 
 moto = pytest.importorskip("moto.server", reason="needs moto and flask")
@@ -118,6 +121,12 @@ def test_what_a_store_answers_is_the_message_of_the_command(
     error, hint = done.err.splitlines()
     assert "study.json: cannot be read: Could not connect to the endpoint" in error
     assert "--force" not in hint
+
+
+def test_a_search_needs_a_place_on_this_machine(bucket: str) -> None:
+    file = load(SearchFile, "tune-red")
+    with pytest.raises(InputError, match="is not on this machine"):
+        search(file, "tune", trials=1, folder=f"{bucket}/search")
 
 
 def test_a_url_of_this_machine_is_a_path(tmp_path: Path) -> None:

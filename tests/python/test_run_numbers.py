@@ -101,9 +101,8 @@ def test_they_are_those_of_the_summary(case: str) -> None:
     name, patch = CASES[case]
     scenario = fp.scenario(name).patch(patch)
     result = fp.run(scenario)
-    measured = (result.summary["measure"]["from_s"], result.summary["measure"]["to_s"])
     traffic = result.summary["traffic"]
-    found = numbers(Arrays.of_tables(result.tables), *measured, traffic)
+    found = numbers(Arrays.of_tables(result.tables), traffic)
     expected = of_summary(result)
     for entry in reversed(result.summary["traffic"]):
         if entry["kind"] != "bulk":
@@ -118,13 +117,12 @@ def test_they_are_those_of_the_summary(case: str) -> None:
     assert found.keys() == NUMBERS.keys()
     raw = backends.get("simulation").prepare(scenario, scenario.seed).simulation.run(None)
     kinds = [traffic.kind for traffic in scenario.traffic]
-    assert numbers(Arrays.of_engine(raw, kinds), *measured, traffic) == found
+    assert numbers(Arrays.of_engine(raw, kinds), traffic) == found
 
 
 def test_the_lone_flow_and_its_peers() -> None:
     result = fp.run(fp.scenario("two-switch").patch({"duration": "200ms"}))
-    measured = (result.summary["measure"]["from_s"], result.summary["measure"]["to_s"])
-    found = numbers(Arrays.of_tables(result.tables), *measured)
+    found = numbers(Arrays.of_tables(result.tables))
     lone, *peers = result.flows.sort("hops")["goodput_bps"].to_list()
     assert found["lone_goodput_bps_mean"] == lone
     assert found["peers_goodput_bps_mean"] == pytest.approx(statistics.fmean(peers))

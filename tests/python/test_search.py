@@ -101,6 +101,10 @@ def point(limit: str, *log_gains: float) -> Found:
     return Found({"queue.limit": limit}, {}, log_gains)
 
 
+def test_a_search_without_a_result_says_so() -> None:
+    assert searched().conclusion == "No point of 0 has a result."
+
+
 def test_of_few_seeds_a_search_says_that_it_cannot_choose() -> None:
     best, next_best = point("8KiB", 0.3, 0.4), point("16KiB", 0.1, 0.2)
     assert searched(best, next_best, seeds=2).conclusion == (
@@ -154,6 +158,15 @@ def test_two_searches_are_not_under_way_in_one_folder(file: str, tmp_path: Path)
     search(load(SearchFile, file), "tune", trials=2, folder=folder, jobs=1, listeners=listeners)
     assert refused
     assert search(load(SearchFile, file), "tune", trials=3, folder=folder, jobs=1).trials == 3
+
+
+def test_a_search_below_a_file_is_refused_with_a_hint(
+    file: str, fairport: Command, tmp_path: Path
+) -> None:
+    outcome = fairport("tune", file, "--out", str(Path(file) / "study"))
+    assert outcome.status == 2
+    assert "cannot be written" in outcome.err
+    assert "hint:" in outcome.err
 
 
 def test_a_number_is_its_median_over_the_runs_that_have_it() -> None:
@@ -242,6 +255,8 @@ def test_built_in_searches_can_be_made() -> None:
     [
         ("[objective]\njain = 1", "objective: .*names `jain`, which no run has"),
         ("[objective]\njain_index = 0", "objective: .*a weight of 0"),
+        ("[objective]\njain_index = nan", "objective: .*a weight of nan"),
+        ("[objective]\njain_index = inf", "objective: .*a weight of inf"),
         ("fix = 'rde'", '"rde" is not one of'),
         ("trials = 3", "trials: is not a field of a search"),
     ],

@@ -10,7 +10,7 @@ import fairport as fp
 import polars as pl
 import pytest
 from conftest import Command
-from fairport import completion
+from fairport import completion, traffic_table
 from fairport.caveats import caveats
 from fairport.cli.run_table import traffic_tables
 from fairport.quantities import QUANTITIES
@@ -357,6 +357,9 @@ def test_large_numbers_are_written_out() -> None:
 def test_a_narrow_terminal_has_a_table_for_each_sort_of_load() -> None:
     traffic = [BULK, BULK | {"from": "h4"}, TRANSFERS, REQUESTS, UDP]
     summary = fp.run(NETWORK | {"traffic": traffic}).summary
+    columns, _ = traffic_table.table(summary)
+    assert {"fct_median_s", "small_fct_p99_s"} <= set(columns)
+    assert "small_fct_median_s" not in columns
     for width, number in ((200, 1), (80, 4)):
         console = Console(width=width)
         tables = traffic_tables(console, summary)

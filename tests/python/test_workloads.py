@@ -36,6 +36,12 @@ def test_a_file_that_has_changed_is_another_distribution(tmp_path: Path) -> None
         assert read_cdf(str(file)).mean_bytes == pytest.approx(mean_bytes)
 
 
+def test_a_file_may_begin_with_the_mark_of_windows(tmp_path: Path) -> None:
+    file = tmp_path / "sizes.cdf"
+    file.write_text("1, 0.5\n3, 1\n", encoding="utf-8-sig")
+    assert read_cdf(str(file)).points[0] == (1, 500_000_000)
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

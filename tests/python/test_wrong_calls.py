@@ -33,6 +33,7 @@ class Gentle:
 
 SCENARIO = fp.scenario("outcast").patch({"duration": "1ms"})
 OWN = SCENARIO.patch({"queue.kind": "custom", "queue.name": "mine"})
+SPACE = {"queue.limit": ["8KiB", "16KiB"]}
 # mypy knows all of this
 ANY: Any = fp
 
@@ -45,6 +46,9 @@ ANY: Any = fp
         (lambda: ANY.run_many(SCENARIO, 3), "seeds", "is not a list of seeds", "range(1, 4)"),
         (lambda: ANY.run_many(SCENARIO, [1], jobs="2"), "jobs", "is not a whole number", "1 or"),
         (lambda: fp.compare(SCENARIO, "red", repeat=0), "repeat", "is too small", "1 or more"),
+        (lambda: fp.compare(SCENARIO, "red", jobs=0), "jobs", "is too small", "1 or more"),
+        (lambda: fp.tune(SCENARIO, SPACE, trials=0), "trials", "is too small", "1 or more"),
+        (lambda: fp.tune(SCENARIO, SPACE, jobs=-1), "jobs", "is too small", "1 or more"),
         (lambda: fp.run(SCENARIO, backend="linus"), "backend", "is not a backend", "`linux`?"),
         (lambda: ANY.run(SCENARIO, backend=None), "backend", "null is not a backend", "simulation"),
         (lambda: fp.compare(SCENARIO, metric="a"), "metric", "is not a metric", "throughput"),

@@ -11,7 +11,6 @@ from fairport.cli.options import Csv, Force, Json, NoFigures, Quiet, refuse_with
 
 if TYPE_CHECKING:
     from fairport.backends.captures import Source
-    from fairport.result import Result
 
 
 def analyze(
@@ -107,6 +106,7 @@ def analyze(
     from fairport.backends import captures as backend
     from fairport.cli import analyze_table, output
     from fairport.cli.progress import reading_bar
+    from fairport.files import write_text
     from fairport.storage import save
     from fairport.storage.parts import files_below
 
@@ -114,7 +114,6 @@ def analyze(
         need_folder = {"--csv": ("tables", csv), "--packets": ("table", packets)}
         refuse_without_folder(need_folder, "add --out DIR")
     sources = _sources(captures or [], ingress or [], egress or [])
-    name = to_scenario.stem if to_scenario is not None else ""
     with reading_bar([one.file for one in sources], shown=not quiet) as progress:
         result = backend.analyse(
             sources,
@@ -123,7 +122,7 @@ def analyze(
             window_s=window,
             tunnels=tunnels,
             packets=packets,
-            name=_name(name),
+            name=to_scenario.stem if to_scenario is not None else "",
             progress=progress,
         )
     summary = result.summary
@@ -132,7 +131,7 @@ def analyze(
         files = files_below(out)
         summary = summary | {"files": sorted(str(out / file) for file in files)}
     if to_scenario is not None:
-        _write_scenario(result, to_scenario)
+        write_text(to_scenario, "--to-scenario", result.scenario.to_toml())
     if not quiet:
         analyze_table.warn(summary)
     if json:
@@ -178,17 +177,3 @@ def _measure(start: float | None, end: float | None) -> tuple[float, float] | No
             "is not before --to", field="--from", value=start, remedy="give an earlier one"
         )
     return span
-
-
-def _name(stem: str) -> str:
-    """A scenario's name from its file's."""
-    import re
-
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")
-
-
-def _write_scenario(result: Result, path: Path) -> None:
-    from fairport.files import atomic_file
-
-    with atomic_file(path, "--to-scenario") as partial:
-        partial.write_text(result.scenario.to_toml(), encoding="utf-8")

@@ -23,9 +23,7 @@ _SHARES = ("ratio", "seen on\nboth sides")
 
 def warn(summary: Mapping[str, Any]) -> None:
     """Prints on stderr what could not be read."""
-    damaged = [file for file in summary["captures"]["files"] if file["damaged_at_byte"] is not None]
-    notes = summary["captures"]["notes"]
-    for note in notes[: len(damaged)]:
+    for note in summary["captures"]["notes"][: _damaged(summary)]:
         err().print(f"warning: {note}", soft_wrap=True)
 
 
@@ -43,15 +41,19 @@ def show(summary: Mapping[str, Any], scenario: Path | None) -> None:
     complete = summary["captures"]["completeness"]
     if complete is not None:
         console.print(_complete(summary["captures"], complete))
-    damaged = [file for file in summary["captures"]["files"] if file["damaged_at_byte"] is not None]
-    for note in summary["captures"]["notes"][len(damaged) :]:
+    for note in summary["captures"]["notes"][_damaged(summary) :]:
         console.print(f"  {note}", style="dim", soft_wrap=True)
     console.print(f"\n{summary['verdict']['sentence']}", style="bold", soft_wrap=True)
     if scenario is not None:
         console.print(f"What to try: fairport compare {scenario}", soft_wrap=True)
-    report = [file for file in summary["files"] if file.endswith("report.html")]
-    for file in report:
-        console.print(file, soft_wrap=True)
+    for file in summary["files"]:
+        if file.endswith("report.html"):
+            console.print(file, soft_wrap=True)
+
+
+def _damaged(summary: Mapping[str, Any]) -> int:
+    """Number of damaged files; the first notes are about them."""
+    return sum(file["damaged_at_byte"] is not None for file in summary["captures"]["files"])
 
 
 def _circumstances(summary: Mapping[str, Any]) -> str:

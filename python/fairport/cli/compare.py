@@ -78,15 +78,13 @@ def compare(
         saving.get_ready("fairport.figures.compare")
     from fairport.cli import compare_table, output
     from fairport.cli.progress import pool_bar
-    from fairport.files import refuse_what_is_there
     from fairport.storage import save
     from fairport.study.compare import compare as run
 
     chosen = loaded(scenario, assignments, duration)
     tables: dict[str, tuple[str, object]] = {"--csv": ("tables", csv)}
-    folder = chosen_folder(out, f"{chosen.name}-compare", no_output=no_output, files=tables)
-    if folder is not None:
-        refuse_what_is_there(folder, force=force)
+    default = f"{chosen.name}-compare"
+    folder = chosen_folder(out, default, no_output=no_output, force=force, files=tables)
     names = [name.strip() for part in fix for name in part.split(",")] if fix else None
     with resumable(), pool_bar(chosen.name, shown=not quiet) as bar:
         comparison = run(

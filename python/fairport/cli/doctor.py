@@ -90,7 +90,7 @@ def _refuse_without_profile(given: Mapping[str, object]) -> None:
 
 def _measured(out: Path, description: str, *, force: bool, quiet: bool) -> HostProfile:
     from fairport.errors import BackendError, OutputError
-    from fairport.files import atomic_file
+    from fairport.files import write_text
 
     if sys.platform != "linux":
         raise BackendError(
@@ -110,8 +110,7 @@ def _measured(out: Path, description: str, *, force: bool, quiet: bool) -> HostP
     if not quiet:
         print("measuring: about two minutes, longer beside other programs", file=sys.stderr)
     profile = measure_hosts(description)
-    with atomic_file(out, "--out") as file:
-        file.write_text(profile.to_toml(), encoding="utf-8")
+    write_text(out, "--out", profile.to_toml())
     return profile
 
 

@@ -112,17 +112,22 @@ def chosen_folder(
     default: str,
     *,
     no_output: bool,
+    force: bool,
     files: Mapping[str, tuple[str, object]] | None = None,
 ) -> Path | None:
     """The folder of the results: `--out`, or `results/DEFAULT`; None with `--no-output`.
 
-    Raises InputError if `--no-output` is given together with `--out` or with one of `files`, as
-    `refuse_without_folder` takes them.
+    Raises OutputError for a folder that may not be replaced, and InputError if `--no-output` is
+    given together with `--out` or with one of `files`, as `refuse_without_folder` takes them.
     """
     from pathlib import Path
 
+    from fairport.files import refuse_what_is_there
+
     if not no_output:
-        return out or Path("results") / default
+        folder = out or Path("results") / default
+        refuse_what_is_there(folder, force=force)
+        return folder
     refuse_both({"--out": out is not None, "--no-output": True})
     refuse_without_folder(files or {})
     return None

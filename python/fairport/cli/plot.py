@@ -65,14 +65,11 @@ def plot(
     opened = Study(study)
     path = out or Path(f"{opened.definition.name}.png")
     if path.suffix == ".html":
-        from fairport.files import atomic_file
+        from fairport.files import write_text
         from fairport.report import study as report
 
-        text = report.page(opened, x=x, y=y, color=color, by=by, where=where)
-        with atomic_file(path, "--out") as partial:
-            partial.write_text(text, encoding="utf-8")
-        output.print_text(f"{path}\n")
-        return
-    picture = studies.draw(opened, x=x, y=y, color=color, by=by, where=where)
-    figures.save_as(picture, path, "--out")
+        write_text(path, "--out", report.page(opened, x=x, y=y, color=color, by=by, where=where))
+    else:
+        picture = studies.draw(opened, x=x, y=y, color=color, by=by, where=where)
+        figures.save_as(picture, path, "--out")
     output.print_text(f"{path}\n")

@@ -59,7 +59,6 @@ def reproduce(
         saving.get_ready(*modules, processes=jobs or cores())
     from fairport.cli import output, reproduce_table
     from fairport.cli.progress import pool_bar
-    from fairport.files import refuse_what_is_there
     from fairport.papers.catalogue import chosen, entries
     from fairport.storage import reproduction
     from fairport.study.reproduce import document, totals
@@ -75,9 +74,7 @@ def reproduce(
     wanted = entries() if everything else chosen(experiments or [])
     if everything and backend != "simulation":
         wanted = [one for one in wanted if one.experiment.linux is not None]
-    folder = chosen_folder(out, "reproduce", no_output=no_output)
-    if folder is not None:
-        refuse_what_is_there(folder, force=force)
+    folder = chosen_folder(out, "reproduce", no_output=no_output, force=force)
     with resumable(), pool_bar("reproduce", shown=not quiet) as bar:
         done = run(wanted, quick=quick, jobs=jobs, progress=bar, backend=backend)
     if folder is not None:

@@ -121,7 +121,7 @@ def run(
         "--csv": ("tables", csv),
         "--packets": ("table", rows),
     }
-    folder = chosen_folder(out, chosen.name, no_output=no_output, files=files)
+    folder = chosen_folder(out, chosen.name, no_output=no_output, force=force, files=files)
     jobs = jobs or cores()
     with progress_bar(chosen, len(seeds), shown=not quiet, backend=backend, jobs=jobs) as bar:
         summary = run_and_save.run(

@@ -8,16 +8,14 @@ import typer
 
 from fairport.cli.examples import epilog
 from fairport.cli.group import group
-from fairport.cli.options import Assignments
+from fairport.cli.options import Assignments, ScenarioName, loaded
 
 app = group("Print a scenario, or the schema of scenario files.")
 
 
 @app.command(epilog=epilog("scenario show"))
 def show(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME|FILE", help="A built-in scenario, or a TOML file.")
-    ],
+    name: ScenarioName,
     assignments: Assignments = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON, every default filled in.")
@@ -28,9 +26,9 @@ def show(
 ) -> None:
     """Print a scenario as TOML, to start from."""
     from fairport.cli import output
-    from fairport.scenario import load, read_assignments, source_text
+    from fairport.scenario import source_text
 
-    patched = load(name, read_assignments(assignments or []), by="command line")
+    patched = loaded(name, assignments)
     if job:
         from fairport.backends.jobs import job_of
 

@@ -31,12 +31,13 @@ def export(
 ) -> None:
     """Print or write the network of a scenario."""
     from fairport.cli import output
+    from fairport.files import write_text
     from fairport.layout import network
-    from fairport.layout.export import exported, write
+    from fairport.layout.export import exported
 
     built = network(loaded(scenario, assignments))
     text = exported(built, name)
     if out is None:
         output.print_text(text)
     else:
-        write(text, out)
+        write_text(out, "--out", text)

@@ -55,16 +55,14 @@ def validate(
     from fairport.backends.cores import cores
     from fairport.cli import output
     from fairport.cli.progress import pool_bar
-    from fairport.files import refuse_what_is_there
     from fairport.storage import save
     from fairport.study.validate import NoValidRunError
     from fairport.study.validate import validate as run
 
     chosen = loaded(scenario, assignments, duration)
     tables: dict[str, tuple[str, object]] = {"--csv": ("tables", csv)}
-    folder = chosen_folder(out, f"{chosen.name}-validate", no_output=no_output, files=tables)
-    if folder is not None:
-        refuse_what_is_there(folder, force=force)
+    default = f"{chosen.name}-validate"
+    folder = chosen_folder(out, default, no_output=no_output, force=force, files=tables)
     try:
         with pool_bar(f"validate {chosen.name}", shown=not quiet) as bar:
             found = run(chosen, repeat=repeat, seed=seed, jobs=cores(), progress=bar)

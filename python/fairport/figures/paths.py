@@ -35,11 +35,7 @@ _THICKEST_POINTS = 4.5
 
 def draw_one(network: Network) -> style.Picture:
     """The paths of one network, under the name of its routing."""
-    return draw([(_routing(network), network)])
-
-
-def _routing(network: Network) -> str:
-    return str(network.scenario.routing.kind)
+    return draw([(str(network.scenario.routing.kind), network)])
 
 
 def draw(panels: Sequence[tuple[str, Network]]) -> style.Picture:

@@ -219,7 +219,10 @@ def _can_be_locked(path: Path) -> bool:
     """Whether the file system has locks; a lock held by another process shows that it has."""
     if fcntl is None:
         return False
-    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -65,8 +65,16 @@ class _Local:
         return (self.folder / name).read_bytes()
 
     def write(self, name: str, content: bytes) -> None:
-        with _write_errors(f"{self.folder / name}"):
-            replace_file(self.folder / name, content)
+        path = self.folder / name
+        try:
+            replace_file(path, content)
+        except OSError as error:
+            raise OutputError(
+                f"cannot be written: {error.strerror or error}",
+                file=str(path),
+                remedy="make space, or name a place that you may write to; the files there are"
+                " whole",
+            ) from None
 
     def remove(self, name: str) -> None:
         path = self.folder / name
@@ -121,21 +129,6 @@ class _Remote:
 
     def local(self, name: str) -> Path | None:
         return None
-
-
-@contextmanager
-def _write_errors(what: str) -> Iterator[None]:
-    """Turns errors of the system into one kind of error."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise OutputError(
-            f"cannot be written: {error.strerror or error}",
-            file=what,
-            remedy="make space, or name a place that you may write to; the files there are whole",
-        ) from None
 
 
 @contextmanager

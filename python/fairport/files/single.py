@@ -52,6 +52,12 @@ def atomic_file(path: Path, option: str) -> Iterator[Path]:
         ) from None
 
 
+def write_text(path: Path, option: str, text: str) -> None:
+    """Writes a text file that a user names, complete or not at all. Raises OutputError."""
+    with atomic_file(path, option) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Writes a file of Fairport's own, and makes its folders. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from fairport.errors import InputError, did_you_mean
-from fairport.files import atomic_file
 from fairport.layout.dot import dot
 from fairport.layout.graph import graphml, node_link_json
 from fairport.layout.mininet import mininet
@@ -27,9 +25,3 @@ def exported(network: Network, name: str) -> str:
             "is not a format", field="--format", value=name, remedy=did_you_mean(name, FORMATS)
         )
     return FORMATS[name](network)
-
-
-def write(text: str, path: Path) -> None:
-    """Writes an exported network, completely or not at all. Raises OutputError."""
-    with atomic_file(path, "--out") as partial:
-        partial.write_text(text, encoding="utf-8")

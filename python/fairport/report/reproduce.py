@@ -70,16 +70,16 @@ def _summary(done: Sequence[Reproduced]) -> str:
     parts = [f"{counts['holds']} of {counted(compared, 'claim')} that can be compared hold"]
     if counts["not comparable"]:
         parts.append(f"{counts['not comparable']} cannot be compared with a run of ours")
-    whole = [one.entry.experiment.title for one in done if _all_hold(one)]
+    whole = [
+        one.entry.experiment.title
+        for one in done
+        if all(checked.state != "differs" for checked in one.checked_claims)
+    ]
     more = ""
     if whole and counts["differs"]:
         listed = f"{len(whole)} of {counted(len(done), 'experiment')}"
         more = f" In {listed}, all of them hold."
     return "; ".join(parts) + "." + more
-
-
-def _all_hold(one: Reproduced) -> bool:
-    return all(checked.state != "differs" for checked in one.checked_claims)
 
 
 def _platform(platform: Platform, done: Sequence[Reproduced]) -> dict[str, Any]:

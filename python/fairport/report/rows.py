@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -140,14 +140,10 @@ def completion(summary: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[
     return [heading(key) for key in _FCT_COLUMNS], [
         {
             "label": group_label(name),
-            "cells": _numbers(_FCT_COLUMNS, [one.get(key) for key in _FCT_COLUMNS]),
+            "cells": [QUANTITIES[key].shown(one.get(key)) for key in _FCT_COLUMNS],
         }
         for name, one in groups.items()
     ]
-
-
-def _numbers(keys: Sequence[str], numbers: Sequence[float | None]) -> list[str]:
-    return [QUANTITIES[key].shown(number) for key, number in zip(keys, numbers, strict=True)]
 
 
 def ingress(result: Result) -> list[dict[str, Any]]:
@@ -155,7 +151,6 @@ def ingress(result: Result) -> list[dict[str, Any]]:
     worst = result.summary["bottleneck"]
     if worst is None:
         return []
-    found = metrics.ingress_summary(result.drops)
     at_port = result.drops.filter(pl.col("port") == worst["port"])
     hit = at_port.join(result.flows.select("flow", metrics.hop_class()), on="flow")
     by_port = hit.group_by("ingress_port").agg(pl.col("hop_class").unique().sort())
@@ -171,6 +166,5 @@ def ingress(result: Result) -> list[dict[str, Any]]:
                 ),
             ],
         }
-        for row in found.iter_rows(named=True)
-        if row["port"] == worst["port"]
+        for row in metrics.ingress_summary(at_port).iter_rows(named=True)
     ]

@@ -102,9 +102,12 @@ def _spaced(first: float, last: float, steps: int, scale: Scale) -> list[float]:
     """This many values, including both ends. Raises for a logarithm of zero."""
     if scale == "log" and (first <= 0 or last <= 0):
         raise refuse("has no logarithm", "begin above zero, or leave `scale` out")
+    intervals = steps - 1
     try:
         if scale == "log":
-            return [first * (last / first) ** (step / (steps - 1)) for step in range(steps)]
-        return [first + (last - first) * step / (steps - 1) for step in range(steps)]
+            values = [first * (last / first) ** (step / intervals) for step in range(intervals)]
+        else:
+            values = [first + (last - first) * step / intervals for step in range(intervals)]
     except OverflowError:
         raise refuse("has a number with too many digits", "give smaller numbers") from None
+    return [*values, last]  # a power may miss it by a rounding

@@ -21,17 +21,13 @@ FIGURE = "compare"
 
 def save(comparison: Comparison, folder: Path, *, force: bool, figures: bool, csv: bool) -> Path:
     """Writes the folder, completely or not at all, and returns its path. Raises OutputError."""
-    with atomic_folder(folder, force=force) as partial:
-        _write(comparison, partial, figures, csv)
-    return folder
-
-
-def _write(comparison: Comparison, folder: Path, figures: bool, csv: bool) -> None:
     tables = {name: getattr(comparison, name) for name in ("table", "runs", "drop_runs")}
-    write_tables(tables, folder / TABLES, csv=csv)
-    if figures:
-        _draw(comparison, folder)
-    write_manifest_and_summary(folder, _manifest(comparison), comparison.document())
+    with atomic_folder(folder, force=force) as partial:
+        write_tables(tables, partial / TABLES, csv=csv)
+        if figures:
+            _draw(comparison, partial)
+        write_manifest_and_summary(partial, _manifest(comparison), comparison.document())
+    return folder
 
 
 def _draw(comparison: Comparison, folder: Path) -> None:

@@ -32,7 +32,8 @@ def draw(summary: Mapping[str, Any], runs: Path, folder: Path) -> None:
     from fairport.report import page
 
     typical = typical_seed(summary)
-    chosen = [typical, *(one for one in _seeds(summary) if one != typical)][:MOST_SEEDS]
+    valid = [run["seeds"][0] for run in summary["runs"]]
+    chosen = [typical, *(seed for seed in valid if seed != typical)][:MOST_SEEDS]
     result, *others = (load_run(runs / f"seed-{seed}") for seed in chosen)
     (folder / FIGURES).mkdir(exist_ok=True)
     with saver() as pictures:
@@ -40,11 +41,6 @@ def draw(summary: Mapping[str, Any], runs: Path, folder: Path) -> None:
         figures.draw_all(result, folder / FIGURES, pictures)
         pictures.finish_svgs()
         page.write(result, folder, over=summary, others=others)
-
-
-def _seeds(summary: Mapping[str, Any]) -> list[int]:
-    """The seeds with a valid run."""
-    return [run["seeds"][0] for run in summary["runs"]]
 
 
 def typical_seed(summary: Mapping[str, Any]) -> int:

@@ -15,7 +15,7 @@ import polars as pl
 from fairport import backends
 from fairport.backends import cores, memory
 from fairport.backends.protocol import Prepared
-from fairport.errors import InputError
+from fairport.errors import InputError, require_positive
 from fairport.scenario import Scenario
 from fairport.study.execution import Ended, Executor, Run, Task
 from fairport.study.fixes import FixError
@@ -137,6 +137,8 @@ class Runs:
 
     def jobs(self, wanted: int | None) -> int:
         """Runs at a time: as many as requested and as memory allows; one in real time."""
+        if wanted is not None:
+            require_positive(wanted, "jobs")
         if self._backend.is_real_time:
             return 1
         return memory.that_fit(wanted or cores.cores(), self._needed_bytes)

@@ -55,7 +55,6 @@ def simulated(report: Report, run: LeanRun, seed: int) -> Row:
     begin = time.perf_counter()
     simulation = _core.Simulation(f'{{"seed": {seed}, {run.job[1:]}')
     raw = simulation.run(report)
-    span = raw["measure_from_s"], raw["measure_to_s"]
     wall_s = time.perf_counter() - begin
     return {
         "key": run.key,
@@ -66,7 +65,7 @@ def simulated(report: Report, run: LeanRun, seed: int) -> Row:
         "packet_hops": raw["packet_hops"],
         "simulated_s": raw["simulated_s"],
         "wall_s": wall_s,
-        **numbers(Arrays.of_engine(raw, run.workloads), *span),
+        **numbers(Arrays.of_engine(raw, run.workloads)),
     }
 
 
@@ -100,12 +99,11 @@ def recorded(report: Report, backend: str, scenario: Scenario, seed: int) -> tup
 def row_of(result: Result) -> Row:
     """The row of a run whose tables are available."""
     summary = result.summary
-    span = summary["measure"]["from_s"], summary["measure"]["to_s"]
     return {
         "key": result.manifest["key"],
         "seed": result.seed,
         **{name: summary.get(name) for name in _OF_SUMMARY},
-        **numbers(Arrays.of_tables(result.tables), *span, summary["traffic"]),
+        **numbers(Arrays.of_tables(result.tables), summary["traffic"]),
     }
 
 

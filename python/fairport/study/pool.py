@@ -17,6 +17,7 @@ from typing import NamedTuple
 from fairport import backends
 from fairport.backends import cores, memory
 from fairport.backends.protocol import Backend
+from fairport.errors import require_positive
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.record import Record
 from fairport.scenario import Scenario
@@ -98,6 +99,8 @@ def run_all(
     """
     chosen = backends.get(backend)
     keys, needed_bytes = _check(chosen, tasks)
+    if jobs is not None:
+        require_positive(jobs, "jobs")
     jobs = 1 if chosen.is_real_time else min(jobs or cores.cores(), max(len(tasks), 1))
     jobs = memory.that_fit(jobs, needed_bytes)
     reused = 0

@@ -17,12 +17,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from fairport.errors import InputError
+
 # the chance that the median lies outside its interval
 _OUTSIDE = 0.05
 
 # Two groups of seeds are two states if their means are at least this many standard deviations
-# apart. This is so for 1 % of samples of 20 from a normal distribution, and for 4 % from a uniform
-# one; of samples of 8, for 5 % and 13 %.
+# apart. This is so for 0.4 % of samples of 20 from a normal distribution, and for 4 % from a
+# uniform one; of samples of 8, for 5 % and 13 %.
 APART = 5.0
 # .. and differ by at least this share of the larger mean, because two nearly equal states are one
 _DIFFERENT = 0.2
@@ -43,6 +45,15 @@ class Precision:
     """Half the interval's width over the median."""
     most_seeds: int = 200
     """Most seeds of a point."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1:
+            raise InputError(
+                "is not a share between 0 and 1",
+                field="share",
+                value=self.share,
+                remedy="for example 0.1, for 10 % of the median",
+            )
 
 
 def summary(runs: pl.DataFrame, axes: Sequence[str], metric: str) -> pl.DataFrame:
@@ -154,7 +165,7 @@ def median_interval(values: Sequence[float] | Values) -> tuple[float, float]:
 
 @cache
 def _rank(count: int) -> int:
-    """Of so many values, the rank of the last that may lie below the interval's lower end, or 0."""
+    """Rank of the interval's lower end among so many values; 0 if even the range is too narrow."""
     outside, rank = 0.0, 0
     while (outside := outside + 2 * comb(count, rank) / 2**count) <= _OUTSIDE:
         rank += 1

@@ -141,9 +141,9 @@ class Reproduced:
         """One per claim, in their order."""
         return [self._with_linux(claim) for claim in self.entry.claims]
 
-    def over_seeds(self, metric: str, variant: str, of: Of, over: str = "") -> Spread:
-        """A metric in a variant, or its ratio to the metric in another variant, seed by seed."""
-        return Spread.of(_values(self.records, metric, variant, of, over))
+    def over_seeds(self, metric: str, variant: str, of: Of) -> Spread:
+        """A metric in a variant, seed by seed."""
+        return Spread.of(_values(self.records, metric, variant, of))
 
     def _with_linux(self, claim: Claim) -> CheckedClaim:
         checked = self._checked(claim, self.records)

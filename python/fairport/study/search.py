@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fairport import backends
-from fairport.errors import InputError, OutputError
+from fairport.errors import InputError, OutputError, require_positive
 from fairport.files.partial import alone_in
 from fairport.files.place import place
 from fairport.repeats import FEWEST_FOR_QUARTILES, first_to_last
@@ -92,6 +92,8 @@ class Searched:
         Another point is no worse if the middle half of the differences, seed by seed, says so
         (`study.spread`).
         """
+        if not self.found:
+            return f"No point of {self.trials} has a result."
         best = "best" if self.goal == "tune" else "worst"
         seeds = self.study.definition.seeds
         if len(seeds) < FEWEST_FOR_QUARTILES:
@@ -204,15 +206,23 @@ def search(
     Raises InputError for bad input, before the first run, and OutputError where another process
     searches in that folder.
     """
+    require_positive(trials, "trials")
     base, space = base or file.base(), file.searched()
     weights = file.objective or _DEFAULTS[goal]
     runs = Runs(base, space.corners(), backends.DEFAULT, file.file, "space")
     runs.check()
     jobs = runs.jobs(jobs)
-    with _alone(Path(folder)):
-        study = define(place(folder), _definition(file, base, weights, {}), force=force)
+    where = place(folder)
+    database = where.local(DATABASE)
+    if database is None:
+        raise InputError(
+            "is not on this machine, but a search keeps its trials in a local file",
+            file=where.name,
+            remedy="give a local folder; copy it there at the end",
+        )
+    with _alone(database.parent):
+        study = define(where, _definition(file, base, weights, {}), force=force)
         continued.require_same_content(study, runs)
-        database = Path(folder) / DATABASE
         if force:
             database.unlink(missing_ok=True)
         listeners = listeners or Listeners()
@@ -222,6 +232,8 @@ def search(
         with making:
             (before,) = trier.rows([runs.add(StudyPoint(Combination({})))])
             _require_numbers(before, weights, file.file)
+            from optuna.trial import TrialState
+
             asked = _asked(database, goal, weights)
             had = [one for one in asked.get_trials(deepcopy=False) if one.value is not None]
             if base.user_code and had:
@@ -245,7 +257,7 @@ def search(
                     trial.set_user_attr("numbers", medians(rows, list(weights)))
                     trial.set_user_attr("log_gains", gains)
                     value = Spread.of(gains).median
-                    failed = _state("FAIL") if value is None else None
+                    failed = TrialState.FAIL if value is None else None
                     asked.tell(trial, value, state=failed)
     done = asked.get_trials(deepcopy=False)
     found = [
@@ -257,7 +269,7 @@ def search(
         path: sorted({in_column(one.values[path]) for one in found}, key=_order)
         for path in file.space
     }
-    study = define(place(folder), _definition(file, base, weights, values), force=False)
+    study = define(where, _definition(file, base, weights, values), force=False)
     found.sort(key=lambda one: one.gain, reverse=goal == "tune")
     return Searched(study, goal, weights, medians(before, list(weights)), found, len(done))
 
@@ -309,13 +321,6 @@ class _Trier:
         self.making.run_at_once(wanted, self.executor)
         rows = self.making.rows([self.runs.run_id(*one) for one in wanted])
         return [rows[at : at + len(seeds)] for at in range(0, len(rows), len(seeds))]
-
-
-def _state(name: str) -> Any:
-    """A state of a trial, by its name."""
-    from optuna.trial import TrialState
-
-    return TrialState[name]
 
 
 def _asked(database: Path, goal: Goal, weights: Mapping[str, float]) -> optuna.Study:

@@ -19,6 +19,7 @@ values, with the same seed, so weights need no units.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -64,8 +65,8 @@ class SearchFile(StudyFile):
         for name, weight in objective.items():
             if name not in NUMBERS:
                 raise refuse(f"names `{name}`, which no run has", did_you_mean(name, NUMBERS))
-            if weight <= 0:
-                raise refuse(f"gives `{name}` a weight of {weight:g}", "give one above 0")
+            if not 0 < weight < math.inf:
+                raise refuse(f"gives `{name}` a weight of {weight:g}", "give a number above 0")
         return objective
 
     def base(self) -> Scenario:

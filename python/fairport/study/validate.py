@@ -22,10 +22,12 @@ from fairport.backends.protocol import Progress as RunProgress
 from fairport.backends.run import run_many
 from fairport.errors import BackendError, ScenarioError
 from fairport.record import Record
+from fairport.repeats import FEWEST_FOR_QUARTILES
 from fairport.result import Result
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.host_profile import HostProfile
+from fairport.scenario.tcp import DEFAULT_STACK
 from fairport.scenario.traffic.bulk import Bulk
 from fairport.study import spread
 from fairport.study.measures import Groups, Measured
@@ -293,7 +295,7 @@ def simulated(scenario: Scenario, profile: HostProfile) -> Scenario:
     overrides: dict[str, Any] = {"host": host, "tcp.small_queue": False}
     if profile.machine.hz is not None:
         tick_ps = 10**12 // profile.machine.hz
-        stack = _core.preset(scenario.tcp.stack or "linux-2.6")
+        stack = _core.preset(scenario.tcp.stack or DEFAULT_STACK)
         own = scenario.tcp.rto_min
         rto_min_ps = stack["rto_min_ps"] if own is None else int(own)
         # the kernel holds its minimum in ticks, and no timer fires before the second tick
@@ -321,10 +323,12 @@ def _near_share(ours: float | None, theirs: float | None) -> bool:
 
 def _document(row: Mapping[str, Any]) -> dict[str, Any]:
     names = {"jain_index": "jain", "peers_goodput_bps_mean": "peers_goodput_bps"}
-    found: dict[str, Any] = {"valid_runs": row["valid_runs"]}
+    runs = row["valid_runs"]
+    found: dict[str, Any] = {"valid_runs": runs}
     for key in MEASURES:
         name = names.get(key, key)
         median, q1, q3 = spread.of_row(row, key)
         found[f"{name}_median"] = median
-        found[f"{name}_iqr"] = None if q1 is None else q3 - q1
+        few = q1 is None or runs < FEWEST_FOR_QUARTILES
+        found[f"{name}_iqr"] = None if few else q3 - q1
     return found

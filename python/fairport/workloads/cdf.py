@@ -82,7 +82,7 @@ def read_cdf(source: str) -> Cdf:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # editors on Windows put a mark in front
     except FileNotFoundError:
         problem = "is a file that does not exist"
     except (OSError, UnicodeDecodeError):

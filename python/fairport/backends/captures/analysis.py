@@ -70,7 +70,7 @@ def analyse(
     With captures of both sides of a switch, every packet's fate is known. Their `role` is ingress
     or egress, or is found from the packets. `hosts` is a CSV file that names addresses. A packet's
     copy at the other side is searched for `window_s`. `packets` keeps a row for each packet at the
-    output. Raises CaptureError.
+    output. The scenario gets its name from `name`, or from the first file's. Raises CaptureError.
     """
     given = [Source(one) if isinstance(one, str) else one for one in sources]
     _refuse_twice(given)
@@ -93,7 +93,7 @@ def analyse(
     except _core.CaptureError as error:
         raise CaptureError(error.problem, file=error.file, remedy=error.remedy) from None
     wall_s = time.perf_counter() - begin
-    name = name or _name(given)
+    name = _name(name or Path(given[0].file).name.split(".")[0])
     recorded = _recorded(_tables(raw, f"{name}-captured", known), raw, started, wall_s)
     assessed, entries = outputs.assess(
         recorded.tables,
@@ -124,9 +124,8 @@ def _refuse_twice(sources: Sequence[Source]) -> None:
         seen.add(side)
 
 
-def _name(sources: Sequence[Source]) -> str:
-    """A scenario's name made from the first file's name."""
-    file = Path(sources[0].file).name.split(".")[0] if sources else ""
+def _name(file: str) -> str:
+    """A scenario's name made from a file's."""
     word = re.sub(r"[^A-Za-z0-9._-]+", "-", file).strip("-._")
     return word[:_LONGEST_NAME] or "capture"
 
@@ -138,8 +137,7 @@ def _tables(raw: dict[str, Any], run_id: str, known: groups.Map) -> Tables:
     for table in ("drops", "packets"):
         if not raw["has_reasons"] and table in raw["tables"]:
             raw["tables"][table].pop("reason")
-    hops = raw["tables"]["flows"].pop("hops")
-    del hops  # the core leaves it to `groups`
+    del raw["tables"]["flows"]["hops"]  # the core leaves it to `groups`
     tables = columns.from_core(raw, run_id, raw["names"]["host"], [], outputs.WORKLOADS)
     tables["flows"] = groups.with_hops(tables, known, is_joined=bool(raw["egress"]))
     if not raw["egress"]:

@@ -55,13 +55,14 @@ def profile(
     that its times are not the host's. Raises BackendError if there are too few answers.
     """
     acks = answers.filter(pl.col("answer") == "ack")
-    delayed = acks.filter(_waited_for_timer(acks))
+    waited = _waited_for_timer(acks)
+    delayed, at_once = acks.filter(waited), acks.filter(~waited)
     duplicates = answers.filter(pl.col("answer").str.ends_with("duplicate-ack"))
     later = duplicates.filter(pl.col("answer") == "later-duplicate-ack")
     prompt = duplicates.filter(pl.col("answer") == "duplicate-ack")
     if prompt.height < _FEWEST:
         # hardly any packet was lost: duplicate ACKs, if there are any, take as long as other ACKs
-        prompt = acks.filter(~_waited_for_timer(acks))
+        prompt = at_once
     data = answers.filter((pl.col("answer") == "data") & (pl.col("delay_s") < _TIMER_S))
     lags = [[health[name] for health in healths] for name in ("lag_p50_s", "lag_p99_s")]
     return HostProfile(
@@ -78,7 +79,7 @@ def profile(
             compressed_ack_share=_share(later.height, duplicates.height),
         ),
         levels=list(LEVELS),
-        ack=_times(acks.filter(~_waited_for_timer(acks)), "ACKs"),
+        ack=_times(at_once, "ACKs"),
         duplicate_ack=_times(prompt, "duplicate ACKs"),
         # the kernel sends data and duplicate ACKs alike: while it receives, without a program
         data=_times(prompt if is_paced else data, "data"),
@@ -154,11 +155,11 @@ def _machine() -> Machine:
         processors=os.cpu_count() or 1,
         virtual=flags is not None and "hypervisor" in flags[1].split(),
         kernel=os.uname().release,
-        hz=_hz(),
+        hz=hz(),
     )
 
 
-def _hz() -> int | None:
+def hz() -> int | None:
     """The kernel's HZ, if its configuration can be read."""
     import gzip
 

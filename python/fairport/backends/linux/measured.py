@@ -40,7 +40,6 @@ def arrays(
     numbers = _numbers(outcome["flows"], generator, hosts)
     for columns in tables.values():
         _renumber(columns, numbers)
-    for columns in tables.values():
         _shift(columns, lead_s, duration_s)
     # nothing was sent before the scenario began, so a mean over the run is taken over less time
     for name in _MEANS_OVER_THE_RUN:

@@ -72,7 +72,7 @@ class Observer:
         interval_s = self._observe.interval_s
         if now >= self._next_s:
             self._sample(now)
-            self._next_s += interval_s * max(1, int((now - self._next_s) / interval_s))
+            self._next_s += interval_s * (int((now - self._next_s) / interval_s) + 1)
         self._measure(now)
         return self._next_s
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 from typing_extensions import Self
@@ -38,6 +38,9 @@ class Ends:
 class TrafficSection(Section):
     """The fields of every kind of traffic."""
 
+    selector_fields: ClassVar[tuple[str, str]] = ("from", "to")
+    """The names of the fields that select the senders and the receivers."""
+
     kind: str
     """The workload."""
     start: Duration = Duration("0s")
@@ -53,18 +56,12 @@ class TrafficSection(Section):
         """The hosts that send, and those that receive."""
 
     @property
-    def selector_fields(self) -> tuple[str, str]:
-        """The names of the fields that select the two."""
-        return "from", "to"
-
-    @property
     def phase(self) -> str:
         """Its kind and start, as a person reads them."""
         return f"{self.kind} {self.start}"
 
     def flows(self, ends: Ends) -> list[dict[str, Any]]:
         """The flows that are known before the run, as the engine reads them (`FlowJob`)."""
-        del ends
         return []
 
     def workload(self, ends: Ends) -> dict[str, Any] | None:
@@ -87,7 +84,6 @@ class TrafficSection(Section):
 
     def workload_pattern(self, ends: Ends) -> dict[str, Any] | None:
         """What the workload does during the run (`WorkloadPattern`); None without a workload."""
-        del ends
         return None
 
     @model_validator(mode="after")

@@ -25,7 +25,6 @@ class Periodic(ToOneReceiver):
 
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
         """What the workload does during the run, as the engine reads it (`PeriodicJob`)."""
-        del ends
         return {
             "size_bytes": int(self.size),
             "period_ps": int(self.period),

@@ -51,7 +51,6 @@ class Poisson(TrafficSection):
 
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
         """What the workload does during the run, as the engine reads it (`PoissonJob`)."""
-        del ends
         if self.load > 1 and not self.overload:
             raise TrafficError(
                 "is more than the network can carry",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -15,6 +15,8 @@ from fairport.scenario.units import Duration
 
 class RequestResponse(TrafficSection):
     """Clients that send a request, are answered on the same connection, think, and ask again."""
+
+    selector_fields: ClassVar = ("servers", "clients")
 
     kind: Literal["request-response"]
     """The workload."""
@@ -41,14 +43,8 @@ class RequestResponse(TrafficSection):
         """The hosts that send, and those that receive."""
         return self.servers, self.clients
 
-    @property
-    def selector_fields(self) -> tuple[str, str]:
-        """The names of the fields that select the two."""
-        return "servers", "clients"
-
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
         """What the workload does during the run, as the engine reads it (`RequestResponseJob`)."""
-        del ends
         return {
             "connections": self.connections,
             "requests": self.requests,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from fairport.scenario.named_files import NamedFile
 from fairport.scenario.traffic.base import Ends, TrafficError, TrafficSection
@@ -22,6 +22,8 @@ _COUNT_FROM_0 = "count start_s from the beginning of the traffic"
 
 class Trace(TrafficSection):
     """The flows that a file lists."""
+
+    selector_fields: ClassVar = ("file", "file")
 
     kind: Literal["trace"]
     """The workload."""
@@ -44,11 +46,6 @@ class Trace(TrafficSection):
         """The hosts that send, and those that receive, each in order of first appearance."""
         src, dst = (self._rows[end].unique(maintain_order=True) for end in ("src", "dst"))
         return src.to_list(), dst.to_list()
-
-    @property
-    def selector_fields(self) -> tuple[str, str]:
-        """The names of the fields that select the two."""
-        return "file", "file"
 
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
         """What the workload does during the run, as the engine reads it (`TraceJob`)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 from typing_extensions import Self
@@ -18,6 +18,8 @@ _MOST_PACKETS = 2**32
 
 class Web(TrafficSection):
     """Users that fetch pages; the defaults are those of Guo and Matta's ns-2 script (2001)."""
+
+    selector_fields: ClassVar = ("servers", "clients")
 
     kind: Literal["web"]
     """The workload."""
@@ -70,14 +72,8 @@ class Web(TrafficSection):
         """The hosts that send, and those that receive."""
         return self.servers, self.clients
 
-    @property
-    def selector_fields(self) -> tuple[str, str]:
-        """The names of the fields that select the two."""
-        return "servers", "clients"
-
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
         """What the workload does during the run, as the engine reads it (`WebJob`)."""
-        del ends
         return {
             "sessions": self.sessions,
             "session_gap_mean_ps": int(self.session_gap),
