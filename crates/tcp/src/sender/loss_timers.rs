@@ -31,10 +31,7 @@ impl Sender {
             return false;
         }
         let rto = self.rtt.rto();
-        let timeout = match self.rtt.srtt() {
-            Some(srtt) => probe.timeout(srtt, board.segments() == 1),
-            None => rto,
-        };
+        let timeout = probe.timeout(self.rtt.srtt(), board.segments() == 1);
         let rto_end = rto_start.saturating_add(rto);
         let timeout = if rto_end > now {
             timeout.min(rto_end - now)
@@ -141,9 +138,6 @@ impl Sender {
             self.enter_recovery(now, cause, false, events);
             self.reduce_window_by(self.board.unit(), false);
         }
-        match detected.wait {
-            Some(wait) => self.await_reordering(timers, now, wait),
-            None => self.restart_timer(timers, now),
-        }
+        self.restart_timer(timers, now);
     }
 }
