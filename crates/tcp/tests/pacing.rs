@@ -116,9 +116,29 @@ fn the_timeout_begins_when_the_next_segment_may_leave() {
         assert_eq!(peer.at(100).acks(10), [10]);
         peer.end.poll_ticking_timer().unwrap()
     };
-    // twice the window of 20 segments per 100 ms
-    for (tick_us, waits_us) in [(0, 2_500), (1_000, 2_000), (4_000, 0)] {
+    // half of 2.5 ms, at twice the window of 20 segments per 100 ms: the sender is late
+    for (tick_us, waits_us) in [(0, 1_250), (1_000, 1_000), (4_000, 0)] {
         let wait = timer("linux", tick_us) - timer("off", tick_us);
         assert_eq!(wait, Duration::from_us(waits_us));
     }
+}
+
+/// The pacer's timer sends lost segments first (`tcp_tsq_write`), but it only runs while there is new data
+/// (`tcp_write_xmit`). F-RTO, which has sent the last of it, waits for the next ACK.
+#[test]
+fn without_more_new_data_the_pacer_does_not_repair_what_f_rto_doubts() {
+    let repaired = |written: u64| {
+        let mut peer = Peer::opened(&today(
+            &json!({"pacing": "linux", "tail_loss_probe": false}),
+        ));
+        assert_eq!(peer.writes(10), all(0..10));
+        assert_eq!(peer.wakes().1, [0]);
+        peer.end.write(written * u64::from(crate::peer::PAYLOAD));
+        assert_eq!(peer.at(400).acks(1)[0], 10);
+        let (at_us, sent) = peer.wakes();
+        assert!((400_000..500_000).contains(&at_us), "{at_us}");
+        sent
+    };
+    assert_eq!(repaired(2), [1]);
+    assert_eq!(repaired(1), []);
 }
