@@ -1,7 +1,7 @@
 //! Paced segments, seen on the wire.
 
 use crate::pair::{Pair, stack};
-use crate::peer::{Peer, all, today};
+use crate::peer::{NOTHING, PAYLOAD, Peer, all, today};
 use fairport_units::{Duration, Instant};
 use serde_json::{Value, json};
 
@@ -133,12 +133,12 @@ fn without_more_new_data_the_pacer_does_not_repair_what_f_rto_doubts() {
         ));
         assert_eq!(peer.writes(10), all(0..10));
         assert_eq!(peer.wakes().1, [0]);
-        peer.end.write(written * u64::from(crate::peer::PAYLOAD));
+        peer.end.write(written * u64::from(PAYLOAD));
         assert_eq!(peer.at(400).acks(1)[0], 10);
         let (at_us, sent) = peer.wakes();
         assert!((400_000..500_000).contains(&at_us), "{at_us}");
         sent
     };
     assert_eq!(repaired(2), [1]);
-    assert_eq!(repaired(1), []);
+    assert_eq!(repaired(1), NOTHING);
 }
