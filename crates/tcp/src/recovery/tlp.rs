@@ -8,6 +8,7 @@
 use fairport_units::Duration;
 
 use super::AckFacts;
+use crate::settings::Settings;
 
 /// The probe of one sender.
 #[derive(Debug)]
@@ -27,11 +28,11 @@ pub(crate) struct TailProbe {
 }
 
 impl TailProbe {
-    pub(crate) fn new(slack: Duration, delayed_ack: Duration, initial: Duration) -> Self {
+    pub(crate) fn new(settings: &Settings) -> Self {
         Self {
-            slack,
-            delayed_ack,
-            initial,
+            slack: settings.timer_slack_ps,
+            delayed_ack: settings.rto_min_ps,
+            initial: settings.rto_initial_ps,
             high: None,
             repeats: false,
             due: false,
@@ -109,11 +110,7 @@ mod tests {
     }
 
     fn probed(repeats: bool) -> TailProbe {
-        let mut probe = TailProbe::new(
-            Duration::from_ms(2),
-            Duration::from_ms(200),
-            Duration::from_secs(1),
-        );
+        let mut probe = TailProbe::new(&Settings::preset("linux-6").unwrap());
         probe.on_sent(1000, repeats);
         probe
     }
