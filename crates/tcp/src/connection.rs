@@ -222,8 +222,8 @@ impl Connection {
         if self.timestamps && !stale {
             self.receiver.note_timestamp(segment);
         }
-        if segment.sequence_length() > 0 {
-            if self.ecn.on {
+        if segment.sequence_length() > 0 && !self.is_over() {
+            if self.ecn.on && !self.receiver.is_bare_fin(segment) {
                 let cwr = segment.flags.contains(Flags::CWR);
                 self.receiver.note_codepoint(ecn, cwr);
             }
@@ -352,6 +352,13 @@ impl Connection {
     #[inline]
     fn is_all_acknowledged(&self) -> bool {
         self.sender.is_done() && (!self.sender.is_closing() || self.receiver.is_closed())
+    }
+
+    /// Whether both ends have closed, and both FINs are acknowledged. Of the segment that acknowledges this end's FIN
+    /// nothing else counts (`TCP_CLOSING` and `TCP_LAST_ACK` in `tcp_rcv_state_process`).
+    #[inline]
+    fn is_over(&self) -> bool {
+        self.sender.is_closing() && self.is_all_acknowledged()
     }
 
     /// Sets whether a short segment waits while data is unacknowledged (`TCP_NODELAY` turns this off).

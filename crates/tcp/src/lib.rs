@@ -72,8 +72,8 @@ mod small_queue;
 mod timers;
 
 pub use congestion::{
-    AckSample, CongestionControl, Controller, ControllerFactory, Controllers, Custom, Setup, Start,
-    Window,
+    AckSample, CongestionControl, Controller, ControllerFactory, Controllers, Custom, EcnAck,
+    Setup, Start, Window,
 };
 pub use connection::Connection;
 pub use decision::{Decision, DecisionCause, DecisionKind};

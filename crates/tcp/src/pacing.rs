@@ -145,6 +145,14 @@ impl Pacer {
         self.peak_bytes.saturating_mul(2) >= cwnd_bytes
     }
 
+    /// How much longer Linux's retransmission timers wait because of the pacer (`tcp_pacing_delay`).
+    pub(crate) fn delay(&self, now: Instant) -> Duration {
+        match self.rule {
+            Pacing::Linux => self.next.saturating_sub(now),
+            Pacing::Off | Pacing::Window => Duration::ZERO,
+        }
+    }
+
     /// When the next segment may leave, by an ideal timer.
     pub(crate) fn next_departure(&self) -> Instant {
         self.next

@@ -253,6 +253,11 @@ impl Receiver {
         }
     }
 
+    /// Whether the segment is only the FIN that comes next. Its codepoint says nothing (`tcp_data_queue`).
+    pub(crate) fn is_bare_fin(&self, segment: &Segment) -> bool {
+        segment.payload == 0 && segment.seq == seq::wire(self.nxt)
+    }
+
     /// Takes in the peer's FIN, which ends the stream at `end`. An end that contradicts earlier data is ignored.
     #[cold]
     fn take_fin(&mut self, end: u64) -> bool {

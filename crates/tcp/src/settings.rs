@@ -140,8 +140,8 @@ pub struct Settings {
     /// A timeout that was doubled for the SYN stays doubled until a round-trip time is measured (Karn); off: data
     /// starts with 3 s (RFC 6298 5.7).
     pub syn_backoff_lasts: bool,
-    /// Number of timeouts of its SYN or SYN-ACK after which an endpoint starts with one segment instead of the initial
-    /// window (RFC 5681 3.1: 1); 0: never.
+    /// If a timeout of its SYN or SYN-ACK showed a loss, and it was sent again this often, an endpoint starts with one
+    /// segment instead of the initial window (RFC 5681 3.1: 1); 0: never.
     pub syn_timeouts_to_one_segment: u32,
     /// Restart the retransmission timer when the first outstanding segment is sent again (Linux); off: the timer
     /// continues (RFC 6298 5).

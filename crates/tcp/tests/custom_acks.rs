@@ -1,7 +1,9 @@
 //! What an ACK says to a congestion control from outside the crate.
 
+use std::sync::Mutex;
+
 use crate::peer::{Peer, all, today};
-use fairport_tcp::{AckSample, CongestionControl, Controller, Setup, Window};
+use fairport_tcp::{AckSample, CongestionControl, Controller, EcnAck, Flags, Setup, Window};
 use serde_json::json;
 
 /// The window grows by a segment for each that is newly acknowledged.
@@ -69,4 +71,33 @@ fn an_ack_counts_no_segment_that_was_sacked_before() {
     peer.at(101).acks(4);
     // the first and the fourth
     assert_eq!(peer.window().0, 12);
+}
+
+/// The totals of each ACK: delivered, and marked.
+static TOTALS: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
+
+/// Notes the totals of each ACK.
+#[derive(Debug)]
+struct Totals;
+
+impl Controller for Totals {
+    fn on_ecn_ack(&mut self, ack: &EcnAck) {
+        TOTALS.lock().unwrap().push((ack.delivered, ack.marked));
+    }
+}
+
+/// `tcp_count_delivered`: the totals include what an ACK acknowledges or SACKs itself, once.
+#[test]
+fn what_an_ack_delivers_is_in_its_totals() {
+    let mut settings = today(&json!({"tail_loss_probe": false, "ecn": true}));
+    settings.congestion_control = CongestionControl::custom("totals", |_| Box::new(Totals));
+    let mut peer = Peer::opened(&settings);
+    assert_eq!(peer.writes(10), all(0..10));
+    peer.at(100).acks(1);
+    peer.flags |= Flags::ECE;
+    peer.at(101).sacks(1, &[(2, 4)]);
+    peer.at(102).acks(5);
+    peer.flags = Flags::ACK;
+    peer.at(103).acks(6);
+    assert_eq!(*TOTALS.lock().unwrap(), [(1, 0), (3, 2), (5, 4), (6, 4)]);
 }

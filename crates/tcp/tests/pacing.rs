@@ -1,6 +1,7 @@
 //! Paced segments, seen on the wire.
 
 use crate::pair::{Pair, stack};
+use crate::peer::{NOTHING, PAYLOAD, Peer, all, today};
 use fairport_units::{Duration, Instant};
 use serde_json::{Value, json};
 
@@ -102,4 +103,42 @@ fn a_paced_segment_that_finds_its_hosts_queue_full_waits_for_later() {
     assert!(next > due, "it would be woken at {due} for ever");
     pair.client.on_timer(next, &mut ());
     assert!(pair.client.poll_transmit(next).is_some());
+}
+
+/// `tcp_pacing_delay`: the retransmission timer waits for the pacer first, in whole ticks.
+#[test]
+fn the_timeout_begins_when_the_next_segment_may_leave() {
+    let timer = |pacing: &str, tick_us: u64| {
+        let mut peer = Peer::opened(&today(&json!({
+            "pacing": pacing, "tail_loss_probe": false, "clock_tick_ps": Duration::from_us(tick_us).as_ps()
+        })));
+        assert_eq!(peer.writes(11), all(0..10));
+        assert_eq!(peer.at(100).acks(10), [10]);
+        peer.end.poll_ticking_timer().unwrap()
+    };
+    // half of 2.5 ms, at twice the window of 20 segments per 100 ms: the sender is late
+    for (tick_us, waits_us) in [(0, 1_250), (5_000, 0)] {
+        let wait = timer("linux", tick_us) - timer("off", tick_us);
+        assert_eq!(wait, Duration::from_us(waits_us));
+    }
+}
+
+/// The pacer's timer sends lost segments first (`tcp_tsq_write`), but it only runs while there is new data
+/// (`tcp_write_xmit`). F-RTO, which has sent the last of it, waits for the next ACK.
+#[test]
+fn without_more_new_data_the_pacer_does_not_repair_what_f_rto_doubts() {
+    let repaired = |written: u64| {
+        let mut peer = Peer::opened(&today(
+            &json!({"pacing": "linux", "tail_loss_probe": false}),
+        ));
+        assert_eq!(peer.writes(10), all(0..10));
+        assert_eq!(peer.wakes().1, [0]);
+        peer.end.write(written * u64::from(PAYLOAD));
+        assert_eq!(peer.at(400).acks(1)[0], 10);
+        let (at_us, sent) = peer.wakes();
+        assert!((400_000..500_000).contains(&at_us), "{at_us}");
+        sent
+    };
+    assert_eq!(repaired(2), [1]);
+    assert_eq!(repaired(1), NOTHING);
 }

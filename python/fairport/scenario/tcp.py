@@ -138,8 +138,9 @@ class TcpSettings(Section):
     """A timeout doubled for the SYN lasts until the first RTT sample (ns-2); off: data starts with
     3 s (RFC 6298 5.7)."""
     syn_timeouts_to_one_segment: int | None = Field(default=None, ge=0, le=127)
-    """From this number of timeouts of its SYN or SYN-ACK on, an endpoint starts with one segment
-    instead of `initial_window` (RFC 5681 3.1: 1; Linux since 3.1: 2); 0: never."""
+    """If a timeout showed that its SYN or SYN-ACK was lost, and it was sent again this often, an
+    endpoint starts with one segment instead of `initial_window` (RFC 5681 3.1: 1; Linux since 3.1:
+    2); 0: never."""
     rto_restarts_on_retransmit: bool | None = None
     """The retransmission timer restarts when the first unacknowledged segment is retransmitted
     (Linux)."""

@@ -13,7 +13,7 @@ use super::cubic::Cubic;
 use super::custom::{Checked, ControllerFactory, Controllers, Custom};
 use super::dctcp::Dctcp;
 use super::newreno::NewReno;
-use super::{AckSample, Controller, Setup, Start, Window};
+use super::{AckSample, Controller, EcnAck, Setup, Start, Window};
 use crate::delivery_rate::{RateSample, Totals};
 
 /// Lines of `"description" "name in scenarios" => Variant(its type), constructor;`. A large state is
@@ -209,8 +209,8 @@ impl Controller for Algorithm {
         dispatch!(self, it => it.use_ecn());
     }
 
-    fn on_ecn_ack(&mut self, una: u64, nxt: u64) {
-        dispatch!(self, it => it.on_ecn_ack(una, nxt));
+    fn on_ecn_ack(&mut self, ack: &EcnAck) {
+        dispatch!(self, it => it.on_ecn_ack(ack));
     }
 
     fn reduces_after_mark(&self) -> bool {

@@ -83,6 +83,19 @@ pub struct AckSample {
     pub limited: bool,
 }
 
+/// An ACK at a sender that uses ECN, whether it acknowledges new data or not.
+#[derive(Clone, Copy, Debug)]
+pub struct EcnAck {
+    /// `SND.UNA` after the ACK, as a position in the stream of bytes.
+    pub una: u64,
+    /// `SND.NXT`, as a position in the stream of bytes.
+    pub nxt: u64,
+    /// All data delivered so far, in the window's unit: acknowledged, or `SACKed` if the stack counts that.
+    pub delivered: u64,
+    /// The part of `delivered` that ACKs with ECE delivered.
+    pub marked: u64,
+}
+
 impl AckSample {
     /// Whether the window may grow for this ACK.
     #[inline]
@@ -145,9 +158,8 @@ pub trait Controller: Debug + Send + Sync {
     /// Both sides have agreed to use ECN.
     fn use_ecn(&mut self) {}
 
-    /// An ACK up to position `una` arrived at a sender that uses ECN. Called before the ACK is processed; `nxt` is the
-    /// position of the next new byte to send.
-    fn on_ecn_ack(&mut self, _una: u64, _nxt: u64) {}
+    /// An ACK arrived at a sender that uses ECN. Called before the window changes for it.
+    fn on_ecn_ack(&mut self, _ack: &EcnAck) {}
 
     /// Whether a loss lowers the threshold even if a mark has lowered it in the same window of data.
     fn reduces_after_mark(&self) -> bool {

@@ -3,6 +3,10 @@
 //!
 //! A stack that counts ACKs (ABC off) corrects the rate by the measured segments per ACK, as the kernel did before
 //! 3.13. A stack that counts segments does not, as in later kernels.
+//!
+//! As in Linux, and unlike RFC 9438: the Reno-friendly window keeps its slow growth once it has reached the window
+//! before the loss (4.3), an undo restores neither the last maximum nor the epoch (4.9), and before the first loss the
+//! window grows by at least 5 % per round trip.
 
 use fairport_units::{Duration, Instant};
 
@@ -201,16 +205,13 @@ impl Controller for Cubic {
         };
         self.acked += acked;
         let now = Instant::from_ps(ack.now.as_ps() / self.tick.as_ps() * self.tick.as_ps());
-        if self.epoch.is_some() && self.at == now && !self.counts_acks {
-            if self.at_cwnd != window.cwnd {
-                // the cubic function is evaluated once per tick (since 3.19)
-                let every = self.every / self.unit;
-                self.every = self.limited(window.segments(), every) * self.unit;
-            }
-        } else if self.epoch.is_none()
-            || self.at_cwnd != window.cwnd
-            || now.saturating_sub(self.at) > RATE_HOLDS
-        {
+        if self.at_cwnd == window.cwnd && now.saturating_sub(self.at) <= RATE_HOLDS {
+            // a reduction to the same window does not end this; the next epoch begins later
+        } else if self.epoch.is_some() && self.at == now && !self.counts_acks {
+            // the cubic function is evaluated once per tick (since 3.19)
+            let every = self.every / self.unit;
+            self.every = self.limited(window.segments(), every) * self.unit;
+        } else {
             self.at_cwnd = window.cwnd;
             self.at = now;
             self.every = self.segments_per_increase(window.segments(), now, acked) * self.unit;
@@ -239,6 +240,7 @@ impl Controller for Cubic {
         self.ack_ratio = AckRatio::new();
         self.last_max = 0;
         self.epoch = None;
+        self.at_cwnd = 0;
         self.delay_min = Duration::ZERO;
         if let Some(hystart) = &mut self.hystart {
             hystart.on_timeout(now, nxt);
@@ -250,7 +252,9 @@ impl Controller for Cubic {
         if self.shifts_when_idle
             && let Some(epoch) = &mut self.epoch
         {
-            epoch.begin = (epoch.begin + idle).min(now);
+            let ticks = |at: Instant| self.tick * (at.as_ps() / self.tick.as_ps());
+            let rested = ticks(now).saturating_sub(ticks(now.earlier_by(idle)));
+            epoch.begin = (epoch.begin + rested).min(now);
         }
     }
 }

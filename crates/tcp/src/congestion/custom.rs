@@ -12,7 +12,7 @@ use std::sync::Arc;
 use fairport_units::{Duration, Instant};
 use serde_json::{Map, Value};
 
-use super::{AckSample, Controller, Setup, Start, Window};
+use super::{AckSample, Controller, EcnAck, Setup, Start, Window};
 use crate::delivery_rate::{RateSample, Totals};
 
 /// Makes the congestion control of one connection.
@@ -200,8 +200,8 @@ impl Controller for Checked {
         self.controller.use_ecn();
     }
 
-    fn on_ecn_ack(&mut self, una: u64, nxt: u64) {
-        self.controller.on_ecn_ack(una, nxt);
+    fn on_ecn_ack(&mut self, ack: &EcnAck) {
+        self.controller.on_ecn_ack(ack);
     }
 
     fn reduces_after_mark(&self) -> bool {

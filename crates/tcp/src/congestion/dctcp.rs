@@ -5,7 +5,7 @@
 //! 5.1 did the same for a loss that fast retransmit repairs; later kernels, and RFC 8257 3.5, halve the window. Without
 //! ECN it is NewReno.
 
-use super::{AckSample, Controller, Setup, Window};
+use super::{Controller, EcnAck, Setup, Window};
 
 /// alpha is in 1024ths
 const ALPHA_MAX: u64 = 1 << ALPHA_SHIFT;
@@ -19,9 +19,9 @@ pub(super) struct Dctcp {
     /// both sides use ECN
     uses_ecn: bool,
     alpha: u64,
-    /// data acknowledged in the present round trip, in the window's unit
-    acked: u64,
-    /// the part of `acked` that was reported as marked
+    /// data delivered before the present round trip, in the window's unit, and the part of it that was reported as
+    /// marked
+    delivered: u64,
     marked: u64,
     /// the round trip ends when this position is acknowledged
     round_end: u64,
@@ -33,34 +33,24 @@ impl Dctcp {
             halves_on_loss: setup.settings.dctcp_halves_on_loss,
             uses_ecn: false,
             alpha: ALPHA_MAX,
-            acked: 0,
+            delivered: 0,
             marked: 0,
             round_end: 0,
         }
     }
 
     /// alpha = (1 - g) alpha + g F (RFC 8257 3.3 step 5). An alpha below g falls to 0 before g F is added.
-    fn end_round(&mut self) {
+    fn end_round(&mut self, delivered: u64, marked: u64) {
         let decay = match self.alpha >> G_SHIFT {
             0 => self.alpha,
             decay => decay,
         };
-        let gain = (self.marked << (ALPHA_SHIFT - G_SHIFT)) / self.acked.max(1);
+        let gain = (marked << (ALPHA_SHIFT - G_SHIFT)) / delivered.max(1);
         self.alpha = (self.alpha - decay + gain).min(ALPHA_MAX);
-        self.acked = 0;
-        self.marked = 0;
     }
 }
 
 impl Controller for Dctcp {
-    /// Counts acknowledged and marked data; the window grows as NewReno's does.
-    #[inline]
-    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        self.acked += ack.acked;
-        self.marked += ack.marked;
-        window.grow_as_newreno(ack);
-    }
-
     /// Halves the threshold, or lowers it as for a mark if the stack says so.
     fn on_loss(&mut self, window: &mut Window) {
         if self.halves_on_loss {
@@ -85,12 +75,13 @@ impl Controller for Dctcp {
         self.uses_ecn = true;
     }
 
-    /// As in the kernel, alpha is updated before the window falls for a mark in this ACK. What the ACK acknowledges
-    /// counts in the next round trip.
-    fn on_ecn_ack(&mut self, una: u64, nxt: u64) {
-        if una >= self.round_end {
-            self.end_round();
-            self.round_end = nxt;
+    /// As in the kernel, alpha is updated before the window falls for a mark in this ACK. What the ACK delivers counts in
+    /// the round trip that it ends (since 6.15).
+    fn on_ecn_ack(&mut self, ack: &EcnAck) {
+        if ack.una >= self.round_end {
+            self.end_round(ack.delivered - self.delivered, ack.marked - self.marked);
+            (self.delivered, self.marked) = (ack.delivered, ack.marked);
+            self.round_end = ack.nxt;
         }
     }
 
@@ -105,10 +96,7 @@ impl Controller for Dctcp {
 
 #[cfg(test)]
 mod tests {
-    use fairport_units::Instant;
-
     use super::*;
-    use crate::recovery::State;
     use crate::settings::Settings;
 
     fn dctcp(halves_on_loss: bool) -> (Dctcp, Window) {
@@ -125,27 +113,17 @@ mod tests {
         (dctcp, window)
     }
 
-    /// A round trip of ten segments, `marked` of which are marked, and the ACK that begins the next round trip.
+    /// A round trip of ten segments, `marked` of which are marked. The last ACK ends it.
     fn round(dctcp: &mut Dctcp, marked: u64) {
-        let (_, mut window) = self::dctcp(true);
+        let (before, end) = ((dctcp.delivered, dctcp.marked), dctcp.round_end);
         for number in 1..=10 {
-            let ack = AckSample {
-                now: Instant::ZERO,
-                acked: 1,
-                segments: 1,
-                marked: u64::from(number <= marked),
-                rtt: None,
-                srtt: None,
-                una: number,
-                nxt: 20,
-                state: State::Open,
-                limited: true,
-            };
-            dctcp.on_ack(&mut window, &ack);
+            dctcp.on_ecn_ack(&EcnAck {
+                una: end - 10 + number,
+                nxt: end + 10_000,
+                delivered: before.0 + number,
+                marked: before.1 + number.min(marked),
+            });
         }
-        let una = dctcp.round_end;
-        dctcp.on_ecn_ack(una - 1, una + 20_000);
-        dctcp.on_ecn_ack(una, una + 10_000);
     }
 
     #[test]
@@ -205,24 +183,18 @@ mod tests {
     fn alpha_is_a_moving_average_of_the_share_of_marks() {
         let (mut dctcp, mut window) = dctcp(true);
         let mut alpha = 1.0;
-        let mut una = 0;
+        let (mut una, mut total) = (0, (0, 0));
         for round in 1..=100_u64 {
             let acked = 10 + round % 7 * 40;
             let marked = acked * (round * 37 % 100) / 100;
-            let ack = AckSample {
-                now: Instant::ZERO,
-                acked,
-                segments: acked as u32,
-                marked,
-                rtt: None,
-                srtt: None,
+            total.0 += acked;
+            total.1 += marked;
+            dctcp.on_ecn_ack(&EcnAck {
                 una,
                 nxt: una + 1000,
-                state: State::Open,
-                limited: false,
-            };
-            dctcp.on_ack(&mut window, &ack);
-            dctcp.on_ecn_ack(una, una + 1000);
+                delivered: total.0,
+                marked: total.1,
+            });
             una += 1000;
             alpha += (marked as f64 / acked as f64 - alpha) / 16.0;
             // in 1024ths; each division rounds down, which adds up to 16 in the average
@@ -240,7 +212,7 @@ mod tests {
         for (alpha, then) in [(17, 16), (16, 15), (15, 0), (1, 0)] {
             let (mut dctcp, _) = dctcp(true);
             dctcp.alpha = alpha;
-            dctcp.end_round();
+            dctcp.end_round(1, 0);
             assert_eq!(dctcp.alpha, then);
         }
     }

@@ -1,5 +1,6 @@
 //! HyStart (Ha and Rhee 2011) as Linux has it: slow start ends when the round-trip time grows, or
-//! when the train of ACKs of one round is longer than half of the smallest round-trip time.
+//! when the train of ACKs of one round is longer than half of the smallest round-trip time. This is not the HyStart++ of
+//! RFC 9406, which goes on in a slower slow start, has other limits and no trains.
 //!
 //! Since 5.6 the kernel adds an allowance for segmentation offload: short flights begin with small bursts, and the time
 //! that larger bursts take to build up is not queueing delay.

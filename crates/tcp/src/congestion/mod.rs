@@ -28,7 +28,7 @@ use crate::report::Events;
 use crate::settings::Settings;
 
 pub use self::algorithm::CongestionControl;
-pub use self::controller::{AckSample, Controller, Setup, Start};
+pub use self::controller::{AckSample, Controller, EcnAck, Setup, Start};
 pub use self::custom::{ControllerFactory, Controllers, Custom};
 pub use self::window::Window;
 
@@ -204,10 +204,9 @@ impl Congestion {
         self.algorithm.use_ecn();
     }
 
-    /// An ACK up to `una` arrived at a sender that uses ECN. [`Self::on_ack`] is called later with what it
-    /// acknowledges.
-    pub(crate) fn on_ecn_ack(&mut self, una: u64, nxt: u64) {
-        self.algorithm.on_ecn_ack(una, nxt);
+    /// An ACK arrived at a sender that uses ECN. [`Self::on_ack`] is called later.
+    pub(crate) fn on_ecn_ack(&mut self, ack: &EcnAck) {
+        self.algorithm.on_ecn_ack(ack);
     }
 
     /// See [`Controller::reduces_after_mark`].

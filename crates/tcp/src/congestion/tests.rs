@@ -61,8 +61,8 @@ impl Controller for Spy {
     fn use_ecn(&mut self) {
         self.heard("ecn");
     }
-    fn on_ecn_ack(&mut self, una: u64, nxt: u64) {
-        self.heard(format!("ecn ack {una} of {nxt}"));
+    fn on_ecn_ack(&mut self, ack: &EcnAck) {
+        self.heard(format!("ecn ack {} of {}", ack.una, ack.nxt));
     }
     fn reduces_after_mark(&self) -> bool {
         self.yes
@@ -138,7 +138,12 @@ fn a_congestion_control_is_told_everything_once() {
     it.on_idle(now, Duration::from_ms(9));
     it.on_resume(now);
     it.use_ecn();
-    it.on_ecn_ack(10, 20);
+    it.on_ecn_ack(&EcnAck {
+        una: 10,
+        nxt: 20,
+        delivered: 9,
+        marked: 3,
+    });
     let expected = [
         "established, seed 5",
         "ack of 3",

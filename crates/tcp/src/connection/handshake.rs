@@ -46,7 +46,8 @@ pub(crate) struct Handshake {
     pub(crate) due: bool,
     /// when the SYN or SYN-ACK was first sent
     sent: Option<Instant>,
-    sent_again: bool,
+    /// how often it was sent again
+    repeats: u32,
     /// the options of the peer's SYN
     peer: Option<SynOptions>,
     /// the RST that answers a segment of no connection, or the ACK that answers one in TIME-WAIT
@@ -61,7 +62,7 @@ impl Handshake {
             flow: 0,
             due: phase == Phase::SynSent,
             sent: None,
-            sent_again: false,
+            repeats: 0,
             peer: None,
             answer: None,
         }
@@ -238,18 +239,28 @@ impl Connection {
         let peer = handshake.peer.unwrap_or_default();
         let mss = handshake.settings.mss_bytes.min(peer.mss).max(MSS_MIN);
         let stamps = if self.timestamps { TIMESTAMP_BYTES } else { 0 };
+        let echoed = segment.options.timestamps().map(|it| it.ecr);
         if let Some(sent) = handshake.sent
-            && !handshake.sent_again
+            && handshake.repeats == 0
         {
             self.sender.handshake_rtt(now, now - sent);
-        } else if let Some(Timestamps { ecr, .. }) = segment.options.timestamps() {
-            self.sender.handshake_echo(now, ecr);
+        } else if let Some(echoed) = echoed {
+            self.sender.handshake_echo(now, echoed);
         }
+        // the answer to the first of them shows that no timeout was needed (`tcp_try_undo_spurious_syn`)
+        let first = handshake.sent.map(|sent| self.sender.timestamp(sent));
+        let is_needless = handshake.settings.undo && echoed.is_some() && echoed == first;
+        let timed_out = self.sender.counters().timeouts > 0;
         let agreed = Agreed {
             at: now,
             seed: handshake.seed,
             flow: handshake.flow,
             payload: mss - stamps,
+            repeats: if timed_out && !is_needless {
+                handshake.repeats
+            } else {
+                0
+            },
             sack: self.sack,
             peer_window_scale: self.peer_window_scale(),
         };
@@ -266,6 +277,10 @@ impl Connection {
         }
         if self.ecn.on {
             self.sender.use_ecn();
+            if timed_out && self.phase == Phase::SynSent {
+                // a timeout of the SYN is one of the connection (`tcp_enter_loss`)
+                self.sender.queue_cwr();
+            }
             self.receiver.use_ecn(self.sender.needs_ecn());
         }
         self.phase = Phase::Established;
@@ -286,7 +301,7 @@ impl Connection {
             return None;
         }
         self.sender.await_handshake(&mut self.timers, now);
-        self.handshake.sent_again = self.handshake.sent.is_some();
+        self.handshake.repeats += u32::from(self.handshake.sent.is_some());
         self.handshake.sent.get_or_insert(now);
         let settings = &self.handshake.settings;
         let answers = self.phase == Phase::SynReceived;
@@ -314,7 +329,7 @@ impl Connection {
             }
             segment.ack = seq::wire(self.receiver.nxt());
         }
-        let falls_back = settings.ecn_fallback && self.handshake.sent_again;
+        let falls_back = settings.ecn_fallback && self.handshake.repeats > 0;
         if !answers && self.ecn.on && !falls_back {
             segment.flags |= Flags::ECE | Flags::CWR;
         }

@@ -112,7 +112,8 @@ impl Connection {
         }
     }
 
-    /// A FIN without data: an ACK with SACK blocks, if there are any.
+    /// A FIN without data: an ACK with SACK blocks, if there are any. It is no sign that data flows both ways
+    /// (`__tcp_transmit_skb` calls `tcp_event_data_sent` for data alone).
     #[cold]
     fn bare_fin(&mut self, now: Instant, at: u64) -> Segment {
         let mut segment = self.segment(now, at);
@@ -120,7 +121,7 @@ impl Connection {
         if self.sack {
             self.receiver.report(&mut segment.options);
         }
-        self.receiver.on_acknowledged(&mut self.timers, now, true);
+        self.receiver.on_acknowledged(&mut self.timers, now, false);
         segment
     }
 

@@ -32,7 +32,7 @@ preset! {
     rto_initial_ps = Duration::from_secs(1), "include/net/tcp.h, TCP_TIMEOUT_INIT = HZ";
     syn_linear_timeouts = 4, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_syn_linear_timeouts = 4 since 6.5";
     syn_backoff_lasts = false, "net/ipv4/tcp_metrics.c, tcp_init_metrics: TCP_TIMEOUT_FALLBACK = 3 s";
-    syn_timeouts_to_one_segment = 2, "net/ipv4/tcp_input.c, tcp_init_transfer: total_retrans > 1 && undo_marker; here a timeout that timestamps prove needless counts, too";
+    syn_timeouts_to_one_segment = 2, "net/ipv4/tcp_input.c, tcp_init_transfer: total_retrans > 1 && undo_marker, which tcp_try_undo_spurious_syn clears";
     rto_restarts_on_retransmit = true, "net/ipv4/tcp_output.c, tcp_xmit_retransmit_queue: sets rearm_timer for the head of the queue";
     ack_ends_backoff = false, "net/ipv4/tcp_input.c, tcp_ack_update_rtt: the next sample ends it";
     clock_granularity_ps = Duration::from_ms(1), "include/net/tcp.h, TCP_TS_HZ = 1000";

@@ -58,7 +58,7 @@ preset! {
     slow_start_after_idle = false, "ours: RFC 2861 is historic, and RFC 7661 replaces it";
     window_scale = 7, "RFC 7323 2.2: the scale that the buffer needs";
     receive_buffer_bytes = 6 * 1024 * 1024, "ours: large enough not to limit; the RFCs give none";
-    hystart = false, "ours: RFC 9406 is optional";
+    hystart = false, "ours: RFC 9406 is optional, and its HyStart++ is another algorithm";
     hystart_ack_delay = false, "ours: no RFC has it";
     cubic_idle_shift = false, "ours: off, though RFC 9438 5.8 asks for it; set it if CUBIC flows pause";
     fast_convergence = true, "RFC 9438 4.7, once CUBIC is the congestion control";

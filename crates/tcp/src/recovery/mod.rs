@@ -111,8 +111,7 @@ impl Recovery {
         } else {
             Detection::Sack(Rfc6675::new(settings.fack))
         };
-        let probe = (sack && settings.tail_loss_probe)
-            .then(|| TailProbe::new(settings.timer_slack_ps, settings.rto_min_ps));
+        let probe = (sack && settings.tail_loss_probe).then(|| TailProbe::new(settings));
         // a gradual reduction depends on how much each ACK delivers
         let reduction = Reduction::new(settings.window_reduction).filter(|_| sack || emulates);
         let frto = ((sack || emulates) && settings.frto).then(Frto::default);

@@ -6,7 +6,8 @@
 //!
 //! The reordering window is zero while no reordering was seen and loss is likely. Otherwise it is a quarter of the
 //! smallest round-trip time. It grows by a quarter for each round trip in which a duplicate SACK reported a needless
-//! retransmission, up to SRTT.
+//! retransmission, up to SRTT. As in RFC 8985 a round trip ends when what was sent at its beginning is acknowledged; in
+//! the kernel it ends when something sent later is delivered, acknowledged or SACKed.
 
 use fairport_units::{Duration, Instant};
 

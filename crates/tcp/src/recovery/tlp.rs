@@ -8,6 +8,7 @@
 use fairport_units::Duration;
 
 use super::AckFacts;
+use crate::settings::Settings;
 
 /// The probe of one sender.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(crate) struct TailProbe {
     slack: Duration,
     /// added instead for a single segment, whose ACK may be delayed
     delayed_ack: Duration,
+    /// the wait as long as no round-trip time is known (`TCP_TIMEOUT_INIT`)
+    initial: Duration,
     /// `SND.NXT` after the probe, until the probe's outcome is known
     high: Option<u64>,
     /// the probe repeated the last segment
@@ -25,10 +28,11 @@ pub(crate) struct TailProbe {
 }
 
 impl TailProbe {
-    pub(crate) fn new(slack: Duration, delayed_ack: Duration) -> Self {
+    pub(crate) fn new(settings: &Settings) -> Self {
         Self {
-            slack,
-            delayed_ack,
+            slack: settings.timer_slack_ps,
+            delayed_ack: settings.rto_min_ps,
+            initial: settings.rto_initial_ps,
             high: None,
             repeats: false,
             due: false,
@@ -37,7 +41,10 @@ impl TailProbe {
 
     /// How long to wait for an ACK before probing (RFC 8985 7.2). `lone`: only one segment is outstanding.
     #[inline]
-    pub(crate) fn timeout(&self, srtt: Duration, lone: bool) -> Duration {
+    pub(crate) fn timeout(&self, srtt: Option<Duration>, lone: bool) -> Duration {
+        let Some(srtt) = srtt else {
+            return self.initial;
+        };
         srtt * 2 + if lone { self.delayed_ack } else { self.slack }
     }
 
@@ -103,7 +110,7 @@ mod tests {
     }
 
     fn probed(repeats: bool) -> TailProbe {
-        let mut probe = TailProbe::new(Duration::from_ms(2), Duration::from_ms(200));
+        let mut probe = TailProbe::new(&Settings::preset("linux-6").unwrap());
         probe.on_sent(1000, repeats);
         probe
     }
@@ -111,9 +118,11 @@ mod tests {
     #[test]
     fn it_waits_two_round_trips_and_for_a_lone_segment_a_delayed_ack_too() {
         let probe = probed(true);
-        let srtt = Duration::from_ms(10);
+        let srtt = Some(Duration::from_ms(10));
         assert_eq!(probe.timeout(srtt, false), Duration::from_ms(22));
         assert_eq!(probe.timeout(srtt, true), Duration::from_ms(220));
+        // before the first sample, whatever the timeout is
+        assert_eq!(probe.timeout(None, true), Duration::from_secs(1));
     }
 
     #[test]

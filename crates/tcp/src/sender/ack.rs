@@ -83,11 +83,15 @@ impl Sender {
         if old && !(self.is_recent(ack) && self.reads_old_acks(segment)) {
             return self.is_recent(ack);
         }
-        if self.ecn.is_some() && !old {
-            self.on_echo(ack, segment.flags);
-        }
-        let window_changed = old || self.peer.update(segment, ack, ack > una);
+        let size = self.peer.size();
+        let is_newer = old || self.peer.update(segment, ack, ack > una);
+        // to Linux, an ACK that may change the window is no duplicate (`tcp_may_update_window`)
+        let window_changed = is_newer && (self.recovery.grows_last() || self.peer.size() != size);
+        let echoes = self.ecn.is_some() && !old;
         if mere_data {
+            if echoes {
+                self.on_echo(ack, segment.flags, 0);
+            }
             return true;
         }
         if ack > una && !segment.options.has_sacks() && self.ecn.is_none() {
@@ -107,6 +111,9 @@ impl Sender {
         }
         let mut facts = AckFacts::new(now, una, ack);
         self.take_in(&mut facts, segment, window_changed, events);
+        if echoes {
+            self.on_echo(ack, segment.flags, facts.delivered);
+        }
         let detected = self.recover(&mut facts, events);
         self.note_delivered(&facts);
         if old {
@@ -223,9 +230,11 @@ impl Sender {
     fn recover(&mut self, facts: &mut AckFacts, events: &mut impl Events) -> Detected {
         let before = self.recovery.state();
         let outcome = self.recovery.on_ack(&mut self.board, facts);
-        facts.delivered += outcome.delivered * self.board.unit();
-        if facts.marked {
-            self.count_marked(facts.delivered);
+        if outcome.delivered > 0 {
+            // the kernel counts a duplicate ACK after congestion control has seen the totals (`tcp_add_reno_sack`)
+            let delivered = outcome.delivered * self.board.unit();
+            facts.delivered += delivered;
+            self.count_delivered(delivered, facts.marked);
         }
         if outcome.probe_repaired {
             self.reduce_for_probe(facts.now, events);

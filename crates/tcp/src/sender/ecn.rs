@@ -5,6 +5,7 @@
 //! (`TCP_CA_CWR`, [`super::episode`]), without PRR at once.
 
 use super::Sender;
+use crate::congestion::EcnAck;
 use crate::recovery::State;
 use crate::segment::Flags;
 
@@ -19,8 +20,9 @@ pub(super) struct Reaction {
     point: u64,
     /// the window is being reduced gradually
     reduces: bool,
-    /// data delivered by ACKs with ECE, in the window's unit
+    /// data delivered so far, in the window's unit, and the part of it that ACKs with ECE delivered
     delivered: u64,
+    marked: u64,
     /// the present ACK carries ECE
     echoed: bool,
 }
@@ -40,17 +42,22 @@ impl Sender {
         self.congestion.needs_ecn()
     }
 
-    /// An ACK up to `ack` arrived. Called before the ACK is processed otherwise.
+    /// An ACK up to `ack` has `delivered` data. Called before the window changes for it.
     #[inline(never)]
-    pub(super) fn on_echo(&mut self, ack: u64, flags: Flags) {
+    pub(super) fn on_echo(&mut self, ack: u64, flags: Flags, delivered: u64) {
         let marked = flags.contains(Flags::ECE);
-        let Some(reaction) = self.ecn else { return };
-        let reaction = Reaction {
-            echoed: marked,
-            ..reaction
+        self.count_delivered(delivered, marked);
+        let Some(reaction) = &mut self.ecn else {
+            return;
         };
-        self.ecn = Some(reaction);
-        self.congestion.on_ecn_ack(ack, self.board.nxt());
+        reaction.echoed = marked;
+        let reaction = *reaction;
+        self.congestion.on_ecn_ack(&EcnAck {
+            una: ack,
+            nxt: self.board.nxt(),
+            delivered: reaction.delivered,
+            marked: reaction.marked,
+        });
         let later = self.recovery.reduces_gradually();
         if marked && !later && ack > reaction.point && self.recovery.state() == State::Open {
             let before = self.congestion.window().cwnd;
@@ -90,17 +97,18 @@ impl Sender {
         });
     }
 
-    /// Counts data `delivered` by an ACK with ECE, in the window's unit.
-    pub(super) fn count_marked(&mut self, delivered: u64) {
+    /// Counts data `delivered` by an ACK, in the window's unit. `marked`: the ACK carries ECE.
+    pub(super) fn count_delivered(&mut self, delivered: u64, marked: bool) {
         if let Some(reaction) = &mut self.ecn {
             reaction.delivered += delivered;
+            reaction.marked += if marked { delivered } else { 0 };
         }
     }
 
     /// Segments that ACKs with ECE delivered.
     pub(super) fn delivered_ce(&self) -> u64 {
         self.ecn
-            .map_or(0, |reaction| reaction.delivered / self.board.unit())
+            .map_or(0, |reaction| reaction.marked / self.board.unit())
     }
 
     /// Whether a gradual reduction for a mark is in progress.
@@ -135,7 +143,7 @@ impl Sender {
     }
 
     /// Makes the next new segment carry CWR, because the window fell for a loss or a timeout.
-    pub(super) fn queue_cwr(&mut self) {
+    pub(crate) fn queue_cwr(&mut self) {
         if let Some(reaction) = &mut self.ecn {
             reaction.cwr_due = true;
         }

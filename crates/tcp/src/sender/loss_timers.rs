@@ -31,18 +31,37 @@ impl Sender {
             return false;
         }
         let rto = self.rtt.rto();
-        let timeout = match self.rtt.srtt() {
-            Some(srtt) => probe.timeout(srtt, board.segments() == 1),
-            None => rto,
-        };
+        let timeout = probe.timeout(self.rtt.srtt(), board.segments() == 1);
         let rto_end = rto_start.saturating_add(rto);
         let timeout = if rto_end > now {
             timeout.min(rto_end - now)
         } else {
             timeout
         };
-        timers.start(Timer::TailProbe, now, timeout);
+        self.start_timer(timers, Timer::TailProbe, now, timeout);
         true
+    }
+
+    /// Starts a timer that waits for the pacer first, in whole ticks (`tcp_reset_xmit_timer`).
+    #[inline]
+    pub(super) fn start_timer(
+        &self,
+        timers: &mut Timers,
+        timer: Timer,
+        now: Instant,
+        span: Duration,
+    ) {
+        timers.start(
+            timer,
+            now,
+            span.saturating_add(self.pacing_delay(timers, now)),
+        );
+    }
+
+    #[inline]
+    fn pacing_delay(&self, timers: &Timers, now: Instant) -> Duration {
+        let pacer = self.policies.pacer.as_ref();
+        pacer.map_or(Duration::ZERO, |it| timers.whole_ticks(it.delay(now)))
     }
 
     pub(super) fn await_reordering(&self, timers: &mut Timers, now: Instant, wait: Duration) {
@@ -57,7 +76,7 @@ impl Sender {
         if timers.is_running(Timer::TailProbe) || timers.is_running(Timer::Reordering) {
             self.resume_timer(timers, now);
         } else {
-            timers.start(Timer::Retransmission, now, self.rtt.rto());
+            self.start_timer(timers, Timer::Retransmission, now, self.rtt.rto());
         }
     }
 
@@ -67,9 +86,10 @@ impl Sender {
         match self.board.head_sent() {
             Some(sent) => {
                 let end = sent.saturating_add(rto).max(now + Duration::from_us(1));
-                timers.restart(Timer::Retransmission, now, end - now, sent);
+                let span = (end - now).saturating_add(self.pacing_delay(timers, now));
+                timers.restart(Timer::Retransmission, now, span, sent);
             }
-            None => timers.start(Timer::Retransmission, now, rto),
+            None => self.start_timer(timers, Timer::Retransmission, now, rto),
         }
     }
 
@@ -86,7 +106,7 @@ impl Sender {
             Some(probe) if !probe.is_out() && !withdrawn => {
                 probe.due = true;
                 self.persist.due = true;
-                timers.start(Timer::Retransmission, now, self.rtt.rto());
+                self.start_timer(timers, Timer::Retransmission, now, self.rtt.rto());
                 let present = self.present_window();
                 let (what, cause) = (DecisionKind::TailLossProbe, DecisionCause::ProbeTimer);
                 self.report_decision(now, what, cause, present, events);
@@ -141,9 +161,6 @@ impl Sender {
             self.enter_recovery(now, cause, false, events);
             self.reduce_window_by(self.board.unit(), false);
         }
-        match detected.wait {
-            Some(wait) => self.await_reordering(timers, now, wait),
-            None => self.restart_timer(timers, now),
-        }
+        self.restart_timer(timers, now);
     }
 }

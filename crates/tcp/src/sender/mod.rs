@@ -46,6 +46,8 @@ pub(crate) struct Agreed {
     pub(crate) flow: u32,
     /// largest payload of a data segment, without the bytes of options
     pub(crate) payload: u16,
+    /// how often the SYN or SYN-ACK was sent again; 0 if no timeout of it was needed
+    pub(crate) repeats: u32,
     pub(crate) sack: bool,
     /// shift of the windows in the peer's segments
     pub(crate) peer_window_scale: u8,
@@ -126,8 +128,7 @@ impl Sender {
     ) {
         self.stream.payload = agreed.payload;
         self.congestion = Congestion::new(settings, agreed.payload);
-        let one_segment_from = u64::from(settings.syn_timeouts_to_one_segment);
-        if (1..=self.counters.timeouts).contains(&one_segment_from) {
+        if (1..=agreed.repeats).contains(&settings.syn_timeouts_to_one_segment) {
             self.congestion.start_with_one_segment();
         }
         self.board = Scoreboard::new(self.stream.start, self.congestion.window().unit());

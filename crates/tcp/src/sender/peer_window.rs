@@ -45,7 +45,7 @@ impl PeerWindow {
     }
 
     /// Takes the window of a segment that acknowledges up to `ack`, unless a newer segment has announced one. Returns
-    /// true if the size changed.
+    /// true if it takes the window, even if that has the same size.
     #[inline]
     pub(super) fn update(&mut self, segment: &Segment, ack: u64, advances: bool) -> bool {
         if !self.is_newer(segment, ack, advances) {
@@ -53,12 +53,11 @@ impl PeerWindow {
         }
         let size = u64::from(segment.window) << self.scale;
         let said_at = seq::unwrap(self.said_at, segment.seq);
-        let changed = size != self.size;
         self.end = ack + size;
         self.size = size;
         self.said_at = said_at;
         self.largest = self.largest.max(size);
-        changed
+        true
     }
 
     /// The largest window so far, in bytes.
@@ -143,10 +142,10 @@ mod tests {
         assert_eq!(peer.room(UNA), 1608);
         assert!(peer.update(&says(PEER + 10, 0), UNA, false));
         assert_eq!(peer.room(UNA), 0);
-        // a segment that acknowledges more is newer, whatever its position; the same size is no change
+        // a segment that acknowledges more is newer, whatever its position and its window
         assert!(peer.update(&says(PEER + 5, 100), UNA + 8, true));
         assert_eq!(peer.room(UNA + 8), 800);
-        assert!(!peer.update(&says(PEER + 5, 100), UNA + 16, true));
+        assert!(peer.update(&says(PEER + 5, 100), UNA + 16, true));
         assert_eq!((peer.room(UNA + 16), peer.largest()), (800, 4000));
         assert!(peer.update(&says(PEER + 5, 1000), UNA + 17, true));
         assert_eq!((peer.room(UNA + 17), peer.largest()), (8000, 8000));

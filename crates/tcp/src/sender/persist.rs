@@ -20,7 +20,7 @@ impl Sender {
     #[cold]
     pub(super) fn await_window(&mut self, timers: &mut Timers, now: Instant) {
         self.persist.probes = 0;
-        timers.start(Timer::Persist, now, self.rtt.rto());
+        self.start_timer(timers, Timer::Persist, now, self.rtt.rto());
     }
 
     /// The window is closed still: waits again, longer after each probe. Timeouts before that count twice, since Linux
@@ -28,7 +28,7 @@ impl Sender {
     #[cold]
     pub(super) fn await_window_again(&mut self, timers: &mut Timers, now: Instant) {
         let doublings = 2 * self.rtt.backoff() + self.persist.probes;
-        timers.start(Timer::Persist, now, self.rtt.backed_off(doublings));
+        self.start_timer(timers, Timer::Persist, now, self.rtt.backed_off(doublings));
     }
 
     /// The persist timer fired: sends the little data that fits, or otherwise a segment that must be acknowledged. As

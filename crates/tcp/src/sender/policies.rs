@@ -134,7 +134,8 @@ impl Sender {
         if waits {
             let uses = has_unsent && pacer.uses(cwnd_bytes);
             self.note_paced(now, uses);
-            if self.recovery.prefers_new() {
+            // without new data the kernel's pacer is not waited for (`tcp_write_xmit`)
+            if has_unsent && self.recovery.prefers_new() {
                 self.recovery.on_pace(self.board.nxt());
             }
         }

@@ -126,7 +126,7 @@ impl Sender {
             || timers.is_running(Timer::Reordering);
         if !waits {
             // RFC 6298 5.1
-            timers.start(Timer::Retransmission, now, self.rtt.rto());
+            self.start_timer(timers, Timer::Retransmission, now, self.rtt.rto());
         }
         if self.recovery.probe().is_some() {
             let head_sent = self.board.head_sent().unwrap_or(now);
@@ -189,7 +189,7 @@ impl Sender {
         self.counters.segments_sent += 1;
         self.counters.retransmits += 1;
         if is_head && self.rto.restarts_on_head && !timers.is_running(Timer::Reordering) {
-            timers.start(Timer::Retransmission, now, self.rtt.rto());
+            self.start_timer(timers, Timer::Retransmission, now, self.rtt.rto());
         }
         self.recovery.on_retransmit(self.clock.value(now));
         self.count_in_reduction(chunk);

@@ -168,3 +168,67 @@ fn the_window_never_grows_beyond_what_its_rate_was_made_for() {
         );
     }
 }
+
+/// `bictcp_update` returns first if it saw this window less than HZ/32 ago, whether an epoch has begun since or not.
+#[test]
+fn a_loss_that_leaves_the_window_as_it_was_begins_no_epoch_at_once() {
+    let settings = Settings::preset("linux-6").unwrap();
+    let mut cubic = Cubic::new(&Setup {
+        settings: &settings,
+        segment_bytes: 1448,
+        unit: 1,
+    });
+    let mut window = Window::new(&settings, 1448);
+    let ack = |cubic: &mut Cubic, window: &mut Window, ms| {
+        let sample = AckSample {
+            now: Instant::from_ms(ms),
+            acked: 1,
+            segments: 1,
+            marked: 0,
+            rtt: None,
+            srtt: None,
+            una: 1,
+            nxt: 2,
+            state: State::Open,
+            limited: true,
+        };
+        cubic.on_ack(window, &sample);
+        cubic.epoch.map(|epoch| epoch.begin)
+    };
+    (window.cwnd, window.ssthresh) = (2, 2);
+    let begin = Some(Instant::from_ms(100));
+    assert_eq!(ack(&mut cubic, &mut window, 100), begin);
+    cubic.on_loss(&mut window);
+    assert_eq!((window.cwnd, window.ssthresh), (2, 2));
+    assert_eq!(ack(&mut cubic, &mut window, 131), None);
+    let begin = Some(Instant::from_ms(132));
+    assert_eq!(ack(&mut cubic, &mut window, 132), begin);
+    // another window begins one at once
+    cubic.on_loss(&mut window);
+    window.cwnd = 3;
+    let begin = Some(Instant::from_ms(133));
+    assert_eq!(ack(&mut cubic, &mut window, 133), begin);
+    // and so does a timeout
+    cubic.on_loss(&mut window);
+    cubic.on_timeout(&mut window, Instant::from_ms(133), 2);
+    (window.cwnd, window.ssthresh) = (3, 3);
+    let begin = Some(Instant::from_ms(134));
+    assert_eq!(ack(&mut cubic, &mut window, 134), begin);
+}
+
+/// `bictcp_cwnd_event`: idle time is the difference of two readings of a clock in ticks.
+#[test]
+fn idle_time_moves_the_epoch_by_whole_ticks() {
+    let settings = Settings::preset("linux-6").unwrap();
+    let mut cubic = Cubic::new(&Setup {
+        settings: &settings,
+        segment_bytes: 1448,
+        unit: 1,
+    });
+    let us = Duration::from_us;
+    for (now, idle, moved) in [(5_100, 900, 1_000), (5_900, 800, 0), (5_100, 2_050, 2_000)] {
+        cubic.epoch = Some(Epoch::new(Instant::from_ms(1), 10, 20));
+        cubic.on_idle(Instant::from_us(now), us(idle));
+        assert_eq!(cubic.epoch.unwrap().begin, Instant::from_ms(1) + us(moved));
+    }
+}

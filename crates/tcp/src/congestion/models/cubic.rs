@@ -90,7 +90,7 @@ impl Kernel for Bictcp {
         let now = now.as_ps() - now.as_ps() % self.tick;
         self.ack_cnt += if self.counts_acks { 1 } else { acked };
         let holds = Duration::from_us(31_250).as_ps();
-        if self.epoch_start.is_some() && self.last_cwnd == cwnd && now - self.last_time <= holds {
+        if self.last_cwnd == cwnd && now - self.last_time <= holds {
             return self.cnt;
         }
         if self.epoch_start.is_some() && now == self.last_time && !self.counts_acks {
@@ -135,15 +135,16 @@ impl Kernel for Bictcp {
     fn reset(&mut self) {
         self.last_max_cwnd = 0;
         self.epoch_start = None;
+        (self.last_cwnd, self.last_time, self.cnt) = (0, 0, 0);
         self.delay_min = 0;
         self.delayed_ack = 2 << 4;
     }
 
     fn paused(&mut self, now: Instant, pause: Duration) {
         if self.shifts {
-            self.epoch_start = self
-                .epoch_start
-                .map(|start| now.as_ps().min(start + pause.as_ps()));
+            let sent = now.as_ps().saturating_sub(pause.as_ps());
+            let delta = (now.as_ps() / self.tick - sent / self.tick) * self.tick;
+            self.epoch_start = self.epoch_start.map(|start| now.as_ps().min(start + delta));
         }
     }
 }
