@@ -35,9 +35,9 @@ def drop_runs(drops: pl.DataFrame, by: By) -> pl.DataFrame:
     """The drop runs of a table of drops, which must have all drops of a port.
 
     Columns: the port and the ingress port, or the flow and its direction; `first_s`, `last_s`:
-    times of the first and the last drop; `length` in packets; `others_accepted`: packets that arrived between the run's first
-    and last and were not dropped, which can only be of other ingress ports (flows); `flows`: how
-    many flows were hit.
+    times of the first and the last drop; `length` in packets; `others_accepted`: packets that
+    arrived between the run's first and last and were not dropped, which can only be of other
+    ingress ports (flows); `flows`: how many flows were hit.
     """
     runs = _find_runs(drops, by)
     time_s = drops["time_s"].to_numpy()[runs.order]

@@ -63,7 +63,7 @@ def _parts(scenario: Scenario, job: Job) -> Iterator[_Part]:
     rates = _rates(job)
     for workload in job.workloads:
         traffic = scenario.traffic[workload["traffic"]]
-        if not isinstance(traffic, Poisson) or traffic.start >= scenario.duration:
+        if not isinstance(traffic, Poisson):
             continue
         senders, receivers = (
             [end["host"] for end in workload[side]] for side in ("senders", "receivers")
