@@ -97,7 +97,7 @@ def test_receivers_are_drawn_as_their_links_are_filled() -> None:
 
 def test_a_run_whose_links_cannot_carry_what_arrives_says_so() -> None:
     full = scenario({"load": 0.6, "from": "h1..h7", "to": "h0"}, duration="2ms")
-    said = "Poisson arrivals give h0 4.2 Gbit/s of payload to receive, 4.2 times the 1 Gbit/s"
+    said = "Poisson arrivals give h0 4200.0 Mbit/s of payload to receive, 4.2 times the 1000.0"
     assert [text for text in fp.run(full).summary["caveats"] if said in text]
     carried = fp.run(scenario({"load": 1.0}, duration="2ms")).summary
     assert carried["fullest_link"]["offered_bps"] == carried["fullest_link"]["rate_bps"]
