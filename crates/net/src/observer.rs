@@ -3,8 +3,7 @@
 use fairport_units::Instant;
 
 use crate::discipline::{Admission, Backlog};
-use crate::packet::{Header, Packet};
-use crate::scheduler::Addresses;
+use crate::packet::{Addresses, Header, Packet};
 use crate::topology::PortId;
 
 /// Is called with what happens to every packet. Dispatch is static, so an empty method costs nothing.

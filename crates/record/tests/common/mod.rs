@@ -6,10 +6,10 @@ use fairport_net::framing::Framing;
 use fairport_net::port::PortConfig;
 use fairport_net::queue::{BufferRelease, Discipline, Queueing};
 use fairport_net::routing::{DestinationSuffix, Routes};
-use fairport_net::scheduler::Addresses;
 use fairport_net::topology::star;
 use fairport_net::{
-    Access, Arrival, Counts, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology,
+    Access, Addresses, Arrival, Counts, Header, Hosts, Network, NodeId, Observer, Packet, PortId,
+    Topology,
 };
 use fairport_record::{Column, Content, PacketLog, Recorder, Table};
 use fairport_units::{Duration, Instant, Rate};

@@ -2,8 +2,7 @@
 //! way as at a simulated port.
 
 use fairport_net::discipline::{Admission, Reason};
-use fairport_net::scheduler::Addresses;
-use fairport_net::{Arrival, Counts, Header, Observer, PortId, Topology};
+use fairport_net::{Addresses, Arrival, Counts, Header, Observer, PortId, Topology};
 use fairport_record::tables::{PortRow, PortRows};
 use fairport_record::{Content, Counter, PacketLog, PortFingerprint, Recorder, Table};
 use fairport_units::Instant;
