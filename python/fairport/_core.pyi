@@ -286,6 +286,9 @@ def estimate(
 ) -> int:
     """Estimated memory of a run of the job, in bytes. Checks the job, but builds no network."""
 
+def host_rates_bps(job_json: str) -> list[int]:
+    """By host: the rates of its links together."""
+
 def layout(job_json: str) -> dict[str, Any]: ...
 def topology_hosts(topology_json: str) -> list[str]: ...
 

@@ -29,6 +29,7 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
     every = (
         _ignored_settings(found),
         _short_run(found),
+        _full_links(found),
         _fast_hosts(found),
         _idle_ecn(found),
         _unfinished(parts),
@@ -56,6 +57,20 @@ def _short_run(found: Mapping[str, Any]) -> str | None:
     return (
         f"The run lasts {in_ms(simulated_s)}, less than {FEW_TIMEOUTS} minimum RTOs of"
         f" {in_ms(rto_min_s)}: a flow that waits for one timeout has little time left to recover."
+    )
+
+
+def _full_links(found: Mapping[str, Any]) -> str | None:
+    fullest = found.get("fullest_link")
+    if not fullest or fullest["offered_bps"] <= fullest["rate_bps"]:
+        return None
+    rate = QUANTITIES["goodput_bps"].with_unit
+    ratio = fullest["offered_bps"] / fullest["rate_bps"]
+    return (
+        f"More arrives than hosts' links carry: Poisson arrivals give {fullest['host']}"
+        f" {rate(fullest['offered_bps'])} of payload to {fullest['direction']}, {ratio:.3g} times"
+        f" the {rate(fullest['rate_bps'])} of its links. Queues and completion times grow for as"
+        " long as such flows arrive, so the numbers depend on how long the run is."
     )
 
 

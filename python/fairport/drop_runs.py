@@ -23,18 +23,21 @@ By = Literal["ingress", "flow", "port"]
 # continues.
 _MEMBER: dict[By, tuple[list[str], str]] = {
     "ingress": (["port", "ingress_port"], "ingress_arrival"),
-    "flow": (["port", "flow"], "flow_arrival"),
+    "flow": (["port", "flow", "is_backward"], "flow_arrival"),
     "port": (["port"], "port_arrival"),
 }
+
+# What a segment and the timeout that waits for it have in common.
+_SEGMENT = ["flow", "is_backward", "seq"]
 
 
 def drop_runs(drops: pl.DataFrame, by: By) -> pl.DataFrame:
     """The drop runs of a table of drops, which must have all drops of a port.
 
-    Columns: the port and the ingress port or flow; `first_s`, `last_s`: times of the first and the
-    last drop; `length` in packets; `others_accepted`: packets that arrived between the run's first
-    and last and were not dropped, which can only be of other ingress ports (flows); `flows`: how
-    many flows were hit.
+    Columns: the port and the ingress port, or the flow and its direction; `first_s`, `last_s`:
+    times of the first and the last drop; `length` in packets; `others_accepted`: packets that
+    arrived between the run's first and last and were not dropped, which can only be of other
+    ingress ports (flows); `flows`: how many flows were hit.
     """
     runs = _find_runs(drops, by)
     time_s = drops["time_s"].to_numpy()[runs.order]
@@ -92,15 +95,18 @@ def timeout_runs(timeouts: pl.DataFrame, drops: pl.DataFrame) -> pl.DataFrame:
     """`timeouts` with `run_length`: the length of the drop run that the timeout follows.
 
     That is the run by ingress port that contains the last drop, before the timeout's end, of the
-    segment for which the flow waits (same flow, same `seq`). It is null if no such drop is recorded
+    segment for which the flow waits: the same flow, direction and `seq`. A pure ACK has the `seq`
+    of its sender's next segment, but is no segment. The length is null if no such drop is recorded
     (an ACK was lost, or the timeout is spurious).
     """
     runs = _find_runs(drops, "ingress")
     length = np.empty(drops.height, np.int64)
     length[runs.order] = np.repeat(runs.lengths, runs.lengths)
     awaited = (
-        drops.select("flow", "seq", "time_s", run_length=pl.Series(length))
-        .join(timeouts.select("flow", "seq").unique(), on=["flow", "seq"], how="semi")
+        drops.select(*_SEGMENT, "time_s", "is_pure_ack", run_length=pl.Series(length))
+        .filter(~pl.col("is_pure_ack"))
+        .drop("is_pure_ack")
+        .join(timeouts.select(_SEGMENT).unique(), on=_SEGMENT, how="semi")
         .sort("time_s")
     )
     return (
@@ -110,7 +116,7 @@ def timeout_runs(timeouts: pl.DataFrame, drops: pl.DataFrame) -> pl.DataFrame:
             awaited,
             left_on="end_s",
             right_on="time_s",
-            by=["flow", "seq"],
+            by=_SEGMENT,
             strategy="backward",
             check_sortedness=False,
         )

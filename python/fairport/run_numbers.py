@@ -221,7 +221,8 @@ def _bottleneck(ports: Mapping[str, Array], *, is_endless: bool) -> Numbers:
 
 def _drop_runs(drops: Mapping[str, Array]) -> Numbers:
     port = drops["port"]
-    by_flow = metrics.find_runs([port, drops["flow"]], drops["flow_arrival"]).lengths
+    of_flow = [port, drops["flow"], drops["is_backward"]]
+    by_flow = metrics.find_runs(of_flow, drops["flow_arrival"]).lengths
     runs = metrics.find_runs([port, drops["ingress_port"]], drops["ingress_arrival"])
     others = others_accepted(runs, port, drops["port_arrival"])
     dark = runs.lengths[(runs.lengths >= 2) & (others >= runs.lengths - 1)]

@@ -213,6 +213,18 @@ class RunVerdict(TypedDict):
     sentence: str
 
 
+class FullestLink(TypedDict):
+    """The host to whose links Poisson arrivals offer most, at any time, relative to their rate."""
+
+    host: str
+    direction: str
+    """`send` or `receive`."""
+    offered_bps: float
+    """Payload, as an expectation: from the scenario, not from the run."""
+    rate_bps: int
+    """Of all links of the host together."""
+
+
 class InvalidRun(TypedDict):
     """A run for which the machine was too slow."""
 
@@ -268,6 +280,9 @@ class Summary(TypedDict):
     host_goodput_bps_max: float | None
     """Goodput of the host whose TCP flows, as a sender or as a receiver, together have most; null
     without TCP."""
+    fullest_link: FullestLink | None
+    """Where Poisson arrivals offer the largest share of the rate of a host's links; null without
+    them."""
     host_times_rate_bps: int | None
     """Rate of the fastest link on which the hosts' times were measured; null without measured
     times."""

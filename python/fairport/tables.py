@@ -55,6 +55,10 @@ def _f64(name: str, unit: str, text: str, null: str = "") -> Column:
     return Column(name, pl.Float64, unit, text, null)
 
 
+def _bool(name: str, text: str) -> Column:
+    return Column(name, pl.Boolean, "", text)
+
+
 def _text(name: str, text: str, null: str = "") -> Column:
     return Column(name, pl.String, "", text, null)
 
@@ -177,8 +181,13 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
             "ingress_arrival",
             "number of the packet at this port among those from this ingress port",
         ),
-        _u64("flow_arrival", "number of the packet at this port among those of this flow"),
+        _u64(
+            "flow_arrival",
+            "number of the packet at this port among those of this flow and direction",
+        ),
         _u64("port_accepted", "packets that this port had accepted until then"),
+        _bool("is_backward", "whether the flow's receiver sent it"),
+        _bool("is_pure_ack", "whether it is an ACK without data, SYN or FIN"),
     ),
     "marks": (_TIME, _PORT, _INGRESS, _FLOW, _SEQ),
     "timeouts": (
@@ -189,6 +198,7 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _u32("backoff", "doublings since the last acknowledged segment"),
         _text("cause", "why no fast retransmit came first", _REAL_TCP),
         _u32("seq", "first unacknowledged byte: the segment that it waits for"),
+        _bool("is_backward", "whether the timer is that of the flow's receiver"),
     ),
     "decisions": (
         _TIME,
@@ -210,9 +220,9 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
     ),
     "ports": (
         _PORT,
-        _u64("packets", "accepted"),
+        _u64("packets", "accepted, also if dropped later"),
         _bytes("bytes", "accepted"),
-        _u64("drops", "dropped"),
+        _u64("drops", "dropped, on arrival or later"),
         _u64("marks", "marked"),
         _f64("queue_mean_bytes", "B", "mean over the run of the bytes in the buffer"),
         _bytes("queue_max_bytes", "most bytes in the buffer"),
@@ -226,6 +236,7 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
             "how much faster than its rate the port sends, as drawn",
             "unknown",
         ),
+        _u64("arrivals", "arrived: those accepted and those dropped on arrival"),
     ),
     "rtt": (
         _FLOW,

@@ -86,6 +86,7 @@ class Row:
     ingress_arrival: int
     flow_arrival: int
     port_accepted: int
+    is_backward: bool
     fate: str = "waiting"
     reason: str | None = None
     depart: int | None = None
@@ -276,6 +277,7 @@ class Network:
                 port.by_ingress[packet.ingress],
                 port.by_flow[packet.key],
                 port.accepted,
+                not packet.is_data,
             )
             self.rows.append(row)
             self.row_of[id(packet), port.name] = row

@@ -49,13 +49,17 @@ def quantiles(times: list[tuple[float, bool]], *names: str) -> Row:
 
 def drop_runs(drops: list[Row], by: str) -> list[list[Row]]:
     """Drops of consecutive arrivals at one output port: by "flow", by "ingress", of the "port"."""
-    member = {"flow": "flow", "ingress": "ingress_port", "port": "port"}[by]
+    columns = {"flow": ("flow", "is_backward"), "ingress": ("ingress_port",), "port": ()}[by]
+
+    def member(row: Row) -> tuple[Any, ...]:
+        return (row["port"], *(row[column] for column in columns))
+
     found: list[list[Row]] = []
-    for row in sorted(drops, key=lambda row: (row["port"], row[member], row[f"{by}_arrival"])):
+    for row in sorted(drops, key=lambda row: (*member(row), row[f"{by}_arrival"])):
         last = found[-1][-1] if found else None
         if (
             last
-            and (last["port"], last[member]) == (row["port"], row[member])
+            and member(last) == member(row)
             and row[f"{by}_arrival"] == last[f"{by}_arrival"] + 1
         ):
             found[-1].append(row)

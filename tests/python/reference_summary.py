@@ -140,15 +140,16 @@ class Summary:
 
     def blackout_share(self, flows: set[int]) -> float | None:
         """Share of the flows' waits that follow three or more drops in a row by ingress port."""
-        length: dict[tuple[int, int], list[tuple[float, int]]] = defaultdict(list)
+        length: dict[tuple[int, bool, int], list[tuple[float, int]]] = defaultdict(list)
         for run in drop_runs(self.drops, "ingress"):
             for row in run:
-                length[row["flow"], row["seq"]].append((row["time_s"], len(run)))
+                if not row["is_pure_ack"]:
+                    length[segment(row)].append((row["time_s"], len(run)))
         waits = [row for row in self.timeouts if row["flow"] in flows]
         total = fsum(self.within(row) for row in waits)
         after = []
         for row in waits:
-            before = [one for one in length[row["flow"], row["seq"]] if one[0] <= row["end_s"]]
+            before = [one for one in length[segment(row)] if one[0] <= row["end_s"]]
             if before and max(before)[1] >= 3:
                 after.append(self.within(row))
         return fsum(after) / total if total else None
@@ -354,6 +355,11 @@ class Summary:
             "flows_outside_measurement": self.outside(),
             "traffic": [self.traffic(i, one.kind) for i, one in enumerate(self.scenario.traffic)],
         }
+
+
+def segment(row: Row) -> tuple[int, bool, int]:
+    """What the drop of a segment and the timeout that waits for it have in common."""
+    return row["flow"], row["is_backward"], row["seq"]
 
 
 def slowdowns(transfers: list[Row]) -> list[tuple[float, bool]]:

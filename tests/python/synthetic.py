@@ -187,6 +187,8 @@ def _arrivals(
         "ingress_arrival": _count_within(ingress),
         "flow_arrival": _count_within(flow),
         "port_accepted": np.cumsum(~dropped).astype(np.uint64),
+        "is_backward": np.zeros(packets, np.uint8),
+        "is_pure_ack": np.zeros(packets, np.uint8),
         "dropped": dropped,
     }
 
@@ -208,6 +210,7 @@ def _timeouts(
         "backoff": np.zeros(count, np.uint32),
         "cause": rng.integers(1, 4, count).astype(np.uint8),
         "seq": drops["seq"][chosen][kept],
+        "is_backward": np.zeros(count, np.uint8),
     }
 
 
@@ -260,17 +263,19 @@ def _queue(rng: np.random.Generator, duration_s: float) -> dict[str, np.ndarray]
 def _ports(arrivals: dict[str, np.ndarray], flows: int) -> dict[str, np.ndarray]:
     accepted, dropped = int((~arrivals["dropped"]).sum()), int(arrivals["dropped"].sum())
     packets = np.array([accepted, 900, 800, accepted], np.uint64)
+    drops = np.array([dropped, 0, 0, 3 * dropped], np.uint64)
     return {
         "port": np.arange(len(PORTS), dtype=np.uint32),
         "packets": packets,
         "bytes": packets * np.uint64(FRAME_BYTES),
-        "drops": np.array([dropped, 0, 0, 3 * dropped], np.uint64),
+        "drops": drops,
         "marks": np.zeros(len(PORTS), np.uint64),
         "queue_mean_bytes": np.array([12800.0, 12.0, 9.0, 11000.0]),
         "queue_max_bytes": np.array([15180, 64, 64, 15180], np.uint64),
         "busy_share": np.array([0.981, 0.012, 0.03, 0.91]),
         "flows": np.array([flows, 0, 0, max(flows - 1, 0)], np.uint32),
         "clock_error_ppm": np.array([12.5, -40.0, 3.25, 49.0]),
+        "arrivals": packets + drops,
     }
 
 

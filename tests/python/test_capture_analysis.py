@@ -72,6 +72,7 @@ def test_every_drop_is_found_and_none_invented(star: Captured) -> None:
     ours, drops = decided(found, star)
     assert drops.height > 100
     same = ["port", "ingress_port", "flow", "seq", "size_bytes", "reason"]
+    same += ["is_backward", "is_pure_ack"]
     counts = ["port_arrival", "ingress_arrival", "flow_arrival", "port_accepted"]
     assert ours.head(drops.height).select(same + counts).equals(drops.select(same + counts))
     late = ours.height - drops.height
@@ -96,7 +97,7 @@ def test_runs_and_blackouts_are_those_of_the_run(star: Captured, outcast: Captur
 
 def test_timeouts_are_those_of_the_run(star: Captured) -> None:
     found = analyse(star.files)
-    keys = ["flow", "seq"]
+    keys = ["flow", "is_backward", "seq"]
     ours = by_run(found, found.timeouts).sort("end_s")
     theirs = star.run.timeouts.sort("end_s")
     # after a timeout shortly before the end, the retransmission comes after the end

@@ -44,6 +44,7 @@ SCENARIO = {
     ],
 }
 COUNTS = ["port_arrival", "ingress_arrival", "flow_arrival", "port_accepted"]
+KINDS = ["is_backward", "is_pure_ack"]
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +74,7 @@ def test_each_output_has_its_own_drops_runs_and_blackouts(
 ) -> None:
     ours, theirs = settled(two, found, port)
     assert theirs.height > 50
-    same = ["port", "ingress_port", "flow", "seq", "size_bytes", "reason", *COUNTS]
+    same = ["port", "ingress_port", "flow", "seq", "size_bytes", "reason", *COUNTS, *KINDS]
     assert ours.select(same).equals(theirs.select(same))
     for by in ("ingress", "flow", "port"):
         mine, truth = metrics.drop_runs(ours, by), metrics.drop_runs(theirs, by)

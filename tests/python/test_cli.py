@@ -22,7 +22,7 @@ SUMMARY_KEYS = {
     "simulated_s", "packet_hops", "packet_hops_per_s", "classes", "goodput_bps_total",
     "utilisation", "jain_index", "bottleneck", "verdict", "files",
     "host_queue_drop_share", "traffic", "caveats", "rto_min_s", "spread", "decisions_left_out",
-    "host_goodput_bps_max", "host_times_rate_bps", "ecn_is_idle",
+    "host_goodput_bps_max", "fullest_link", "host_times_rate_bps", "ecn_is_idle",
     "flows_outside_measurement",
     "measure",  # not compared: the span of the measurement
     "fct", "rounds", "requests", "udp",  # only some workloads have these

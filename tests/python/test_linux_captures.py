@@ -59,7 +59,7 @@ def test_drops_and_blackouts_are_those_of_the_switch(real: Captured) -> None:
     end_s = real.run.summary["simulated_s"] - 2 * complete["delay_max_s"]
     theirs = real.table("drops").filter(pl.col("time_s") < end_s).sort("port_arrival")
     ours = found.drops.sort("port_arrival").head(theirs.height)
-    keys = ["port", "ingress_port", "seq", "size_bytes", "reason"]
+    keys = ["port", "ingress_port", "seq", "size_bytes", "reason", "is_backward", "is_pure_ack"]
     counts = ["port_arrival", "ingress_arrival", "flow_arrival", "port_accepted"]
     assert ours.select(keys + counts).equals(theirs.select(keys + counts))
     assert theirs.height > 50 or real.run.scenario.queue.kind == "step-marking"

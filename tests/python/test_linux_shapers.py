@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 import sys
 from pathlib import Path
 from typing import Any
@@ -184,3 +185,30 @@ def test_a_port_of_the_kernel_sends_for_as_long_as_its_packets_take() -> None:
     # every drop of the table is counted by a port, and the bottleneck is busy
     assert ports["drops"].sum() == result.drops.height > 0
     assert ports.filter(port="s0:0")["busy_share"][0] > (0.6 if result.summary["valid"] else 0.1)
+
+
+def test_a_dropped_packet_of_the_kernels_queue_has_a_direction_and_a_kind() -> None:
+    # One connection, all by one port: a segment of 1000 bytes, the receiver's ACK of it, and its
+    # SYN-ACK, each dropped when it comes.
+    there, back = (1, 2, 5000, 6000), (2, 1, 6000, 5000)
+    packets = [(there, 1000, 0x10), (back, 0, 0x10), (back, 0, 0x12), (back, 0, 0x10)]
+    ports = [shapers.PortInterface("s0:0", 0, "p0", index=7, is_to_host=True, rate_bps=8_000_000)]
+    events = np.zeros(2 * len(packets), queue_trace._EVENT)
+    events["port"], events["ingress"] = 7, 7
+    for place, ((source, destination, source_port, destination_port), payload, flags) in enumerate(
+        packets
+    ):
+        ip = struct.pack(">BBH5xB2xII", 0x45, 0, 52 + payload, 6, source, destination)
+        tcp = struct.pack(">HHIIBBH", source_port, destination_port, 77, 0, 0x80, flags, 0)
+        for number in (2 * place, 2 * place + 1):
+            events[number]["at_ns"] = number
+            events[number]["ip"] = np.frombuffer(ip, np.uint8)
+            events[number]["transport"] = np.frombuffer(tcp, np.uint8)
+            events[number]["is_drop"] = number % 2
+    task = queue_trace.QueueTask("", ports, run_s=1.0, interval_s=0.1)
+    drops = queue_trace._outcome(events, [], task, zero=0.0)["tables"]["drops"]
+    assert drops["flow"].tolist() == [0] * 4
+    assert drops["seq"].tolist() == [77] * 4
+    assert drops["is_backward"].tolist() == [0, 1, 1, 1]
+    assert drops["is_pure_ack"].tolist() == [0, 1, 0, 1]
+    assert drops["flow_arrival"].tolist() == [1, 1, 2, 3]

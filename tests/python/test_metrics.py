@@ -35,6 +35,8 @@ def drops_of(arrivals):
                 "ingress_arrival": seen[("ingress", ingress)],
                 "flow_arrival": seen[("flow", flow)],
                 "port_accepted": accepted,
+                "is_backward": False,
+                "is_pure_ack": False,
             }
         )
     return pl.DataFrame(rows, schema=tables.empty("drops").schema)
@@ -235,9 +237,11 @@ def test_rtt_percentile_is_of_the_merged_histogram():
 
 
 def timeouts_of(*rows):
+    """The table of timeouts of senders, given as (flow, seq, start, end)."""
     columns = ("flow", "seq", "start_s", "end_s")
     schema = {name: tables.empty("timeouts").schema[name] for name in columns}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    rows = pl.DataFrame(rows, schema=schema, orient="row")
+    return rows.with_columns(is_backward=pl.lit(False))
 
 
 def test_a_timeout_follows_the_run_of_the_last_drop_of_its_segment():
@@ -253,6 +257,36 @@ def test_a_timeout_follows_the_run_of_the_last_drop_of_its_segment():
     runs = metrics.timeout_runs(timeouts, drops)
     assert runs["run_length"].to_list() == [3, 1, None, None]
     assert runs["seq"].to_list() == timeouts["seq"].to_list(), "order is kept"
+
+
+def test_only_a_segment_of_the_same_direction_is_what_a_timeout_waits_for():
+    # Client and server have sequence numbers of their own, which may be the same; a pure ACK has
+    # that of its sender's next segment. All drops are of one flow.
+    kinds = [(False, False), (True, False), (True, True), (False, True)]
+    drops = drops_of([(1, 0, OUT)] * 3 + [(2, 0, IN)] + [(2, 0, OUT)] * 2 + [(3, 0, OUT)] * 2)
+    ways = [kinds[0]] * 3 + [kinds[1]] * 2 + [kinds[2], kinds[3]]
+    drops = drops.with_columns(
+        seq=pl.lit(77, pl.UInt32),
+        is_backward=pl.Series([backward for backward, _ in ways]),
+        is_pure_ack=pl.Series([is_ack for _, is_ack in ways]),
+    )
+    both = timeouts_of((0, 77, 0.0, 1.0), (0, 77, 0.0, 1.0)).with_columns(
+        is_backward=pl.Series([False, True])
+    )
+    assert metrics.timeout_runs(both, drops)["run_length"].to_list() == [3, 2]
+    acks = drops.filter("is_pure_ack")
+    assert metrics.timeout_runs(both, acks)["run_length"].to_list() == [None, None]
+
+
+def test_a_run_by_flow_is_of_one_direction():
+    # Under equal-length routing the ACKs of a flow may leave by the port of its data. Each
+    # direction has arrivals of its own: data 1, 2 and 3, ACKs 1 and 3.
+    drops = drops_of([(1, 0, OUT)] * 5).with_columns(
+        flow_arrival=pl.Series([1, 1, 2, 3, 3], dtype=pl.UInt64),
+        is_backward=pl.Series([False, True, False, False, True]),
+    )
+    runs = metrics.drop_runs(drops, "flow").sort("length", "first_s")
+    assert runs.select("is_backward", "length").rows() == [(True, 1), (True, 1), (False, 3)]
 
 
 def test_share_of_the_standstill_is_by_time_and_within_the_measurement():

@@ -244,8 +244,8 @@ def test_analyze_counts_what_the_captures_show(switch: Captured) -> None:
         counts.update(keys)
         if one.is_dropped:
             assert one.name not in gone
-            drops.append((one.seq, *(counts[key] for key in keys)))
-    columns = ["seq", "port_arrival", "ingress_arrival", "flow_arrival"]
+            drops.append((one.seq, not one.is_data, *(counts[key] for key in keys)))
+    columns = ["seq", "is_backward", "port_arrival", "ingress_arrival", "flow_arrival"]
     ours = found.drops.filter(port=switch.port).sort("port_arrival").select(columns).rows()
     # of the last ones the captures may end too early to know
     left_open = len(drops) - len(ours)

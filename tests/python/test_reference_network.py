@@ -256,12 +256,13 @@ def test_every_packet_is_where_the_second_model_says(both: Both) -> None:
 
 def test_drops_and_marks_have_their_times_and_running_counts(both: Both) -> None:
     columns = ["time_s", "port", "ingress_port", "flow", "reason"]
-    columns += ["port_arrival", "ingress_arrival", "flow_arrival", "port_accepted"]
+    columns += ["port_arrival", "ingress_arrival", "flow_arrival", "port_accepted", "is_backward"]
     found = [(picoseconds(t), *rest) for t, *rest in both.result.drops.select(columns).iter_rows()]
     assert sorted(found) == sorted(
         (
             *(row.dropped_at, row.port, row.ingress, row.flow, row.reason),
             *(row.port_arrival, row.ingress_arrival, row.flow_arrival, row.port_accepted),
+            row.is_backward,
         )
         for row in both.network.rows
         if row.reason is not None
@@ -289,6 +290,7 @@ def test_ports_and_queues_are_the_second_models(both: Both) -> None:
         "queue_max_bytes",
         "queue_mean_bytes",
         "busy_share",
+        "arrivals",
     ).iter_rows():
         port = both.network.ports[name]
         steps = [*port.occupancy, (until, 0, 0)]
@@ -306,6 +308,7 @@ def test_ports_and_queues_are_the_second_models(both: Both) -> None:
             pytest.approx(area / until, rel=1e-6, abs=1e-3),
             # up to 1 ps for each packet that is still to be sent
             pytest.approx(busy / until, abs=1e-5),
+            len(of_port[name]),
         ]
         assert found == expected, name
     for time_s, name, *found in both.result.queue.select(

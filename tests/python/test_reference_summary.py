@@ -23,7 +23,7 @@ from reference_summary import Summary
 GIVEN = {
     *("schema_version", "scenario", "seeds", "backend", "version", "fingerprint", "valid"),
     *("wall_s", "packet_hops", "packet_hops_per_s", "files", "spread", "caveats"),
-    *("host_times_rate_bps", "decisions_left_out"),
+    *("host_times_rate_bps", "decisions_left_out", "fullest_link"),
 }
 """Keys without a number that the tables decide."""
 
@@ -125,7 +125,9 @@ class Borders:
         rows = []
         for drop in self.draw.choices(drops.to_dicts(), k=30):
             end_s = self.draw.choice([drop["time_s"], drop["time_s"] + 1e-4, *self.times])
-            rows.append({"flow": drop["flow"], "seq": drop["seq"], "end_s": end_s})
+            is_backward = self.draw.choice([drop["is_backward"], False, True])
+            rows.append({"flow": drop["flow"], "seq": drop["seq"], "is_backward": is_backward})
+            rows[-1]["end_s"] = end_s
             rows[-1]["start_s"] = min(end_s, self.at_border(end_s))
         return pl.DataFrame(rows, {name: like.schema[name] for name in like.columns})
 
@@ -144,7 +146,7 @@ def test_drop_runs_and_blackouts(seed: int) -> None:
     rows = drops.to_dicts()
     dropped = reference.arrivals(rows)
     members: list[tuple[metrics.By, list[str]]] = [
-        ("flow", ["port", "flow"]),
+        ("flow", ["port", "flow", "is_backward"]),
         ("ingress", ["port", "ingress_port"]),
         ("port", ["port"]),
     ]

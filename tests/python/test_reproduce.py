@@ -338,11 +338,18 @@ def test_an_index_over_senders_has_the_same_last_digit_each_time() -> None:
 
 
 def test_the_bottlenecks_drops_and_marks_are_of_what_came_to_it() -> None:
+    # of 100 packets it refused 10; of the 90 that it accepted, it dropped 15 later and marked 15
     bottleneck = {"port": "s0:0", "drops": 25, "queue_mean_bytes": 1500.0}
     record = replace(
         record_of(pl.DataFrame(), bottleneck=bottleneck),
         ports=pl.DataFrame(
-            {"port": ["s0:0", "s0:1"], "packets": [75, 9], "drops": [25, 0], "marks": [15, 0]}
+            {
+                "port": ["s0:0", "s0:1"],
+                "packets": [90, 9],
+                "arrivals": [100, 9],
+                "drops": [25, 0],
+                "marks": [15, 0],
+            }
         ),
     )
     assert METRICS["bottleneck_signal_share"].value(record, Of()) == 0.4

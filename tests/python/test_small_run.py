@@ -32,11 +32,16 @@ def flow(number: int, hops: int, mbps: float, **others: Any) -> dict[str, Any]:
 def drop(time_s: float, number: int, arrival: int, seq: int) -> dict[str, Any]:
     given = {"time_s": time_s, "port": RECEIVER, "flow": number, "seq": seq}
     given |= {"ingress_port": f"edge0.0:{2 if number < 2 else 1}", "port_accepted": 0}
+    given |= {"is_backward": False, "is_pure_ack": False}
     return given | {
         "ingress_arrival": arrival,
         "flow_arrival": arrival,
         "port_arrival": 10 * arrival,
     }
+
+
+def timeout(number: int, seq: int, start_s: float, end_s: float) -> dict[str, Any]:
+    return {"flow": number, "seq": seq, "start_s": start_s, "end_s": end_s, "is_backward": False}
 
 
 def port(name: str, drops: int, flows: int, busy: float) -> dict[str, Any]:
@@ -66,11 +71,11 @@ DROPS = table(
 # 1 s after one; half of the last wait comes after it.
 TIMEOUTS = table(
     "timeouts",
-    {"flow": 0, "seq": 100, "start_s": 1.0, "end_s": 3.0},
-    {"flow": 0, "seq": 1000, "start_s": 5.0, "end_s": 8.0},
-    {"flow": 0, "seq": 9999, "start_s": 11.0, "end_s": 12.0},
-    {"flow": 1, "seq": 100, "start_s": 9.0, "end_s": 11.0},
-    {"flow": 2, "seq": 100, "start_s": 6.0, "end_s": 7.0},
+    timeout(0, 100, 1.0, 3.0),
+    timeout(0, 1000, 5.0, 8.0),
+    timeout(0, 9999, 11.0, 12.0),
+    timeout(1, 100, 9.0, 11.0),
+    timeout(2, 100, 6.0, 7.0),
 )
 # 99 of 100 samples of the 2-hop flows take 1 ms at most, 98 of 100 of the 6-hop flows
 RTT = table(

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import fairport as fp
 import pytest
+from fairport import metrics
 from fairport.backends import memory
+from fairport.completion import Span
 from fairport.errors import ResourceError, RunFolderError
 from fairport.scenario import Scenario, load
+from fairport.storage import run
 
 
 @pytest.fixture
@@ -139,3 +142,16 @@ def test_a_run_that_is_given_up_stops_its_threads(short: Scenario) -> None:
     with pytest.raises(ValueError, match="enough"):
         list(fp.run_many(long, [1, 2], jobs=2, progress=progress))
     assert max(seen) < 300
+
+
+def test_a_folder_of_an_earlier_version_keeps_its_numbers(run_folder: Path) -> None:
+    result = fp.load_run(run_folder)
+    later = {"drops": ["is_backward", "is_pure_ack"], "timeouts": ["is_backward"]}
+    for table, columns in later.items():
+        earlier = result.tables[table].drop(columns)
+        earlier.write_parquet(run_folder / "tables" / f"{table}.parquet")
+    run.write_summary(run_folder, dict(result.summary))
+    loaded = fp.load_run(run_folder)
+    assert loaded.tables["drops"].columns == result.tables["drops"].columns
+    span = Span.of(result.summary)
+    assert metrics.summary(loaded.tables, span) == metrics.summary(result.tables, span)

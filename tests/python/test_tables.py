@@ -103,7 +103,7 @@ def test_the_engine_fills_every_column_of_every_table_and_no_others():
     others = ("conversations", "answers")
     engines = {name: schema for name, schema in tables.SCHEMA.items() if name not in others}
     assert raw["tables"].keys() == engines.keys()
-    dtypes = {pl.UInt32: "uint32", pl.UInt64: "uint64", pl.Float64: "float64"}
+    dtypes = {pl.UInt32: "uint32", pl.UInt64: "uint64", pl.Float64: "float64", pl.Boolean: "uint8"}
     for name, schema in engines.items():
         assert raw["tables"][name].keys() == {columns.source(column) for column in schema}, name
         for column in schema:

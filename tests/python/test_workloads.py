@@ -386,3 +386,25 @@ def test_the_picture_of_slowdowns_has_the_summarys_quantiles_though_some_are_und
     dots = [line for line in panel.get_lines() if line.get_marker() == "o"]
     medians = [float(dot.get_xdata()[0]) for dot in dots if dot.get_ydata()[0] == 0.5]
     assert medians == [group["slowdown_median"] for group in known if group["completed"]]
+
+
+def test_what_traffic_draws_does_not_change_when_more_is_appended() -> None:
+    """Runs with one traffic more are compared in pairs if it is the last of the scenario."""
+    first = {"kind": "poisson", "load": 0.2, "sizes": "10kB"}
+    others: list[dict[str, Any]] = [
+        {"kind": "poisson", "load": 0.1, "sizes": "1kB"},
+        {"kind": "bulk", "from": "h1", "to": "h0"},
+    ]
+    star = {"name": "pairs", "duration": "5ms", "topology": {"kind": "star", "hosts": 4}}
+
+    def drawn(*traffic: dict[str, Any]) -> list[tuple[Any, ...]]:
+        flows = run({**star, "traffic": list(traffic)}, seed=3).flows
+        here = flows.filter(traffic=traffic.index(first)).sort("start_s")
+        return here.select("start_s", "src", "dst", "size_bytes").rows()
+
+    alone = drawn(first)
+    assert len(alone) > 30
+    for other in others:
+        assert drawn(first, other) == alone
+    # inserted before it, a workload takes the place that decides about its draws
+    assert drawn(others[0], first) != alone

@@ -40,7 +40,7 @@ pub use error::BuildError;
 pub use limit::Limit;
 pub use network::{Access, Balance, Crossing, Feeders, Hosts, Network};
 pub use observer::{Arrival, Counts, Observer};
-pub use packet::{Header, Packet};
+pub use packet::{Addresses, Header, Packet};
 pub use partition::{CutRules, Partition};
 pub use prefetch::prefetch;
 pub use queue::QueueConfig;

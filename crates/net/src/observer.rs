@@ -3,7 +3,7 @@
 use fairport_units::Instant;
 
 use crate::discipline::{Admission, Backlog};
-use crate::packet::{Header, Packet};
+use crate::packet::{Addresses, Header, Packet};
 use crate::topology::PortId;
 
 /// Is called with what happens to every packet. Dispatch is static, so an empty method costs nothing.
@@ -51,7 +51,7 @@ pub trait Observer<P: Copy> {
 }
 
 /// A packet's arrival at an output port.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Arrival<'a, P: Copy> {
     /// when it arrived
     pub time: Instant,
@@ -63,6 +63,8 @@ pub struct Arrival<'a, P: Copy> {
     pub header: &'a Header,
     /// the packet's content
     pub content: &'a P,
+    /// finds the hosts at the ends of the packet's route, which it reads for this
+    pub addresses: &'a dyn Fn() -> Addresses,
     /// bytes that it takes in the buffer
     pub frame_bytes: u32,
     /// what waited in the buffer

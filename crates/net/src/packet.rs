@@ -54,6 +54,15 @@ impl Header {
     }
 }
 
+/// The hosts between which a packet travels, by number.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Addresses {
+    /// the host where its route begins
+    pub source: u32,
+    /// the host where its route ends
+    pub destination: u32,
+}
+
 /// The part of an arriving packet that a discipline may read.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketView {

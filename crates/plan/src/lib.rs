@@ -25,6 +25,7 @@ mod wiring;
 pub mod workload;
 
 pub use customs::Customs;
+pub use ends::host_rates_bps;
 pub use expected::Expected;
 pub use fairport_net::BuildError;
 pub use flow_factory::FlowFactory;

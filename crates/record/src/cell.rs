@@ -47,6 +47,26 @@ macro_rules! plain_cells {
 
 plain_cells!(u8 => U8, u32 => U32, f64 => F64);
 
+/// A truth value: 1 if true, 0 if not.
+impl Cell for bool {
+    type Stored = u8;
+    type Value = u8;
+
+    #[inline]
+    fn store(self, _: &mut Vec<u64>) -> u8 {
+        u8::from(self)
+    }
+
+    #[inline]
+    fn load(stored: u8, _: &[u64]) -> u8 {
+        stored
+    }
+
+    fn column(values: Vec<u8>) -> Column {
+        Column::U8(values)
+    }
+}
+
 /// An integer that may be missing; the largest number means none.
 impl Cell for Option<u32> {
     type Stored = u32;

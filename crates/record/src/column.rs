@@ -6,7 +6,7 @@
 /// A column of one table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// small enumerations
+    /// small enumerations, and truth values as 0 and 1
     U8(Vec<u8>),
     /// indices and 32-bit wire numbers
     U32(Vec<u32>),

@@ -1,11 +1,14 @@
 //! The facts about a packet's content that a record needs.
 
-use fairport_tcp::Segment;
+use fairport_tcp::{Flags, Segment};
 
 /// The content of a packet: a TCP segment in the simulator, or whatever a switch or a capture has.
 pub trait Content: Copy {
     /// The sequence number on the wire, for the tables of packets.
     fn seq(&self) -> u32;
+
+    /// Whether it is an ACK that takes no sequence numbers: it has neither data nor SYN nor FIN.
+    fn is_pure_ack(&self) -> bool;
 
     /// Distinguishes this packet from other packets of its flow, for the fingerprint. It must be equal wherever the
     /// same packet is sent.
@@ -16,6 +19,11 @@ impl Content for Segment {
     #[inline]
     fn seq(&self) -> u32 {
         self.seq
+    }
+
+    #[inline]
+    fn is_pure_ack(&self) -> bool {
+        self.flags.contains(Flags::ACK) && self.sequence_length() == 0
     }
 
     #[inline]
@@ -60,6 +68,11 @@ impl Content for Numbered {
     #[inline]
     fn seq(&self) -> u32 {
         self.segment.seq()
+    }
+
+    #[inline]
+    fn is_pure_ack(&self) -> bool {
+        self.segment.is_pure_ack()
     }
 
     #[inline]

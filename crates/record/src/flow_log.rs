@@ -151,8 +151,8 @@ impl FlowLog {
         }
     }
 
-    /// The retransmission timer of a flow expired.
-    pub fn timeout(&mut self, flow: u32, timeout: &Timeout) {
+    /// The retransmission timer of a flow's sender expired, or that of its receiver (`is_backward`).
+    pub fn timeout(&mut self, flow: u32, is_backward: bool, timeout: &Timeout) {
         self.timeouts.push(TimeoutRow {
             flow,
             start_s: timeout.start,
@@ -161,6 +161,7 @@ impl FlowLog {
             backoff: timeout.backoff,
             cause: timeout.cause as u8,
             seq: timeout.seq,
+            is_backward,
         });
     }
 

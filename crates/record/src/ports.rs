@@ -32,6 +32,7 @@ pub fn ports<'a, P: Copy + 'a, O: Observer<P> + 'a>(
             busy_share: network.busy(id, end).as_ps() as f64 / run_ps,
             flows: *flows,
             clock_error_ppm: f64::from(*clock_error_ppb) / 1e3,
+            arrivals: totals.arrivals,
         });
     }
     table.into_table()

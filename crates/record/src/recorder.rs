@@ -22,6 +22,8 @@ pub struct Recorder {
     marks: Marks,
     trace: Trace,
     by_flow: Vec<Losses>,
+    /// by flow: the number of its sending host
+    senders: Vec<u32>,
 }
 
 /// What happened to the packets of one flow, at all ports together.
@@ -57,12 +59,14 @@ impl Recorder {
             marks: Marks::default(),
             trace: Trace::new(topology, traced),
             by_flow: Vec::new(),
+            senders: Vec::new(),
         }
     }
 
-    /// Adds the next flow.
-    pub fn add_flow(&mut self) {
+    /// Adds the next flow, whose data is sent by the host with this number.
+    pub fn add_flow(&mut self, sender: u32) {
         self.by_flow.push(Losses::default());
+        self.senders.push(sender);
     }
 
     /// The measurement begins: the search for the longest blackouts starts again.
@@ -87,7 +91,7 @@ impl Recorder {
 
     /// The tables of packets: `drops`, `marks` and `trace`.
     pub fn into_tables(self) -> [Table; 3] {
-        drop(self.by_flow);
+        drop((self.by_flow, self.senders));
         [
             self.drops.into_table(),
             self.marks.into_table(),
@@ -99,7 +103,8 @@ impl Recorder {
     #[expect(clippy::inline_always, reason = "as [`Observer::detail`] below")]
     #[inline(always)]
     fn count(&mut self, arrival: &Arrival<'_, impl Content>) {
-        let flow = &mut self.by_flow[arrival.header.flow as usize];
+        let number = arrival.header.flow as usize;
+        let flow = &mut self.by_flow[number];
         match arrival.admission {
             Admission::Accepted => {}
             Admission::Dropped(_) if arrival.time > self.end => {
@@ -107,7 +112,9 @@ impl Recorder {
             }
             Admission::Dropped(reason) => {
                 flow.drops += 1;
-                self.drops.push(dropped_packet(arrival, reason));
+                let is_backward = (arrival.addresses)().source != self.senders[number];
+                self.drops
+                    .push(dropped_packet(arrival, reason, is_backward));
             }
             Admission::Marked => {
                 flow.marks += 1;
@@ -117,7 +124,11 @@ impl Recorder {
     }
 }
 
-fn dropped_packet(arrival: &Arrival<'_, impl Content>, reason: Reason) -> DroppedPacket {
+fn dropped_packet(
+    arrival: &Arrival<'_, impl Content>,
+    reason: Reason,
+    is_backward: bool,
+) -> DroppedPacket {
     DroppedPacket {
         time_s: arrival.time,
         port: arrival.port.0,
@@ -130,6 +141,8 @@ fn dropped_packet(arrival: &Arrival<'_, impl Content>, reason: Reason) -> Droppe
         ingress_arrival: arrival.counts.ingress_arrival,
         flow_arrival: arrival.counts.flow_arrival,
         port_accepted: arrival.counts.port_accepted,
+        is_backward,
+        is_pure_ack: arrival.content.is_pure_ack(),
     }
 }
 

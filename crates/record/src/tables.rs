@@ -95,6 +95,8 @@ table! {
         flows: u32,
         /// how much faster than its nominal rate it sends
         clock_error_ppm: f64,
+        /// packets that arrived, whether accepted or not
+        arrivals: u64,
     }
 }
 
@@ -157,6 +159,8 @@ table! {
         cause: u8,
         /// the first byte that was not acknowledged
         seq: u32,
+        /// whether the timer is that of the flow's receiver
+        is_backward: bool,
     }
 }
 
@@ -306,7 +310,7 @@ mod tests {
         assert_eq!(QueueRows::ROW_BYTES, 8 + 3 * 4 + 4);
         assert_eq!(SeriesRows::ROW_BYTES, 6 * 8 + 5 * 4 + 4);
         assert_eq!(Decisions::ROW_BYTES, 8 + 4 + 1 + 1 + 3 * 4 + 6);
-        assert_eq!(Drops::ROW_BYTES, 8 + 9 * 4 + 1 + 3);
-        assert_eq!(Drops::COLUMN_BYTES, 8 + 5 * 4 + 1 + 4 * 8);
+        assert_eq!(Drops::ROW_BYTES, 8 + 9 * 4 + 3 + 1);
+        assert_eq!(Drops::COLUMN_BYTES, 8 + 5 * 4 + 3 + 4 * 8);
     }
 }

@@ -26,8 +26,7 @@ pub trait Watcher {
 
     /// Adds the next flow.
     fn add_flow(&mut self, ends: FlowEnds) {
-        let _ = ends;
-        self.recorder_mut().add_flow();
+        self.recorder_mut().add_flow(ends.src);
     }
 }
 

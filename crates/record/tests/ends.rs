@@ -7,7 +7,7 @@ use fairport_record::{Column, FlowLog, QueueSamples, Recorder, Table, names, por
 use fairport_tcp::{Timeout, TimeoutCause};
 use fairport_units::{Duration, Instant};
 
-use crate::common::{Number, Sinks, header, network};
+use crate::common::{Number, Sinks, header, network, numbers};
 
 fn f64s<'a>(table: &'a Table, name: &str) -> &'a [f64] {
     match table.column(name) {
@@ -29,7 +29,7 @@ fn a_row_of_the_table_of_ports_is_what_the_port_did_within_the_run() {
     let topology = star(2).expect("two hosts");
     let end = Instant::from_us(100);
     let mut recorder = Recorder::new(&topology, PortId(0), end);
-    recorder.add_flow();
+    recorder.add_flow(1);
     let (mut network, routes) = network(&topology, 2, recorder);
     network.end_at(end);
     let packet = Packet {
@@ -55,6 +55,7 @@ fn a_row_of_the_table_of_ports_is_what_the_port_did_within_the_run() {
     assert_eq!(u64s(&table, "packets")[nic], 3);
     assert_eq!(u64s(&table, "bytes")[nic], 3 * 1518);
     assert_eq!(u64s(&table, "drops")[nic], 2);
+    assert_eq!(u64s(&table, "arrivals")[nic], 5);
     assert_eq!(u64s(&table, "queue_max_bytes")[nic], 2 * 1518);
     let near = |name: &str, wanted: f64| {
         let found = f64s(&table, name)[nic];
@@ -81,9 +82,11 @@ fn a_timeout_is_a_row() {
         seq: 77,
         cause: TimeoutCause::Tail,
     };
-    log.timeout(1, &timeout);
+    log.timeout(1, false, &timeout);
+    log.timeout(1, true, &timeout);
     let [timeouts, ..] = log.into_tables();
-    assert_eq!(timeouts.rows(), 1);
+    assert_eq!(timeouts.rows(), 2);
+    assert_eq!(numbers(&timeouts, "is_backward"), [0, 1]);
     let us = |name| (f64s(&timeouts, name)[0] * 1e6).round() as u64;
     assert_eq!(["start_s", "end_s", "rto_s"].map(us), [3000, 8000, 5000]);
 }

@@ -38,6 +38,8 @@ fn a_drop_and_a_mark_are_rows_with_what_was_counted_at_their_arrival() {
         ("ingress_arrival", [22, 24]),
         ("flow_arrival", [42, 44]),
         ("port_accepted", [1, 2]),
+        ("is_backward", [0, 0]),
+        ("is_pure_ack", [0, 0]),
     ] {
         assert_eq!(numbers(&drops, name), wanted, "{name}");
     }

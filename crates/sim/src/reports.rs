@@ -143,7 +143,8 @@ impl Events for FlowEvents<'_> {
 
     fn timeout(&mut self, timeout: Timeout) {
         if self.is_sender() || self.reports.is_two_way[self.flow() as usize] {
-            self.reports.log.timeout(self.flow(), &timeout);
+            let is_backward = !self.is_sender();
+            self.reports.log.timeout(self.flow(), is_backward, &timeout);
         }
     }
 

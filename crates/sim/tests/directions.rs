@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::watched::{Sight, run_seen};
-use crate::common::{flow, outcast, seconds, single_flow};
+use crate::common::{column, flow, outcast, seconds, single_flow};
 use fairport_net::topology::fat_tree;
 use fairport_net::{Arrival, Packet, PortId};
 use fairport_record::Numbered;
+use fairport_tcp::Flags;
+use fairport_units::Instant;
 use serde_json::{Value, json};
 
 /// The flow and the content of each packet, in the order of sending.
@@ -105,6 +107,71 @@ fn each_direction_of_each_flow_draws_its_ways_apart() {
                 (0.18..0.32).contains(&share),
                 "{share} of {one:?} and {other:?}"
             );
+        }
+    }
+}
+
+/// The end of the run whose drops are compared.
+const END: Instant = Instant::from_ms(500);
+
+/// By port and number of arrival: whether the packet goes backward, and whether it is a pure ACK.
+#[derive(Default)]
+struct Kinds(BTreeMap<(u32, u64), [bool; 2]>);
+
+impl Sight<Numbered> for Kinds {
+    fn arrived(&mut self, arrival: &Arrival<'_, Numbered>) -> bool {
+        let content = arrival.content;
+        let is_pure_ack = content.segment.payload == 0 && content.segment.flags == Flags::ACK;
+        let place = (arrival.port.0, arrival.counts.port_arrival);
+        // a NIC's packets are known in advance, also those that it sends after the run
+        if arrival.time <= END {
+            self.0.insert(place, [content.is_backward, is_pure_ack]);
+        }
+        true
+    }
+}
+
+#[test]
+fn a_drop_row_says_which_way_its_packet_went_and_whether_it_was_a_pure_ack() {
+    // Large requests and their responses pass the full port to h0 in the two directions of their flows, and so do their
+    // ACKs. DRR may drop a packet after it was accepted.
+    let sizes = |bytes: u64| json!({"points": [[bytes, 1_000_000_000]], "unit_bytes": 1});
+    let between = |server: &str, client: &str| {
+        json!({
+            "traffic": 0, "start_ps": 0,
+            "senders": [{"host": server, "stack": 0}], "receivers": [{"host": client, "stack": 0}],
+            "pattern": {
+                "kind": "request-response", "connections": 4, "requests": null,
+                "request": sizes(200_000), "response": sizes(200_000),
+                "think": {"kind": "constant", "value_ps": 0}, "jitter_ps": 0,
+            },
+        })
+    };
+    let mut job = outcast();
+    job["duration_ps"] = json!(END.as_ps());
+    job["workloads"] = json!([between("h0", "h1"), between("h1", "h0")]);
+    let of_drr = json!({"kind": "drr", "limit": {"bytes": 16_384}, "quantum_bytes": null});
+    let fifo = job["queue"].clone();
+    // DRR drops from the longest queue, which is never one of ACKs
+    for (queue, kinds_dropped) in [(fifo, 4), (of_drr, 2)] {
+        job["queue"] = queue;
+        let mut simulation = run_seen(&job, Kinds::default());
+        let kinds = std::mem::take(&mut simulation.observer_mut().sight).0;
+        let results = simulation.into_recorded();
+        let drops = |name| column(&results, "drops", name);
+        let (ports, arrivals) = (drops("port"), drops("port_arrival"));
+        let (ways, acks) = (drops("is_backward"), drops("is_pure_ack"));
+        let mut seen = BTreeSet::new();
+        for row in 0..ports.len() {
+            let kind = kinds[&(ports[row] as u32, arrivals[row] as u64)];
+            assert_eq!([ways[row], acks[row]].map(|it| it > 0.0), kind, "row {row}");
+            seen.insert(kind);
+        }
+        assert_eq!(seen.len(), kinds_dropped, "{seen:?}");
+        let of_ports = column(&results, "ports", "arrivals");
+        for (port, arrivals) in (0..).zip(of_ports) {
+            let last = kinds.range((port, 0)..(port + 1, 0)).next_back();
+            assert_eq!(last.map_or(0, |((_, number), _)| *number), arrivals as u64);
         }
     }
 }

@@ -27,6 +27,10 @@ impl Content for InFlight {
         self.seq
     }
 
+    fn is_pure_ack(&self) -> bool {
+        self.has_ack && self.length == 0
+    }
+
     fn identity(&self) -> u64 {
         u64::from(self.seq) << 32 | u64::from(self.ack)
     }

@@ -343,7 +343,7 @@ impl Switch {
         let draw = |direction| Stream::new(seed, "spray", u64::from(2 * number + direction));
         let forward = self.network.add_route(&paths.forward, draw(0));
         let backward = self.network.add_route(&paths.backward, draw(1));
-        self.network.observer_mut().recorder.add_flow();
+        self.network.observer_mut().recorder.add_flow(src);
         let asks = self.request_ports.contains(&key.source_port);
         let silence = |host: u32| self.silences[host as usize];
         self.timeouts

@@ -82,6 +82,7 @@ impl TimeoutFinder {
                 backoff: sender.in_a_row,
                 cause: 0,
                 seq,
+                is_backward: !lane.is_multiple_of(2),
             });
             sender.in_a_row += 1;
         }

@@ -226,6 +226,7 @@ impl Analysis {
                 direction,
                 facts: Facts {
                     seq: packet.seq,
+                    is_pure_ack: packet.is_pure_ack(),
                     identity: u64::from(packet.seq) << 32 | u64::from(packet.ack),
                 },
                 frame_bytes: packet.frame_bytes + CHECK_BYTES,

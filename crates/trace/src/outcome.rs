@@ -94,6 +94,11 @@ impl Ends {
         end.counts.delivered_bytes >= LONG_BYTES || (end.counts.fins == 0 && !is_idle && has_begun)
     }
 
+    /// Whether a flow's data travels in the second direction of its connection.
+    fn are_turned(&self, flow: u32) -> bool {
+        !self.directions[flow as usize].is_multiple_of(2)
+    }
+
     fn iter(&self) -> impl Iterator<Item = (u32, u32, &FlowEnd)> {
         let both = self.directions.iter().zip(&self.flows);
         (0..)
@@ -141,7 +146,7 @@ pub(crate) fn outcome(analysis: Analysis) -> Outcome {
     let (hosts, numbers) = hosts(&analysis, &ends);
     let mut tables = vec![
         flows(&analysis, &ends, &numbers, &measured, span_s),
-        timeouts(&analysis),
+        timeouts(&analysis, &ends),
         rtt(&analysis, &ends),
         conversations(&analysis, &ends),
     ];
@@ -156,7 +161,8 @@ pub(crate) fn outcome(analysis: Analysis) -> Outcome {
         fingerprint = switch.fingerprint();
         has_reasons = switch.has_reasons();
         outputs = switch.summaries(&layout.egress, &analysis.completeness);
-        tables.extend(switch.into_tables(analysis.end_ns));
+        let tables_of_ports = switch.into_tables(analysis.end_ns);
+        tables.extend(tables_of_ports.into_iter().map(|it| along_data(it, &ends)));
     }
     names.push(("port", ports));
     let series = analysis.tracker.series;
@@ -252,9 +258,30 @@ fn flows(
     table.into_table()
 }
 
-fn timeouts(analysis: &Analysis) -> Table {
+/// The table with the directions of its packets counted from that of their flows' data. Until the captures have been
+/// read, the direction of a connection's first packet counts as forward.
+fn along_data(mut table: Table, ends: &Ends) -> Table {
+    let find = |name| table.columns.iter().position(|(own, _)| *own == name);
+    let (Some(flow), Some(is_backward)) = (find("flow"), find("is_backward")) else {
+        return table;
+    };
+    let [(_, Column::U32(flows)), (_, Column::U8(directions))] = table
+        .columns
+        .get_disjoint_mut([flow, is_backward])
+        .expect("two columns")
+    else {
+        unreachable!("the columns' types are those of their declaration");
+    };
+    for (flow, direction) in flows.iter().zip(directions) {
+        *direction ^= u8::from(ends.are_turned(*flow));
+    }
+    table
+}
+
+fn timeouts(analysis: &Analysis, ends: &Ends) -> Table {
     let mut table = Timeouts::default();
-    for row in analysis.tracker.timeouts() {
+    for mut row in analysis.tracker.timeouts() {
+        row.is_backward ^= ends.are_turned(row.flow);
         table.push(row);
     }
     table.into_table()

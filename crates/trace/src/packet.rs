@@ -118,6 +118,12 @@ impl Packet {
             + u32::from(self.flags.contains(Flags::SYN))
             + u32::from(self.flags.contains(Flags::FIN))
     }
+
+    /// Whether it is an ACK that takes no sequence numbers.
+    #[inline]
+    pub fn is_pure_ack(&self) -> bool {
+        self.flags.contains(Flags::ACK) && self.sequence_length() == 0
+    }
 }
 
 #[cfg(test)]

@@ -94,6 +94,8 @@ def _frame(
         elif column.dtype == pl.String:
             kind = _LISTS.get((table, column.name)) or _LISTS.get(column.name, column.name)
             data[column.name] = names[kind][_numbers(column, values)].alias(column.name)
+        elif column.dtype == pl.Boolean:
+            data[column.name] = pl.Series(values).cast(pl.Boolean)
         else:
             data[column.name] = _numbers(column, values)
     frame = pl.DataFrame(data, schema={c.name: c.dtype for c in SCHEMA[table]})

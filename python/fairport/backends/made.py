@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from fairport import _core, caveats, known_spread, metrics, traffic_parts
+from fairport.backends import offered_load
 from fairport.backends.jobs import sender_stacks
 from fairport.backends.protocol import Backend, Prepared, Recorded
 from fairport.completion import Span
@@ -128,6 +129,7 @@ def _of_its_traffic(prepared: Prepared, recorded: Recorded) -> dict[str, Any]:
         "host_queue_drop_share": share,
         "rto_min_s": _rto_min_s(senders),
         "host_goodput_bps_max": caveats.host_goodput_bps_max(tables["flows"]),
+        "fullest_link": offered_load.fullest_link(scenario, prepared.job),
         "host_times_rate_bps": _host_times_rate_bps(scenario, recorded),
         "ecn_is_idle": _uses_ecn(senders) and caveats.drops_without_marks(tables),
         "flows_outside_measurement": caveats.flows_outside(tables["flows"], span_of(recorded)),

@@ -194,10 +194,10 @@ def _bottleneck_signals(record: Record, _: Of) -> float | None:
     worst: dict[str, Any] | None = record.summary["bottleneck"]
     if not worst:
         return None
-    packets, drops, marks = (
-        record.ports.filter(port=worst["port"]).select("packets", "drops", "marks").row(0)
+    arrivals, drops, marks = (
+        record.ports.filter(port=worst["port"]).select("arrivals", "drops", "marks").row(0)
     )
-    return float((drops + marks) / (packets + drops))
+    return float((drops + marks) / arrivals) if arrivals else None
 
 
 def _of_model(key: str) -> Value:

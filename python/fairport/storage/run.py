@@ -113,7 +113,7 @@ def _read_tables(folder: Path) -> dict[str, Any]:
     try:
         return {
             # not read as a pattern, because a folder may be named `a[b]`
-            name: pl.read_parquet(folder / TABLES / f"{name}.parquet", glob=False)
+            name: _completed(name, pl.read_parquet(folder / TABLES / f"{name}.parquet", glob=False))
             for name in tables.SCHEMA
         }
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -122,6 +122,22 @@ def _read_tables(folder: Path) -> dict[str, Any]:
             file=str(folder),
             remedy="run the scenario again",
         ) from None
+
+
+def _completed(name: str, table: pl.DataFrame) -> pl.DataFrame:
+    """The table with the columns that its version of Fairport did not write.
+
+    Earlier versions took every packet for one of the flow's data, so truth values are false: the
+    folder's numbers stay what they were. All others are null.
+    """
+    from fairport import tables
+
+    missing = [
+        pl.lit(False if dtype == pl.Boolean else None, dtype).alias(column)
+        for column, dtype in tables.empty(name).schema.items()
+        if column not in table.columns
+    ]
+    return table.with_columns(missing)
 
 
 def _require_unchanged(folder: Path, manifest: dict[str, Any], summary: dict[str, Any]) -> None:

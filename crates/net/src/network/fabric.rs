@@ -4,8 +4,8 @@
 //! The owner of the [`Network`](super::Network) adds and releases routes between two calls that move packets.
 
 use crate::framing::Framing;
+use crate::packet::Addresses;
 use crate::routing::{Path, Routes};
-use crate::scheduler::Addresses;
 use crate::topology::{NodeId, Port, PortId, Topology};
 
 /// The part of a network that does not change while packets move: nodes, routes, framing.

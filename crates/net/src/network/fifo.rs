@@ -203,6 +203,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             ingress: fabric.ingress(id, ingress_number),
             header,
             content: self.packets.content(handle),
+            addresses: &|| fabric.addresses(header.route - 1),
             frame_bytes,
             backlog,
             admission,

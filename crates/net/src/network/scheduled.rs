@@ -288,12 +288,14 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         admission: Admission,
     ) {
         let waiting = &self.scheduled.waiting_packets[handle];
+        let header = self.packets.header(handle);
         self.observer.detail(&Arrival {
             time: self.now,
             port: id,
             ingress: fabric.ingress(id, waiting.packet.ingress_number),
-            header: self.packets.header(handle),
+            header,
             content: self.packets.content(handle),
+            addresses: &|| fabric.addresses(header.route - 1),
             frame_bytes: waiting.packet.frame_bytes,
             backlog,
             admission,

@@ -23,6 +23,7 @@ use std::fmt;
 use fairport_units::Instant;
 
 use crate::discipline::{Admission, Backlog, PacketView};
+use crate::packet::Addresses;
 pub use crate::pool::Handle;
 pub use codel::CoDel;
 pub use drr::Drr;
@@ -34,15 +35,6 @@ pub use sfq::Sfq;
 pub use shared_buffer::{SharedBuffer, SwitchMemory};
 pub use strict_priority::StrictPriority;
 pub use waiting::{Waiting, WaitingPackets};
-
-/// The hosts between which a packet travels, by number.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Addresses {
-    /// the host where its route begins
-    pub source: u32,
-    /// the host where its route ends
-    pub destination: u32,
-}
 
 /// An arriving packet that a scheduler may queue.
 pub struct Offer<'a> {

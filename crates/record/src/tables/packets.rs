@@ -30,6 +30,10 @@ table! {
         flow_arrival: u64,
         /// packets that the port had accepted before this one
         port_accepted: u64,
+        /// whether the flow's receiver sent it
+        is_backward: bool,
+        /// whether it is an ACK without data, SYN or FIN
+        is_pure_ack: bool,
     }
 }
 

@@ -8,7 +8,8 @@ use fairport_net::queue::{BufferRelease, Discipline, Queueing};
 use fairport_net::routing::{DestinationSuffix, Routes};
 use fairport_net::topology::star;
 use fairport_net::{
-    Access, Arrival, Counts, Header, Hosts, Network, NodeId, Observer, Packet, PortId, Topology,
+    Access, Addresses, Arrival, Counts, Header, Hosts, Network, NodeId, Observer, Packet, PortId,
+    Topology,
 };
 use fairport_record::{Column, Content, PacketLog, Recorder, Table};
 use fairport_units::{Duration, Instant, Rate};
@@ -25,6 +26,10 @@ pub(crate) struct Number(pub(crate) u32);
 impl Content for Number {
     fn seq(&self) -> u32 {
         self.0
+    }
+
+    fn is_pure_ack(&self) -> bool {
+        false
     }
 
     fn identity(&self) -> u64 {
@@ -119,7 +124,7 @@ impl Watched {
         let switch = topology.ports()[switch.expect("a switch")].node;
         let ports = topology.node(switch).ports.clone();
         let mut recorder = Recorder::new(&topology, ports[0], END);
-        (0..hosts).for_each(|_| recorder.add_flow());
+        (0..hosts).for_each(|host| recorder.add_flow(host));
         Self {
             recorder,
             log: PacketLog::new([ports[0]], Instant::from_us(3), Instant::from_us(5)),
@@ -148,12 +153,17 @@ impl Watched {
         again: bool,
     ) {
         let header = header(host as u32, 0, self.port);
+        let addresses = Addresses {
+            source: host as u32,
+            destination: 0,
+        };
         let arrival = Arrival {
             time: self.now,
             port: self.port,
             ingress: self.ingress[host],
             header: &header,
             content: &Number(1000 + n as u32),
+            addresses: &|| addresses,
             frame_bytes: FRAME_BYTES,
             backlog: Backlog {
                 bytes: 3 * FRAME_BYTES,

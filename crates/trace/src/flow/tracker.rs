@@ -347,6 +347,7 @@ impl Tracker {
     }
 
     /// The timeouts of all connections, as rows with the number of the connection, in the order in which they ended.
+    /// The first direction of a connection counts as forward.
     pub fn timeouts(&self) -> Vec<TimeoutRow> {
         let rows = self.expiries.iter().map(|(direction, expiry)| TimeoutRow {
             flow: direction / 2,
@@ -356,6 +357,7 @@ impl Tracker {
             backoff: expiry.backoff,
             cause: 0,
             seq: expiry.seq,
+            is_backward: !direction.is_multiple_of(2),
         });
         rows.collect()
     }

@@ -2,7 +2,7 @@
 //! way as at a simulated port.
 
 use fairport_net::discipline::{Admission, Reason};
-use fairport_net::{Arrival, Counts, Header, Observer, PortId, Topology};
+use fairport_net::{Addresses, Arrival, Counts, Header, Observer, PortId, Topology};
 use fairport_record::tables::{PortRow, PortRows};
 use fairport_record::{Content, Counter, PacketLog, PortFingerprint, Recorder, Table};
 use fairport_units::Instant;
@@ -21,16 +21,24 @@ const NONE_YET: Counts = Counts {
     port_accepted: 0,
 };
 
+/// The end of a connection that sends the packets of its first direction. The other one has the next number.
+const FIRST_END: u32 = 0;
+
 /// The facts about a captured packet that a record needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
     pub(crate) seq: u32,
+    pub(crate) is_pure_ack: bool,
     pub(crate) identity: u64,
 }
 
 impl Content for Facts {
     fn seq(&self) -> u32 {
         self.seq
+    }
+
+    fn is_pure_ack(&self) -> bool {
+        self.is_pure_ack
     }
 
     fn identity(&self) -> u64 {
@@ -130,7 +138,7 @@ impl JoinedPort {
         let passed = arriving.passed;
         let flow = passed.direction / 2;
         while self.flows <= flow {
-            self.recorder.add_flow();
+            self.recorder.add_flow(FIRST_END);
             self.flows += 1;
         }
         self.queue.advance(passed.time_ns);
@@ -144,12 +152,18 @@ impl JoinedPort {
             ecn: 0,
             class: 0,
         };
+        let source = FIRST_END + passed.direction % 2;
+        let ends = Addresses {
+            source,
+            destination: 1 - source,
+        };
         let mut arrival = Arrival {
             time,
             port: self.port,
             ingress,
             header: &header,
             content: &passed.facts,
+            addresses: &|| ends,
             frame_bytes: passed.frame_bytes,
             backlog: self.queue.backlog(),
             admission: Admission::Accepted,
@@ -222,7 +236,7 @@ impl JoinedPort {
     }
 
     /// The tables of ports, queue, drops, marks and the longest blackouts, at the end of a capture of length `run_ns`
-    /// with `flows` flows.
+    /// with `flows` flows. In `drops` the first direction of a connection counts as forward.
     pub(super) fn into_tables(mut self, run_ns: u64, flows: u32) -> Vec<Table> {
         self.queue.advance(run_ns);
         let (queue_mean_bytes, queue_max_bytes) = self.queue.mean_and_max_bytes();
@@ -239,6 +253,7 @@ impl JoinedPort {
             busy_share: (sending_s / (run_ns.max(1) as f64 / 1e9)).min(1.0),
             flows,
             clock_error_ppm: f64::NAN,
+            arrivals: self.accepted[0] + self.drops,
         });
         let port = self.port.0;
         let [drops, marks, trace] = self.recorder.into_tables();

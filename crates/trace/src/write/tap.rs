@@ -223,7 +223,7 @@ impl Watcher for Tap {
     }
 
     fn add_flow(&mut self, ends: FlowEnds) {
-        self.recorder.add_flow();
+        self.recorder.add_flow(ends.src);
         self.flows.push(ends);
     }
 }

@@ -181,6 +181,7 @@ def _summary(
         "host_queue_drop_share": None,
         "rto_min_s": None,
         "host_goodput_bps_max": caveats.host_goodput_bps_max(tables["flows"]),
+        "fullest_link": None,
         "host_times_rate_bps": None,
         "ecn_is_idle": False,
         "flows_outside_measurement": 0,

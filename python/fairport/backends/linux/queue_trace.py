@@ -44,6 +44,7 @@ _EVENT = np.dtype(
 _POLL_MS = 20
 # after the run the hosts fall silent, and the counts of the disciplines no longer change
 _QUIET_S = 0.5
+_FIN, _SYN, _ACK = 0x01, 0x02, 0x10
 _FRAME_OVERHEAD_BYTES = 4
 """The simulation's buffers count the frame check, which a socket buffer does not have."""
 
@@ -171,18 +172,21 @@ def _outcome(
     events = events[np.argsort(events["at_ns"], kind="stable")]
     keys = _keys(events)
     flows: dict[Key, int] = {}
-    of_event = [flows.setdefault(_forward(key, flows), len(flows)) for key in keys]
+    of_event = []
+    for key in keys:
+        forward = _forward(key, flows)
+        of_event.append((flows.setdefault(forward, len(flows)), key != forward))
     drops = _Drops()
     lines = {port.number: _Line(port.rate_bps) for port in task.ports}
-    for event, flow in zip(events, of_event, strict=True):
+    for event, lane in zip(events, of_event, strict=True):
         port, ingress = numbers[int(event["port"])], numbers[int(event["ingress"])]
         line = lines[port]
         line.until(int(event["at_ns"]) * 1e-9 - zero)
         if event["is_drop"]:
-            drops.dropped(event, port, ingress, flow, zero)
+            drops.dropped(event, port, ingress, lane, zero)
             line.takes_back(int(event["length"]))
         else:
-            drops.arrived(port, ingress, flow)
+            drops.arrived(port, ingress, lane)
             line.given(int(event["length"]))
     names = [""] * (max(numbers.values()) + 1)
     for one in task.ports:
@@ -241,22 +245,27 @@ class _Line:
         self._waiting_bytes = max(0.0, self._waiting_bytes - size_bytes)
 
 
+Lane = tuple[int, bool]
+"""A flow's number, and whether the flow's receiver is the sender."""
+
+
 class _Drops:
     """Counts the packets that arrive at ports, and makes the rows of dropped packets."""
 
     def __init__(self) -> None:
         self.by_port: Counter[int] = Counter()
         self._by_ingress: Counter[tuple[int, int]] = Counter()
-        self._by_flow: Counter[tuple[int, int]] = Counter()
+        self._by_lane: Counter[tuple[int, Lane]] = Counter()
         self.dropped_at: Counter[int] = Counter()
         self._rows: list[tuple[Any, ...]] = []
 
-    def arrived(self, port: int, ingress: int, flow: int) -> None:
+    def arrived(self, port: int, ingress: int, lane: Lane) -> None:
         self.by_port[port] += 1
         self._by_ingress[port, ingress] += 1
-        self._by_flow[port, flow] += 1
+        self._by_lane[port, lane] += 1
 
-    def dropped(self, event: np.void, port: int, ingress: int, flow: int, zero: float) -> None:
+    def dropped(self, event: np.void, port: int, ingress: int, lane: Lane, zero: float) -> None:
+        flow, is_backward = lane
         self.dropped_at[port] += 1
         self._rows.append(
             (
@@ -269,8 +278,10 @@ class _Drops:
                 0,
                 self.by_port[port],
                 self._by_ingress[port, ingress],
-                self._by_flow[port, flow],
+                self._by_lane[port, lane],
                 self.by_port[port] - self.dropped_at[port],
+                is_backward,
+                _is_pure_ack(event),
             )
         )
 
@@ -279,12 +290,21 @@ class _Drops:
             "time_s": np.float64, "port": np.uint32, "ingress_port": np.uint32, "flow": np.uint32,
             "seq": np.uint32, "size_bytes": np.uint32, "reason": np.uint8,
             "port_arrival": np.uint64, "ingress_arrival": np.uint64, "flow_arrival": np.uint64,
-            "port_accepted": np.uint64,
+            "port_accepted": np.uint64, "is_backward": np.uint8, "is_pure_ack": np.uint8,
         }  # fmt: skip
         return {
             name: np.array([row[at] for row in self._rows], dtype=kind)
             for at, (name, kind) in enumerate(names.items())
         }
+
+
+def _is_pure_ack(event: np.void) -> bool:
+    """Whether it is an ACK without data, SYN or FIN."""
+    ip, transport = event["ip"], event["transport"]
+    headers = 4 * (int(ip[0]) & 0xF) + 4 * (int(transport[12]) >> 4)
+    has_data = int.from_bytes(ip[2:4].tobytes(), "big") > headers
+    flags = int(transport[13]) & (_FIN | _SYN | _ACK)
+    return int(ip[9]) == TCP and flags == _ACK and not has_data
 
 
 def _keys(events: np.ndarray) -> list[Key]:
@@ -341,4 +361,5 @@ def _ports(
         "queue_max_bytes": column(np.uint64, lambda port: max(waiting[port])),
         "busy_share": column(float, lambda port: lines[port].busy_s / task.run_s),
         "flows": column(np.uint32, lambda _: 0),
+        "arrivals": column(np.uint64, lambda port: drops.by_port[port]),
     }

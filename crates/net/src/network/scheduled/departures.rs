@@ -135,6 +135,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             ingress: fabric.ingress(id, waiting.packet.ingress_number),
             header,
             content: self.packets.content(handle),
+            addresses: &|| fabric.addresses(header.route - 1),
             frame_bytes: waiting.packet.frame_bytes,
             backlog: self.scheduled.ports[number as usize].backlog,
             admission,
