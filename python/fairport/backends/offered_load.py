@@ -39,10 +39,11 @@ def fullest_link(scenario: Scenario, job: Job) -> dict[str, Any] | None:
     Keys: `host`, `direction`, `offered_bps` (payload), `rate_bps` (of all links of the host).
     None without Poisson traffic.
     """
-    parts = list(_parts(scenario, job))
-    if not parts:
+    if not any(isinstance(traffic, Poisson) for traffic in scenario.traffic):
         return None
-    rates = _rates(job)
+    rates_bps = _core.host_rates_bps(json.dumps(job.document))
+    rates = dict(zip(job.hosts, rates_bps, strict=True))
+    parts = list(_parts(scenario, job, rates))
     most: Offered = {}
     for start_ps in {part.start_ps for part in parts}:  # what is offered grows only at a start
         active = [part for part in parts if part.start_ps <= start_ps < part.stop_ps]
@@ -59,8 +60,7 @@ def fullest_link(scenario: Scenario, job: Job) -> dict[str, Any] | None:
     }
 
 
-def _parts(scenario: Scenario, job: Job) -> Iterator[_Part]:
-    rates = _rates(job)
+def _parts(scenario: Scenario, job: Job, rates: Mapping[str, int]) -> Iterator[_Part]:
     for workload in job.workloads:
         traffic = scenario.traffic[workload["traffic"]]
         if not isinstance(traffic, Poisson):
@@ -79,19 +79,13 @@ def _parts(scenario: Scenario, job: Job) -> Iterator[_Part]:
         yield _Part(int(traffic.start), stop_ps, _offered(in_all_bps, senders, receivers))
 
 
-def _rates(job: Job) -> Mapping[str, int]:
-    """By host: the rates of its links together."""
-    rates_bps = _core.host_rates_bps(json.dumps(job.document))
-    return dict(zip(job.hosts, rates_bps, strict=True))
-
-
 def _offered(in_all_bps: Fraction, senders: Sequence[str], receivers: Sequence[str]) -> Offered:
     """A flow's sender is drawn uniformly, then its receiver among those that are not the sender."""
     offered: Offered = {(host, "send"): in_all_bps / len(senders) for host in senders}
     of_both = set(senders) & set(receivers)
     from_others = Fraction(len(senders) - len(of_both), len(receivers))
     for host in receivers:
-        also = len(of_both - {host})
+        also = len(of_both) - (host in of_both)
         share = from_others + (Fraction(also, len(receivers) - 1) if also else 0)
         offered[host, "receive"] = in_all_bps * share / len(senders)
     return offered
