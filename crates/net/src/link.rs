@@ -8,6 +8,7 @@ use crate::pool::{Handle, LinkEntry, Transit, prefetch_transit};
 
 /// A list of packets, linked through their entries in the pool. Packets are accepted at its end and arrive from its
 /// front. A second cursor separates the packets on the link from those still in the port's buffer.
+#[derive(Default)]
 pub(crate) struct LinkQueue {
     /// the packet that arrives first; undefined if there is none
     first: Handle,
@@ -25,20 +26,6 @@ pub(crate) struct LinkQueue {
 }
 
 impl LinkQueue {
-    /// An empty link.
-    pub(crate) fn new() -> Self {
-        let nobody = Handle::at(0);
-        Self {
-            first: nobody,
-            leaving: nobody,
-            last: nobody,
-            leaving_at: Instant::ZERO,
-            packets: 0,
-            backlog_packets: 0,
-            backlog_bytes: 0,
-        }
-    }
-
     /// Packets in the buffer and on the link.
     #[inline]
     pub(crate) fn len(&self) -> u32 {
@@ -180,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_fifo_never_reorders() {
-        let (mut link, mut packets) = (LinkQueue::new(), pool(8000));
+        let (mut link, mut packets) = (LinkQueue::default(), pool(8000));
         let (mut pushed, mut popped) = (0, 0);
         for round in 1..200_u32 {
             for _ in 0..round % 37 {
@@ -206,7 +193,7 @@ mod tests {
 
     #[test]
     fn the_backlog_counts_what_has_not_left_the_buffer() {
-        let (mut link, mut packets) = (LinkQueue::new(), pool(4));
+        let (mut link, mut packets) = (LinkQueue::default(), pool(4));
         for i in 1..=3 {
             let (due, leaves) = (Instant::from_us(10 + i), Instant::from_us(i));
             link.push(

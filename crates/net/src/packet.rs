@@ -55,7 +55,7 @@ impl Header {
 }
 
 /// The part of an arriving packet that a discipline may read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct PacketView {
     /// bytes that it takes in the buffer
     pub frame_bytes: u32,

@@ -191,7 +191,7 @@ impl Shaper {
         if wait > 0
             && let Some((most, stream)) = &mut self.lateness
         {
-            wait += signed(Duration::from_ps(stream.up_to(most.as_ps())));
+            wait += signed(stream.span_up_to(*most));
         }
         self.buckets.pay(elapsed + wait, cost);
         self.counted = at + Duration::from_ps(wait as u64);

@@ -8,7 +8,7 @@ use fairport_wire::{Captured, Frame, SackList, TcpOption, Transport, mark_ce};
 
 use super::Switch;
 use crate::clock::Clock;
-use crate::edge::{Due, Watcher};
+use crate::edge::{Due, PacketObserver};
 use crate::frames::FrameId;
 
 impl Switch {
@@ -76,7 +76,7 @@ impl Switch {
     /// Passes packets at captured ports on to the captures while their frames still exist. Then frees the frames of
     /// dropped packets.
     pub(super) fn let_go(&mut self) {
-        let Watcher { seen, dropped, .. } = self.network.observer_mut();
+        let PacketObserver { seen, dropped, .. } = self.network.observer_mut();
         if let Some(capturing) = &mut self.capturing {
             for one in seen.drain(..) {
                 capturing.push(one, self.frames.bytes(one.frame));

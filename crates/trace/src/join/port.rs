@@ -13,14 +13,6 @@ use crate::load::Load;
 /// Interval of the samples of the queue.
 const QUEUE_INTERVAL_NS: u64 = 1_000_000;
 
-/// The counts of a packet that is not counted.
-const NONE_YET: Counts = Counts {
-    port_arrival: 0,
-    ingress_arrival: 0,
-    flow_arrival: 0,
-    port_accepted: 0,
-};
-
 /// The facts about a captured packet that a record needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
@@ -154,7 +146,7 @@ impl JoinedPort {
             backlog: self.queue.backlog(),
             admission: Admission::Accepted,
             depart: Instant::NEVER,
-            counts: NONE_YET,
+            counts: Counts::default(),
         };
         if arriving.fate == Fate::Open {
             self.log.iter_mut().for_each(|log| log.arrived(&arrival));
