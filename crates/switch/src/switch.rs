@@ -291,10 +291,10 @@ impl Switch {
         let header = Header {
             flow: lane.flow,
             route: lane.route,
-            output: PortId(0),
             size_bytes: known.size_bytes,
             ecn: known.ecn.bits(),
             class,
+            ..Header::default()
         };
         let content = InFlight {
             frame,
@@ -314,7 +314,7 @@ impl Switch {
             }
         }
         self.network.inject(at_nic, Packet { header, content });
-        self.let_go();
+        self.release_frames();
     }
 
     /// Adds the flow that begins with this frame. Its data travels in the same direction, unless it begins with a

@@ -97,12 +97,7 @@ mod tests {
 
     #[test]
     fn packets_leave_at_both_ends_until_none_is_left() {
-        let counts = Counts {
-            port_arrival: 0,
-            ingress_arrival: 0,
-            flow_arrival: 0,
-            port_accepted: 0,
-        };
+        let counts = Counts::default();
         let (mut packets, mut fifo) = (WaitingPackets::default(), PacketFifo::default());
         for index in 0..3 {
             let view = super::super::fixtures::packet(0, 100 << index);

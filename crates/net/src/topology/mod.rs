@@ -44,7 +44,7 @@ pub use vl2::vl2;
 pub struct NodeId(pub u32);
 
 /// A port, and the link that leads away from it, as an index into the topology's ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct PortId(pub u32);
 
 /// A host or a switch.

@@ -20,7 +20,7 @@ impl Switch {
             self.queue.sample(|port, at| self.network.backlog(port, at));
         }
         self.network.advance(now, u64::MAX / 2, &mut self.exits);
-        self.let_go();
+        self.release_frames();
         let mut due = take(&mut self.exits.due);
         for one in due.drain(..) {
             if one.ecn == Ecn::Ce {
@@ -75,7 +75,7 @@ impl Switch {
 
     /// Passes packets at captured ports on to the captures while their frames still exist. Then frees the frames of
     /// dropped packets.
-    pub(super) fn let_go(&mut self) {
+    pub(super) fn release_frames(&mut self) {
         let PacketObserver { seen, dropped, .. } = self.network.observer_mut();
         if let Some(capturing) = &mut self.capturing {
             for one in seen.drain(..) {

@@ -33,7 +33,7 @@ impl Switch {
     /// If the captures could not be written.
     pub fn into_outcome(mut self) -> io::Result<Outcome> {
         self.network.settle(self.end);
-        self.let_go();
+        self.release_frames();
         if let Some(capturing) = self.capturing.take() {
             self.health.capture_losses = capturing.finish()?;
         }

@@ -130,11 +130,8 @@ impl JoinedPort {
         let time = Instant::from_ns(passed.time_ns);
         let header = Header {
             flow,
-            route: 0,
-            output: self.port,
             size_bytes: passed.frame_bytes as u16,
-            ecn: 0,
-            class: 0,
+            ..Header::default()
         };
         let mut arrival = Arrival {
             time,
