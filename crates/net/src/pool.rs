@@ -9,7 +9,7 @@ use fairport_units::Instant;
 use crate::packet::{Header, Packet};
 use crate::prefetch::prefetch;
 
-/// A packet in the network: its index in the pool. The default stands in where a field is undefined.
+/// A packet in the network: its index in the pool. The default is for a field that is undefined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handle(u32);
 
