@@ -92,7 +92,10 @@ const BINS: usize = ((LAST_OCTAVE - FIRST_OCTAVE + 1) << BINS_LOG2) as usize;
 #[derive(Clone, Debug, Default)]
 pub struct RttHistogram {
     /// counts by bin; empty without samples, for example in a region that takes none of this flow
-    counts: Vec<u64>,
+    counts: Vec<u32>,
+    /// the bin of each 2^32 samples that `counts` has no room for: at 10 Gbit/s, a flow without a queue on its way has so
+    /// many in 1.5 hours
+    full: Vec<u16>,
 }
 
 impl RttHistogram {
@@ -108,7 +111,21 @@ impl RttHistogram {
         if self.counts.is_empty() {
             self.make_room();
         }
-        self.counts[bin as usize] += 1;
+        self.count(bin as usize, 1);
+    }
+
+    #[inline]
+    fn count(&mut self, bin: usize, samples: u32) {
+        let (sum, is_full) = self.counts[bin].overflowing_add(samples);
+        self.counts[bin] = sum;
+        if is_full {
+            self.note_full(bin);
+        }
+    }
+
+    #[cold]
+    fn note_full(&mut self, bin: usize) {
+        self.full.push(bin as u16);
     }
 
     #[cold]
@@ -118,29 +135,34 @@ impl RttHistogram {
 
     /// Adds the samples of another histogram.
     pub fn absorb(&mut self, other: &Self) {
+        self.full.extend(&other.full);
         if self.counts.is_empty() {
             self.counts.clone_from(&other.counts);
             return;
         }
-        for (own, more) in self.counts.iter_mut().zip(&other.counts) {
-            *own += more;
+        for (bin, more) in other.counts.iter().enumerate() {
+            self.count(bin, *more);
         }
     }
 
     /// Removes all samples.
     pub fn clear(&mut self) {
         self.counts.fill(0);
+        self.full.clear();
     }
 
     /// The bins with samples: (middle of the bin in s, number of samples).
     pub fn bins(&self) -> impl Iterator<Item = (f64, u64)> {
-        let filled = self.counts.iter().enumerate().filter(|(_, n)| **n > 0);
-        filled.map(|(bin, n)| {
+        let full = |bin: usize| self.full.iter().filter(move |it| usize::from(**it) == bin);
+        let all = self.counts.iter().enumerate();
+        let all =
+            all.map(move |(bin, n)| (bin, u64::from(*n) + ((full(bin).count() as u64) << 32)));
+        all.filter(|(_, n)| *n > 0).map(|(bin, n)| {
             let octave = FIRST_OCTAVE + (bin as u32 >> BINS_LOG2);
             let within = bin as u64 & ((1 << BINS_LOG2) - 1);
             let width = 1_u64 << (octave - BINS_LOG2);
             let middle = (1_u64 << octave) + within * width + width / 2;
-            (Duration::from_ps(middle).as_secs_f64(), *n)
+            (Duration::from_ps(middle).as_secs_f64(), n)
         })
     }
 }
@@ -218,7 +240,6 @@ mod tests {
         assert_eq!(counts, [3, 1]);
     }
 
-    /// A flow without a queue on its way has all its samples in one bin: at 10 Gbit/s, 2^32 of them in 1.5 hours.
     #[test]
     fn a_bin_counts_more_than_32_bits_hold() {
         let mut histogram = RttHistogram::default();

@@ -8,7 +8,7 @@ use fairport_record::tables::{Decisions, Drops, QueueRows, Requests, SeriesRows}
 /// A flow's record and its table row, and its share of the connections that are open at the same time.
 const FLOW_BYTES: u64 = 1_000;
 /// What a watched flow needs besides: its histogram, and a connection that may stay open to the end.
-const WATCHED_BYTES: u64 = 34_000;
+const WATCHED_BYTES: u64 = 20_000;
 /// The packet count of one pair of output port and ingress port.
 const COUNT_BYTES: u64 = size_of::<u64>() as u64;
 
