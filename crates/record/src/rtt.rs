@@ -93,9 +93,9 @@ const BINS: usize = ((LAST_OCTAVE - FIRST_OCTAVE + 1) << BINS_LOG2) as usize;
 pub struct RttHistogram {
     /// counts by bin; empty without samples, for example in a region that takes none of this flow
     counts: Vec<u32>,
-    /// the bin of each 2^32 samples that `counts` has no room for: at 10 Gbit/s, a flow without a queue on its way has so
-    /// many in 1.5 hours
-    full: Vec<u16>,
+    /// bins that were full and began anew, with their counts: at 10 Gbit/s, a flow without a queue on its way fills one
+    /// in 1.5 hours
+    full: Vec<(u16, u32)>,
 }
 
 impl RttHistogram {
@@ -116,16 +116,16 @@ impl RttHistogram {
 
     #[inline]
     fn count(&mut self, bin: usize, samples: u32) {
-        let (sum, is_full) = self.counts[bin].overflowing_add(samples);
-        self.counts[bin] = sum;
-        if is_full {
-            self.note_full(bin);
+        match self.counts[bin].checked_add(samples) {
+            Some(sum) => self.counts[bin] = sum,
+            None => self.begin_anew(bin, samples),
         }
     }
 
     #[cold]
-    fn note_full(&mut self, bin: usize) {
-        self.full.push(bin as u16);
+    fn begin_anew(&mut self, bin: usize, samples: u32) {
+        let count = std::mem::replace(&mut self.counts[bin], samples);
+        self.full.push((bin as u16, count));
     }
 
     #[cold]
@@ -153,16 +153,15 @@ impl RttHistogram {
 
     /// The bins with samples: (middle of the bin in s, number of samples).
     pub fn bins(&self) -> impl Iterator<Item = (f64, u64)> {
-        let full = |bin: usize| self.full.iter().filter(move |it| usize::from(**it) == bin);
-        let all = self.counts.iter().enumerate();
-        let all =
-            all.map(move |(bin, n)| (bin, u64::from(*n) + ((full(bin).count() as u64) << 32)));
-        all.filter(|(_, n)| *n > 0).map(|(bin, n)| {
+        let filled = self.counts.iter().enumerate().filter(|(_, n)| **n > 0);
+        filled.map(|(bin, n)| {
+            let full = self.full.iter().filter(|(it, _)| usize::from(*it) == bin);
+            let samples = full.fold(u64::from(*n), |sum, (_, n)| sum + u64::from(*n));
             let octave = FIRST_OCTAVE + (bin as u32 >> BINS_LOG2);
             let within = bin as u64 & ((1 << BINS_LOG2) - 1);
             let width = 1_u64 << (octave - BINS_LOG2);
             let middle = (1_u64 << octave) + within * width + width / 2;
-            (Duration::from_ps(middle).as_secs_f64(), n)
+            (Duration::from_ps(middle).as_secs_f64(), samples)
         })
     }
 }
