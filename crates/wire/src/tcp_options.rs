@@ -285,6 +285,8 @@ impl OptionSet {
             written = Writer::write(self, false);
         }
         check_range("options", written.at, BYTES_MAX)?;
+        // the header's length is a multiple of four, and receivers do not look at the padding at its end
+        written.at = written.at.next_multiple_of(4);
         Ok(written)
     }
 }
@@ -341,8 +343,6 @@ impl Writer {
         if let Some(cookie) = set.fast_open {
             self.option(FAST_OPEN, &[cookie.bytes()]);
         }
-        // the header's length is a multiple of four, and receivers do not look at the padding at its end
-        self.at = self.at.next_multiple_of(4);
     }
 
     /// Pads until the position is `place` modulo 4, if options are aligned.
