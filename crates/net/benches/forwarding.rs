@@ -233,10 +233,10 @@ fn at_work(kind: &Kind) -> (Network<Content, Blind>, Window) {
         let header = Header {
             flow,
             route: window.routes[flow as usize][0],
-            output: PortId(0),
             size_bytes: 1500,
             ecn: 0b10, // may be marked
             class: (flow % 2) as u8,
+            ..Header::default()
         };
         let content = [0; 12];
         network.inject(Instant::from_us(i), Packet { header, content });

@@ -8,6 +8,7 @@ use crate::pool::{Handle, LinkEntry, Transit, prefetch_transit};
 
 /// A list of packets, linked through their entries in the pool. Packets are accepted at its end and arrive from its
 /// front. A second cursor separates the packets on the link from those still in the port's buffer.
+#[derive(Default)]
 pub(crate) struct LinkQueue {
     /// the packet that arrives first; undefined if there is none
     first: Handle,
@@ -19,26 +20,11 @@ pub(crate) struct LinkQueue {
     leaving_at: Instant,
     /// packets in the buffer and on the link
     packets: u32,
-    /// packets and bytes in the buffer
-    backlog_packets: u32,
-    backlog_bytes: u32,
+    /// what is in the buffer
+    backlog: Backlog,
 }
 
 impl LinkQueue {
-    /// An empty link.
-    pub(crate) fn new() -> Self {
-        let nobody = Handle::at(0);
-        Self {
-            first: nobody,
-            leaving: nobody,
-            last: nobody,
-            leaving_at: Instant::ZERO,
-            packets: 0,
-            backlog_packets: 0,
-            backlog_bytes: 0,
-        }
-    }
-
     /// Packets in the buffer and on the link.
     #[inline]
     pub(crate) fn len(&self) -> u32 {
@@ -54,16 +40,13 @@ impl LinkQueue {
     /// What is in the buffer, as of the last [`LinkQueue::release`].
     #[inline]
     pub(crate) fn backlog(&self) -> Backlog {
-        Backlog {
-            bytes: self.backlog_bytes,
-            packets: self.backlog_packets,
-        }
+        self.backlog
     }
 
     /// Removes the packets from the buffer that leave it by `until`.
     #[inline]
     pub(crate) fn release(&mut self, until: Instant, transits: &[Transit]) {
-        while self.backlog_packets > 0 && self.leaving_at <= until {
+        while self.backlog.packets > 0 && self.leaving_at <= until {
             self.leave_buffer(&transits[self.leaving.index()].entry);
             prefetch_transit(transits, self.leaving); // the next packet to leave
         }
@@ -72,8 +55,8 @@ impl LinkQueue {
     /// The first packet in the buffer leaves it.
     #[inline]
     fn leave_buffer(&mut self, entry: &LinkEntry) {
-        self.backlog_packets -= 1;
-        self.backlog_bytes -= entry.frame_bytes;
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= entry.frame_bytes;
         (self.leaving, self.leaving_at) = (entry.behind, entry.behind_leaves);
     }
 
@@ -90,13 +73,13 @@ impl LinkQueue {
         let entry = &mut transits[packet.index()].entry;
         entry.leaves = leaves;
         entry.frame_bytes = frame_bytes;
-        if self.backlog_packets == 0 {
+        if self.backlog.packets == 0 {
             (self.leaving, self.leaving_at) = (packet, leaves);
         } else {
             transits[self.last.index()].entry.behind_leaves = leaves;
         }
-        self.backlog_packets += 1;
-        self.backlog_bytes += frame_bytes;
+        self.backlog.packets += 1;
+        self.backlog.bytes += frame_bytes;
         self.append(due, packet, transits);
     }
 
@@ -120,7 +103,7 @@ impl LinkQueue {
         debug_assert!(!self.is_empty());
         let packet = self.first;
         let entry = &transits[packet.index()].entry;
-        if self.backlog_packets == self.packets {
+        if self.backlog.packets == self.packets {
             self.leave_buffer(entry); // it has reached the far end, so it has left the buffer
         }
         self.packets -= 1;
@@ -158,7 +141,6 @@ mod tests {
     use super::*;
     use crate::packet::{Header, Packet};
     use crate::pool::Pool;
-    use crate::topology::PortId;
 
     /// A pool of `packets` packets, in the order of their handles.
     fn pool(packets: u32) -> Pool<()> {
@@ -166,11 +148,7 @@ mod tests {
         for flow in 0..packets {
             let header = Header {
                 flow,
-                route: 0,
-                output: PortId(0),
-                size_bytes: 0,
-                ecn: 0,
-                class: 0,
+                ..Header::default()
             };
             let content = ();
             pool.put(&Packet { header, content });
@@ -180,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_fifo_never_reorders() {
-        let (mut link, mut packets) = (LinkQueue::new(), pool(8000));
+        let (mut link, mut packets) = (LinkQueue::default(), pool(8000));
         let (mut pushed, mut popped) = (0, 0);
         for round in 1..200_u32 {
             for _ in 0..round % 37 {
@@ -206,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_backlog_counts_what_has_not_left_the_buffer() {
-        let (mut link, mut packets) = (LinkQueue::new(), pool(4));
+        let (mut link, mut packets) = (LinkQueue::default(), pool(4));
         for i in 1..=3 {
             let (due, leaves) = (Instant::from_us(10 + i), Instant::from_us(i));
             link.push(

@@ -24,7 +24,7 @@ use crate::packet::{Header, Packet};
 use crate::port::PortConfig;
 use crate::routing::{Path, Routes};
 use crate::stream::Stream;
-use crate::topology::{NodeId, Topology};
+use crate::topology::{NodeId, PortId, Topology};
 pub use accounts::Balance;
 pub use ahead::Feeders;
 pub use crossings::Crossing;
@@ -134,8 +134,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
         self.region.observer
     }
 
-    /// The observer's state of every port, in the topology's order.
-    pub fn port_states(&self) -> impl Iterator<Item = &O::PortState> {
-        self.region.ports.iter().map(|port| &port.observed)
+    /// The observer's state of a port.
+    pub fn port_state(&self, port: PortId) -> &O::PortState {
+        &self.region.ports[port.0 as usize].observed
     }
 }

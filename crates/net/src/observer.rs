@@ -78,7 +78,7 @@ pub struct Arrival<'a, P: Copy> {
 }
 
 /// Running counts at an output port (columns of the table `drops`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// packets that arrived at the port
     pub port_arrival: u64,

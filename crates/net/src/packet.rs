@@ -20,7 +20,7 @@ pub struct Packet<P: Copy> {
 
 /// Everything that a packet shows on its way. It has 16 bytes, so that the headers of many thousand packets fit into
 /// the first-level cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Header {
     /// the flow that the packet belongs to
@@ -28,7 +28,7 @@ pub struct Header {
     /// where its route continues: an index into the network's [`crate::routing::Routes`], which grows by one per hop
     pub route: u32,
     /// the output port at the far end of its present link, from the route. The network fills it in, so that an arrival
-    /// knows its port before it reads the route
+    /// knows its port before it reads the route. A host leaves the default
     pub output: PortId,
     /// size of the IP packet in bytes
     pub size_bytes: u16,
@@ -64,7 +64,7 @@ pub struct Addresses {
 }
 
 /// The part of an arriving packet that a discipline may read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct PacketView {
     /// bytes that it takes in the buffer
     pub frame_bytes: u32,

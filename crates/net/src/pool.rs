@@ -9,8 +9,8 @@ use fairport_units::Instant;
 use crate::packet::{Header, Packet};
 use crate::prefetch::prefetch;
 
-/// A packet in the network: its index in the pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A packet in the network: its index in the pool. The default is for a field that is undefined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handle(u32);
 
 impl Handle {
@@ -26,7 +26,7 @@ impl Handle {
 }
 
 /// A packet's entry in the list of its link.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct LinkEntry {
     /// when the next node decides about it
     pub(crate) due: Instant,
@@ -96,7 +96,7 @@ impl<P: Copy> Pool<P> {
         } else {
             self.transits.push(Transit {
                 header: packet.header,
-                entry: NOWHERE,
+                entry: LinkEntry::default(), // it is not on a link yet
             });
             self.contents.push(Aligned(packet.content));
             Handle::at(self.transits.len() - 1)
@@ -138,13 +138,3 @@ impl<P: Copy> Pool<P> {
         self.free.push(handle);
     }
 }
-
-/// The entry of a packet that is not on a link yet.
-const NOWHERE: LinkEntry = LinkEntry {
-    due: Instant::ZERO,
-    leaves: Instant::ZERO,
-    frame_bytes: 0,
-    behind: Handle(0),
-    behind_due: Instant::ZERO,
-    behind_leaves: Instant::ZERO,
-};

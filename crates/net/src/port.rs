@@ -128,7 +128,7 @@ impl<S: Default> OutputPort<S> {
             losses: config.losses,
         };
         Self {
-            link: LinkQueue::new(),
+            link: LinkQueue::default(),
             location,
             service,
             number,

@@ -43,16 +43,16 @@ impl Processing {
         })
     }
 
-    // not inlined: one hop in seven calls it, and the logarithm would take registers from the others
-    #[inline(never)]
     /// Draws the time for one packet.
+    #[inline(never)] // one hop in seven calls it, and the logarithm would take registers from the others
     pub fn draw(self, stream: &mut Stream) -> Duration {
-        Duration::from_ps(match self {
-            Self::Constant { value_ps } => value_ps,
-            Self::Uniform { min_ps, max_ps } => min_ps + stream.up_to(max_ps - min_ps),
-            // libm's logarithm, because the platform's own may differ in the last bit
-            Self::Exponential { mean_ps } => (-libm::log(stream.unit()) * mean_ps as f64) as u64,
-        })
+        match self {
+            Self::Constant { value_ps } => Duration::from_ps(value_ps),
+            Self::Uniform { min_ps, max_ps } => {
+                Duration::from_ps(min_ps + stream.up_to(max_ps - min_ps))
+            }
+            Self::Exponential { mean_ps } => stream.exponential(Duration::from_ps(mean_ps)),
+        }
     }
 }
 
@@ -110,7 +110,7 @@ impl Server {
         if self.jitter == Duration::ZERO {
             return self.free_at;
         }
-        let late = Duration::from_ps(self.stream.up_to(self.jitter.as_ps()));
+        let late = self.stream.span_up_to(self.jitter);
         self.handed_at = self.handed_at.max(self.free_at + late);
         self.handed_at
     }

@@ -58,29 +58,24 @@ impl Config {
     /// If a packet of the MTU could never be sent.
     pub fn build(&self, full_frame_bytes: u32, stream: Stream) -> Result<Shaper, BuildError> {
         let room = |field, bytes| check_burst(field, bytes, full_frame_bytes);
-        let (shaper, lateness) = match *self {
-            Self::Tbf {
-                rate_bps,
-                burst_bytes,
-                timer_lateness_ps,
-                ..
-            } => {
-                let (rate, burst) = (check_rate(rate_bps)?, room("burst", burst_bytes)?);
-                (Shaper::token_bucket(rate, burst), timer_lateness_ps)
-            }
-            Self::Htb {
-                rate_bps,
-                burst_bytes,
-                cburst_bytes,
-                timer_lateness_ps,
-                ..
-            } => {
-                let (rate, burst) = (check_rate(rate_bps)?, room("burst", burst_bytes)?);
-                let cburst = room("cburst", cburst_bytes)?;
-                (Shaper::htb(rate, burst, cburst), timer_lateness_ps)
+        let (Self::Tbf {
+            burst_bytes,
+            timer_lateness_ps,
+            ..
+        }
+        | Self::Htb {
+            burst_bytes,
+            timer_lateness_ps,
+            ..
+        }) = *self;
+        let (rate, burst) = (check_rate(self.rate())?, room("burst", burst_bytes)?);
+        let shaper = match *self {
+            Self::Tbf { .. } => Shaper::token_bucket(rate, burst),
+            Self::Htb { cburst_bytes, .. } => {
+                Shaper::htb(rate, burst, room("cburst", cburst_bytes)?)
             }
         };
-        Ok(shaper.with_late_timer(lateness, stream))
+        Ok(shaper.with_late_timer(timer_lateness_ps, stream))
     }
 }
 
@@ -191,7 +186,7 @@ impl Shaper {
         if wait > 0
             && let Some((most, stream)) = &mut self.lateness
         {
-            wait += signed(Duration::from_ps(stream.up_to(most.as_ps())));
+            wait += signed(stream.span_up_to(*most));
         }
         self.buckets.pay(elapsed + wait, cost);
         self.counted = at + Duration::from_ps(wait as u64);

@@ -1,5 +1,6 @@
 //! Random numbers: one named stream per component, all derived from the run's seed.
 
+use fairport_units::Duration;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
@@ -27,6 +28,19 @@ impl Stream {
     pub fn up_to(&mut self, max: u64) -> u64 {
         // Multiply-shift: its bias of max / 2^64 is far too small to show in any run.
         ((u128::from(self.0.next_u64()) * (u128::from(max) + 1)) >> 64) as u64
+    }
+
+    /// A span uniform over zero up to `max`, which is included.
+    #[inline]
+    pub fn span_up_to(&mut self, max: Duration) -> Duration {
+        Duration::from_ps(self.up_to(max.as_ps()))
+    }
+
+    /// An exponentially distributed span. The logarithm is libm's, because the platform's own may differ in the last
+    /// bit.
+    #[inline]
+    pub fn exponential(&mut self, mean: Duration) -> Duration {
+        Duration::from_ps((-libm::log(self.unit()) * mean.as_ps() as f64) as u64)
     }
 
     /// Uniform over -`max`..=`max`.

@@ -259,10 +259,7 @@ fn a_port_with_a_limit_of_its_own_decides_as_if_all_ports_had_it() {
             };
             let packet = PacketView {
                 frame_bytes: FULL_FRAME,
-                flow: 0,
-                class: 0,
-                ecn: 0,
-                ingress_number: 0,
+                ..PacketView::default()
             };
             discipline.admit(&view, &packet)
         };

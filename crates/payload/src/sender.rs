@@ -137,11 +137,6 @@ impl<S: AsFd> RandomizedSender<S> {
         self.info.mss
     }
 
-    /// The socket.
-    pub fn get_ref(&self) -> &S {
-        &self.socket
-    }
-
     /// Sends up to [`BATCH`] pieces in one system call; returns the number of bytes sent, and whether the socket is
     /// full now.
     fn send_batch(&mut self, data: &[u8]) -> io::Result<(usize, bool)> {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use fairport_net::stream::Stream;
 use fairport_net::{BuildError, NodeId, Topology};
-use fairport_units::Duration;
 
 use crate::flow::{Application, End, FlowSpec, ListedFlow, Origin};
 use crate::job::workload::{EndJob, TraceJob, WorkloadJob, WorkloadPattern};
@@ -43,8 +42,8 @@ pub(crate) fn listed_flows(
         };
         let src = end("src", &flow.src, flow.sender_stack)?;
         let dst = end("dst", &flow.dst, flow.receiver_stack)?;
-        let jitter = Stream::new(job.seed, "start", i as u64).up_to(flow.start_jitter_ps.as_ps());
-        let start = flow.start_ps + Duration::from_ps(jitter);
+        let mut stream = Stream::new(job.seed, "start", i as u64);
+        let start = flow.start_ps + stream.span_up_to(flow.start_jitter_ps);
         let size_bytes = flow.size_bytes;
         let spec = FlowSpec {
             src,

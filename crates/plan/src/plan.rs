@@ -129,19 +129,6 @@ impl Plan {
         &self.topology
     }
 
-    /// Names of the hosts, in their order.
-    pub fn host_names(&self) -> Vec<String> {
-        let hosts = self.topology.hosts().iter();
-        hosts
-            .map(|host| self.topology.node(*host).name.clone())
-            .collect()
-    }
-
-    /// Names of the ports, in their order.
-    pub fn port_names(&self) -> Vec<String> {
-        self.topology.port_names()
-    }
-
     /// By port: the rate of its link in bit/s.
     pub fn rates_bps(&self) -> Vec<u64> {
         let ports = self.topology.port_ids();
@@ -157,11 +144,6 @@ impl Plan {
     /// Whether what the workloads do depends on what their flows have delivered.
     pub fn workloads_hear(&self) -> bool {
         self.workloads.hear()
-    }
-
-    /// The seed from which all random streams derive.
-    pub fn seed(&self) -> u64 {
-        self.job.seed
     }
 
     /// The end of the run.
@@ -203,11 +185,6 @@ impl Plan {
     /// The output side of every host, in the order of the topology's hosts.
     pub fn hosts(&self) -> Vec<HostOutput> {
         wiring::outputs(&self.job, &self.topology, &self.timing)
-    }
-
-    /// The TCP stacks to which flows refer.
-    pub fn stacks(&self) -> &[Settings] {
-        &self.stacks
     }
 
     /// The flows that are known before the run, with their drawn starts.

@@ -1,12 +1,6 @@
-//! Random times and sizes. Computations that affect results use integers or libm.
+//! Random sizes. Computations that affect results use integers or libm.
 
 use fairport_net::stream::Stream;
-use fairport_units::Duration;
-
-/// Draws an exponentially distributed time.
-pub(crate) fn exponential(stream: &mut Stream, mean: Duration) -> Duration {
-    Duration::from_ps((-libm::log(stream.unit()) * mean.as_ps() as f64) as u64)
-}
 
 /// The probability 1, in parts of 10^9, in which a CDF's probabilities are given.
 pub(crate) const CERTAIN_PPB: u64 = 1_000_000_000;

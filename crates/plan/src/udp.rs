@@ -4,8 +4,6 @@ use fairport_net::stream::Stream;
 use fairport_units::{Duration, Instant, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::sampling::exponential;
-
 /// Bytes of the IPv4 and UDP headers (RFC 791, RFC 768).
 pub const HEADER_BYTES: u32 = 28;
 
@@ -75,9 +73,9 @@ impl DatagramSource {
         };
         match udp.pattern {
             Pattern::Constant => {}
-            Pattern::Poisson => source.next_at = now + exponential(&mut source.stream, source.gap),
+            Pattern::Poisson => source.next_at = now + source.stream.exponential(source.gap),
             Pattern::OnOff { on_mean, .. } => {
-                source.burst_ends = now + exponential(&mut source.stream, on_mean);
+                source.burst_ends = now + source.stream.exponential(on_mean);
             }
         }
         source
@@ -98,16 +96,16 @@ impl DatagramSource {
         }
         self.left_bytes -= u64::from(payload);
         self.next_at += match self.udp.pattern {
-            Pattern::Poisson => exponential(&mut self.stream, self.gap),
+            Pattern::Poisson => self.stream.exponential(self.gap),
             _ => self.gap,
         };
         if let Pattern::OnOff { on_mean, off_mean } = self.udp.pattern {
             // both are never if a silence lasts beyond all time
             while self.next_at >= self.burst_ends && self.next_at < Instant::NEVER {
                 // the rest of the gap passes after the silence
-                let silence = exponential(&mut self.stream, off_mean);
+                let silence = self.stream.exponential(off_mean);
                 self.next_at += silence;
-                self.burst_ends += silence + exponential(&mut self.stream, on_mean);
+                self.burst_ends += silence + self.stream.exponential(on_mean);
             }
         }
         if self.left_bytes == 0 {

@@ -30,7 +30,7 @@ pub struct Timing {
 impl Timing {
     pub(crate) fn new(job: &Job, topology: &Topology) -> Self {
         let draw = |component: &str, i: usize, spread: Duration| {
-            Duration::from_ps(Stream::new(job.seed, component, i as u64).up_to(spread.as_ps()))
+            Stream::new(job.seed, component, i as u64).span_up_to(spread)
         };
         let clock =
             |i: usize| Stream::new(job.seed, "clock", i as u64).symmetric(job.link.clock_error_ppb);
@@ -91,10 +91,6 @@ impl<'a> Wiring<'a> {
             .framing
             .build()
             .buffered_bytes(job.link.mtu_bytes as u16);
-        let mut host_number = vec![0; topology.nodes().len()];
-        for (number, host) in topology.hosts().iter().enumerate() {
-            host_number[host.0 as usize] = number as u32;
-        }
         Ok(Self {
             job,
             topology,
@@ -103,7 +99,7 @@ impl<'a> Wiring<'a> {
             queues: NetworkContext::new(topology, job.seed, full_frame),
             customs,
             full_frame,
-            host_number,
+            host_number: topology.host_numbers(),
         })
     }
 

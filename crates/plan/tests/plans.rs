@@ -121,7 +121,7 @@ fn a_port_by_which_a_host_reaches_itself_is_not_watched() {
     let mut job = job(&json!({"kind": "bcube", "n": 2, "k": 1}));
     job["flows"] = json!([flow("h1", "h0"), flow("h1", "h0")]);
     let plan = plan(&job);
-    let names = plan.port_names();
+    let names = plan.topology().port_names();
     assert_eq!(names[plan.watch().traced.0 as usize], "h1:0");
     let queues = plan.watch().queues.iter();
     let queues: Vec<_> = queues.map(|port| &*names[port.0 as usize]).collect();
@@ -277,7 +277,7 @@ fn a_workload_of_many_pairs_is_sampled_and_finds_the_busy_ports() {
     job["workloads"] = json!([workload(&all, &all, &pattern)]);
     let plan = plan(&job);
     // all that leaves a pod passes the one root: its 12 ports, and those up to it, carry most
-    let names = plan.port_names();
+    let names = plan.topology().port_names();
     let mut watched = plan
         .watch()
         .queues
@@ -334,7 +334,7 @@ fn the_flows_of_a_trace_are_between_the_pairs_that_it_lists() {
     assert_eq!(pairs.collect::<Vec<_>>(), [("h0", "h2"), ("h1", "h3")]);
     // two flows share the port to h2, and one has that to h3 for itself
     let plan = plan(&job);
-    let names = plan.port_names();
+    let names = plan.topology().port_names();
     let watched = plan
         .watch()
         .queues
@@ -372,7 +372,8 @@ fn a_queue_is_emptied_by_its_line_where_the_shaper_is_faster() {
             });
         }
         let plan = plan(&job);
-        let of_switch = |port: &PortId| !plan.port_names()[port.0 as usize].starts_with('h');
+        let of_switch =
+            |port: &PortId| !plan.topology().port_names()[port.0 as usize].starts_with('h');
         let port = plan.topology().port_ids().find(of_switch);
         let port = port.expect("the switch has ports").0 as usize;
         format!("{:?}", plan.ports()[port].queueing)

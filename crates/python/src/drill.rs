@@ -3,10 +3,9 @@
 use fairport_drill::{Options, SetupError};
 use fairport_plan::BuildError;
 use fairport_units::Duration;
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::job_error;
+use crate::{job_error, to_python};
 
 /// Runs a packetdrill script against a stack and returns `stack`, `failure` (null if the script passed) and `notes`.
 /// Without `stack`, the script names the stack, or else it is today's Linux. Without `tolerance_ps`, the tolerance is
@@ -43,7 +42,5 @@ pub(crate) fn run_script<'py>(
             refused(&format!("line {line}"), value, problem, remedy)
         }
     })?;
-    let json = serde_json::to_string(&outcome)
-        .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-    py.import("json")?.call_method1("loads", (json,))
+    to_python(py, &outcome)
 }

@@ -63,6 +63,13 @@ fn parse<'a, T: serde::Deserialize<'a>>(py: Python<'_>, json: &'a str) -> PyResu
     })
 }
 
+/// The value as Python's own lists, dicts, texts and numbers.
+fn to_python<'py>(py: Python<'py>, value: &impl serde::Serialize) -> PyResult<Bound<'py, PyAny>> {
+    let json =
+        serde_json::to_string(value).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    py.import("json")?.call_method1("loads", (json,))
+}
+
 fn plan(py: Python<'_>, job_json: &str, customs: Customs, failures: &Failures) -> PyResult<Plan> {
     let job: Job = parse(py, job_json)?;
     let plan = py.detach(|| Plan::with_customs(job, customs));
@@ -108,8 +115,8 @@ impl PySimulation {
             || congestion_controls.is_some_and(|them| !them.is_empty());
         let plan = plan(py, job_json, customs, &failures)?;
         Ok(Self {
-            hosts: plan.host_names(),
-            ports: plan.port_names(),
+            hosts: plan.topology().host_names(),
+            ports: plan.topology().port_names(),
             memory_bytes: fairport_sim::memory_bytes(&plan),
             link_rates_bps: plan.rates_bps(),
             busiest_port: plan.topology().port_name(plan.watch().traced),
@@ -254,9 +261,7 @@ fn presets() -> Vec<&'static str> {
 /// The settings of a stack preset, in base units.
 #[pyfunction]
 fn preset<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    let json = serde_json::to_string(&named(py, name)?.settings)
-        .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-    py.import("json")?.call_method1("loads", (json,))
+    to_python(py, &named(py, name)?.settings)
 }
 
 /// The stack that a preset describes, and the source of each setting's value.
@@ -286,11 +291,7 @@ fn named(py: Python<'_>, name: &str) -> PyResult<&'static Preset> {
 fn topology_hosts(py: Python<'_>, topology_json: &str) -> PyResult<Vec<String>> {
     let config: topology::Config = parse(py, topology_json)?;
     let topology = config.build().map_err(|error| job_error(py, &error))?;
-    Ok(topology
-        .hosts()
-        .iter()
-        .map(|host| topology.node(*host).name.clone())
-        .collect())
+    Ok(topology.host_names())
 }
 
 /// The memory that a run of the job will need, in bytes, approximately. Checks the job but builds no network.
@@ -323,9 +324,7 @@ fn layout<'py>(py: Python<'py>, job_json: &str) -> PyResult<Bound<'py, PyAny>> {
     let layout = py
         .detach(|| fairport_plan::layout(&job))
         .map_err(|error| job_error(py, &error))?;
-    let json = serde_json::to_string(&layout)
-        .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-    py.import("json")?.call_method1("loads", (json,))
+    to_python(py, &layout)
 }
 
 #[pymodule]

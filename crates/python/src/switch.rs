@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use fairport_net::PortId;
 use fairport_plan::{Job, Plan};
 use fairport_switch::{
-    Attachment, Event, Health, Limits, Neighbour, Sight, Switch, Writer, available_class, prepare,
+    Attachment, CapturedPacket, Event, Health, Limits, Neighbour, Switch, Writer, available_class,
+    prepare,
 };
 use fairport_trace::write::{FrameCaptures, PortFiles, RealFrame};
 use fairport_units::{Duration, Instant};
@@ -142,12 +143,12 @@ fn capture(
 struct Frames(FrameCaptures);
 
 impl Writer for Frames {
-    fn write(&mut self, sight: &Sight<'_>) -> io::Result<()> {
+    fn write(&mut self, packet: &CapturedPacket<'_>) -> io::Result<()> {
         let Self(captures) = self;
-        let Sight { port, at, .. } = *sight;
+        let CapturedPacket { port, at, .. } = *packet;
         let snap_bytes = captures.snap_bytes();
-        let frame = || RealFrame::new(sight.bytes, sight.wire_bytes, snap_bytes, sight.ecn);
-        match sight.event {
+        let frame = || RealFrame::new(packet.bytes, packet.wire_bytes, snap_bytes, packet.ecn);
+        match packet.event {
             Event::Arrived { ingress, fate } => captures.arrived(port, ingress, at, frame(), fate),
             Event::Settled { port_arrival, fate } => captures.settled(port, port_arrival, fate),
             Event::Departed => captures.departed(port, at, frame()),

@@ -80,17 +80,13 @@ fn mix(a: u64, b: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairport_net::PortId;
     use fairport_net::discipline::Reason;
 
     fn header(flow: u32, size_bytes: u16) -> Header {
         Header {
             flow,
-            route: 0,
-            output: PortId(0),
             size_bytes,
-            ecn: 0,
-            class: 0,
+            ..Header::default()
         }
     }
 

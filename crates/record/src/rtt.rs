@@ -93,14 +93,12 @@ const BINS: usize = ((LAST_OCTAVE - FIRST_OCTAVE + 1) << BINS_LOG2) as usize;
 pub struct RttHistogram {
     /// counts by bin; empty without samples, for example in a region that takes none of this flow
     counts: Vec<u32>,
+    /// bins that were full and began anew, with their counts: at 10 Gbit/s, a flow without a queue on its way fills one
+    /// in 1.5 hours
+    full: Vec<(u16, u32)>,
 }
 
 impl RttHistogram {
-    /// No samples yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Adds a sample.
     #[inline]
     pub fn add(&mut self, rtt: Duration) {
@@ -113,7 +111,21 @@ impl RttHistogram {
         if self.counts.is_empty() {
             self.make_room();
         }
-        self.counts[bin as usize] += 1;
+        self.count(bin as usize, 1);
+    }
+
+    #[inline]
+    fn count(&mut self, bin: usize, samples: u32) {
+        match self.counts[bin].checked_add(samples) {
+            Some(sum) => self.counts[bin] = sum,
+            None => self.begin_anew(bin, samples),
+        }
+    }
+
+    #[cold]
+    fn begin_anew(&mut self, bin: usize, samples: u32) {
+        let count = std::mem::replace(&mut self.counts[bin], samples);
+        self.full.push((bin as u16, count));
     }
 
     #[cold]
@@ -123,29 +135,33 @@ impl RttHistogram {
 
     /// Adds the samples of another histogram.
     pub fn absorb(&mut self, other: &Self) {
+        self.full.extend(&other.full);
         if self.counts.is_empty() {
             self.counts.clone_from(&other.counts);
             return;
         }
-        for (own, more) in self.counts.iter_mut().zip(&other.counts) {
-            *own += more;
+        for (bin, more) in other.counts.iter().enumerate() {
+            self.count(bin, *more);
         }
     }
 
     /// Removes all samples.
     pub fn clear(&mut self) {
         self.counts.fill(0);
+        self.full.clear();
     }
 
     /// The bins with samples: (middle of the bin in s, number of samples).
     pub fn bins(&self) -> impl Iterator<Item = (f64, u64)> {
         let filled = self.counts.iter().enumerate().filter(|(_, n)| **n > 0);
         filled.map(|(bin, n)| {
+            let full = self.full.iter().filter(|(it, _)| usize::from(*it) == bin);
+            let samples = full.fold(u64::from(*n), |sum, (_, n)| sum + u64::from(*n));
             let octave = FIRST_OCTAVE + (bin as u32 >> BINS_LOG2);
             let within = bin as u64 & ((1 << BINS_LOG2) - 1);
             let width = 1_u64 << (octave - BINS_LOG2);
             let middle = (1_u64 << octave) + within * width + width / 2;
-            (Duration::from_ps(middle).as_secs_f64(), u64::from(*n))
+            (Duration::from_ps(middle).as_secs_f64(), samples)
         })
     }
 }
@@ -157,7 +173,7 @@ mod tests {
     #[test]
     fn a_bin_is_within_one_percent_of_its_samples() {
         for us in [1_u64, 3, 50, 420, 740, 1_999, 250_000, 60_000_000] {
-            let mut histogram = RttHistogram::new();
+            let mut histogram = RttHistogram::default();
             histogram.add(Duration::from_us(us));
             let (middle, samples) = histogram.bins().next().unwrap();
             assert_eq!(samples, 1);
@@ -170,9 +186,9 @@ mod tests {
 
     #[test]
     fn a_histogram_without_samples_takes_those_of_another() {
-        let (mut own, mut other) = (RttHistogram::new(), RttHistogram::new());
+        let (mut own, mut other) = (RttHistogram::default(), RttHistogram::default());
         other.add(Duration::from_us(1));
-        other.absorb(&RttHistogram::new());
+        other.absorb(&RttHistogram::default());
         own.absorb(&other);
         own.absorb(&other);
         let samples: Vec<u64> = own.bins().map(|(_, samples)| samples).collect();
@@ -181,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_bin_is_named_by_its_middle() {
-        let mut histogram = RttHistogram::new();
+        let mut histogram = RttHistogram::default();
         histogram.add(Duration::from_us(1));
         // the octave that starts at 2^19 ps has bins of 2^12 ps: 10^6 ps are in the bin that starts at 2^19 + 116 *
         // 2^12
@@ -213,7 +229,7 @@ mod tests {
 
     #[test]
     fn what_two_histograms_hold_is_together_in_one() {
-        let (mut one, mut other) = (RttHistogram::new(), RttHistogram::new());
+        let (mut one, mut other) = (RttHistogram::default(), RttHistogram::default());
         one.add(Duration::from_ms(2));
         for ms in [2, 2, 5] {
             other.add(Duration::from_ms(ms));
@@ -224,8 +240,19 @@ mod tests {
     }
 
     #[test]
+    fn a_bin_counts_more_than_32_bits_hold() {
+        let mut histogram = RttHistogram::default();
+        histogram.add(Duration::from_us(50));
+        for _ in 0..33 {
+            histogram.absorb(&histogram.clone());
+        }
+        let counts: Vec<u64> = histogram.bins().map(|(_, samples)| samples).collect();
+        assert_eq!(counts, [1 << 33]);
+    }
+
+    #[test]
     fn what_is_out_of_range_is_counted_at_the_edge() {
-        let mut histogram = RttHistogram::new();
+        let mut histogram = RttHistogram::default();
         histogram.add(Duration::ZERO);
         histogram.add(Duration::NEVER);
         assert_eq!(histogram.bins().count(), 2);

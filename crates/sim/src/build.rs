@@ -165,7 +165,7 @@ impl DomainParts {
             hosts: Endpoints {
                 live: Vec::new(),
                 outputs: Outputs::new(self.hosts, self.classifier),
-                timers: Timers::new(),
+                timers: Timers::default(),
                 timers_fired: 0,
                 reports,
             },

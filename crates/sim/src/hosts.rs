@@ -2,7 +2,7 @@
 //! segment.
 
 use fairport_net::classifier::{Classifier, LONG};
-use fairport_net::{Access, Header, Hosts, NodeId, Observer, Packet, PortId, prefetch};
+use fairport_net::{Access, Header, Hosts, NodeId, Observer, Packet, prefetch};
 use fairport_plan::{Answer, HostOutput, HostTime};
 use fairport_record::Simulated;
 use fairport_tcp::{Ecn, Segment};
@@ -12,9 +12,6 @@ use crate::flow::{Endpoint, LiveFlow, Side};
 use crate::reports::Reports;
 use crate::timers::Timers;
 use crate::udp::{HEADER_BYTES, UdpFlow, stamp, stamped};
-
-/// Placeholder for a packet's first output port. The network looks up the host's NIC itself.
-const NIC: PortId = PortId(0);
 
 /// The hosts' output paths: a segment takes its host's processing time, and then a constant latency to
 /// the NIC.
@@ -223,10 +220,10 @@ fn send<P: Simulated, O: Observer<P>>(
     let header = Header {
         flow: index / 2,
         route: endpoint.route,
-        output: NIC,
         size_bytes: segment.wire_bytes() as u16,
         ecn: endpoint.connection.codepoint().bits(),
         class,
+        ..Header::default()
     };
     endpoint.sent += 1;
     let content = P::new(*segment, endpoint.sent, index % 2 == 1);
@@ -256,10 +253,10 @@ fn send_datagram<P: Simulated, O: Observer<P>>(
     let header = Header {
         flow: index / 2,
         route: flow.route,
-        output: NIC,
         size_bytes: (u32::from(payload) + HEADER_BYTES) as u16,
         ecn: Ecn::NotEct.bits(),
         class,
+        ..Header::default()
     };
     let content = P::new(datagram, flow.sent, false);
     network.inject(at, Packet { header, content });

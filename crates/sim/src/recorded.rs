@@ -26,7 +26,9 @@ impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher 
         self.assert_conservation_by_flow();
         let mut names = names();
         names.push(("port", self.topology.port_names()));
-        let fingerprint = Fingerprint::new(self.port_states().into_iter());
+        let states = self.topology.port_ids();
+        let states = states.map(|port| self.network_of(port).port_state(port));
+        let fingerprint = Fingerprint::new(states);
         let packet_hops = self.packet_hops();
         let timers_fired: u64 = self.domains.iter().map(|it| it.hosts.timers_fired).sum();
         let simulated = self.duration;
@@ -71,29 +73,6 @@ impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher 
             recorder.absorb(domain.network.into_observer().into_recorder());
         }
         (tables, log, recorder)
-    }
-
-    /// The observer's state of every port, taken from the port's own domain, in the topology's order.
-    fn port_states(&self) -> Vec<&PortFingerprint> {
-        let mut by_domain: Vec<_> = self
-            .domains
-            .iter()
-            .map(|it| it.network.port_states())
-            .collect();
-        let own = |port| usize::from(self.partition.port_region(port));
-        let state = |port| {
-            let states = by_domain
-                .iter_mut()
-                .map(|it| it.next().expect("a state per port"));
-            states
-                .enumerate()
-                .filter(|(domain, _)| *domain == own(port))
-                .last()
-        };
-        let states = self.topology.port_ids().map(state);
-        states
-            .map(|it| it.expect("a port has a domain").1)
-            .collect()
     }
 
     /// Asserts for every flow: packets sent = received + dropped + in flight.

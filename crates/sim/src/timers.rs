@@ -10,6 +10,7 @@ use fairport_units::Instant;
 /// A retransmission timer moves later with every ACK. Moving it costs nothing here: the entry
 /// stays where it is, fires early, and is armed anew for the deadline that then holds. Only a
 /// deadline that moves earlier adds an entry; the one that it overtakes is passed over.
+#[derive(Default)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Instant, u32)>>,
     /// by endpoint: the time of the entry that counts; [`Instant::NEVER`] if its timer is off
@@ -17,14 +18,6 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    /// No timers yet.
-    pub(crate) fn new() -> Self {
-        Self {
-            heap: BinaryHeap::new(),
-            armed: Vec::new(),
-        }
-    }
-
     /// Adds a flow's two ends, with their timers off.
     pub(crate) fn add_flow(&mut self) {
         self.armed.extend([Instant::NEVER; 2]);
@@ -75,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_deadline_that_moves_earlier_overtakes_and_fires_once() {
-        let mut timers = Timers::new();
+        let mut timers = Timers::default();
         timers.add_flow();
         timers.arm(0, Instant::from_ms(2));
         timers.arm(0, Instant::from_ms(3)); // later: the early entry will re-arm
@@ -87,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_deadline_that_is_set_twice_has_one_entry() {
-        let mut timers = Timers::new();
+        let mut timers = Timers::default();
         timers.add_flow();
         timers.arm(0, Instant::from_ms(2));
         timers.arm(0, Instant::from_ms(2));
@@ -97,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_timer_that_is_off_wakes_nobody() {
-        let mut timers = Timers::new();
+        let mut timers = Timers::default();
         timers.add_flow();
         timers.arm(1, Instant::from_ms(2));
         timers.disarm(1);
@@ -124,7 +117,7 @@ mod tests {
         /// A search through all deadlines finds the same one first.
         #[test]
         fn the_earliest_deadline_of_all_fires(steps in vec(step(), 1..60)) {
-            let mut timers = Timers::new();
+            let mut timers = Timers::default();
             (0..3).for_each(|_| timers.add_flow());
             let mut deadlines: BTreeMap<u32, Instant> = BTreeMap::new();
             for step in steps {

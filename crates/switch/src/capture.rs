@@ -19,7 +19,7 @@ use crate::frames::{FrameId, LONGEST_BYTES};
 /// Size of a chunk in bytes: the headers of 300 frames.
 const CHUNK_BYTES: usize = 1 << 16;
 /// Maximum number of packets in a chunk.
-const CHUNK_SIGHTS: usize = 1024;
+const CHUNK_PACKETS: usize = 1024;
 /// Total number of chunks: a third of a second of two ports at 1 Gbit/s.
 const CHUNKS: usize = 256;
 /// How often the writer polls for chunks.
@@ -51,7 +51,7 @@ pub enum Event {
 
 /// A packet at a captured port.
 #[derive(Clone, Copy, Debug)]
-pub struct Sight<'a> {
+pub struct CapturedPacket<'a> {
     /// The output port.
     pub port: PortId,
     /// When it happened, from the start of the run.
@@ -72,7 +72,7 @@ pub trait Writer: Send + 'static {
     ///
     /// # Errors
     /// If it cannot be written. No further packets follow.
-    fn write(&mut self, sight: &Sight<'_>) -> io::Result<()>;
+    fn write(&mut self, packet: &CapturedPacket<'_>) -> io::Result<()>;
 
     /// The run is over: completes the captures.
     ///
@@ -113,17 +113,17 @@ impl Chunk {
         let mut bytes = vec![1; CHUNK_BYTES];
         bytes.clear();
         Self {
-            kept: Vec::with_capacity(CHUNK_SIGHTS),
+            kept: Vec::with_capacity(CHUNK_PACKETS),
             bytes,
         }
     }
 
     fn has_room(&self, bytes: usize) -> bool {
-        self.kept.len() < CHUNK_SIGHTS && self.bytes.len() + bytes <= CHUNK_BYTES
+        self.kept.len() < CHUNK_PACKETS && self.bytes.len() + bytes <= CHUNK_BYTES
     }
 
-    fn sights(&self) -> impl Iterator<Item = Sight<'_>> {
-        self.kept.iter().map(|one| Sight {
+    fn packets(&self) -> impl Iterator<Item = CapturedPacket<'_>> {
+        self.kept.iter().map(|one| CapturedPacket {
             port: one.seen.port,
             at: one.seen.at,
             event: one.seen.event,
@@ -227,7 +227,9 @@ fn write(
     loop {
         match chunks.try_recv() {
             Ok(mut chunk) => {
-                chunk.sights().try_for_each(|sight| writer.write(&sight))?;
+                chunk
+                    .packets()
+                    .try_for_each(|packet| writer.write(&packet))?;
                 chunk.kept.clear();
                 chunk.bytes.clear();
                 // at the end of the run nobody receives it
@@ -255,18 +257,18 @@ mod tests {
     }
 
     impl Writer for Counting {
-        fn write(&mut self, sight: &Sight<'_>) -> io::Result<()> {
+        fn write(&mut self, packet: &CapturedPacket<'_>) -> io::Result<()> {
             drop(self.gate.lock());
             if self.fails {
                 return Err(io::Error::other("disk full"));
             }
             assert!(
-                sight
+                packet
                     .bytes
                     .iter()
-                    .all(|byte| *byte == sight.at.as_ps() as u8)
+                    .all(|byte| *byte == packet.at.as_ps() as u8)
             );
-            let seen = (sight.at.as_ps(), sight.bytes.len());
+            let seen = (packet.at.as_ps(), packet.bytes.len());
             self.seen.lock().unwrap().push(seen);
             Ok(())
         }

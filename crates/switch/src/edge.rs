@@ -37,7 +37,7 @@ impl Content for InFlight {
 }
 
 /// Records and logs packets, and remembers the frames of packets that the network has dropped.
-pub(crate) struct Watcher {
+pub(crate) struct PacketObserver {
     pub(crate) recorder: Recorder,
     pub(crate) log: PacketLog,
     pub(crate) dropped: Vec<FrameId>,
@@ -48,7 +48,7 @@ pub(crate) struct Watcher {
     pub(crate) end: Instant,
 }
 
-impl Watcher {
+impl PacketObserver {
     fn forget(&mut self, arrival: &Arrival<'_, InFlight>) {
         if !arrival.admission.is_accepted() {
             self.dropped.push(arrival.content.frame);
@@ -90,7 +90,7 @@ impl Watcher {
     }
 }
 
-impl Observer<InFlight> for Watcher {
+impl Observer<InFlight> for PacketObserver {
     type PortState = PortFingerprint;
 
     fn sent(&mut self, port: PortId, state: &mut PortFingerprint, packet: &Packet<InFlight>) {
@@ -198,14 +198,14 @@ pub(crate) struct Exits {
     pub(crate) due: Vec<Due>,
 }
 
-impl Hosts<InFlight, Watcher> for Exits {
+impl Hosts<InFlight, PacketObserver> for Exits {
     fn horizon(&self) -> Instant {
         Instant::NEVER
     }
 
     fn receive(
         &mut self,
-        network: Access<'_, InFlight, Watcher>,
+        network: Access<'_, InFlight, PacketObserver>,
         host: NodeId,
         packet: &Packet<InFlight>,
     ) {

@@ -36,19 +36,20 @@ impl Identified {
 pub(crate) fn identify(frame: Captured<'_>) -> Option<Identified> {
     let frame = Frame::parse(frame).ok()?;
     let key = frame.network.flow_key().ok()??;
+    let size_bytes = u16::try_from(frame.network.total_length()?).ok()?;
     let (seq, ack, has_ack, length) = match frame.network.transport().ok()?? {
         Transport::Tcp(tcp) => {
             let flags = tcp.flags();
             let ends =
                 u16::from(flags.contains(Flags::SYN)) + u16::from(flags.contains(Flags::FIN));
-            let length = tcp.payload_length() as u16 + ends;
+            let length = tcp.payload_length() as u16 + ends; // headers take more than SYN and FIN
             (tcp.seq(), tcp.ack(), flags.contains(Flags::ACK), length)
         }
         _ => (0, 0, false, 0),
     };
     Some(Identified {
         key,
-        size_bytes: u16::try_from(frame.network.total_length()?).ok()?,
+        size_bytes,
         ecn: frame.network.ecn()?,
         seq,
         ack,

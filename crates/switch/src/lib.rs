@@ -30,7 +30,7 @@ mod timeouts;
 
 pub use agenda::{Agenda, Task};
 pub use attachment::{Attachment, Limits};
-pub use capture::{Event, Sight, Writer};
+pub use capture::{CapturedPacket, Event, Writer};
 pub use health::{Health, Stall};
 pub use lag::LagHistogram;
 pub use realtime::{Class, Granted, Neighbour, available_class, prepare};

@@ -25,7 +25,7 @@ use crate::answers::AnswerFinder;
 use crate::attachment::{Attachment, Limits};
 use crate::capture::{Capturing, Writer};
 use crate::clock::Clock;
-use crate::edge::{Exits, InFlight, Watcher};
+use crate::edge::{Exits, InFlight, PacketObserver};
 use crate::flows::{FlowTable, Lane};
 use crate::frames::{FrameId, Frames};
 use crate::health::Health;
@@ -51,7 +51,7 @@ const FRAMES: usize = 8192;
 /// A network in real time.
 pub struct Switch {
     topology: Topology,
-    network: Network<InFlight, Watcher>,
+    network: Network<InFlight, PacketObserver>,
     factory: FlowFactory,
     flows: FlowTable,
     exits: Exits,
@@ -105,7 +105,7 @@ impl Switch {
         let Parts {
             topology, factory, ..
         } = plan.into_parts(&ports);
-        let watcher = Watcher {
+        let observer = PacketObserver {
             recorder: Recorder::new(&topology, watch.traced, end),
             log: PacketLog::new([], Instant::ZERO, end),
             dropped: Vec::new(),
@@ -119,7 +119,7 @@ impl Switch {
             Routes::default(),
             framing,
             arbiter,
-            watcher,
+            observer,
         );
         network.end_at(end);
         let count = attachments
@@ -291,10 +291,10 @@ impl Switch {
         let header = Header {
             flow: lane.flow,
             route: lane.route,
-            output: PortId(0),
             size_bytes: known.size_bytes,
             ecn: known.ecn.bits(),
             class,
+            ..Header::default()
         };
         let content = InFlight {
             frame,
@@ -314,7 +314,7 @@ impl Switch {
             }
         }
         self.network.inject(at_nic, Packet { header, content });
-        self.let_go();
+        self.release_frames();
     }
 
     /// Adds the flow that begins with this frame. Its data travels in the same direction, unless it begins with a

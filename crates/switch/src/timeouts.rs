@@ -72,8 +72,8 @@ impl TimeoutFinder {
             return;
         }
         let silence = now.saturating_sub(sender.active_at);
-        let is_again = is_before(seq, sender.next) && !is_overtaken;
-        if is_again && seq == sender.unacknowledged && silence >= sender.silence {
+        let is_retransmission = is_before(seq, sender.next) && !is_overtaken;
+        if is_retransmission && seq == sender.unacknowledged && silence >= sender.silence {
             self.found.push(TimeoutRow {
                 flow: lane / 2,
                 start_s: sender.active_at,

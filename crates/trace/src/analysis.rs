@@ -154,13 +154,10 @@ impl Analysis {
             [&self.layout.ingress, &self.layout.egress].map(|ports| ports.len() as u32);
         let mut join = (egress > 0).then(|| Join::new(options.window_ns, ingress, egress));
         while let Some(file) = earliest(readings) {
-            let reading = &mut readings[file];
-            let next = reading.next.take();
-            if let Some(next) = next {
+            if let Some(next) = readings[file].next.take() {
                 self.add(&next, join.as_mut());
             }
-            let reading = &mut readings[file];
-            reading.advance(file, &self.layout, options.tunnels)?;
+            readings[file].advance(file, &self.layout, options.tunnels)?;
             if self.packets.is_multiple_of(SLICE) {
                 let bytes = readings.iter().map(|one| one.capture.position()).sum();
                 let packets = self.packets;
@@ -211,16 +208,7 @@ impl Analysis {
             time_ns,
             ..
         } = *emitted;
-        let Some(joined) = emitted.joined else {
-            self.tracker.observe(&Seen {
-                direction,
-                packet: &packet,
-                time_ns,
-                left_ns: Some(time_ns),
-            });
-            return;
-        };
-        if let Some(switch) = &mut self.switch {
+        if let (Some(joined), Some(switch)) = (&emitted.joined, &mut self.switch) {
             let passed = Passed {
                 time_ns,
                 direction,
@@ -233,13 +221,13 @@ impl Analysis {
                 has_data: packet.payload > 0,
                 is_apart: emitted.is_apart,
             };
-            switch.arrive(&joined, &passed);
+            switch.arrive(joined, &passed);
         }
-        let left_ns = match joined.fate {
-            Fate::Forwarded { left_ns, .. } => Some(left_ns),
-            Fate::Unseen => Some(time_ns),
+        let left_ns = match emitted.joined.map(|joined| joined.fate) {
+            Some(Fate::Forwarded { left_ns, .. }) => Some(left_ns),
+            Some(Fate::Unseen) | None => Some(time_ns),
             // what nobody saw leaving has arrived only if it is acknowledged
-            Fate::Open | Fate::Dropped(_) => None,
+            Some(Fate::Open | Fate::Dropped(_)) => None,
         };
         self.tracker.observe(&Seen {
             direction,

@@ -93,22 +93,13 @@ impl Blocks {
                 ENHANCED_PACKET => self.packet(block, false),
                 OBSOLETE_PACKET => self.packet(block, true),
                 SIMPLE_PACKET => self.simple(block),
-                INTERFACE => {
-                    self.interface(block, interfaces);
-                    input.consume(bytes);
-                    continue;
-                }
-                STATISTICS => {
-                    self.statistics(block, interfaces);
-                    input.consume(bytes);
-                    continue;
-                }
-                SECTION => {
-                    self.first = self.clocks.len();
-                    input.consume(bytes);
-                    continue;
-                }
-                _ => {
+                other => {
+                    match other {
+                        INTERFACE => self.interface(block, interfaces),
+                        STATISTICS => self.statistics(block, interfaces),
+                        SECTION => self.first = self.clocks.len(),
+                        _ => {}
+                    }
                     input.consume(bytes);
                     continue;
                 }

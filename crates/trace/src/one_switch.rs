@@ -12,6 +12,8 @@ use crate::taps::{Source, Survey, TapIndex, all_taps, left_by};
 const SHORT_GAP_NS: u64 = 1_000_000_000;
 const ONE_SWITCH: &str =
     "give the captures of one switch only, each once, and analyse other switches apart";
+const TWO_SIDES: &str = "give captures of the two sides of one switch: of packets that came in, and of packets that left \
+                         by an output";
 
 /// The ingress tap where this one's packets came in later, on their way to an output: then this one is of an earlier
 /// switch. Of two copies of a capture, the second has the first.
@@ -46,9 +48,7 @@ pub(crate) fn check_copies(
                 "shows the packets of {} at the same times: they are one capture",
                 sources[file].file
             );
-            let remedy = "give captures of the two sides of one switch: of packets that came in, and of packets that \
-                          left by an output";
-            return Err(Error::new(&sources[*copy].file, problem, remedy));
+            return Err(Error::new(&sources[*copy].file, problem, TWO_SIDES));
         }
     }
     Ok(())
@@ -136,9 +136,7 @@ pub(crate) fn check_apart(sources: &[Source], surveys: &[Survey]) -> Result<(), 
         };
         let there = &sources[other.0].file;
         let problem = format!("shows the same packets as {there}, and both say that they {way}");
-        let remedy = "give captures of the two sides of one switch: of packets that came in, and of packets that \
-                      left by an output";
-        return Err(Error::new(name, problem, remedy));
+        return Err(Error::new(name, problem, TWO_SIDES));
     }
     Err(Error::new(
         name,

@@ -3,6 +3,7 @@
 use fairport_record::tables::{Flow, Flows, RttBin, RttBins, Timeouts};
 use fairport_record::{Column, Table};
 use fairport_units::{Duration, Instant};
+use fairport_wire::udp;
 
 use crate::analysis::Analysis;
 use crate::flow::{Cause, FlowEnd};
@@ -20,7 +21,6 @@ const IDLE: f64 = 0.5;
 const A_WHILE: f64 = 0.5;
 /// A long flow that lasts for this share of the captures counts as lasting to the end.
 const LASTING: f64 = 0.9;
-const UDP: u8 = 17;
 
 /// The result of an analysis.
 #[derive(Clone, Debug)]
@@ -218,7 +218,7 @@ fn flows(
             .switch
             .as_ref()
             .map_or((0, 0), |switch| switch.losses(flow));
-        let is_udp = analysis.connections.key(direction).protocol == UDP;
+        let is_udp = analysis.connections.key(direction).protocol == udp::PROTOCOL;
         let has_ended = counts.fins > 0;
         let ended = Instant::from_ns(end.ended_ns);
         let measured_bytes = measured[flow as usize];

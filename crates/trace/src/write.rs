@@ -20,5 +20,6 @@ mod port;
 mod real;
 mod tap;
 
+pub use port::PortFiles;
 pub use real::{FrameCaptures, RealFrame};
-pub use tap::{PortFiles, Tap};
+pub use tap::Tap;

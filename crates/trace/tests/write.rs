@@ -234,10 +234,9 @@ impl Star {
         let header = Header {
             flow,
             route: self.routes[flow as usize],
-            output: PortId(0),
             size_bytes: (segment.wire_bytes() as u16).max(40),
             ecn,
-            class: 0,
+            ..Header::default()
         };
         let content = Numbered {
             segment,

@@ -265,78 +265,56 @@ impl OptionSet {
     /// # Errors
     /// [`EmitError`] if they take more than the 40 bytes that a header has room for.
     pub fn bytes(&self) -> Result<usize, EmitError> {
-        let mut writer = Writer::new(self);
-        writer.write(self)?;
-        Ok(writer.at)
+        Ok(self.written()?.at)
     }
 
     /// Writes the options into `out`; returns their length in bytes.
     pub(crate) fn emit(&self, out: &mut [u8]) -> Result<usize, EmitError> {
-        let mut writer = Writer::new(self);
-        writer.write(self)?;
-        let (needed, room) = (writer.at, out.len());
+        let written = self.written()?;
+        let (needed, room) = (written.at, out.len());
         out.get_mut(..needed)
             .ok_or(EmitError::Buffer { needed, room })?
-            .copy_from_slice(&writer.bytes[..needed]);
+            .copy_from_slice(&written.bytes[..needed]);
         Ok(needed)
     }
 
-    /// The length of the options without padding, in bytes: kind, length and data.
-    fn packed_bytes(&self) -> usize {
-        let sacks = self.sacks.blocks().len();
-        let fixed = [
-            (self.mss.is_some(), 4),
-            (self.window_scale.is_some(), 3),
-            (self.sack_permitted, 2),
-            (self.timestamps.is_some(), 10),
-            (sacks > 0, 2 + 8 * sacks),
-        ];
-        let fixed: usize = fixed
-            .iter()
-            .filter_map(|(present, bytes)| present.then_some(bytes))
-            .sum();
-        fixed + self.fast_open.map_or(0, |cookie| 2 + cookie.bytes().len())
-    }
-
-    /// The length of the options in bytes if [`Writer`] aligns each of them to four bytes.
-    fn aligned_bytes(&self) -> usize {
-        let sacks = self.sacks.blocks().len();
-        let fixed = [
-            (self.mss.is_some(), 4),
-            (self.window_scale.is_some(), 4),
-            (self.timestamps.is_some(), 12),
-            (self.sack_permitted && self.timestamps.is_none(), 4),
-            (sacks > 0, 4 + 8 * sacks),
-        ];
-        let fixed: usize = fixed
-            .iter()
-            .filter_map(|(present, bytes)| present.then_some(bytes))
-            .sum();
-        let cookie = |cookie: FastOpenCookie| (2 + cookie.bytes().len()).next_multiple_of(4);
-        fixed + self.fast_open.map_or(0, cookie)
+    /// The bytes of the options: aligned if they fit so.
+    fn written(&self) -> Result<Writer, EmitError> {
+        let mut written = Writer::write(self, true);
+        if written.at > BYTES_MAX {
+            written = Writer::write(self, false);
+        }
+        check_range("options", written.at, BYTES_MAX)?;
+        // the header's length is a multiple of four, and receivers do not look at the padding at its end
+        written.at = written.at.next_multiple_of(4);
+        Ok(written)
     }
 }
 
-/// Writes options one after another. Each is padded to four bytes, as Linux does (`tcp_options_write`), and SACK
-/// permitted takes the place of the timestamps' padding. If the padded options are longer than [`BYTES_MAX`], they are
-/// written without padding.
+/// Writes options one after another. If they are aligned, each is padded to four bytes, as Linux does
+/// (`tcp_options_write`), and SACK permitted takes the place of the timestamps' padding.
 struct Writer {
-    bytes: [u8; BYTES_MAX],
+    bytes: [u8; Self::ROOM],
     at: usize,
     aligned: bool,
 }
 
 impl Writer {
-    fn new(set: &OptionSet) -> Self {
-        Self {
-            bytes: [NOP; BYTES_MAX],
+    /// More than all options take together: the MSS, SACK permitted, timestamps, the window scale, four SACK blocks and
+    /// a cookie take 4 + 4 + 12 + 4 + 36 + 20 bytes.
+    const ROOM: usize = 80;
+
+    fn write(set: &OptionSet, aligned: bool) -> Self {
+        let mut writer = Self {
+            bytes: [NOP; Self::ROOM],
             at: 0,
-            aligned: set.aligned_bytes() <= BYTES_MAX,
-        }
+            aligned,
+        };
+        writer.put_all(set);
+        writer
     }
 
-    fn write(&mut self, set: &OptionSet) -> Result<(), EmitError> {
-        check_range("options", set.packed_bytes(), BYTES_MAX)?;
+    fn put_all(&mut self, set: &OptionSet) {
         if let Some(mss) = set.mss {
             self.option(MSS, &[&mss.to_be_bytes()]);
         }
@@ -356,9 +334,7 @@ impl Writer {
         let blocks = set.sacks.blocks();
         if !blocks.is_empty() {
             self.align(2);
-            self.bytes[self.at] = SACK;
-            self.bytes[self.at + 1] = (2 + 8 * blocks.len()) as u8;
-            self.at += 2;
+            self.put(&[SACK, (2 + 8 * blocks.len()) as u8]);
             for block in blocks {
                 self.put(&block.start.to_be_bytes());
                 self.put(&block.end.to_be_bytes());
@@ -367,13 +343,6 @@ impl Writer {
         if let Some(cookie) = set.fast_open {
             self.option(FAST_OPEN, &[cookie.bytes()]);
         }
-        // the header's length is a multiple of four, and receivers do not look at the padding at its end
-        let used = self.at;
-        self.at = used.next_multiple_of(4);
-        if self.at > used {
-            self.bytes[used..self.at].fill(NOP);
-        }
-        Ok(())
     }
 
     /// Pads until the position is `place` modulo 4, if options are aligned.

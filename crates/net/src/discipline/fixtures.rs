@@ -11,10 +11,7 @@ pub(super) const ECT0: u8 = 0b10;
 pub(super) fn frame(frame_bytes: u32) -> PacketView {
     PacketView {
         frame_bytes,
-        flow: 0,
-        class: 0,
-        ecn: 0,
-        ingress_number: 0,
+        ..PacketView::default()
     }
 }
 

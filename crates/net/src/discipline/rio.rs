@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::average::Average;
 use super::drop_probability::{DropProbability, DropType, EarlyDrop, QueueUnit, Ramp, Variant};
-use super::{Admission, Backlog, DropTail, PacketView, QueueDiscipline, QueueView, Reason};
+use super::{
+    Admission, Backlog, DropTail, NOTHING, PacketView, QueueDiscipline, QueueView, Reason,
+};
 use crate::BuildError;
 use crate::classifier::SHORT;
 use crate::context::{PortContext, positive_share};
@@ -118,10 +120,7 @@ impl Rio {
             ecn: config.ecn,
             buffer: config.buffer.clone(),
             stream,
-            short_backlog: Backlog {
-                bytes: 0,
-                packets: 0,
-            },
+            short_backlog: NOTHING,
             short_leaves: VecDeque::new(),
             entering: None,
         }

@@ -12,7 +12,7 @@
 
 use fairport_units::Instant;
 
-use super::region::Lookahead;
+use super::region::PrefetchDepth;
 use super::{Fabric, Network, Region};
 use crate::buffer::Buffer;
 use crate::discipline::Admission;
@@ -125,7 +125,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let wire_bytes = frame_bytes + fabric.framing.gap_bytes();
         loop {
             let hop = fabric.routes.hop(header.route);
-            if hop.is_ahead() && self.lookahead > Lookahead::None {
+            if hop.is_ahead() && self.prefetch_depth > PrefetchDepth::None {
                 prefetch(&self.ports[hop.next.0 as usize]);
             }
             header.route += 1;

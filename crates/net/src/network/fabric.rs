@@ -26,14 +26,10 @@ impl Fabric {
     pub(super) fn new(topology: &Topology, routes: Routes, framing: Framing) -> Self {
         let nodes = topology.nodes();
         let ends = |port: &Port| [port.node, topology.port(port.peer).node];
-        let mut host_number = vec![0; nodes.len()];
-        for (number, host) in topology.hosts().iter().enumerate() {
-            host_number[host.0 as usize] = number as u32;
-        }
         Self {
             ends: topology.ports().iter().map(ends).collect(),
             ports_of: nodes.iter().map(|node| node.ports.clone()).collect(),
-            host_number,
+            host_number: topology.host_numbers(),
             fed_ahead_by: Vec::new(),
             routes,
             framing,

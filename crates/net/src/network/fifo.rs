@@ -28,7 +28,10 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         handle: Handle,
     ) -> Instant {
         match self.ports[output.0 as usize].kind() {
-            Kind::Plain => self.enqueue_plain(fabric, now, output, ingress_number, handle),
+            // the hot path: within the loop of packets it takes 1 to 3 % less time than as a call
+            Kind::Plain => {
+                self.enqueue_fifo::<true>(fabric, now, output, ingress_number, handle, None)
+            }
             Kind::Cut(number) => {
                 self.enqueue_cut(fabric, now, output, ingress_number, handle, number)
             }
@@ -43,23 +46,6 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 self.enqueue_scheduled(fabric, now, output, ingress_number, handle, number)
             }
         }
-    }
-
-    /// A packet arrives at a plain port: the hot path.
-    #[expect(
-        clippy::inline_always,
-        reason = "most packets: within the loop of packets it takes 1 to 3 % less time"
-    )]
-    #[inline(always)]
-    fn enqueue_plain(
-        &mut self,
-        fabric: &Fabric,
-        now: Instant,
-        id: PortId,
-        ingress_number: u16,
-        handle: Handle,
-    ) -> Instant {
-        self.enqueue_fifo::<true>(fabric, now, id, ingress_number, handle, None)
     }
 
     /// A packet arrives at a plain port whose link is cut.

@@ -26,7 +26,7 @@ const FIT_HOPS: u64 = 1 << 14;
 
 /// For how many of the next packets memory is prefetched.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Lookahead {
+pub(super) enum PrefetchDepth {
     /// the caches next to the core hold what packets need
     None,
     One,
@@ -34,7 +34,7 @@ pub(super) enum Lookahead {
     Two,
 }
 
-impl Lookahead {
+impl PrefetchDepth {
     /// The setting that pays in a network with this number of ports and of busy links.
     ///
     /// Measured on fat-trees: many flows to one receiver keep at most 55 links busy, whatever the network's size. They
@@ -116,7 +116,7 @@ pub(super) struct Region<P: Copy, O: Observer<P>> {
     pub(super) crossings: Crossings,
     pub(super) ingress_arrivals: Vec<u64>,
     pub(super) passages: Passages,
-    pub(super) lookahead: Lookahead,
+    pub(super) prefetch_depth: PrefetchDepth,
     /// packet-hops at which the number of busy links is checked next
     fits_until: u64,
     pub(super) events: EventQueue,
@@ -156,7 +156,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             .collect();
         Self {
             events: EventQueue::new(ports.len(), typical_span),
-            lookahead: Lookahead::None,
+            prefetch_depth: PrefetchDepth::None,
             fits_until: 0,
             ports,
             scheduled,
@@ -226,18 +226,18 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     fn fit(&mut self) {
         let busy_links = self.events.occupied_slots();
         self.events.fit(busy_links);
-        self.lookahead = Lookahead::over(self.ports.len(), busy_links);
+        self.prefetch_depth = PrefetchDepth::over(self.ports.len(), busy_links);
         self.fits_until = self.packet_hops + FIT_HOPS;
     }
 
     /// Prefetches what the next packets will need, while the present arrival is handled: the port or the host of
-    /// the next packet. With [`Lookahead::Two`] also its hop, and the cache line of the packet after it.
+    /// the next packet. With [`PrefetchDepth::Two`] also its hop, and the cache line of the packet after it.
     #[inline]
     fn prefetch_next(&self, fabric: &Fabric, hosts: &impl Hosts<P, O>) {
-        if self.lookahead == Lookahead::None {
+        if self.prefetch_depth == PrefetchDepth::None {
             return;
         }
-        if self.lookahead == Lookahead::Two
+        if self.prefetch_depth == PrefetchDepth::Two
             && let Some((from, packet)) = self.events.second()
         {
             prefetch(&self.ports[from as usize].link);
@@ -253,7 +253,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             hosts.expect(self.ports[from as usize].location.far_node, header);
         } else {
             prefetch(&self.ports[header.output.0 as usize]);
-            if self.lookahead == Lookahead::Two {
+            if self.prefetch_depth == PrefetchDepth::Two {
                 fabric.routes.prefetch(header.route);
             }
         }

@@ -11,9 +11,9 @@
 
 use super::path_counts::PathCounts;
 use super::shortest::ShortestPaths;
-use super::{FiveTuple, Path, Routing};
+use super::{FiveTuple, Path, Routing, up_and_down};
 use crate::error::BuildError;
-use crate::topology::{NodeId, PortId, Topology, UNREACHED};
+use crate::topology::{NodeId, Topology, UNREACHED};
 
 /// The policy.
 pub struct EqualLength {
@@ -86,7 +86,7 @@ impl EqualLength {
         };
         let [up, down] =
             ends.map(|host| ways.walk(host, choose).expect("a core is above every host"));
-        joined(topology, &up, &down)
+        up_and_down(topology, &up, &down)
     }
 
     /// All paths: through every core, by all ways up to it and all ways down from it.
@@ -96,18 +96,11 @@ impl EqualLength {
             let ways = self.shortest.towards(topology, *core);
             let [ups, downs] = ends.map(|host| ways.all(host));
             for up in &ups {
-                paths.extend(downs.iter().map(|down| joined(topology, up, down)));
+                paths.extend(downs.iter().map(|down| up_and_down(topology, up, down)));
             }
         }
         paths
     }
-}
-
-/// The path up to a core by the ports `up`, and down from it. `down` are the ports of the receiver's path up to the
-/// core.
-fn joined(topology: &Topology, up: &[PortId], down: &[PortId]) -> Path {
-    let turned = down.iter().rev().map(|port| topology.port(*port).peer);
-    up.iter().copied().chain(turned).collect()
 }
 
 /// Refuses a core that is not `height` links above every host.
@@ -144,7 +137,7 @@ impl Routing for EqualLength {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{bcube, fat_tree, star, two_switch, vl2};
+    use crate::topology::{PortId, bcube, fat_tree, star, two_switch, vl2};
 
     #[test]
     fn a_topology_without_cores_is_refused() {

@@ -33,6 +33,12 @@ use crate::topology::{PortId, Topology};
 /// A path through the network: its output ports in order, beginning with the sending host's.
 pub type Path = Vec<PortId>;
 
+/// The path up to a node by the ports `up`, and down from it. `down` are the ports of the receiver's path up to it.
+fn up_and_down(topology: &Topology, up: &[PortId], down: &[PortId]) -> Path {
+    let turned = down.iter().rev().map(|port| topology.port(*port).peer);
+    up.iter().copied().chain(turned).collect()
+}
+
 /// A routing policy.
 pub trait Routing: Send + Sync {
     /// The paths from the host `source` to the host `destination`, which are numbers of hosts in the policy's topology.

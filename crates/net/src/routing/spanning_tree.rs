@@ -4,7 +4,7 @@
 //! standard's default would be the lowest MAC address. The parent of every other node is its first neighbour on the way
 //! to the root. In a fat-tree all traffic passes the first core and each pod's first aggregation switch.
 
-use super::{FiveTuple, Path, Routing};
+use super::{FiveTuple, Path, Routing, up_and_down};
 use crate::topology::{NodeId, PortId, Topology, UNREACHED};
 
 /// The policy.
@@ -67,8 +67,6 @@ impl Routing for SpanningTree {
             up.pop();
             down.pop();
         }
-        let turned = down.iter().rev().map(|port| topology.port(*port).peer);
-        up.extend(turned);
-        vec![up]
+        vec![up_and_down(topology, &up, &down)]
     }
 }

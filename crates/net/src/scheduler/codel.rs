@@ -348,12 +348,7 @@ mod tests {
     /// without its queues noticing.
     #[test]
     fn a_queue_that_was_pushed_out_has_an_interval_again() {
-        let counts = crate::observer::Counts {
-            port_arrival: 0,
-            ingress_arrival: 0,
-            flow_arrival: 0,
-            port_accepted: 0,
-        };
+        let counts = crate::observer::Counts::default();
         let mut packets = WaitingPackets::default();
         let (mut fifo, mut control) = (PacketFifo::default(), Control::new());
         let mut send = |packets: &mut WaitingPackets, fifo: &mut PacketFifo, ms| {

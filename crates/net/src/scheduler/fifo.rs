@@ -6,24 +6,13 @@ use crate::pool::Handle;
 
 /// Packets in the order of their arrival, linked through their records in [`WaitingPackets`]. A packet may be in only
 /// one such queue at a time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct PacketFifo {
     /// the first and the last packet; undefined if there is none
     first: Handle,
     last: Handle,
     packets: u32,
     bytes: u32,
-}
-
-impl Default for PacketFifo {
-    fn default() -> Self {
-        Self {
-            first: Handle::at(0),
-            last: Handle::at(0),
-            packets: 0,
-            bytes: 0,
-        }
-    }
 }
 
 impl PacketFifo {
@@ -108,12 +97,7 @@ mod tests {
 
     #[test]
     fn packets_leave_at_both_ends_until_none_is_left() {
-        let counts = Counts {
-            port_arrival: 0,
-            ingress_arrival: 0,
-            flow_arrival: 0,
-            port_accepted: 0,
-        };
+        let counts = Counts::default();
         let (mut packets, mut fifo) = (WaitingPackets::default(), PacketFifo::default());
         for index in 0..3 {
             let view = super::super::fixtures::packet(0, 100 << index);

@@ -6,7 +6,6 @@ use super::waiting::{Waiting, WaitingPackets};
 use super::{Addresses, Handle, Offer, PacketScheduler};
 use crate::discipline::{Admission, Backlog, NOTHING, PacketView, Reason};
 use crate::observer::Counts;
-use crate::packet::NOT_ECT;
 
 /// A packet of a flow, with the flow's number as its class.
 pub(super) fn packet(flow: u32, frame_bytes: u32) -> PacketView {
@@ -14,8 +13,7 @@ pub(super) fn packet(flow: u32, frame_bytes: u32) -> PacketView {
         frame_bytes,
         flow,
         class: flow as u8,
-        ecn: NOT_ECT,
-        ingress_number: 0,
+        ..PacketView::default()
     }
 }
 
@@ -45,9 +43,7 @@ impl<S: PacketScheduler> TestPort<S> {
         self.entered += 1;
         let counts = Counts {
             port_arrival: self.entered as u64,
-            ingress_arrival: 0,
-            flow_arrival: 0,
-            port_accepted: 0,
+            ..Counts::default()
         };
         self.packets.enter(handle, self.now, packet, counts);
         let addresses = || Addresses {

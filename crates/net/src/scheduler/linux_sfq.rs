@@ -129,21 +129,14 @@ impl LinuxSfq {
         hash::queue_of(u64::from(flow), self.seed, self.config.divisor)
     }
 
-    /// Draws a new hash if it is time, and moves waiting packets to their new queues. Each flow keeps its order.
+    /// Draws a new hash if it is time. Returns whether it did: waiting packets must then move.
     #[inline]
-    fn perturb(&mut self, now: Instant, packets: &mut WaitingPackets) {
-        if now >= self.perturb_at {
-            self.draw_hash(now);
-            self.move_all(packets);
-        }
-    }
-
-    /// Draws a new hash if it is time, while no packet waits.
-    #[inline]
-    fn perturb_empty(&mut self, now: Instant) {
-        if now >= self.perturb_at {
+    fn perturb(&mut self, now: Instant) -> bool {
+        let is_time = now >= self.perturb_at;
+        if is_time {
             self.draw_hash(now);
         }
+        is_time
     }
 
     #[cold]
@@ -152,6 +145,7 @@ impl LinuxSfq {
         self.seed = self.stream.up_to(u64::MAX);
     }
 
+    /// Moves waiting packets to their new queues. Each flow keeps its order.
     #[cold]
     fn move_all(&mut self, packets: &mut WaitingPackets) {
         let mut waiting = Vec::new();
@@ -169,7 +163,9 @@ impl LinuxSfq {
 impl PacketScheduler for LinuxSfq {
     fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
         let packet = offer.packet;
-        self.perturb(packets[packet].arrived, packets);
+        if self.perturb(packets[packet].arrived) {
+            self.move_all(packets);
+        }
         let own = self.bucket_of(packets[packet].packet.flow);
         let bucket = &self.buckets[own as usize];
         let is_new = bucket.fifo.is_empty();
@@ -191,12 +187,14 @@ impl PacketScheduler for LinuxSfq {
 
     /// Nothing else waits, so the packet leaves at once, and its queue starts a new turn with the next packet.
     fn pass(&mut self, now: Instant, _: &PacketView) -> Option<Admission> {
-        self.perturb_empty(now);
+        self.perturb(now);
         Some(Admission::Accepted)
     }
 
     fn dequeue(&mut self, now: Instant, packets: &mut WaitingPackets) -> Option<Handle> {
-        self.perturb(now, packets);
+        if self.perturb(now) {
+            self.move_all(packets);
+        }
         loop {
             let next = self.round.pop_front()?;
             let bucket = &mut self.buckets[next as usize];

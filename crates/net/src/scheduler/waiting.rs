@@ -16,7 +16,7 @@ use crate::observer::Counts;
 use crate::pool::Handle;
 
 /// A packet that waits at a port.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 pub struct Waiting {
     /// when it arrived
@@ -34,27 +34,6 @@ pub struct Waiting {
 }
 
 const _: () = assert!(size_of::<Waiting>() == 64);
-
-/// The record at an index that no waiting packet uses.
-const NOBODY: Waiting = Waiting {
-    arrived: Instant::ZERO,
-    packet: PacketView {
-        frame_bytes: 0,
-        flow: 0,
-        class: 0,
-        ecn: 0,
-        ingress_number: 0,
-    },
-    marked: false,
-    is_here: false,
-    neighbours: [Handle::at(0); 2],
-    counts: Counts {
-        port_arrival: 0,
-        ingress_arrival: 0,
-        flow_arrival: 0,
-        port_accepted: 0,
-    },
-};
 
 /// All waiting packets, by their handles.
 #[derive(Debug, Default)]
@@ -89,7 +68,7 @@ impl WaitingPackets {
 
     #[cold]
     fn grow(&mut self, handle: Handle) {
-        self.records.resize(handle.index() + 1, NOBODY);
+        self.records.resize(handle.index() + 1, Waiting::default());
     }
 
     /// Drops a packet that the scheduler which is being called had accepted, and has already removed from its queue. A

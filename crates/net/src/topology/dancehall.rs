@@ -67,10 +67,7 @@ pub fn dancehall(shape: &Dancehall) -> Result<Topology, BuildError> {
     for (i, link) in shape.server_routers.iter().enumerate() {
         let router = network.add_switch(format!("router{i}"));
         network.connect(router, left, *link);
-        for _ in 0..servers {
-            let host = network.add_next_host();
-            network.connect(host, router, LinkOptions::default());
-        }
+        network.add_hosts(servers, router);
     }
     add_clients(&mut network, right, shape.clients, shape);
     add_clients(&mut network, middle, far, shape);
@@ -93,8 +90,7 @@ fn add_clients(network: &mut Topology, router: NodeId, clients: u32, shape: &Dan
             ))),
             limit_bytes: None,
         };
-        let host = network.add_next_host();
-        network.connect(host, router, options);
+        network.add_host_at(router, options);
     }
 }
 

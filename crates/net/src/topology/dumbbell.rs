@@ -20,15 +20,10 @@ pub fn dumbbell(left: u32, right: u32) -> Result<Topology, BuildError> {
     size::check("topology.left", left, 1, 4096, 10)?;
     size::check("topology.right", right, 1, 4096, 10)?;
     let mut dumbbell = Topology::default();
-    let link = LinkOptions::default();
     let switches = ["left", "right"].map(|name| dumbbell.add_switch(name));
-    dumbbell.connect(switches[0], switches[1], link);
-    for (switch, hosts) in switches.into_iter().zip([left, right]) {
-        for _ in 0..hosts {
-            let host = dumbbell.add_next_host();
-            dumbbell.connect(host, switch, link);
-        }
-    }
+    dumbbell.connect(switches[0], switches[1], LinkOptions::default());
+    dumbbell.add_hosts(left, switches[0]);
+    dumbbell.add_hosts(right, switches[1]);
     Ok(dumbbell)
 }
 

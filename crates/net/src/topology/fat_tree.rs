@@ -3,12 +3,13 @@
 //!
 //! ```text
 //!        core0   core1   core2   core3          k = 4; of the four pods the first:
-//!           \\     /         \\     /             each core has a link to every pod
-//!            agg0.0  ____   agg0.1
-//!              |   \\/    \\/   |
-//!              |   /\\____/\\   |
+//!           \     /         \     /             each core has a link to every pod
+//!            agg0.0         agg0.1
+//!              |   \       /   |               each edge switch has a link to
+//!              |      \ /      |               each aggregation switch of its pod
+//!              |     /   \     |
 //!            edge0.0        edge0.1
-//!             /  \\          /  \\
+//!             /  \          /  \
 //!            h0  h1        h2  h3
 //! ```
 //!
@@ -64,9 +65,8 @@ pub fn fat_tree(k: u32) -> Result<Topology, BuildError> {
             .collect();
         for (e, edge) in edges.iter().enumerate() {
             for h in 0..half {
-                let host = tree.add_next_host();
+                let host = tree.add_host_at(*edge, link);
                 tree.set_address(host, [10, pod, e as u32, h + 2]);
-                tree.connect(host, *edge, link);
             }
         }
         for edge in &edges {

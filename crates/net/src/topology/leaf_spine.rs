@@ -24,20 +24,11 @@ pub fn leaf_spine(leaves: u32, spines: u32, hosts: u32) -> Result<Topology, Buil
     size::check("topology.hosts_per_leaf", hosts, 1, 1024, 4)?;
     size::check_hosts(u64::from(leaves) * u64::from(hosts))?;
     let mut network = Topology::default();
-    let link = LinkOptions::default();
-    let mut layer = |name: &str, count| -> Vec<_> {
-        (0..count)
-            .map(|i| network.add_switch(format!("{name}{i}")))
-            .collect()
-    };
-    let (spines, leaves) = (layer("spine", spines), layer("leaf", leaves));
-    for leaf in leaves {
-        for _ in 0..hosts {
-            let host = network.add_next_host();
-            network.connect(host, leaf, link);
-        }
+    let spines = network.add_layer("spine", spines);
+    for leaf in network.add_layer("leaf", leaves) {
+        network.add_hosts(hosts, leaf);
         for spine in &spines {
-            network.connect(leaf, *spine, link);
+            network.connect(leaf, *spine, LinkOptions::default());
         }
     }
     Ok(network)

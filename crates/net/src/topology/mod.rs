@@ -44,7 +44,7 @@ pub use vl2::vl2;
 pub struct NodeId(pub u32);
 
 /// A port, and the link that leads away from it, as an index into the topology's ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct PortId(pub u32);
 
 /// A host or a switch.
@@ -150,14 +150,31 @@ impl Topology {
         self.far_node(port) != self.port(port).node
     }
 
-    /// Adds the next host under its usual name, `h` and its number.
-    pub(crate) fn add_next_host(&mut self) -> NodeId {
-        self.add_host(format!("h{}", self.hosts.len()))
+    /// Adds the next host under its usual name, `h` and its number, with a link to a switch.
+    pub(crate) fn add_host_at(&mut self, switch: NodeId, link: LinkOptions) -> NodeId {
+        let host = self.add_host(format!("h{}", self.hosts.len()));
+        self.connect(host, switch, link);
+        host
+    }
+
+    /// Adds the next `count` hosts at a switch.
+    pub(crate) fn add_hosts(&mut self, count: u32, switch: NodeId) {
+        for _ in 0..count {
+            self.add_host_at(switch, LinkOptions::default());
+        }
     }
 
     /// Adds a switch.
     pub fn add_switch(&mut self, name: impl Into<String>) -> NodeId {
         self.add_node(name.into(), false, Ipv4Addr::UNSPECIFIED)
+    }
+
+    /// Adds `count` switches, which are named by the layer and their number in it.
+    pub(crate) fn add_layer(&mut self, layer: &str, count: u32) -> Vec<NodeId> {
+        let switches = 0..count;
+        switches
+            .map(|i| self.add_switch(format!("{layer}{i}")))
+            .collect()
     }
 
     fn add_node(&mut self, name: String, is_host: bool, address: Ipv4Addr) -> NodeId {
@@ -232,9 +249,24 @@ impl Topology {
         self.port_ids().map(|id| self.port_name(id)).collect()
     }
 
+    /// The names of the hosts, in their order.
+    pub fn host_names(&self) -> Vec<String> {
+        let hosts = self.hosts.iter();
+        hosts.map(|host| self.node(*host).name.clone()).collect()
+    }
+
     /// The hosts, in their order.
     pub fn hosts(&self) -> &[NodeId] {
         &self.hosts
+    }
+
+    /// The number of each host, by node; 0 for a switch.
+    pub fn host_numbers(&self) -> Vec<u32> {
+        let mut numbers = vec![0; self.nodes.len()];
+        for (number, host) in (0..).zip(&self.hosts) {
+            numbers[host.0 as usize] = number;
+        }
+        numbers
     }
 
     /// The number of switches.

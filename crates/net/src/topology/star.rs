@@ -10,7 +10,7 @@
 //!
 //! n hosts, 1 switch, n links.
 
-use super::{LinkOptions, Topology, size};
+use super::{Topology, size};
 use crate::error::BuildError;
 
 /// `hosts` hosts at switch `s0`, whose port i leads to `h`i.
@@ -21,10 +21,7 @@ pub fn star(hosts: u32) -> Result<Topology, BuildError> {
     size::check("topology.hosts", hosts, 2, u32::from(u16::MAX), 41)?;
     let mut star = Topology::default();
     let switch = star.add_switch("s0");
-    for _ in 0..hosts {
-        let host = star.add_next_host();
-        star.connect(host, switch, LinkOptions::default());
-    }
+    star.add_hosts(hosts, switch);
     Ok(star)
 }
 

@@ -17,17 +17,12 @@ use super::{LinkOptions, Topology};
 /// Port 0 of `s2` leads to `s1`, 1 to `h3`.
 pub fn testbed() -> Topology {
     let mut testbed = Topology::default();
-    let link = LinkOptions::default();
     let mut towards_receiver = testbed.add_switch("s0");
-    for _ in 0..2 {
-        let host = testbed.add_next_host();
-        testbed.connect(host, towards_receiver, link);
-    }
+    testbed.add_hosts(2, towards_receiver);
     for name in ["s1", "s2"] {
         let switch = testbed.add_switch(name);
-        testbed.connect(towards_receiver, switch, link);
-        let host = testbed.add_next_host();
-        testbed.connect(host, switch, link);
+        testbed.connect(towards_receiver, switch, LinkOptions::default());
+        testbed.add_hosts(1, switch);
         towards_receiver = switch;
     }
     testbed

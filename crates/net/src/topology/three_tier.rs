@@ -33,10 +33,7 @@ pub fn three_tier(aggs: u32, edges: u32, hosts: u32) -> Result<Topology, BuildEr
         let agg = tree.add_switch(format!("agg{a}"));
         for e in 0..edges {
             let edge = tree.add_switch(format!("edge{a}.{e}"));
-            for _ in 0..hosts {
-                let host = tree.add_next_host();
-                tree.connect(host, edge, link);
-            }
+            tree.add_hosts(hosts, edge);
             tree.connect(edge, agg, link);
         }
         tree.connect(agg, core, link);

@@ -13,14 +13,9 @@ pub fn two_switch(peers: u32) -> Result<Topology, BuildError> {
     size::check("topology.peers", peers, 1, 4096, 12)?;
     let mut topology = Topology::default();
     let [s0, s1] = ["s0", "s1"].map(|name| topology.add_switch(name));
-    let link = LinkOptions::default();
-    for i in 0..2 + peers {
-        let host = topology.add_host(format!("h{i}"));
-        if i == 2 {
-            topology.connect(s0, s1, link);
-        }
-        topology.connect(host, if i < 2 { s0 } else { s1 }, link);
-    }
+    topology.add_hosts(2, s0);
+    topology.connect(s0, s1, LinkOptions::default());
+    topology.add_hosts(peers, s1);
     Ok(topology)
 }
 

@@ -36,18 +36,11 @@ pub fn vl2(d_a: u32, d_i: u32, hosts: u32) -> Result<Topology, BuildError> {
     size::check_hosts(u64::from(racks) * u64::from(hosts))?;
     let mut network = Topology::default();
     let link = LinkOptions::default();
-    let mut layer = |name: &str, count| -> Vec<_> {
-        (0..count)
-            .map(|i| network.add_switch(format!("{name}{i}")))
-            .collect()
-    };
-    let (intermediates, aggs) = (layer("int", d_a / 2), layer("agg", d_i));
-    let tors = layer("tor", racks);
+    let intermediates = network.add_layer("int", d_a / 2);
+    let aggs = network.add_layer("agg", d_i);
+    let tors = network.add_layer("tor", racks);
     for (t, tor) in tors.into_iter().enumerate() {
-        for _ in 0..hosts {
-            let host = network.add_next_host();
-            network.connect(host, tor, link);
-        }
+        network.add_hosts(hosts, tor);
         let pair = 2 * (t % pairs as usize);
         for agg in &aggs[pair..pair + 2] {
             network.connect(tor, *agg, link);

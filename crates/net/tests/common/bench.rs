@@ -177,10 +177,9 @@ impl Bench {
         let header = Header {
             flow: sender as u32,
             route: self.routes[sender],
-            output: PortId(0),
             size_bytes,
             ecn,
-            class: 0,
+            ..Header::default()
         };
         let content = number;
         self.network.inject(at, Packet { header, content });

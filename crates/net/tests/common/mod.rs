@@ -220,10 +220,10 @@ impl Setup {
                 header: Header {
                     flow: send.sender as u32,
                     route: starts[send.sender],
-                    output: PortId(0),
                     size_bytes: send.size_bytes,
                     ecn: send.ecn,
                     class: send.sender as u8 % 4,
+                    ..Header::default()
                 },
                 content: number,
             };

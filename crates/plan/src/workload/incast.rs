@@ -91,7 +91,7 @@ impl Workload for Incast {
         });
         self.missing = self.senders.len();
         for (i, src) in self.senders.iter().enumerate() {
-            let at = now + Duration::from_ps(self.stream.up_to(self.jitter.as_ps()));
+            let at = now + self.stream.span_up_to(self.jitter);
             let connection = self.connections.as_ref().and_then(|known| known[i]);
             match connection {
                 Some(flow) => context.write(at, flow, self.block_bytes),

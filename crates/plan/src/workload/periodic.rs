@@ -107,7 +107,7 @@ impl Workload for Periodic {
 
     fn on_wake(&mut self, now: Instant, _token: u64, context: &mut WorkloadContext<'_>) {
         for number in 0..self.sources.len() {
-            let at = now + Duration::from_ps(self.stream.up_to(self.jitter.as_ps()));
+            let at = now + self.stream.span_up_to(self.jitter);
             if self.sources[number].row.is_some() {
                 self.sources[number].waits.get_or_insert(at);
             } else {

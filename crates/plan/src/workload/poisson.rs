@@ -9,7 +9,7 @@ use fairport_units::{Duration, Instant};
 use super::{Amount, Ends, Key, Transfer, Trip, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::PoissonJob;
-use crate::sampling::{Cdf, exponential};
+use crate::sampling::Cdf;
 
 /// A sequence of flows, endless or with a fixed number.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Poisson {
     fn schedule_next(&mut self, after: Instant, context: &mut WorkloadContext<'_>) {
         if self.left > 0 {
             self.left -= 1;
-            context.wake_at(after + exponential(&mut self.arrivals, self.mean_gap), 0);
+            context.wake_at(after + self.arrivals.exponential(self.mean_gap), 0);
         }
     }
 }

@@ -97,7 +97,7 @@ impl Workload for RequestResponse {
 
     fn begin(&mut self, context: &mut WorkloadContext<'_>) {
         for (token, dialogue) in (0..).zip(&mut self.dialogues) {
-            let jitter = Duration::from_ps(dialogue.stream.up_to(self.jitter.as_ps()));
+            let jitter = dialogue.stream.span_up_to(self.jitter);
             context.wake_at(self.start + jitter, token);
         }
     }

@@ -1,7 +1,6 @@
 //! The schedule: at set times, flows start, write or stop, and workloads wake.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
 use fairport_units::Instant;
 
@@ -22,62 +21,31 @@ pub enum Action {
     Wake(u32, u64),
 }
 
-#[derive(Debug)]
-struct Entry {
-    time: Instant,
-    /// entries at the same instant keep the order in which they were added
-    serial: u64,
-    action: Action,
-}
-
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> Ordering {
-        // the heap returns the largest entry first
-        (other.time, other.serial).cmp(&(self.time, self.serial))
-    }
-}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Entry {}
-
 /// Actions in order of time.
 #[derive(Debug, Default)]
 pub struct Schedule {
-    heap: BinaryHeap<Entry>,
-    serial: u64,
+    /// by time, and within an instant in the order in which they were added
+    actions: BTreeMap<(Instant, u64), Action>,
+    /// number of actions added so far
+    added: u64,
 }
 
 impl Schedule {
     /// Adds an action.
     pub fn add(&mut self, time: Instant, action: Action) {
-        let serial = self.serial;
-        self.serial += 1;
-        self.heap.push(Entry {
-            time,
-            serial,
-            action,
-        });
+        self.actions.insert((time, self.added), action);
+        self.added += 1;
     }
 
     /// When the next action is due; [`Instant::NEVER`] if there is none.
     pub fn next_at(&self) -> Instant {
-        self.heap.peek().map_or(Instant::NEVER, |entry| entry.time)
+        let first = self.actions.first_key_value();
+        first.map_or(Instant::NEVER, |((time, _), _)| *time)
     }
 
     /// Removes the next action and returns it.
     pub fn pop(&mut self) -> Option<Action> {
-        self.heap.pop().map(|entry| entry.action)
+        self.actions.pop_first().map(|(_, action)| action)
     }
 }
 

@@ -11,7 +11,7 @@ use fairport_units::{Duration, Instant};
 use super::{Amount, Ends, Key, OwnFlow, Transfer, Trip, Workload, WorkloadContext};
 use crate::flow::End;
 use crate::job::workload::WebJob;
-use crate::sampling::{BoundedPareto, exponential};
+use crate::sampling::BoundedPareto;
 
 /// One user.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Workload for Web {
         let mut at = self.start;
         for number in 0..self.sessions.len() {
             context.wake_at(at, number as u64);
-            at += exponential(&mut self.starts, self.session_gap);
+            at += self.starts.exponential(self.session_gap);
         }
     }
 
@@ -105,7 +105,7 @@ impl Workload for Web {
                 token: token as u32,
             };
             context.start(at, &transfer);
-            at += exponential(stream, self.object_gap);
+            at += stream.exponential(self.object_gap);
         }
     }
 
@@ -113,7 +113,7 @@ impl Workload for Web {
         let session = &mut self.sessions[flow.token as usize];
         session.missing -= 1;
         if session.missing == 0 {
-            let think = exponential(&mut session.stream, self.think);
+            let think = session.stream.exponential(self.think);
             context.wake_at(now + think, u64::from(flow.token));
         }
     }

@@ -21,6 +21,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value};
 
+use crate::to_python;
+
 create_exception!(
     fairport._core,
     CustomError,
@@ -139,9 +141,7 @@ fn keywords<'py>(
     if parameters.is_empty() {
         return Ok(None);
     }
-    let json = serde_json::to_string(parameters).expect("keys are text");
-    let loaded = py.import("json")?.call_method1("loads", (json,))?;
-    Ok(Some(loaded.cast_into()?))
+    Ok(Some(to_python(py, parameters)?.cast_into()?))
 }
 
 /// The file and the line where an exception was raised. A study keeps the message, and no traceback.

@@ -44,8 +44,7 @@ pub(crate) fn header(flow: u32, route: u32, output: PortId) -> Header {
         route,
         output,
         size_bytes: 1500,
-        ecn: 0,
-        class: 0,
+        ..Header::default()
     }
 }
 

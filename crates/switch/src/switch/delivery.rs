@@ -8,7 +8,7 @@ use fairport_wire::{Captured, Frame, SackList, TcpOption, Transport, mark_ce};
 
 use super::Switch;
 use crate::clock::Clock;
-use crate::edge::{Due, Watcher};
+use crate::edge::{Due, PacketObserver};
 use crate::frames::FrameId;
 
 impl Switch {
@@ -20,7 +20,7 @@ impl Switch {
             self.queue.sample(|port, at| self.network.backlog(port, at));
         }
         self.network.advance(now, u64::MAX / 2, &mut self.exits);
-        self.let_go();
+        self.release_frames();
         let mut due = take(&mut self.exits.due);
         for one in due.drain(..) {
             if one.ecn == Ecn::Ce {
@@ -75,8 +75,8 @@ impl Switch {
 
     /// Passes packets at captured ports on to the captures while their frames still exist. Then frees the frames of
     /// dropped packets.
-    pub(super) fn let_go(&mut self) {
-        let Watcher { seen, dropped, .. } = self.network.observer_mut();
+    pub(super) fn release_frames(&mut self) {
+        let PacketObserver { seen, dropped, .. } = self.network.observer_mut();
         if let Some(capturing) = &mut self.capturing {
             for one in seen.drain(..) {
                 capturing.push(one, self.frames.bytes(one.frame));

@@ -7,7 +7,7 @@ use fairport_units::Instant;
 use fairport_wire::FlowKey;
 
 use super::Switch;
-use crate::edge::Watcher;
+use crate::edge::PacketObserver;
 use crate::health::Health;
 
 /// The results of a run in real time.
@@ -33,7 +33,7 @@ impl Switch {
     /// If the captures could not be written.
     pub fn into_outcome(mut self) -> io::Result<Outcome> {
         self.network.settle(self.end);
-        self.let_go();
+        self.release_frames();
         if let Some(capturing) = self.capturing.take() {
             self.health.capture_losses = capturing.finish()?;
         }
@@ -47,8 +47,10 @@ impl Switch {
         );
         let mut names = names();
         names.push(("port", self.topology.port_names()));
-        let fingerprint = Fingerprint::new(self.network.port_states()).digest;
-        let Watcher { recorder, log, .. } = self.network.into_observer();
+        let states = self.topology.port_ids();
+        let states = states.map(|port| self.network.port_state(port));
+        let fingerprint = Fingerprint::new(states).digest;
+        let PacketObserver { recorder, log, .. } = self.network.into_observer();
         let mut tables = vec![
             self.queue.into_table(),
             self.timeouts.into_table(),

@@ -1,18 +1,18 @@
 //! One direction of a connection: what its sender sent, and what happened to it.
 
 mod acks;
-mod again;
 mod order;
+mod retransmissions;
 mod timer;
 
 use std::collections::VecDeque;
 
-use again::Agains;
 use order::Order;
+use retransmissions::Retransmissions;
 
 use super::events::{Outcome, Segment};
 use super::legs::Leg;
-use super::ranges::Arrived;
+use super::ranges::{Arrived, position};
 use super::report::{Cause, Counts, Expiry};
 
 /// Maximum number of segments that wait for an ACK; more than any window holds.
@@ -29,11 +29,11 @@ const SHORTEST_STALL_NS: u64 = 1_000_000;
 struct Outstanding {
     end: u64,
     time_ns: u64,
-    is_again: bool,
+    is_retransmission: bool,
 }
 
 /// One direction of a connection.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Half {
     pub(crate) counts: Counts,
     /// this end's timestamps, and the time from the tap to this end and back
@@ -68,7 +68,7 @@ pub(crate) struct Half {
     doubtful: u64,
     /// a loss beyond this position starts a new recovery
     recover: u64,
-    agains: Agains,
+    retransmissions: Retransmissions,
     window: Option<u32>,
     closed_since_ns: Option<u64>,
     /// when the receiver's window was last closed
@@ -78,39 +78,6 @@ pub(crate) struct Half {
 }
 
 impl Half {
-    pub(crate) fn new() -> Self {
-        Self {
-            counts: Counts::default(),
-            leg: Leg::default(),
-            window_scale: None,
-            is_known: false,
-            base: 0,
-            next: 0,
-            una: 0,
-            sent: Arrived::default(),
-            arrived: Arrived::default(),
-            order: Order::default(),
-            outstanding: VecDeque::new(),
-            last_sent_ns: 0,
-            last_ack_ns: 0,
-            has_acks: false,
-            has_sacks: false,
-            timer_ns: 0,
-            head: (0, 0),
-            pause_ns: 0,
-            overtaken_ns: 0,
-            duplicates: 0,
-            doubtful: 0,
-            recover: 0,
-            agains: Agains::default(),
-            window: None,
-            closed_since_ns: None,
-            closed_ns: 0,
-            in_a_row: 0,
-            srtt_ns: 0.0,
-        }
-    }
-
     /// Reads data that the next packet needs, one word per cache line; see [`Tracker::warm`](super::Tracker::warm).
     #[inline]
     pub(crate) fn warm(&self) -> u64 {
@@ -159,8 +126,7 @@ impl Half {
     /// The position with these low 32 bits that is nearest to what was sent last.
     #[inline]
     pub(crate) fn position(&self, wire: u32) -> u64 {
-        let distance = wire.wrapping_sub(self.next as u32).cast_signed();
-        self.next.wrapping_add_signed(i64::from(distance))
+        position(self.next, wire)
     }
 
     #[cold]
@@ -188,8 +154,8 @@ impl Half {
         let mut expiry = None;
         self.counts.segments += self.segments_of(segment.payload.into());
         self.counts.merged += u64::from(segment.payload > self.longest_segment());
-        if start < self.next && self.is_again(segment, start, end.min(self.next)) {
-            expiry = self.on_again(segment, start, end.min(self.next), other_leg_ns);
+        if start < self.next && self.is_retransmission(segment, start, end.min(self.next)) {
+            expiry = self.on_retransmission(segment, start, end.min(self.next), other_leg_ns);
         }
         if end > self.next {
             self.note_silence(now, false);
@@ -206,7 +172,7 @@ impl Half {
                 self.outstanding.push_back(Outstanding {
                     end,
                     time_ns: now,
-                    is_again: start < self.next,
+                    is_retransmission: start < self.next,
                 });
             }
             self.next = end;
@@ -227,7 +193,7 @@ impl Half {
     }
 
     /// Whether old data was sent again, or was only reordered.
-    fn is_again(&mut self, segment: &Segment, start: u64, end: u64) -> bool {
+    fn is_retransmission(&mut self, segment: &Segment, start: u64, end: u64) -> bool {
         if end <= start || end <= self.base {
             return false;
         }
@@ -246,7 +212,7 @@ impl Half {
         !is_late
     }
 
-    fn on_again(
+    fn on_retransmission(
         &mut self,
         segment: &Segment,
         start: u64,
@@ -260,7 +226,7 @@ impl Half {
             if one.end > end {
                 break;
             }
-            one.is_again = true;
+            one.is_retransmission = true;
             one.time_ns = now;
         }
         let expiry = self
@@ -279,7 +245,7 @@ impl Half {
             // its ACK has passed already
             self.counts.spurious += self.segments_of(segment.payload.into());
         } else if segment.payload > 0 {
-            self.agains.add(segment, start, end);
+            self.retransmissions.add(segment, start, end);
         }
         self.last_sent_ns = now;
         expiry

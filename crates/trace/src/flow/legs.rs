@@ -8,7 +8,7 @@
 const STAMPS: usize = 8;
 
 /// The time from the tap to an end and back.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Leg {
     /// smoothed in the same way as TCP smooths samples (RFC 6298 2.3)
     smoothed_ns: Option<f64>,
@@ -18,18 +18,6 @@ pub(crate) struct Leg {
     stamps: [(u32, u64); STAMPS],
     newest: u8,
     has_stamp: bool,
-}
-
-impl Default for Leg {
-    fn default() -> Self {
-        Self {
-            smoothed_ns: None,
-            deviation_ns: 0.0,
-            stamps: [(0, 0); STAMPS],
-            newest: 0,
-            has_stamp: false,
-        }
-    }
 }
 
 impl Leg {

@@ -16,6 +16,6 @@ mod series;
 mod tracker;
 
 pub(crate) use connections::Connections;
-pub(crate) use ranges::Arrived;
+pub(crate) use ranges::{Arrived, position};
 pub use report::{Cause, Counts, Expiry, FlowEnd};
 pub use tracker::{Seen, Tracker};

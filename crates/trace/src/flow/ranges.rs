@@ -1,5 +1,12 @@
 //! Ranges of sequence numbers after a point up to which everything is present.
 
+/// The position with these low 32 bits that is nearest to a reference.
+#[inline]
+pub(crate) fn position(reference: u64, wire: u32) -> u64 {
+    let distance = wire.wrapping_sub(reference as u32).cast_signed();
+    reference.wrapping_add_signed(i64::from(distance))
+}
+
 /// The positions that have arrived: everything before `to`, and separate ranges beyond it, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrived {

@@ -27,7 +27,7 @@ pub struct Seen<'a> {
 }
 
 /// Facts about a connection that both directions share.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Opening {
     first_ns: u64,
     last_ns: u64,
@@ -70,19 +70,13 @@ impl Tracker {
     }
 
     fn add_connection(&mut self, now: u64) {
-        self.halves.extend([Half::new(), Half::new()]);
+        self.halves.extend([Half::default(), Half::default()]);
         self.histograms
             .extend([Histogram::default(), Histogram::default()]);
         self.openings.push(Opening {
             first_ns: now,
             last_ns: now,
-            syn_ns: 0,
-            answer_ns: 0,
-            syns: 0,
-            established_ns: None,
-            ended_ns: [0; 2],
-            measured_bytes: [0; 2],
-            rtt: [RttSummary::EMPTY; 2],
+            ..Opening::default()
         });
     }
 

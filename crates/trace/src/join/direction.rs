@@ -1,7 +1,7 @@
 //! What the join knows about one direction of a connection: how it passes the switch, and which of its data has left.
 
 use super::emitted::Side;
-use crate::flow::Arrived;
+use crate::flow::{Arrived, position};
 use crate::packet::Packet;
 
 /// The known facts about a direction.
@@ -64,10 +64,4 @@ impl Direction {
         let overlaps = |range: &(u64, u64)| range.0 < end && start < range.1;
         self.unseen.iter().any(overlaps)
     }
-}
-
-/// The position with these low 32 bits that is nearest to a reference.
-pub(super) fn position(reference: u64, wire: u32) -> u64 {
-    let distance = wire.wrapping_sub(reference as u32).cast_signed();
-    reference.wrapping_add_signed(i64::from(distance))
 }

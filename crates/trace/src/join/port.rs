@@ -13,14 +13,6 @@ use crate::load::Load;
 /// Interval of the samples of the queue.
 const QUEUE_INTERVAL_NS: u64 = 1_000_000;
 
-/// The counts of a packet that is not counted.
-const NONE_YET: Counts = Counts {
-    port_arrival: 0,
-    ingress_arrival: 0,
-    flow_arrival: 0,
-    port_accepted: 0,
-};
-
 /// The end of a connection that sends the packets of its first direction. The other one has the next number.
 const FIRST_END: u32 = 0;
 
@@ -146,11 +138,8 @@ impl JoinedPort {
         let time = Instant::from_ns(passed.time_ns);
         let header = Header {
             flow,
-            route: 0,
-            output: self.port,
             size_bytes: passed.frame_bytes as u16,
-            ecn: 0,
-            class: 0,
+            ..Header::default()
         };
         let source = FIRST_END + passed.direction % 2;
         let ends = Addresses {
@@ -168,7 +157,7 @@ impl JoinedPort {
             backlog: self.queue.backlog(),
             admission: Admission::Accepted,
             depart: Instant::NEVER,
-            counts: NONE_YET,
+            counts: Counts::default(),
         };
         if arriving.fate == Fate::Open {
             self.log.iter_mut().for_each(|log| log.arrived(&arrival));

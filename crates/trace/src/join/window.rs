@@ -3,14 +3,16 @@
 use std::collections::VecDeque;
 
 use fairport_net::discipline::Reason;
+use fairport_tcp::{Ecn, Flags};
 use rustc_hash::FxHashMap;
 
-use super::direction::{Direction, position};
+use super::direction::Direction;
 use super::emitted::{Completeness, Emitted, Joined, Side};
 use super::output::Output;
 use super::packets::numbered_key;
 use super::port::Fate;
 use super::waiting::{NONE, Waiting};
+use crate::flow::position;
 use crate::packet::Packet;
 
 /// Maximum number of packets in the window. If there would be more, the window becomes shorter.
@@ -19,7 +21,7 @@ const MOST_WAITING: usize = 1 << 19;
 const EARLY_NS: u64 = 200_000;
 /// Maximum number of ranges per direction that were acknowledged and not seen.
 const MOST_UNSEEN: usize = 64;
-const CE: u8 = 3;
+const CE: u8 = Ecn::Ce.bits();
 
 /// Joins the packets of all taps. They must be given in order of time.
 pub struct Join {
@@ -178,7 +180,7 @@ impl Join {
 
     /// Records data that an ACK shows to have arrived without being seen at the egress.
     fn note_ack(&mut self, packet: &Packet, direction: u32) {
-        if !packet.flags.contains(fairport_tcp::Flags::ACK) {
+        if !packet.flags.contains(Flags::ACK) {
             return;
         }
         let other = &mut self.directions[(direction ^ 1) as usize];

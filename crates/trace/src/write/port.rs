@@ -6,12 +6,14 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::path::PathBuf;
 
 use fairport_net::discipline::{Admission, Reason};
+use fairport_net::{PortId, Topology};
 use fairport_units::Instant;
 
 use super::file::CaptureFile;
-use super::pcapng::{Direction, PacketBlock};
+use super::pcapng::{Direction, Interface, PacketBlock};
 
 const PS_PER_NS: u64 = 1000;
 
@@ -51,6 +53,82 @@ pub(crate) struct PortCapture<F> {
     first: u64,
     /// at least this many bytes of every frame are kept
     snap_bytes: usize,
+}
+
+/// A port whose packets are captured, and the files for them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortFiles {
+    /// The output port.
+    pub port: PortId,
+    /// File for the packets that arrive for it.
+    pub ingress: PathBuf,
+    /// File for the packets that leave it.
+    pub egress: PathBuf,
+}
+
+/// By port: its captures, if its packets are captured.
+pub(super) type Captures<F> = Vec<Option<Box<PortCapture<F>>>>;
+
+/// The captures at these ports. `rates_bps` are the rates of the links by port. Each packet has at most `snap_bytes`
+/// bytes in the files, or `header_bytes` if that is more.
+pub(super) fn captures<F: Kept>(
+    topology: &Topology,
+    rates_bps: &[u64],
+    ports: Vec<PortFiles>,
+    snap_bytes: u32,
+    header_bytes: u32,
+) -> Captures<F> {
+    let mut captures: Captures<F> = topology.ports().iter().map(|_| None).collect();
+    for files in ports {
+        let port = files.port.0 as usize;
+        let most = snap_bytes.max(header_bytes);
+        let made = capture(topology, rates_bps, files, snap_bytes, most);
+        captures[port] = Some(Box::new(made));
+    }
+    captures
+}
+
+/// The captures of a port, with one interface per port of its node through which packets come in. A host's own packets
+/// come in by the port itself. Each packet has at most `most` bytes in the files.
+fn capture<F: Kept>(
+    topology: &Topology,
+    rates_bps: &[u64],
+    files: PortFiles,
+    snap_bytes: u32,
+    most: u32,
+) -> PortCapture<F> {
+    let rate = |port: PortId| rates_bps[port.0 as usize];
+    let name = topology.port_name(files.port);
+    let here = topology.port(files.port);
+    let ports = &topology.node(here.node).ports;
+    let ingress: Vec<_> = ports
+        .iter()
+        .map(|port| {
+            let (own, far) = (topology.port_name(*port), topology.far_node(*port));
+            let from = &topology.node(far).name;
+            let description = match *port == files.port {
+                true if topology.node(here.node).is_host => format!("sent by {own}"),
+                true => "the port itself".to_owned(),
+                false => format!("from {from} by {own} for {name}"),
+            };
+            Interface {
+                name: own,
+                description,
+                speed_bps: rate(*port),
+            }
+        })
+        .collect();
+    let to = &topology.node(topology.far_node(files.port)).name;
+    let egress = Interface {
+        description: format!("from {name} to {to}"),
+        speed_bps: rate(files.port),
+        name,
+    };
+    PortCapture::new(
+        CaptureFile::new(files.ingress, &ingress, most),
+        CaptureFile::new(files.egress, &[egress], most),
+        snap_bytes as usize,
+    )
 }
 
 impl<F: Kept> PortCapture<F> {

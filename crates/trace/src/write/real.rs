@@ -8,8 +8,7 @@ use fairport_tcp::Ecn;
 use fairport_units::Instant;
 use fairport_wire::{Captured, Frame, Transport, mark_ce};
 
-use super::port::{Kept, PortCapture, Seen};
-use super::tap::{PortFiles, capture};
+use super::port::{Captures, Kept, PortFiles, Seen, captures};
 
 /// Maximum number of header bytes, which a file's interfaces announce.
 const HEADER_BYTES_MAX: u32 = 192;
@@ -65,8 +64,7 @@ fn headers(captured: Captured<'_>) -> (usize, usize) {
 /// Captures at chosen ports.
 #[derive(Debug)]
 pub struct FrameCaptures {
-    /// by port
-    captures: Vec<Option<Box<PortCapture<RealFrame>>>>,
+    captures: Captures<RealFrame>,
     /// by port: its number at its node
     numbers: Vec<u16>,
     /// the start of the run's time
@@ -84,15 +82,8 @@ impl FrameCaptures {
         snap_bytes: u32,
         zero: Instant,
     ) -> Self {
-        let mut captures: Vec<_> = topology.ports().iter().map(|_| None).collect();
-        let most = snap_bytes.max(HEADER_BYTES_MAX);
-        for files in ports {
-            let port = files.port.0 as usize;
-            let made = capture(topology, rates_bps, files, snap_bytes, most);
-            captures[port] = Some(Box::new(made));
-        }
         Self {
-            captures,
+            captures: captures(topology, rates_bps, ports, snap_bytes, HEADER_BYTES_MAX),
             numbers: topology.ports().iter().map(|port| port.number).collect(),
             zero,
             snap_bytes: snap_bytes as usize,

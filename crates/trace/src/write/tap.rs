@@ -1,7 +1,6 @@
 //! The observer of a run's network that, in addition to recording, writes captures and logs packets.
 
 use std::io;
-use std::path::PathBuf;
 
 use fairport_net::discipline::Admission;
 use fairport_net::{Arrival, Header, Observer, Packet, PortId, Topology};
@@ -10,21 +9,8 @@ use fairport_tcp::Ecn;
 use fairport_units::Instant;
 
 use super::addresses::{self, Address};
-use super::file::CaptureFile;
 use super::frame::{Envelope, FrameBytes, HEADER_BYTES_MAX, frame};
-use super::pcapng::Interface;
-use super::port::{Kept, PortCapture, Seen};
-
-/// A port whose packets are captured, and the files for them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PortFiles {
-    /// The output port.
-    pub port: PortId,
-    /// File for the packets that arrive for it.
-    pub ingress: PathBuf,
-    /// File for the packets that leave it.
-    pub egress: PathBuf,
-}
+use super::port::{Captures, PortCapture, PortFiles, Seen, captures};
 
 /// Records a run, and captures or logs the packets at some of its ports.
 ///
@@ -40,8 +26,7 @@ pub struct Tap {
     is_own: Vec<bool>,
     /// by index of a hop: whether it is the first hop of a route
     starts: Vec<bool>,
-    /// by port
-    captures: Vec<Option<Box<PortCapture<FrameBytes>>>>,
+    captures: Captures<FrameBytes>,
     end: Instant,
     /// the first failure; nothing is written after it
     failure: Option<io::Error>,
@@ -59,25 +44,19 @@ impl Tap {
         ports: Vec<PortFiles>,
         snap_bytes: u32,
     ) -> Self {
-        let mut captures: Vec<_> = topology.ports().iter().map(|_| None).collect();
-        for files in ports {
-            let port = files.port.0 as usize;
-            let most = snap_bytes.max(HEADER_BYTES_MAX as u32);
-            let made = capture(topology, rates_bps, files, snap_bytes, most);
-            captures[port] = Some(Box::new(made));
-        }
-        let ports = topology.ports().iter();
+        let header_bytes = HEADER_BYTES_MAX as u32;
         Self {
             recorder,
             log,
             hosts: addresses::of_hosts(topology),
             flows: Vec::new(),
-            numbers: ports.clone().map(|port| port.number).collect(),
-            is_own: ports
-                .map(|port| topology.port(port.peer).node == port.node)
+            numbers: topology.ports().iter().map(|port| port.number).collect(),
+            is_own: topology
+                .port_ids()
+                .map(|id| !topology.leads_on(id))
                 .collect(),
             starts: Vec::new(),
-            captures,
+            captures: captures(topology, rates_bps, ports, snap_bytes, header_bytes),
             end,
             failure: None,
         }
@@ -164,49 +143,6 @@ impl Tap {
             leaves.map_or(Ok(()), |leaves| capture.departed(&leaves))
         });
     }
-}
-
-/// The captures of a port, with one interface per port of its node through which packets come in. A host's own packets
-/// come in by the port itself. Each packet has at most `most` bytes in the files.
-pub(super) fn capture<F: Kept>(
-    topology: &Topology,
-    rates_bps: &[u64],
-    files: PortFiles,
-    snap_bytes: u32,
-    most: u32,
-) -> PortCapture<F> {
-    let rate = |port: PortId| rates_bps[port.0 as usize];
-    let name = topology.port_name(files.port);
-    let here = topology.port(files.port);
-    let ports = &topology.node(here.node).ports;
-    let ingress: Vec<_> = ports
-        .iter()
-        .map(|port| {
-            let (own, far) = (topology.port_name(*port), topology.far_node(*port));
-            let from = &topology.node(far).name;
-            let description = match *port == files.port {
-                true if topology.node(here.node).is_host => format!("sent by {own}"),
-                true => "the port itself".to_owned(),
-                false => format!("from {from} by {own} for {name}"),
-            };
-            Interface {
-                name: own,
-                description,
-                speed_bps: rate(*port),
-            }
-        })
-        .collect();
-    let to = &topology.node(topology.far_node(files.port)).name;
-    let egress = Interface {
-        description: format!("from {name} to {to}"),
-        speed_bps: rate(files.port),
-        name,
-    };
-    PortCapture::new(
-        CaptureFile::new(files.ingress, &ingress, most),
-        CaptureFile::new(files.egress, &[egress], most),
-        snap_bytes as usize,
-    )
 }
 
 impl Watcher for Tap {

@@ -70,8 +70,8 @@ impl Half {
             if one.end > to {
                 break;
             }
-            is_clean &= !one.is_again;
-            if one.is_again
+            is_clean &= !one.is_retransmission;
+            if one.is_retransmission
                 && let Some(before) = last
             {
                 self.doubtful += self.segments_of(one.end - before.end);
@@ -127,12 +127,15 @@ impl Half {
                 until <= to || second.is_some_and(|second| second.0 <= from && until <= second.1);
             if is_duplicate && from < until {
                 self.counts.duplicate_sacks += 1;
-                self.counts.spurious += u64::from(self.agains.is_twice(from, until));
+                self.counts.spurious += u64::from(self.retransmissions.is_twice(from, until));
                 return;
             }
         }
         let una = self.una;
-        self.counts.spurious += u64::from(self.agains.is_answer_to_original(una, to, ack.echo));
+        self.counts.spurious += u64::from(
+            self.retransmissions
+                .is_answer_to_original(una, to, ack.echo),
+        );
     }
 
     /// Adds a sample of the full round trip.

@@ -1,32 +1,32 @@
-//! The segments that were sent again of late, to find those that were sent again needlessly.
+//! The latest retransmissions, to find those that were needless.
 
 use std::collections::VecDeque;
 
 use crate::flow::events::Segment;
 
-/// Segments that are remembered. A burst of needless ones is as long as a window.
+/// Number of retransmissions that are remembered. A burst of needless ones is as long as a window.
 const MOST: usize = 64;
 
 /// A segment that was sent again.
 #[derive(Clone, Copy, Debug)]
-struct Again {
+struct Retransmission {
     start: u64,
     end: u64,
     stamp: Option<u32>,
 }
 
-/// The last segments that were sent again.
+/// The latest retransmissions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Agains {
-    newest: VecDeque<Again>,
+pub(super) struct Retransmissions {
+    newest: VecDeque<Retransmission>,
 }
 
-impl Agains {
+impl Retransmissions {
     pub(super) fn add(&mut self, segment: &Segment, start: u64, end: u64) {
         if self.newest.len() == MOST {
             self.newest.pop_front();
         }
-        self.newest.push_back(Again {
+        self.newest.push_back(Retransmission {
             start,
             end,
             stamp: segment.stamp,
@@ -35,14 +35,14 @@ impl Agains {
 
     /// The receiver says that it has this range twice (RFC 2883). Returns whether some of it was sent again.
     pub(super) fn is_twice(&mut self, from: u64, until: u64) -> bool {
-        let overlaps = |one: &Again| from < one.end && one.start < until;
+        let overlaps = |one: &Retransmission| from < one.end && one.start < until;
         let Some(place) = self.newest.iter().position(overlaps) else {
             return false;
         };
-        let again = &mut self.newest[place];
+        let one = &mut self.newest[place];
         // of a merged segment, each part is reported
-        if from <= again.start && until < again.end {
-            again.start = until;
+        if from <= one.start && until < one.end {
+            one.start = until;
         } else {
             self.newest.remove(place);
         }
@@ -53,7 +53,7 @@ impl Agains {
     /// older timestamp (RFC 3522). A delayed ACK echoes that of its first segment only (RFC 7323 4.3).
     #[inline]
     pub(super) fn is_answer_to_original(&mut self, una: u64, to: u64, echo: Option<u32>) -> bool {
-        let is_first = |one: &Again| one.start <= una && una < one.end && one.end <= to;
+        let is_first = |one: &Retransmission| one.start <= una && una < one.end && one.end <= to;
         let Some(place) = self.newest.iter().position(is_first) else {
             return false;
         };
