@@ -215,8 +215,27 @@ def test_flows_that_the_measurement_misses_have_a_caveat() -> None:
     assert summary["flows_outside_measurement"] == 3
     [said] = summary["caveats"]
     assert said.startswith("3 of the compared flows began after the measurement, from 40 ms to")
-    inside = BULK | {"from": "h4..h5", "start": "59ms"}
-    assert fp.run(NETWORK | measured | {"traffic": [BULK, inside]}).summary["caveats"] == []
+
+
+def test_flows_that_are_there_for_a_part_of_the_measurement_have_a_caveat() -> None:
+    measured = {"measure": {"from": "40ms", "to": "60ms"}}
+
+    def of(**times: str) -> tuple[int, list[str]]:
+        other = BULK | {"from": "h4..h5"} | times
+        summary = fp.run(NETWORK | measured | {"traffic": [BULK, other]}).summary
+        return summary["flows_partly_measured"], summary["caveats"]
+
+    assert of() == of(start="40ms", start_jitter="0s") == of(stop="59ms") == (0, [])
+    for change in ({"start": "59ms"}, {"stop": "50ms"}):
+        count, [said] = of(**change)
+        assert count == 2
+        assert said.startswith("2 of the compared flows had a connection for less than 90 % of the")
+
+
+def test_a_flow_whose_first_syn_is_lost_has_a_caveat() -> None:
+    lost = [{"kind": "numbered", "at": "h1:0", "packets": [1]}]
+    change = {"loss": lost, "traffic": [BULK], "duration": "2s", "measure": {"from": "100ms"}}
+    assert fp.run(NETWORK | change).summary["flows_partly_measured"] == 1
 
 
 def test_ecn_through_queues_that_do_not_mark_has_a_caveat() -> None:
