@@ -139,8 +139,9 @@ def _partly_measured(found: Mapping[str, Any]) -> str | None:
     from_s, to_s = (in_ms(found["measure"][end]) for end in ("from_s", "to_s"))
     return (
         f"{median_count(flows)} of the compared flows had a connection for less than"
-        f" {100 * WHOLE:.0f} % of the measurement, from {from_s} to {to_s}: goodputs are over all of it,"
-        " and do not show how flows share the line while they are there. The table `series` does."
+        f" {100 * WHOLE:.0f} % of the measurement, from {from_s} to {to_s}: goodputs are over all"
+        " of it, and do not show how flows share the line while they are there. The table"
+        " `series` does."
     )
 
 
