@@ -388,6 +388,18 @@ def test_a_narrow_terminal_has_a_table_for_each_sort_of_load() -> None:
         assert names == ["0:", "1:", "2:", "3:", "4:"]
 
 
+def test_a_terminal_shows_twenty_rows_of_traffic_and_a_short_run_in_its_unit(
+    fairport: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "many.toml"
+    many = {"duration": "2us", "traffic": 24 * [BULK | {"from": "h1"}]}
+    file.write_text(load(NETWORK | many).to_toml(), encoding="utf-8")
+    printed = fairport("run", str(file), "--no-output").out
+    assert sum(": bulk" in line for line in printed.splitlines()) == 20
+    assert "4 more rows of traffic" in printed
+    assert "measured from 0.000 µs to 2.000 µs of 2 µs" in printed
+
+
 def test_the_total_is_of_tcp_and_says_so_beside_udp() -> None:
     shown = []
     for traffic in ([BULK], [BULK, UDP], [UDP]):
