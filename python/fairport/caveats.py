@@ -18,6 +18,10 @@ from fairport.tables import Tables
 FEW_TIMEOUTS = 5
 """A run shorter than this many minimum RTOs has a caveat."""
 
+WHOLE = 0.9
+"""Compared flows that were established for less than this share of the measurement have a caveat:
+their goodput, which is over all of it, is too low by more than the rest."""
+
 RATE_STRETCH = 10
 """Hosts that are this many times as fast as the link on which their times were measured have a
 caveat: up to there the times were compared with Linux."""
@@ -35,6 +39,7 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
         _unfinished(parts),
         _before_measurement(parts, found),
         _outside_measurement(found),
+        _partly_measured(found),
         _decisions_left_out(found),
     )
     return [said for said in every if said]
@@ -142,6 +147,19 @@ def _outside_measurement(found: Mapping[str, Any]) -> str | None:
     )
 
 
+def _partly_measured(found: Mapping[str, Any]) -> str | None:
+    flows = found.get("flows_partly_measured")
+    if not flows:
+        return None
+    from_s, to_s = (in_ms(found["measure"][end]) for end in ("from_s", "to_s"))
+    return (
+        f"{median_count(flows)} of the compared flows had a connection for less than"
+        f" {100 * WHOLE:.0f} % of the measurement, from {from_s} to {to_s}: goodputs are over all"
+        " of it, and do not show how flows share the line while they are there. The table"
+        " `series` does."
+    )
+
+
 def _decisions_left_out(found: Mapping[str, Any]) -> str | None:
     left_out = found.get("decisions_left_out")
     if not left_out:
@@ -184,9 +202,25 @@ def flows_outside(flows: pl.DataFrame, span: Span) -> int:
     ours = metrics.compared(flows)
     if not metrics.is_endless(ours):
         return 0
-    is_late = pl.col("start_s") >= span.measure_to_s
+    return ours.filter(_is_outside(span)).height
+
+
+def flows_in_part(flows: pl.DataFrame, span: Span) -> int:
+    """How many of the compared flows had a connection for less than `WHOLE` of the measurement."""
+    ours = metrics.compared(flows)
+    if not metrics.is_endless(ours):
+        return 0
+    from_s, to_s = span.measure_from_s, span.measure_to_s
+    begins = pl.col("established_s").fill_null(to_s).clip(from_s, to_s)
+    ends = pl.col("end_s").fill_null(to_s).clip(from_s, to_s)
+    is_part = ends - begins < WHOLE * (to_s - from_s)
+    return ours.filter(is_part & ~_is_outside(span)).height
+
+
+def _is_outside(span: Span) -> pl.Expr:
+    """Whether a flow began after the measurement, or ended before it."""
     has_ended = pl.col("end_s").is_not_null() & (pl.col("end_s") <= span.measure_from_s)
-    return ours.filter(is_late | has_ended).height
+    return (pl.col("start_s") >= span.measure_to_s) | has_ended
 
 
 def drops_without_marks(tables: Tables) -> bool:

@@ -132,6 +132,8 @@ QUANTITIES: dict[str, Quantity] = {
     "rounds_started": Quantity("rounds started", form=".0f"),
     "round_time_median_s": Quantity("round time median", **_MS, form=".4g", over_seeds=".3g"),
     "round_time_p99_s": Quantity("round time p99", **_MS, form=".4g", over_seeds=".3g"),
+    "round_goodput_bps": Quantity("goodput of rounds", **_MBPS),
+    "first_traffic_share": Quantity("first traffic's share", "%", 100, ".1f"),
     "response_median_s": Quantity("response time median", **_MS, form=".4g", over_seeds=".3g"),
     "response_p99_s": Quantity("response time p99", **_MS, form=".4g", over_seeds=".3g"),
     "loss_share": Quantity("loss", "%", 100, ".2f"),

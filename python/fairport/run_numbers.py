@@ -51,9 +51,11 @@ NUMBERS: dict[str, str] = {
     "peers_goodput_bps_mean": "of the class that it is compared with",
     "peers_goodput_bps_min": "of the class that it is compared with",
     "peers_goodput_bps_max": "of the class that it is compared with",
+    "first_traffic_share": "of the goodput of all TCP flows, if there is more than one traffic",
     "rounds_done": "of the first incast",
     "round_time_median_s": "of the first incast",
     "round_time_p99_s": "of the first incast",
+    "round_goodput_bps": "of the first incast, while its rounds last",
     "transfers": "of the first traffic that is transfers or requests",
     "unfinished": "of those, what was under way at the end, or stopped",
     "fct_median_s": "of the first traffic that is transfers",
@@ -88,7 +90,8 @@ def better(number: str) -> Better:
 # of a count half of one; of a share, a rate or a time what is next to nothing
 _FLOORS: dict[str, float] = {
     **dict.fromkeys(("timeouts", "drop", "marks", "blackout", "unfinished", "rounds_done"), 0.5),
-    **{"transfers": 0.5, "outcast": 0.5, "ratio": 1e-3, "utilisation": 1e-3, "loss": 1e-4},
+    **{"transfers": 0.5, "outcast": 0.5, "loss": 1e-4},
+    **dict.fromkeys(("ratio", "utilisation", "traffic_share"), 1e-3),
     **{"period_s": 1e-3, "bps": 1.0, "bytes": 1.0},
 }
 
@@ -156,6 +159,7 @@ def numbers(arrays: Arrays, traffic: Sequence[Mapping[str, Any]] = ()) -> Number
     found |= {
         "jain_index": metrics.jain_index(rates),
         "goodput_bps_total": float(flows["goodput_bps"][arrays.is_tcp].sum()),
+        "first_traffic_share": _first_traffic_share(flows, arrays.is_tcp),
         "timeouts": float(flows["timeouts"].sum()),
         "timeout_period_s": float(flows["timeout_period_s"].sum()),
         "drops": float(tables["ports"]["drops"].sum()),
@@ -170,6 +174,14 @@ def numbers(arrays: Arrays, traffic: Sequence[Mapping[str, Any]] = ()) -> Number
     for entry in reversed(traffic):
         found |= {name: value for name, value in flat(entry).items() if name in _OF_TRAFFIC}
     return found
+
+
+def _first_traffic_share(flows: Mapping[str, Array], is_tcp: Array) -> float | None:
+    rates, traffic = flows["goodput_bps"][is_tcp], flows["traffic"][is_tcp]
+    in_all = float(rates.sum())
+    if in_all <= 0 or (traffic == 0).all():
+        return None
+    return float(rates[traffic == 0].sum()) / in_all
 
 
 def _classes(flows: Mapping[str, Array], compared: Array, *, is_endless: bool) -> Numbers:

@@ -150,6 +150,8 @@ class Rounds(TypedDict):
     done: int
     time_s: NotRequired[Quantiles]
     """The round under way counts up to its age; absent if none is done."""
+    goodput_bps: NotRequired[float]
+    """While rounds last: the bytes of those done over the sum of their times; absent if none is."""
 
 
 class Requests(TypedDict):
@@ -291,6 +293,9 @@ class Summary(TypedDict):
     flows_outside_measurement: int
     """Compared flows without an end that sent nothing within the measurement, because they began
     later or had ended."""
+    flows_partly_measured: int
+    """Compared flows without an end that had a connection for less than 90 % of the measurement,
+    besides those outside it."""
     decisions_left_out: int
     """Decisions of TCP for which the table `decisions` had no room."""
     traffic: list[Traffic]

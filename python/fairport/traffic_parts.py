@@ -175,6 +175,7 @@ def _rounds(rounds: pl.DataFrame) -> dict[str, Any]:
     found: dict[str, Any] = {"started": rounds.height, "done": done}
     if done:
         found["time_s"] = _quantiles(rounds, "lasted_s", ("median", "p99", "max"))
+        found["goodput_bps"] = completion.rounds_goodput_bps(rounds.filter("is_over"))
     return found
 
 

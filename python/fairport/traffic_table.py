@@ -15,6 +15,7 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
     "rounds_done": ("rounds", "done"),
     "round_time_median_s": ("rounds", "time_s", "median"),
     "round_time_p99_s": ("rounds", "time_s", "p99"),
+    "round_goodput_bps": ("rounds", "goodput_bps"),
     "transfers": ("transfers",),
     "unfinished": ("unfinished",),
     "fct_median_s": ("fct_s", "median"),

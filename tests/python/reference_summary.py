@@ -301,6 +301,9 @@ class Summary:
         found: Row = {"started": len(times), "done": sum(over for _, over in times)}
         if found["done"]:
             found["time_s"] = quantiles(times, "median", "p99", "max")
+            done = [row for row in started if row["end_s"] is not None]
+            whole = fsum(row["completion_s"] for row in done)
+            found["goodput_bps"] = 8 * sum(row["bytes"] for row in done) / whole
         return found
 
     def outside(self) -> int:
@@ -311,6 +314,22 @@ class Summary:
             f["start_s"] >= self.end_s or (f["end_s"] is not None and f["end_s"] <= self.start_s)
             for f in self.compared
         )
+
+    def in_part(self) -> int:
+        """Other such flows whose connections do not cover nine tenths of the measurement."""
+        if self.are_finite:
+            return 0
+        from_s, to_s = self.start_s, self.end_s
+        found = 0
+        for f in self.compared:
+            up, down = f["established_s"], f["end_s"]
+            if f["start_s"] >= to_s or (down is not None and down <= from_s):
+                continue
+            covered = 0.0
+            if up is not None:
+                covered = max(0.0, min(to_s if down is None else down, to_s) - max(up, from_s))
+            found += covered < 0.9 * (to_s - from_s)
+        return found
 
     def hosts(self) -> Row:
         hosts = {f["src"] for f in self.flows} | {f["dst"] for f in self.flows}
@@ -353,6 +372,7 @@ class Summary:
             "verdict": self.verdict(),
             **self.hosts(),
             "flows_outside_measurement": self.outside(),
+            "flows_partly_measured": self.in_part(),
             "traffic": [self.traffic(i, one.kind) for i, one in enumerate(self.scenario.traffic)],
         }
 

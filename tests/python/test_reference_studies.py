@@ -147,6 +147,9 @@ def numbers(result: fp.Result) -> dict[str, Any]:
         "queue_mean_bytes": found["bottleneck"]["queue_mean_bytes"],
         "queue_max_bytes": found["bottleneck"]["queue_max_bytes"],
     }
+    first = [flow["goodput_bps"] for flow in whole.tcp if flow["traffic"] == 0]
+    if len(first) < len(whole.tcp) and found["goodput_bps_total"]:
+        ours["first_traffic_share"] = sum(first) / found["goodput_bps_total"]
     classes, lone = found["classes"], whole.lone_class()
     most = max((one["flows"] for one in classes.values()), default=0)
     for name, one in classes.items():
@@ -174,6 +177,7 @@ def of_load(entry: dict[str, Any]) -> dict[str, Any]:
             found |= {f"{name}_median_s": of["median"], f"{name}_p99_s": of["p99"]}
     if "rounds" in entry:
         found["rounds_done"] = entry["rounds"]["done"]
+        found["round_goodput_bps"] = entry["rounds"].get("goodput_bps")
     if entry["transfers"]:
         found |= {key: entry[key] for key in ("transfers", "unfinished")}
     if "small_fct_s" in entry:

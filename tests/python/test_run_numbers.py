@@ -67,6 +67,15 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+def share_of_first(summary: fp.Summary) -> float | None:
+    """What the first of several parts of the traffic has of the goodput of TCP."""
+    tcp = [entry for entry in summary["traffic"] if entry["kind"] != "udp"]
+    if len(tcp) < 2:
+        return None
+    first = tcp[0]["goodput_bps_total"] if tcp[0]["index"] == 0 else 0
+    return first / summary["goodput_bps_total"]
+
+
 def of_summary(result: fp.Result) -> dict[str, Any]:
     """The same numbers from `fairport run --json`."""
     summary, flows = result.summary, result.flows
@@ -80,6 +89,7 @@ def of_summary(result: fp.Result) -> dict[str, Any]:
         "throughput_ratio": summary["verdict"]["ratio"],
         "jain_index": summary["jain_index"],
         "goodput_bps_total": summary["goodput_bps_total"],
+        "first_traffic_share": share_of_first(summary),
         "utilisation": summary["utilisation"],
         "timeouts": flows["timeouts"].sum(),
         "timeout_period_s": flows["timeout_period_s"].sum(),

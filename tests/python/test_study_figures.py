@@ -229,9 +229,21 @@ def test_the_command_writes_what_was_asked_for(
     svg = (tmp_path / "map.svg").read_text()
     assert "peers of the lone flow" in svg
     assert "80 runs, 10 seeds per point" in svg
-    refused = fairport("plot", *where, "--out", "map.pdf")
+    refused = fairport("plot", *where, "--out", "map.gif")
     assert refused.status == 2
-    assert '--out: "map.pdf" is neither PNG, SVG nor HTML' in refused.err
+    assert '--out: "map.gif" is neither PNG, SVG, PDF nor HTML' in refused.err
+
+
+def test_a_pdf_has_the_fonts_that_publishers_take(
+    study: Study, fairport: Command, tmp_path: Path
+) -> None:
+    fairport("plot", "study", "--x", "peers", "--y", "jain_index", "--out", "lines.pdf")
+    fp.plot(study, x="peers", y="jain_index").savefig(tmp_path / "from-python.pdf")
+    for name in ("lines.pdf", "from-python.pdf"):
+        pdf = (tmp_path / name).read_bytes()
+        assert pdf.startswith(b"%PDF")
+        assert b"/FontFile2" in pdf  # TrueType
+        assert b"/Type3" not in pdf
 
 
 @pytest.mark.parametrize(

@@ -326,7 +326,7 @@ def test_a_figure_of_the_paths_is_a_png_or_svg(tmp_path: Path) -> None:
     figures.save_as(drawing.draw_one(network), tmp_path / "paths.svg")
     drawn = (tmp_path / "paths.svg").read_text(encoding="utf-8")
     assert "edge0.0:0: 1 + 14 flows from 2 ingress ports" in drawn
-    with pytest.raises(InputError, match="is neither PNG nor SVG"):
+    with pytest.raises(InputError, match="is neither PNG, SVG nor PDF"):
         figures.require_ending(tmp_path / "paths.txt")
 
 

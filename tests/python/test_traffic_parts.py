@@ -215,8 +215,27 @@ def test_flows_that_the_measurement_misses_have_a_caveat() -> None:
     assert summary["flows_outside_measurement"] == 3
     [said] = summary["caveats"]
     assert said.startswith("3 of the compared flows began after the measurement, from 40 ms to")
-    inside = BULK | {"from": "h4..h5", "start": "59ms"}
-    assert fp.run(NETWORK | measured | {"traffic": [BULK, inside]}).summary["caveats"] == []
+
+
+def test_flows_that_are_there_for_a_part_of_the_measurement_have_a_caveat() -> None:
+    measured = {"measure": {"from": "40ms", "to": "60ms"}}
+
+    def of(**times: str) -> tuple[int, list[str]]:
+        other = BULK | {"from": "h4..h5"} | times
+        summary = fp.run(NETWORK | measured | {"traffic": [BULK, other]}).summary
+        return summary["flows_partly_measured"], summary["caveats"]
+
+    assert of() == of(start="40ms", start_jitter="0s") == of(stop="59ms") == (0, [])
+    for change in ({"start": "59ms"}, {"stop": "50ms"}):
+        count, [said] = of(**change)
+        assert count == 2
+        assert said.startswith("2 of the compared flows had a connection for less than 90 % of the")
+
+
+def test_a_flow_whose_first_syn_is_lost_has_a_caveat() -> None:
+    lost = [{"kind": "numbered", "at": "h1:0", "packets": [1]}]
+    change = {"loss": lost, "traffic": [BULK], "duration": "2s", "measure": {"from": "100ms"}}
+    assert fp.run(NETWORK | change).summary["flows_partly_measured"] == 1
 
 
 def test_ecn_through_queues_that_do_not_mark_has_a_caveat() -> None:
@@ -370,6 +389,18 @@ def test_a_narrow_terminal_has_a_table_for_each_sort_of_load() -> None:
         assert "…" not in shown.get()
         names = [line.split()[0] for line in shown.get().splitlines() if line[:1].isdigit()]
         assert names == ["0:", "1:", "2:", "3:", "4:"]
+
+
+def test_a_terminal_shows_twenty_rows_of_traffic_and_a_short_run_in_its_unit(
+    fairport: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "many.toml"
+    many = {"duration": "2us", "traffic": 24 * [BULK | {"from": "h1"}]}
+    file.write_text(load(NETWORK | many).to_toml(), encoding="utf-8")
+    printed = fairport("run", str(file), "--no-output").out
+    assert sum(": bulk" in line for line in printed.splitlines()) == 20
+    assert "4 more rows of traffic" in printed
+    assert "measured from 0.000 µs to 2.000 µs of 2 µs" in printed
 
 
 def test_the_total_is_of_tcp_and_says_so_beside_udp() -> None:

@@ -17,6 +17,19 @@ def test_one_against_n_prints_its_table_and_draws(tmp_path: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_incast_collapses_with_a_minimum_rto_of_200_ms_and_not_with_1_ms(tmp_path: Path) -> None:
+    program = [sys.executable, str(ROOT / "examples" / "incast.py")]
+    options = ["--seeds", "1", "--rounds", "4"]
+    done = subprocess.run([*program, *options], check=True, capture_output=True, cwd=tmp_path)
+    assert len(done.stdout.splitlines()) == 16
+    assert (tmp_path / "incast.pdf").read_bytes().startswith(b"%PDF")
+    rows = [row.split(",") for row in (tmp_path / "incast.csv").read_text().splitlines()[1:]]
+    goodput = {(int(servers), rto_min): float(mbps) for servers, rto_min, _, mbps, _ in rows}
+    # from 1538 B on the wire to 1448 B of data, and a round trip: the line rate
+    assert 900 < goodput[1, "200ms"] < 1000 * 1448 / 1538
+    assert goodput[48, "1ms"] > 600 > 100 > goodput[48, "200ms"]
+
+
 def test_mininet_shapers_prints_a_row_for_each_shaper_and_each_change() -> None:
     program = [sys.executable, str(ROOT / "examples" / "mininet_shapers.py")]
     options = ["--seeds", "1", "--duration", "1.1s"]

@@ -133,6 +133,7 @@ def _of_its_traffic(prepared: Prepared, recorded: Recorded) -> dict[str, Any]:
         "host_times_rate_bps": _host_times_rate_bps(scenario, recorded),
         "ecn_is_idle": _uses_ecn(senders) and caveats.drops_without_marks(tables),
         "flows_outside_measurement": caveats.flows_outside(tables["flows"], span_of(recorded)),
+        "flows_partly_measured": caveats.flows_in_part(tables["flows"], span_of(recorded)),
         "decisions_left_out": recorded.decisions_left_out,
         "traffic": traffic_parts.summary(
             tables, [one.kind for one in scenario.traffic], span_of(recorded)

@@ -20,7 +20,9 @@ def paths(
     figure: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Draw the paths into this .png or .svg file.", show_default=False
+            metavar="FILE",
+            help="Draw the paths into this .png, .svg or .pdf file.",
+            show_default=False,
         ),
     ] = None,
     json: Json = False,

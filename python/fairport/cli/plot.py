@@ -43,7 +43,7 @@ def plot(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A PNG, SVG or HTML file; on the HTML page you choose and query the map."
+            help="A PNG, SVG, PDF or HTML file; on the HTML page you choose and query the map."
             "  [default: NAME.png]",
             show_default=False,
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from fairport import traffic_table
 from fairport.cli.console import out
 from fairport.cli.output import new_table
 from fairport.completion import group_label
-from fairport.quantities import QUANTITIES, in_millions
+from fairport.quantities import QUANTITIES, in_millions, time_at_size
 from fairport.summary import is_measured_in_part
 
 if TYPE_CHECKING:
@@ -59,6 +60,9 @@ _COMPLETION = {
     "slowdown_p99": "\np99",
 }
 
+_MOST_TRAFFIC = 20
+"""Rows of the table by traffic. A program may write a [[traffic]] for each pair of hosts."""
+
 _SURVIVORS = "Means are of the transfers that are done, quantiles of all."
 
 
@@ -82,6 +86,11 @@ def show(summary: Mapping[str, Any], scenario: Scenario) -> None:
             console.print(_SURVIVORS, style="dim")
     for by_traffic in traffic_tables(console, summary):
         console.print(by_traffic)
+    more = len(summary.get("traffic", [])) - _MOST_TRAFFIC
+    if more > 0:
+        console.print(
+            f"{more:,} more rows of traffic: `--json` and the report have all.", style="dim"
+        )
     if summary.get("host_queue_drop_share"):
         share = _shown("host_queue_drop_share", summary["host_queue_drop_share"])
         console.print(f"{share} of the drops are in hosts' own queues.", style="bold")
@@ -159,11 +168,12 @@ def _completion_table(groups: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def traffic_tables(console: Console, summary: Mapping[str, Any]) -> list[Table]:
-    """One row per [[traffic]]; none if the table by hop class says everything.
+    """One row per [[traffic]], of the first few; none if the table by hop class says everything.
 
     If the terminal is too narrow for all columns, each kind of traffic has a table of its own.
     """
     columns, rows = traffic_table.table(summary)
+    rows = rows[:_MOST_TRAFFIC]
     together = _traffic_table(console, columns, rows)
     if not rows or _fits(console, together):
         return [together] if rows else []
@@ -231,9 +241,12 @@ def _shown(key: str, value: float) -> str:
 def _circumstances(summary: Mapping[str, Any]) -> str:
     measure, seeds = summary["measure"], summary["seeds"]
     simulated_s = summary["simulated_s"]
+    time = time_at_size(simulated_s)
+    exact = replace(time, form=".3f")
+    from_s, to_s = (exact.with_unit(measure[end]) for end in ("from_s", "to_s"))
     parts = [
         f"seed {seeds[0]}" if len(seeds) == 1 else f"medians of seeds {seeds[0]} to {seeds[-1]}",
-        f"measured from {measure['from_s']:.3f} s to {measure['to_s']:.3f} s of {simulated_s:g} s",
+        f"measured from {from_s} to {to_s} of {time.with_unit(simulated_s)}",
         *([_OF_THE_WHOLE_RUN] if is_measured_in_part(summary) else []),
         f"{in_millions(summary['packet_hops'])} packet-hops in {summary['wall_s']:.2f} s",
     ]

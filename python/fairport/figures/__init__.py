@@ -29,7 +29,7 @@ KINDS = ("goodput", "bars", "drop_runs", "queue", "cwnd", "rtt")
 # Only for runs whose summary has an entry of the same name.
 _OF_SOME = ("fct", "requests")
 
-ENDINGS = (".png", ".svg")
+ENDINGS = (".png", ".svg", ".pdf")
 
 
 class Kind(Protocol):

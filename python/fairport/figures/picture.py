@@ -1,4 +1,4 @@
-"""A picture: a figure with fonts and lines of one style, and how it becomes a PNG or an SVG."""
+"""A picture: a figure with fonts and lines of one style, and how it becomes a file."""
 
 from __future__ import annotations
 
@@ -51,6 +51,8 @@ _RC: Any = {
     "path.simplify": True,
     "path.simplify_threshold": 0.4,
     "agg.path.chunksize": 20_000,
+    # TrueType: publishers refuse the Type 3 fonts that are matplotlib's default
+    "pdf.fonttype": 42,
     "svg.fonttype": "none",
     "svg.hashsalt": "fairport",
 }
@@ -62,10 +64,14 @@ class Picture(Figure):
     title = ""
     """What it shows, as a sentence."""
 
+    def savefig(self, fname: Any, **options: Any) -> None:
+        """As matplotlib's, in the style of the picture."""
+        with applied():
+            super().savefig(fname, **options)
+
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
-        with applied():
-            self.savefig(buffer, format="png", dpi=PNG_DPI)
+        self.savefig(buffer, format="png", dpi=PNG_DPI)
         return buffer.getvalue()
 
 
@@ -75,15 +81,16 @@ def applied() -> AbstractContextManager[None]:
 
 
 def save(picture: Figure, path: Path) -> None:
-    """Writes PNG or SVG by the path's ending, the same bytes for the same picture."""
+    """Writes PNG, SVG or PDF by the path's ending, the same bytes for the same picture."""
     with applied():
-        if path.suffix == ".svg":
-            title = getattr(picture, "title", "")
-            picture.savefig(path, metadata={"Date": None} | ({"Title": title} if title else {}))
-        else:
+        if path.suffix == ".png":
             # More compression would take longer, and save at most a tenth of the size.
             pack = {"compress_level": 1}
             picture.savefig(path, dpi=PNG_DPI, metadata={"Software": None}, pil_kwargs=pack)
+        else:
+            date = {".svg": "Date", ".pdf": "CreationDate"}[path.suffix]
+            title = getattr(picture, "title", "")
+            picture.savefig(path, metadata={date: None} | ({"Title": title} if title else {}))
 
 
 def save_both(picture: Figure, path: Path) -> Path:

@@ -185,6 +185,7 @@ def _summary(
         "host_times_rate_bps": None,
         "ecn_is_idle": False,
         "flows_outside_measurement": 0,
+        "flows_partly_measured": 0,
         "decisions_left_out": 0,
         "traffic": traffic_parts.summary(tables, kinds, made.span_of(recorded)),
         "caveats": notes,
