@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fairport import metrics, traffic_table
-from fairport.completion import group_label
 from fairport.figures import style
-from fairport.quantities import QUANTITIES, counted
+from fairport.quantities import QUANTITIES, counted, group_label
 from fairport.report.groups import traffics
 
 if TYPE_CHECKING:
