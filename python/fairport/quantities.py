@@ -178,7 +178,7 @@ def counted(number: int, what: str) -> str:
 
 
 def group_label(name: str) -> str:
-    """A group of flow sizes (`completion.GROUPS`) for people: "≤ 100 kB", "100 kB to 10 MB"; "all" stays."""
+    """A group of flow sizes (`completion.GROUPS`) for people: "≤ 100 kB"; "all" stays."""
     return name.replace("<=", "≤").replace("KB", "kB").replace("-", " to ")
 
 
