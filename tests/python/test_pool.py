@@ -86,7 +86,7 @@ def test_the_system_is_asked_for_its_memory_once_for_each_larger_need(
     short: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For each of 2,000 points it would take a fifth of the time that a sweep takes beside runs."""
-    asked = []
+    asked: list[None] = []
     monkeypatch.setattr(memory, "available_bytes", lambda: asked.append(None))
     run_all([(short.patch({"name": name}), 1) for name in ("a", "b", "c")], jobs=1)
     once, jobs_that_fit = 1, 1
