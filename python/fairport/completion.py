@@ -22,11 +22,6 @@ GROUPS: dict[str, tuple[float, float]] = {
 }
 
 
-def group_label(name: str) -> str:
-    """A group of the summary for people: "≤ 100 kB", "100 kB to 10 MB"; "all" stays."""
-    return name.replace("<=", "≤").replace("KB", "kB").replace("-", " to ")
-
-
 @dataclass(frozen=True, slots=True)
 class Span:
     """The times of a run, in seconds."""

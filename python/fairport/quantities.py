@@ -179,6 +179,11 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' if number != 1 else ''}"
 
 
+def group_label(name: str) -> str:
+    """A group of flow sizes (`completion.GROUPS`) for people: "≤ 100 kB"; "all" stays."""
+    return name.replace("<=", "≤").replace("KB", "kB").replace("-", " to ")
+
+
 def in_millions(count: float) -> str:
     """A large count in millions; a small one, which would be 0.0 M, in full."""
     return f"{count / 1e6:.1f} M" if count >= _SMALLEST_IN_MILLIONS else f"{count:,.0f}"

@@ -38,6 +38,17 @@ def test_help_needs_nothing_heavy(arguments: list[str]) -> None:
     assert not loaded & HEAVY
 
 
+def test_what_computes_numbers_is_not_imported_before_the_run() -> None:
+    """It is imported while the engine runs. An unknown scenario is refused where a run begins."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "run", "unknown"], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    loaded = set(done.stderr.split())
+    assert {"fairport.cli.run_table", "fairport.run_and_save"} <= loaded
+    assert not loaded & {"polars", "numpy"}
+
+
 def test_a_run_without_figures_needs_no_matplotlib(tmp_path: object) -> None:
     arguments = ["run", "outcast", "--duration", "1ms", "--no-output"]
     done = subprocess.run(

@@ -11,6 +11,7 @@ from asking import asked, lowered
 from fairport import completion, figures, plot, run, scenario
 from fairport.completion import Span
 from fairport.errors import ScenarioError
+from fairport.quantities import group_label
 from fairport.workloads import read_cdf
 from fairport.workloads.cdf import Cdf, CdfError, parse
 
@@ -201,7 +202,7 @@ def test_slowdown_is_against_the_empty_network_and_by_size() -> None:
     groups = completion.summary(flows, Span(0.5, 10.0, end_s=10.0))
     assert groups is not None
     assert list(groups) == ["all", "<= 100 KB", "100 KB-10 MB", "> 10 MB"]
-    shown = [completion.group_label(name) for name in groups]
+    shown = [group_label(name) for name in groups]
     assert shown == ["all", "≤ 100 kB", "100 kB to 10 MB", "> 10 MB"]
     assert (groups["all"]["flows"], groups["all"]["completed"]) == (3, 2)
     assert groups["<= 100 KB"]["slowdown_max"] == 2.0

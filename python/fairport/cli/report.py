@@ -15,6 +15,8 @@ def report(
 
     The run may have one seed or several.
     """
+    # first, because it leaves out parts of matplotlib that take long to import
+    from fairport.figures import drawing  # noqa: F401, I001
     from fairport.cli import output
     from fairport.storage.redraw import redraw
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fairport import traffic_table
 from fairport.cli.console import out
 from fairport.cli.output import new_table
-from fairport.completion import group_label
-from fairport.quantities import QUANTITIES, in_millions, time_at_size
+from fairport.quantities import QUANTITIES, group_label, in_millions, time_at_size
 from fairport.summary import is_measured_in_part
 
 if TYPE_CHECKING:

@@ -56,7 +56,7 @@ def draw(result: Result) -> Figure:
     if is_measured_in_part(result.summary):
         rates, span = of_spans[-1], "in the whole run"
     title = findings.goodput_by_span(result, rates, span)
-    classes, subject = _with_samples(classes, set(samples["flow"]))
+    classes, subject = _with_samples(classes, set(samples["flow"].unique()))
     picture, [panels] = style.frame(result, title, subject, [1.75], columns=len(SPANS))
     for panel in panels[1:]:
         panel.sharey(panels[0])

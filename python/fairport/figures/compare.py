@@ -33,7 +33,8 @@ def draw(chart: Chart) -> Figure:
     head = heading(chart.title, SUBJECT, chart.of, _WIDTH_IN)
     top_in = head.tall_in + _TOP_IN
     height = top_in + rows * tall + (rows - 1) * _GAP_IN + _BOTTOM_IN
-    wide = (_WIDTH_IN - _LEFT_IN - _RIGHT_IN) / in_a_row
+    step = (_WIDTH_IN - _LEFT_IN - _RIGHT_IN) / in_a_row
+    wide = step - 0.16
     with style.applied():
         picture = style.Picture(figsize=(_WIDTH_IN, height))
         for index, panel in enumerate(chart.panels):
@@ -41,29 +42,33 @@ def draw(chart: Chart) -> Figure:
             bottom = height - top_in - (row + 1) * tall - row * _GAP_IN
             axes = picture.add_axes(
                 (
-                    (_LEFT_IN + column * wide) / _WIDTH_IN,
+                    (_LEFT_IN + column * step) / _WIDTH_IN,
                     bottom / height,
-                    (wide - 0.16) / _WIDTH_IN,
+                    wide / _WIDTH_IN,
                     tall / height,
                 )
             )
-            _draw_panel(axes, panel, chart.names if column == 0 else [""] * len(chart.names))
+            # no axis has a name, whose place matplotlib would compute from all tick labels
+            axes.xaxis.set_label_coords(0.5, -0.3)
+            axes.yaxis.set_label_coords(-0.3, 0.5)
+            names = chart.names if column == 0 else [""] * len(chart.names)
+            _draw_panel(axes, panel, names, wide)
         head.write(picture)
         _key(picture, chart, height)
     return picture
 
 
-def _draw_panel(axes: Axes, panel: Panel, names: Sequence[str]) -> None:
+def _draw_panel(axes: Axes, panel: Panel, names: Sequence[str], wide_in: float) -> None:
     if panel.axis == "ratio":
         axes.axvspan(PARITY, 1 / PARITY, color=style.BAND, alpha=0.25, linewidth=0)
     _lines(axes, panel.lines, len(names))
     axes.set_ylim(len(names) - 0.5, -0.7)
     axes.set_yticks(range(len(names)), names)
     axes.grid(axis="x")
-    title = axes.set_title(panel.title, loc="left", fontweight="bold", fontsize=_TITLE_PT)
-    # a long one would run into that of the next panel
-    share = axes.bbox.width / title.get_window_extent().width
-    title.set_fontsize(_TITLE_PT * min(1.0, share))
+    # a long title would run into that of the next panel
+    share = wide_in / style.width_in(panel.title, _TITLE_PT, "bold")
+    points = _TITLE_PT * min(1.0, share)
+    axes.set_title(panel.title, loc="left", fontweight="bold", fontsize=points)
     if panel.of:
         axes.annotate(
             panel.of, (0, 1), (0, 14), xycoords="axes fraction", textcoords="offset points",
@@ -97,17 +102,17 @@ def _lines(axes: Axes, lines: Mapping[int, Line], count: int) -> None:
         markersize=2,
         markeredgewidth=0,
     )
+    axes.hlines(
+        list(lines),
+        [line.q1 for line in lines.values()],
+        [line.q3 for line in lines.values()],
+        color=[style.BLUE if place else style.ORANGE for place in lines],
+        linewidth=2.4,
+        alpha=0.6,
+        capstyle="round",
+    )
     for marker, colour, places in (("D", style.ORANGE, [0]), ("o", style.BLUE, range(1, count))):
         known = [place for place in places if place in lines]
-        axes.hlines(
-            known,
-            [lines[place].q1 for place in known],
-            [lines[place].q3 for place in known],
-            color=colour,
-            linewidth=2.4,
-            alpha=0.6,
-            capstyle="round",
-        )
         medians = [lines[place].median for place in known]
         # a marker on the axis is not clipped
         axes.plot(medians, known, marker, color=colour, markersize=4.5, clip_on=False, zorder=3)

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import StepPatch
 
 from fairport.figures import findings, over_time, style
 from fairport.figures.groups import Group
@@ -102,7 +103,9 @@ def _rows(
         counts, edges = np.histogram(times, bins=_STEPS, range=(0, end_s))
         rate = counts / (len(one.flows) * end_s / _STEPS)
         height = bottom + 0.06 + 0.88 * rate / rate.max()
-        strip.stairs(height, edges, baseline=bottom + 0.06, fill=True, color=style.MUTED)
+        # `strip.stairs` would search all its edges for limits, which both axes have already
+        rates = StepPatch(height, edges, baseline=bottom + 0.06, facecolor=style.MUTED, lw=0)
+        strip.add_artist(rates)
         has_rates = True
         most = rate.max()
         # its unit is in the note: the margin has no room for it, nor for four digits

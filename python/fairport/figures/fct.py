@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from fairport import completion
 from fairport.figures import distribution, findings, style
+from fairport.quantities import group_label
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -28,7 +29,7 @@ def draw(result: Result) -> Figure:
     drawn = [
         distribution.line(
             axes,
-            completion.group_label(name),
+            group_label(name),
             ours.filter(completion.in_group(name)),
             "lasted_ideals",
             look,

@@ -1,16 +1,16 @@
-"""Saves figures as PNG and as SVG, the PNGs in a process of their own if there are two processors.
+"""Saves figures as SVG and as PNG, some in a process of their own if there are two processors.
 
-Writing a picture's PNG takes as long as everything else about it. So a worker process writes it as
-soon as the picture is drawn, while this process writes the SVG, draws the next picture, and writes
-the report. If the worker has nothing else to do, as before the first picture, it writes the SVG as
-well.
+To write a picture's files takes longer than to draw it. So a worker process writes them while this
+process draws the next picture, and the report. If the worker already has enough to do, this process
+writes the files. One process writes both files of a picture, because matplotlib makes its ticks
+while it writes the first: the second file is then half the work.
 """
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -27,14 +27,19 @@ if TYPE_CHECKING:
 DRAWING = "fairport.figures.drawing"
 """To import this module is to import matplotlib."""
 
+# The worker has its next picture while it writes one.
+_MOST_AT_A_TIME = 2
+_LOOK_S = 0.005
+
 
 @dataclass(frozen=True)
 class _Sent:
-    """A picture that the worker process saves, as a pickle, and the files that it writes."""
+    """A picture that the worker process saves, as a pickle, and its files."""
 
     done: Future[None]
     content: bytes
-    paths: list[Path]
+    svg: Path
+    png: Path
 
     def finish(self) -> None:
         """Waits until the files are written. Raises the error if that failed."""
@@ -43,7 +48,7 @@ class _Sent:
         except (WorkerDiedError, OSError):
             # The worker has died, or the disk is full; this process then tries, and reports the
             # error. It does so in its main thread, because all threads share matplotlib's settings.
-            _save_content(None, self.content, self.paths)
+            _save_content(None, self.content, [self.svg, self.png])
 
 
 class Saver:
@@ -55,28 +60,27 @@ class Saver:
 
     def save(self, picture: Figure, path: Path) -> list[Path]:
         """Writes `path` with the endings .png and .svg; returns both paths."""
-        from fairport.figures import style
-
         png, svg = (path.with_name(f"{path.name}.{ending}") for ending in ("png", "svg"))
-        if self._threads is None:
-            _save(picture, [png, svg])
+        under_way = sum(not one.done.done() for one in self._sent)
+        if self._threads is None or under_way == _MOST_AT_A_TIME:
+            _save(picture, [svg, png])
             return [png, svg]
-        # pickled here, because a thread would do so while the SVG is drawn from the same picture
         content = pickle.dumps(picture, protocol=pickle.HIGHEST_PROTOCOL)
-        is_idle = all(one.done.done() for one in self._sent)
         # the worker may have been started in another working directory
-        there = [one.absolute() for one in ([png, svg] if is_idle else [png])]
-        done = self._threads.submit(shared().call, _save_content, content, there)
-        self._sent.append(_Sent(done, content, there))
-        if not is_idle:
-            style.save(picture, svg)
+        there = svg.absolute(), png.absolute()
+        # the SVG first, because a report shows it
+        done = self._threads.submit(shared().call, _save_content, content, list(there))
+        self._sent.append(_Sent(done, content, *there))
         return [png, svg]
 
     def finish_svgs(self) -> None:
         """Waits until every SVG is written, for a report that shows them."""
-        for one in [one for one in self._sent if len(one.paths) > 1]:
-            self._sent.remove(one)
-            one.finish()
+        for one in [*self._sent]:
+            while not (one.svg.exists() or one.done.done()):
+                wait([one.done], timeout=_LOOK_S)
+            if one.done.done():
+                self._sent.remove(one)
+                one.finish()
 
     def finish(self) -> None:
         """Waits for the files under way. Raises the error if one failed."""

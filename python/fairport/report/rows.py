@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fairport import metrics, traffic_table
-from fairport.completion import group_label
 from fairport.figures import style
 from fairport.figures.groups import traffics
-from fairport.quantities import QUANTITIES, counted
+from fairport.quantities import QUANTITIES, counted, group_label
 
 if TYPE_CHECKING:
     from fairport.result import Result

@@ -116,8 +116,9 @@ class Runs:
                     refused = refused or self._placed(error, point)
                     continue
                 needed = prepared.estimate.memory_bytes
-                memory.require(needed, prepared.scenario, point.name)
-                self._needed_bytes = max(self._needed_bytes, needed)
+                if needed > self._needed_bytes:
+                    memory.require(needed, prepared.scenario, point.name)
+                    self._needed_bytes = needed
                 seen |= {*_values(point)}
                 break
             else:

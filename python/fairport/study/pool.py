@@ -130,8 +130,9 @@ def _check(backend: Backend, tasks: Sequence[Task]) -> tuple[list[Key], int]:
         if id(scenario) not in known:
             prepared = backend.prepare(scenario, seed)
             estimate = prepared.estimate
-            memory.require(estimate.memory_bytes, scenario)
-            needed_bytes = max(needed_bytes, estimate.memory_bytes)
+            if estimate.memory_bytes > needed_bytes:
+                memory.require(estimate.memory_bytes, scenario)
+                needed_bytes = estimate.memory_bytes
             known[id(scenario)] = Key(prepared.key, seed, prepared.is_kept)
         keys.append(known[id(scenario)]._replace(seed=seed))
     return keys, needed_bytes

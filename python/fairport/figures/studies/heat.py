@@ -104,18 +104,20 @@ def _cell(
     colours: Colormap,
     shown: Callable[[float], str],
 ) -> None:
+    # `add_patch` would compute limits from every cell; the panel has its limits
     (left, low), factor = (at[0] - 0.5, at[1] - 0.5), view.quantity.factor
     if point["is_bimodal"]:
         for value, corner in ((point["lower"], (1, 0)), (point["upper"], (0, 1))):
             colour = colours(norm(value * factor))
             half = [(left, low), (left + corner[0], low + corner[1]), (left + 1, low + 1)]
-            panel.add_patch(Polygon(half, closed=True, facecolor=colour, linewidth=0))
+            panel.add_artist(Polygon(half, closed=True, facecolor=colour, linewidth=0))
         panel.plot([left, left + 1], [low, low + 1], color=style.INK, linewidth=0.6)
     else:
         colour = colours(norm(point["median"] * factor))
-        panel.add_patch(Rectangle((left, low), 1, 1, facecolor=colour, linewidth=0))
-        ink, text = style.ink_on(colour), shown(point["median"])
-        panel.text(*at, text, ha="center", va="center", color=ink, fontsize=7)
+        panel.add_artist(Rectangle((left, low), 1, 1, facecolor=colour, linewidth=0))
+        if text := shown(point["median"]):
+            ink = style.ink_on(colour)
+            panel.text(*at, text, ha="center", va="center", color=ink, fontsize=7)
 
 
 def _key(picture: style.Picture, view: View, norm: Normalize, colours: Colormap) -> None:
