@@ -10,8 +10,7 @@ use crate::settings::{RtoRule, Settings};
 const BACKOFF_MAX: u32 = 32;
 
 // More than 15 fields: the state of two rules, and the settings that change them.
-/// Estimates the round-trip time and the timeout, with backoff. Its times are scaled integers in ps, as in the formulas
-/// of the RFC and the kernel.
+/// Estimates the round-trip time and the timeout, with backoff. Times are scaled integers in ps, as in RFC and kernel.
 #[derive(Clone, Debug)]
 #[repr(C)] // what the end that receives data reads as well comes first
 pub(crate) struct RttEstimator {
