@@ -28,6 +28,7 @@ const ANSWER_INTERVAL: Duration = Duration::from_ms(500);
 /// [`Self::set_closes_with_peer`] says otherwise.
 // More than 15 fields: the results of the handshake, which both halves use, are kept beside the halves.
 #[derive(Debug)]
+#[repr(C)] // what a data segment reads comes first, then what an ACK reads
 pub struct Connection {
     pub(crate) phase: Phase,
     /// timestamps go on every segment
@@ -38,19 +39,19 @@ pub struct Connection {
     /// shift of the windows in outgoing segments
     pub(crate) window_scale: u8,
     fixed_header: u8,
+    finished: bool,
     paws: bool,
     answers_invalid_acks: bool,
-    /// from when on a segment that is out of place is answered again
-    answers_from: Instant,
-    finished: bool,
     /// the application closes as soon as its peer has closed
     pub(crate) closes_with_peer: bool,
     /// the peer had already closed when this end closed
     closes_last: bool,
     /// the deadlines of both halves
     pub(crate) timers: Timers,
-    pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
+    pub(crate) sender: Sender,
+    /// from when on a segment that is out of place is answered again
+    answers_from: Instant,
     pub(crate) handshake: Box<Handshake>,
 }
 

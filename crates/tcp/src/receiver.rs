@@ -20,31 +20,32 @@ const BLOCKS_EXPECTED: usize = 2;
 
 /// The receiving half of an endpoint.
 #[derive(Debug)]
+#[repr(C)] // what every segment reads comes first
 pub(crate) struct Receiver {
     /// `RCV.NXT`
     nxt: u64,
     /// `RCV.NXT` in the last ACK sent
     acknowledged: u64,
-    /// position of the first byte of data
-    start: u64,
     /// `RCV.WND` in bytes, which never changes
     window: u64,
     /// the peer's timestamp that is echoed next (RFC 7323 4.3, `TS.Recent`)
     ts_recent: u32,
+    /// none if the connection does not use ECN
+    echo: Option<Echo>,
+    /// data that arrived twice is reported (RFC 2883)
+    reports_duplicates: bool,
+    /// position of the first byte of data
+    start: u64,
     /// where the stream ends; known once the peer's FIN arrives
     fin: Option<u64>,
+    pub(crate) acks: AckSchedule,
     /// data above a gap
     held: Ranges,
-    /// the SACK blocks of the next ACK
-    report: SackReport,
     /// replaces `report` in an ACK that the kernel sends before it puts the latest block first, or before it removes
     /// the blocks below the peer's FIN (`tcp_fin`)
     report_before: Option<Box<SackReport>>,
-    /// data that arrived twice is reported (RFC 2883)
-    reports_duplicates: bool,
-    pub(crate) acks: AckSchedule,
-    /// none if the connection does not use ECN
-    echo: Option<Echo>,
+    /// the SACK blocks of the next ACK
+    report: SackReport,
     /// an ACK up to here is sent first, with ECE if the flag is set
     earlier: Option<(u64, bool)>,
 }

@@ -10,13 +10,18 @@ use crate::settings::{RtoRule, Settings};
 const BACKOFF_MAX: u32 = 32;
 
 // More than 15 fields: the state of two rules, and the settings that change them.
-/// Estimates the round-trip time and the timeout, with backoff. Its times are scaled integers in ps, as in the formulas
-/// of the RFC and the kernel.
+/// Estimates the round-trip time and the timeout, with backoff. Times are scaled integers in ps, as in RFC and kernel.
 #[derive(Clone, Debug)]
+#[repr(C)] // what the end that receives data reads as well comes first
 pub(crate) struct RttEstimator {
-    rule: RtoRule,
     /// eight times the smoothed round-trip time; 0 before the first sample
     srtt_8: u64,
+    /// the timeout in ps, before backoff
+    base: u64,
+    backoff: u32,
+    rule: RtoRule,
+    syn_backoff_lasts: bool,
+    ack_ends_backoff: bool,
     /// four times the smoothed mean deviation
     deviation_4: u64,
     /// Linux: largest `deviation_4` in the present round trip, at least the minimum
@@ -34,11 +39,6 @@ pub(crate) struct RttEstimator {
     timer_tick: u64,
     minimum: u64,
     maximum: u64,
-    /// the timeout in ps, before backoff
-    base: u64,
-    backoff: u32,
-    syn_backoff_lasts: bool,
-    ack_ends_backoff: bool,
 }
 
 impl RttEstimator {

@@ -10,11 +10,12 @@ use crate::seq;
 
 /// What the next ACK reports.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)] // the blocks, which few segments have, come last
 pub(crate) struct SackReport {
+    count: usize,
     /// the range that arrived twice; only one is kept
     duplicate: Option<Range>,
     blocks: [Range; Options::MAX_SACKS],
-    count: usize,
 }
 
 impl SackReport {

@@ -83,35 +83,36 @@ impl Chunk {
 /// The ring of records and its sums, which are in the window's unit: segments or bytes.
 // More than 15 fields: each mark of a record changes two or three of the sums and a pointer together.
 #[derive(Debug)]
+#[repr(C)] // what every segment reads comes first, what only losses change last
 pub(crate) struct Scoreboard {
+    una: u64,
+    nxt: u64,
+    head: u64,
+    tail: u64,
     /// ordinal n is at n & mask
     ring: Vec<Record>,
     /// size of the used part of the ring minus one; the size is a power of two
     mask: usize,
-    head: u64,
-    tail: u64,
-    una: u64,
-    nxt: u64,
     /// one full segment in the window's unit: 1, or the largest payload
     unit: u64,
     outstanding: u64,
     sacked: u64,
     lost: u64,
-    /// all data ever marked lost, counted again if it was lost again
-    lost_ever: u64,
     retransmitted: u64,
     /// every segment below this that is not SACKed is marked lost, unless that was undone
     lost_below: u64,
     /// every segment below this is SACKed or retransmitted
     next: u64,
-    /// ordinals plus one of the three highest SACKed segments, highest first; 0: none
-    highest_sacked: [u64; DUP_THRESH],
     /// ACKs below this ordinal are looked at closely: one more than the highest ordinal that was ever SACKed, or
     /// outstanding when a segment was sent again
     disturbed: u64,
-    sacked_ranges: Ranges,
     /// present if losses are detected by time
     deliveries: Option<Box<Deliveries>>,
+    /// all data ever marked lost, counted again if it was lost again
+    lost_ever: u64,
+    /// ordinals plus one of the three highest SACKed segments, highest first; 0: none
+    highest_sacked: [u64; DUP_THRESH],
+    sacked_ranges: Ranges,
 }
 
 impl Scoreboard {

@@ -63,28 +63,29 @@ pub(crate) enum Outgoing {
 
 /// The sending half of an endpoint.
 #[derive(Debug)]
+#[repr(C)] // what the end that receives data reads as well comes first
 pub(crate) struct Sender {
     /// the data that the application wrote, and how it is cut into segments
     stream: Stream,
-    /// the outstanding segments
-    board: Scoreboard,
+    persist: Persist,
     /// the peer's window
     peer: PeerWindow,
-    persist: Persist,
-    /// the congestion window
-    congestion: Congestion,
-    usage: WindowUse,
     /// none if the connection does not use ECN, unless its window falls because the host's queue was full
     ecn: Option<Reaction>,
-    recovery: Recovery,
-    rto: RtoSeries,
-    rtt: RttEstimator,
-    clock: TimestampClock,
-    /// other rules for when data is sent, and in what pieces
-    policies: Policies,
     /// none unless congestion control wants to know the delivery rate
     before_ack: Option<Box<BeforeAck>>,
+    clock: TimestampClock,
+    rtt: RttEstimator,
+    /// the outstanding segments
+    board: Scoreboard,
+    /// other rules for when data is sent, and in what pieces
+    policies: Policies,
     counters: Counters,
+    rto: RtoSeries,
+    usage: WindowUse,
+    recovery: Recovery,
+    /// the congestion window
+    congestion: Congestion,
 }
 
 impl Sender {
