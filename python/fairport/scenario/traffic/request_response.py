@@ -16,7 +16,7 @@ from fairport.scenario.units import Duration
 class RequestResponse(TrafficSection):
     """Clients that send a request, are answered on the same connection, think, and ask again."""
 
-    selector_fields: ClassVar = ("servers", "clients")
+    selector_fields: ClassVar[tuple[str, str]] = ("servers", "clients")
 
     kind: Literal["request-response"]
     """The workload."""

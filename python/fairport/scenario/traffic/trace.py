@@ -23,7 +23,7 @@ _COUNT_FROM_0 = "count start_s from the beginning of the traffic"
 class Trace(TrafficSection):
     """The flows that a file lists."""
 
-    selector_fields: ClassVar = ("file", "file")
+    selector_fields: ClassVar[tuple[str, str]] = ("file", "file")
 
     kind: Literal["trace"]
     """The workload."""

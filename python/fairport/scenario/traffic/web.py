@@ -19,7 +19,7 @@ _MOST_PACKETS = 2**32
 class Web(TrafficSection):
     """Users that fetch pages; the defaults are those of Guo and Matta's ns-2 script (2001)."""
 
-    selector_fields: ClassVar = ("servers", "clients")
+    selector_fields: ClassVar[tuple[str, str]] = ("servers", "clients")
 
     kind: Literal["web"]
     """The workload."""
