@@ -72,8 +72,9 @@ def test_the_drops_of_a_kernel_queue_are_traced_with_their_ingress_ports(shaper:
     )
     assert (again["again"] <= again["retransmits"]).all()
     assert flows["retransmits"].sum() > 0
-    # the buckets depend on the kernel's timers, which are late on a busy machine
-    least_bps = 40e6 if result.summary["valid"] else 5e6
+    # the buckets depend on the kernel's timers, which are late on a busy machine: a valid run may
+    # miss a fifth of the 47 Mbit/s of goodput that fill the line
+    least_bps = 37e6 if result.summary["valid"] else 5e6
     assert least_bps < flows["goodput_bps"].sum() < 50e6
     assert result.tables["queue"]["packets"].max() >= 5  # type: ignore[operator]
 
