@@ -86,12 +86,18 @@ const BINS_LOG2: u32 = 7;
 const FIRST_OCTAVE: u32 = 19;
 /// 2^46 ps is about 70 s. Longer samples go into the last bin.
 const LAST_OCTAVE: u32 = 45;
-const BINS: usize = ((LAST_OCTAVE - FIRST_OCTAVE + 1) << BINS_LOG2) as usize;
+/// bins per octave
+const BINS: usize = 1 << BINS_LOG2;
 
 /// Counts of RTT samples in logarithmic octaves, each divided into 128 equal bins.
+///
+/// The samples of a flow mostly lie in a few octaves, so memory is taken only for those between the least and the
+/// largest.
 #[derive(Clone, Debug, Default)]
 pub struct RttHistogram {
-    /// counts by bin; empty without samples, for example in a region that takes none of this flow
+    /// the first bin that is in memory: that of an octave's start
+    first: usize,
+    /// counts of the bins from `first` on; empty without samples, for example in a region that takes none of this flow
     counts: Vec<u32>,
     /// bins that were full and began anew, with their counts: at 10 Gbit/s, a flow without a queue on its way fills one
     /// in 1.5 hours
@@ -106,42 +112,46 @@ impl RttHistogram {
             .as_ps()
             .clamp(1 << FIRST_OCTAVE, (1 << (LAST_OCTAVE + 1)) - 1);
         let octave = ps.ilog2();
-        let within = (ps >> (octave - BINS_LOG2)) & ((1 << BINS_LOG2) - 1);
+        let within = (ps >> (octave - BINS_LOG2)) & (BINS as u64 - 1);
         let bin = (u64::from(octave - FIRST_OCTAVE) << BINS_LOG2) | within;
-        if self.counts.is_empty() {
-            self.make_room();
-        }
         self.count(bin as usize, 1);
     }
 
     #[inline]
     fn count(&mut self, bin: usize, samples: u32) {
-        match self.counts[bin].checked_add(samples) {
-            Some(sum) => self.counts[bin] = sum,
-            None => self.begin_anew(bin, samples),
+        let count = self.counts.get_mut(bin.wrapping_sub(self.first));
+        match count.and_then(|count| Some((count.checked_add(samples)?, count))) {
+            Some((sum, count)) => *count = sum,
+            None => self.make_room(bin, samples),
         }
     }
 
+    /// Counts samples of a bin that is not in memory, or that is full.
     #[cold]
-    fn begin_anew(&mut self, bin: usize, samples: u32) {
-        let count = std::mem::replace(&mut self.counts[bin], samples);
-        self.full.push((bin as u16, count));
-    }
-
-    #[cold]
-    fn make_room(&mut self) {
-        self.counts = vec![0; BINS];
+    fn make_room(&mut self, bin: usize, samples: u32) {
+        let octave = bin - bin % BINS;
+        if self.counts.is_empty() {
+            self.first = octave;
+        }
+        let before = self.first.saturating_sub(octave);
+        self.counts.splice(..0, std::iter::repeat_n(0, before));
+        self.first -= before;
+        let end = octave + BINS - self.first;
+        self.counts.resize(self.counts.len().max(end), 0);
+        let count = &mut self.counts[bin - self.first];
+        if let Some(sum) = count.checked_add(samples) {
+            *count = sum;
+        } else {
+            self.full.push((bin as u16, *count));
+            *count = samples;
+        }
     }
 
     /// Adds the samples of another histogram.
     pub fn absorb(&mut self, other: &Self) {
         self.full.extend(&other.full);
-        if self.counts.is_empty() {
-            self.counts.clone_from(&other.counts);
-            return;
-        }
-        for (bin, more) in other.counts.iter().enumerate() {
-            self.count(bin, *more);
+        for (bin, more) in other.filled() {
+            self.count(bin, more);
         }
     }
 
@@ -151,14 +161,19 @@ impl RttHistogram {
         self.full.clear();
     }
 
+    /// Bins with samples, and the counts in memory.
+    fn filled(&self) -> impl Iterator<Item = (usize, u32)> {
+        let counts = (self.first..).zip(self.counts.iter().copied());
+        counts.filter(|(_, samples)| *samples > 0)
+    }
+
     /// The bins with samples: (middle of the bin in s, number of samples).
     pub fn bins(&self) -> impl Iterator<Item = (f64, u64)> {
-        let filled = self.counts.iter().enumerate().filter(|(_, n)| **n > 0);
-        filled.map(|(bin, n)| {
+        self.filled().map(|(bin, n)| {
             let full = self.full.iter().filter(|(it, _)| usize::from(*it) == bin);
-            let samples = full.fold(u64::from(*n), |sum, (_, n)| sum + u64::from(*n));
+            let samples = full.fold(u64::from(n), |sum, (_, n)| sum + u64::from(*n));
             let octave = FIRST_OCTAVE + (bin as u32 >> BINS_LOG2);
-            let within = bin as u64 & ((1 << BINS_LOG2) - 1);
+            let within = (bin % BINS) as u64;
             let width = 1_u64 << (octave - BINS_LOG2);
             let middle = (1_u64 << octave) + within * width + width / 2;
             (Duration::from_ps(middle).as_secs_f64(), samples)
@@ -248,6 +263,24 @@ mod tests {
         }
         let counts: Vec<u64> = histogram.bins().map(|(_, samples)| samples).collect();
         assert_eq!(counts, [1 << 33]);
+    }
+
+    #[test]
+    fn memory_is_taken_for_the_octaves_of_the_samples() {
+        let octaves = |samples_us: &[u64]| {
+            let mut histogram = RttHistogram::default();
+            for us in samples_us {
+                histogram.add(Duration::from_us(*us));
+            }
+            assert_eq!(histogram.bins().count(), samples_us.len());
+            histogram.counts.len() / BINS
+        };
+        // 2^26 ps = 67.1 us
+        assert_eq!(octaves(&[]), 0);
+        assert_eq!(octaves(&[100]), 1);
+        assert_eq!(octaves(&[70, 133]), 1);
+        assert_eq!(octaves(&[100, 200]), 2);
+        assert_eq!(octaves(&[200, 1_000, 100]), 4);
     }
 
     #[test]
