@@ -443,3 +443,27 @@ fn a_permutation_needs_hosts_that_send_and_receive() {
         assert_eq!(error.field, "permutations.0");
     }
 }
+
+#[test]
+fn a_queue_whose_backlog_cannot_be_counted_in_32_bits_is_refused() {
+    let refused = |job: &Value| Plan::new(parsed(job)).expect_err("4 GiB").field;
+    let mut job = job(&json!({"kind": "star", "hosts": 2}));
+    job["flows"] = json!([flow("h1", "h0")]);
+    let many = json!(3_000_000);
+    job["host"]["queue_packets"] = many.clone();
+    assert_eq!(refused(&job), "host.queue");
+    job["host"]["queue_packets"] = json!(1000);
+    let limit = json!({"packets": many});
+    for queue in [
+        json!({"kind": "drop-tail", "limit": limit, "count_in_service": true}),
+        json!({"kind": "drr", "limit": limit, "quantum_bytes": null}),
+        json!({"kind": "sfq", "limit_packets": many, "buckets": 16, "seed": null, "placed": []}),
+        json!({
+            "kind": "linux-sfq", "limit_packets": many, "depth_packets": 127, "divisor": 1024,
+            "flows": 128, "quantum_bytes": null, "perturb_ps": 0,
+        }),
+    ] {
+        job["queue"] = queue;
+        assert_eq!(refused(&job), "queue.limit");
+    }
+}
