@@ -78,9 +78,7 @@ def _placed(points: pl.DataFrame, at: Sequence[float], aside: float) -> pl.DataF
     return points.with_columns(place=pl.Series(at, dtype=pl.Float64) + aside).sort("place")
 
 
-def _line(
-    panel: Axes, view: View, points: pl.DataFrame, number: int, *, is_joined: bool
-) -> None:
+def _line(panel: Axes, view: View, points: pl.DataFrame, number: int, *, is_joined: bool) -> None:
     """The marks of the points, joined by a line with a band, or each with its interval."""
     colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number % len(_MARKERS)]
     factor = view.quantity.factor

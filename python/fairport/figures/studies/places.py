@@ -48,9 +48,10 @@ def label_values(panel: Axes, view: View, axis: str, numbers: Sequence[float]) -
     widths = [width_in(f"{label} ", TICK_PT) for label in labels]
     shown: list[int] = []
     for index in sorted(range(len(numbers)), key=along.__getitem__):
-        if not shown or inches * (along[index] - along[shown[-1]]) >= (
-            widths[index] + widths[shown[-1]]
-        ) / 2:
-            shown.append(index)
+        if shown:
+            apart_in = inches * (along[index] - along[shown[-1]])
+            if apart_in < (widths[index] + widths[shown[-1]]) / 2:
+                continue
+        shown.append(index)
     panel.set_xticks([numbers[index] for index in shown], [labels[index] for index in shown])
     panel.xaxis.set_minor_locator(NullLocator())

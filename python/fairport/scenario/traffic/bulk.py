@@ -13,7 +13,6 @@ from fairport.scenario.base import PositiveSize, refuse
 from fairport.scenario.traffic.base import Ends, ToOneReceiver, TrafficError
 from fairport.scenario.units import Duration
 
-
 _PERMUTATION = "permutation"
 
 
