@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,11 +20,12 @@ _MARGIN = 0.05
 
 
 def of_numbers(values: Sequence[Any]) -> list[float] | None:
-    """The values as numbers, quantities in base units; None for names."""
+    """The values as finite numbers, quantities in base units; None if some are no numbers."""
     kind = kind_of(values)
     if kind is None and any(isinstance(value, str | bool) for value in values):
         return None
-    return [float(value if kind is None else kind.read(value)) for value in values]
+    numbers = [float(value if kind is None else kind.read(value)) for value in values]
+    return numbers if all(map(math.isfinite, numbers)) else None
 
 
 def scale(panel: Axes, numbers: Sequence[float]) -> bool:
