@@ -21,6 +21,7 @@ from fairport.scenario import host_profile
 from fairport.scenario.network import LINUX_PROFILE
 from fairport.study.validate import LINUX, SIMULATION, simulated
 from matplotlib.figure import Figure
+from matplotlib.ticker import StrMethodFormatter
 
 from validation import DOCS
 from validation.case import options
@@ -34,8 +35,8 @@ SIDES = (LINUX, SIMULATION)
 # a lone flow that gets nothing is drawn at the edge of a logarithmic scale
 _LEAST_DRAWN = 0.003
 _LOOKS = {LINUX: (style.BLUE, "o"), SIMULATION: (style.ORANGE, "s")}
-# the points of the two sides are drawn left and right of their jitter
-_ASIDE = {LINUX: -0.08, SIMULATION: 0.08}
+# the points of the two sides are drawn left and right of their jitter, in us
+_ASIDE_US = {LINUX: -0.6, SIMULATION: 0.6}
 
 Ratios = dict[tuple[str, int], list[float]]
 
@@ -83,7 +84,7 @@ def _draw(ratios: Ratios, path: Path) -> None:
         axes = figure.subplots()
         for side in SIDES:
             colour, marker = _LOOKS[side]
-            where = [at + _ASIDE[side] for at in range(len(JITTERS_US))]
+            where = [us + _ASIDE_US[side] for us in JITTERS_US]
             of_side = [ratios[side, us] for us in JITTERS_US]
             for at, runs in zip(where, of_side, strict=True):
                 drawn = [max(_LEAST_DRAWN, one) for one in runs]
@@ -95,9 +96,10 @@ def _draw(ratios: Ratios, path: Path) -> None:
         style.fair_share(axes, 1.0)
         style.label_line(axes, "as much as a peer", 1.0)
         axes.set_yscale("log")
-        axes.set_ylabel("goodput of the lone flow\nover its peers' mean (log scale)")
-        axes.set_xticks(range(len(JITTERS_US)), [f"{us}" for us in JITTERS_US])
-        axes.set_xlabel("each packet reaches its host later by a random time of up to .. us")
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.set_ylabel("goodput of the lone flow\nover its peers' mean")
+        axes.set_xticks(JITTERS_US)
+        axes.set_xlabel("largest random delay of a packet before its host (µs)")
         axes.set_title("1 against 12 at 100 Mbit/s: hosts decide who starves", loc="left")
         axes.legend(loc="upper right", frameon=False)
         style.save(figure, path)

@@ -24,6 +24,7 @@ TOPOLOGIES: list[dict[str, Any]] = [
 KINDS = (
     *("bulk", "stopped", "late", "sized", "sized and stopped", "incast", "persistent incast"),
     *("poisson", "requests", "periodic", "persistent periodic", "web", "udp", "on-off"),
+    "permutation",
 )
 
 
@@ -86,6 +87,7 @@ def traffic(draw: random.Random, kind: str, ms: int) -> dict[str, Any]:
         "persistent periodic": periodic | lasting,
         "web": {"kind": "web", "servers": "h0..h3", "clients": "h4..h15", "sessions": 30}
         | {"think": "5ms"},
+        "permutation": {"kind": "bulk", "from": [to, *others], "to": "permutation"},
         "udp": cbr,
         "on-off": cbr | {"pattern": "on-off", "on_mean": "1ms", "off_mean": "2ms", **stop},
     }

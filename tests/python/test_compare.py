@@ -185,6 +185,15 @@ def test_datagrams_alone_are_compared_by_their_loss(fairport: Command, tmp_path:
     assert 0.15 < found["fixes"][0]["traffic"][0]["median"] < 1 / 3
 
 
+def test_an_incast_may_be_ranked_by_the_goodput_of_its_rounds() -> None:
+    incast = {"kind": "incast", "from": "all", "to": "h0", "block": "20kB"}
+    star = {"name": "blocks", "duration": "4ms", "topology": {"kind": "star", "hosts": 4}}
+    scenario = fp.scenario(star | {"traffic": [incast]})
+    found = compare(scenario, ["drr"], repeat=1, metric="round_goodput_bps")
+    assert found.runs["traffic_0_round_goodput_bps"].min() > 1e8  # type: ignore[operator]
+    assert "Ranked by goodput of rounds of traffic 0 (incast)." in found.conclusion
+
+
 def test_where_nothing_is_delivered_the_comparison_says_so(fairport: Command) -> None:
     short = ["outcast-1-to-12", "--fix", "red", "--repeat", "1", "--duration", "3ms"]
     outcome = fairport("compare", *short)

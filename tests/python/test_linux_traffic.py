@@ -122,6 +122,15 @@ def test_a_syn_that_is_sent_again_is_no_segment(backend: str) -> None:
 
 
 @as_root
+def test_a_permutation_has_the_pairs_of_the_simulation() -> None:
+    traffic = {"from": "all", "to": "permutation", "size": "20kB"}
+    found = run(traffic).flows
+    simulated = fp.run(THREE_PEERS | {"traffic": [traffic]}, seed=1).flows
+    assert found.select("src", "dst").rows() == simulated.select("src", "dst").rows()
+    assert found["fct_s"].null_count() == 0
+
+
+@as_root
 def test_finite_and_constant_rate_flows_side_by_side() -> None:
     result = run(
         {"from": "h1", "to": "h0", "size": "500kB", "start": "0.2s"},

@@ -274,6 +274,7 @@ def test_a_search_that_cannot_be_is_refused(tmp_path: Path, more: str, problem: 
         ('{ from = "4KiB", to = "4ms" }', "not quantities of one kind"),
         ('{ from = "8KiB", to = "4KiB" }', "no room between its ends"),
         ("{ from = 0, to = 4, scale = 'log' }", "has no logarithm"),
+        ("{ from = 1.0, to = inf }", "has an end of inf"),
         ('["4KiB"]', r"queue.limit: .* holds 1\nhint: give at least 2"),
         ('["4KiB", "8KiB"]\nseeds = 3', "space.seeds: is no field of a scenario, but of the whole"),
         ('"4KiB"', r"queue.limit: .* is not a table|queue.limit: .* must be a table"),

@@ -155,6 +155,39 @@ def test_lines_go_through_the_medians_and_leave_bistable_points_out(study: Study
     assert texts == ["old", "new"]
 
 
+@pytest.mark.parametrize(
+    ("values", "places", "scale"),
+    [
+        ([1, 2, 8], [1, 2, 8], "linear"),
+        (["1KiB", "4KiB", "64KiB"], [1024, 4096, 65536], "log"),
+        ([0.0, 5.5, 20.0], [0, 5.5, 20], "linear"),
+        ([True, False], [0, 1], "linear"),
+    ],
+)
+def test_numbers_and_quantities_of_an_axis_lie_at_their_values(
+    tmp_path: Path, values: list[Any], places: list[float], scale: str
+) -> None:
+    made = made_up(tmp_path, {"size": values}, {}, lambda *_: {"drops": 9.0})
+    (panel,) = studies.draw(made, x="size", y="drops").axes
+    assert panel.get_xscale() == scale
+    marks = [line for line in panel.lines if line.get_marker() not in (None, "None")]
+    assert [float(place) for line in marks for place in line.get_xdata()] == places  # type: ignore[union-attr]
+    assert [float(tick) for tick in panel.get_xticks()] == places
+    first, last = panel.get_xlim()
+    assert first < places[0]
+    assert last > places[-1]
+
+
+def test_values_that_lie_close_together_are_not_all_labelled(tmp_path: Path) -> None:
+    made = made_up(tmp_path, {"size": [*range(1000, 1100), 4000]}, {}, lambda *_: {"drops": 9.0})
+    picture = studies.draw(made, x="size", y="drops")
+    FigureCanvasAgg(picture).draw()
+    labels = picture.axes[0].get_xticklabels()
+    boxes = [label.get_window_extent() for label in labels]
+    assert len(boxes) > 1
+    assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
+
+
 def test_names_have_marks_with_intervals_and_no_lines_between_them(study: Study) -> None:
     where = "\"queue.limit\" = '4 packets'"
     picture = studies.draw(study, x="stack", y="throughput_ratio", color="peers", where=where)

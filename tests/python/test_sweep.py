@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import re
@@ -409,6 +410,8 @@ def test_another_study_is_not_mixed_with_this_one(base: Scenario, tmp_path: Path
         ({"drops": [1]}, "axes: names `drops`, which is a column", "rename"),
         ({"wall_s": [1]}, "axes: names `wall_s`, which is a column", "rename"),
         ({"queue.limit": {"from": "4KiB", "to": "4ms", "steps": 3}}, "not two quantities", "KiB"),
+        ({"queue.max_p": {"from": 1.0, "to": math.inf, "steps": 3}}, "has an end of inf", "finite"),
+        ({"queue.max_p": {"from": -1e308, "to": 1e308, "steps": 3}}, "too many digits", "smaller"),
         ({"link.rate": {"from": "1Gbps", "to": "2Gbps"}}, "has no `steps`", "steps = 10"),
         ({"fix": ["rde"]}, 'axes."fix": "rde" is not one of', "did you mean `red`"),
     ],

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from asking import asked, lowered
+from asking import HOSTS, asked, lowered
 from fairport import completion, figures, plot, run, scenario
 from fairport.completion import Span
 from fairport.errors import ScenarioError
@@ -50,6 +50,7 @@ def test_a_file_may_begin_with_the_mark_of_windows(tmp_path: Path) -> None:
         ("0 0\n10 0.5\n20 0.4\n30 1", "does not rise in line 3"),
         ("0 0\n10 0.97", "ends at 0.97 and not at 1"),
         ("-1 0\n10 1", "has a size of -1 in line 1"),
+        ("0 0\n1000000000001 1", "has a size of 1000000000001 in line 2"),
         ("0 0\n10 1.5", "has a share of 1.5 in line 2"),
         ("0 0\nten 1", "has no two numbers in line 2"),
         ("nan 0\n10 1", "has a size of nan in line 1"),
@@ -104,6 +105,36 @@ def test_flows_one_after_another_stop_in_the_opposite_order() -> None:
     assert [flow["start_ps"] // 10**12 for flow in flows] == [0, 30, 60, 90, 120]
     spans = [(flow["stop_ps"] - flow["start_ps"]) // 10**12 for flow in flows]
     assert spans == [270, 210, 150, 90, 30]
+
+
+def test_in_a_permutation_every_host_sends_to_one_other_and_receives_from_one() -> None:
+    traffic = {"from": "h3..h9", "to": "permutation", "flows": 2, "size": "1kB"}
+    others = [{"from": "h0", "to": "h1", "size": "1kB"}]
+    udp = {"kind": "udp", "from": "all", "to": "permutation", "rate": "1Mbps"}
+    job = lowered(*others, traffic, udp)
+    assert job.document["permutations"] == [1, 2]
+    drawn = set()
+    for seed in (1, 2):
+        flows = run(asked(*others, traffic, udp, duration="3ms"), seed=seed).flows
+        for part, hosts, each in ((1, [f"h{n}" for n in range(3, 10)], 2), (2, HOSTS, 1)):
+            pairs = flows.filter(traffic=part).select("src", "dst").rows()
+            assert sorted(src for src, _ in pairs) == sorted(hosts * each)
+            assert sorted(dst for _, dst in pairs) == sorted(hosts * each)
+            assert len(set(pairs)) == len(hosts), "all flows of a host have one receiver"
+            assert all(src != dst for src, dst in pairs)
+            drawn.add(tuple(pairs))
+    assert len(drawn) == 4
+
+
+def test_a_permutation_of_one_host_is_refused_and_a_host_may_have_its_name() -> None:
+    with pytest.raises(ScenarioError, match=r'traffic\.0\.from: "h1" selects one host') as error:
+        lowered({"from": "h1", "to": "permutation"})
+    assert error.value.remedy == "select two or more hosts"
+    ends = ["h0", "permutation"]
+    graph = {"kind": "graph", "hosts": ends, "switches": ["s"]}
+    graph["links"] = [{"ends": [host, "s"]} for host in ends]
+    flows = run(asked({"from": "all", "to": "permutation"}, topology=graph), seed=1).flows
+    assert flows.select("src", "dst").rows() == [("h0", "permutation")]
 
 
 def test_a_flow_that_would_start_after_the_run_is_refused() -> None:

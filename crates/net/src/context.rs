@@ -95,10 +95,10 @@ impl PortContext<'_> {
         own.map_or(limit, Limit::Bytes)
     }
 
-    /// [`Self::limit`], if a buffer of that size has room for a packet of the MTU.
+    /// [`Self::limit`], if a buffer of that size has room for a packet of the MTU, and holds less than 4 GiB.
     ///
     /// # Errors
-    /// If it has not.
+    /// If it has not, or may hold more.
     pub(crate) fn limit_of_buffer(&self, limit: Limit) -> Result<Limit, BuildError> {
         let limit = self.limit(limit);
         let (problem, remedy) = match limit {
@@ -113,9 +113,20 @@ impl PortContext<'_> {
                 "holds nothing".to_string(),
                 "give a limit, such as \"16KiB\" or \"11 packets\"",
             ),
-            _ => return Ok(limit),
+            _ => return limit.countable("queue.limit", self.full_frame_bytes()),
         };
         Err(BuildError::new("queue.limit", limit, problem, remedy))
+    }
+
+    /// The limit of a queue that counts packets only.
+    ///
+    /// # Errors
+    /// If it is 0, or if the queue may hold 4 GiB or more.
+    pub(crate) fn limit_in_packets(&self, packets: u32) -> Result<u32, BuildError> {
+        positive("limit", packets)?;
+        let limit = Limit::Packets(packets);
+        limit.countable("queue.limit", self.full_frame_bytes())?;
+        Ok(packets)
     }
 
     /// The bytes of one turn: those given, or the size of a packet of the MTU.

@@ -8,6 +8,7 @@ use fairport_net::{BuildError, NodeId, Topology};
 use crate::flow::{Application, End, FlowSpec, ListedFlow, Origin};
 use crate::job::workload::{EndJob, TraceJob, WorkloadJob, WorkloadPattern};
 use crate::job::{FlowJob, Job};
+use crate::permutation::draw_receivers;
 use crate::topology::with_fabric;
 use crate::wiring::link_rate;
 use crate::workload::Ends;
@@ -30,7 +31,7 @@ impl<'a> HostNumbers<'a> {
     }
 }
 
-/// The flows that the job lists, with their randomly drawn start times.
+/// The flows that the job lists, with their randomly drawn start times and receivers.
 pub(crate) fn listed_flows(
     job: &Job,
     hosts: &HostNumbers<'_>,
@@ -64,7 +65,10 @@ pub(crate) fn listed_flows(
             spec,
         })
     };
-    job.flows.iter().enumerate().map(build).collect()
+    let flows = job.flows.iter().enumerate().map(build);
+    let mut flows = flows.collect::<Result<Vec<_>, _>>()?;
+    draw_receivers(job, &mut flows)?;
+    Ok(flows)
 }
 
 /// The senders and receivers of each workload.

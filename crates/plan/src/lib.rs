@@ -14,6 +14,7 @@ mod ideal;
 pub mod job;
 mod layout;
 mod paths;
+mod permutation;
 mod plan;
 mod router;
 mod sampling;

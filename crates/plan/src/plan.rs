@@ -92,6 +92,7 @@ impl Plan {
         let ends = workload_ends(&job, &topology, &hosts)?;
         let timing = Timing::new(&job, &topology);
         let wiring = Wiring::new(&job, &topology, &timing, &customs.queues)?;
+        wiring.check_host_queue()?;
         check_ports(&job, &topology, &wiring)?;
         classifier(&job, &topology)?;
         let watch = Watch::new(&job, &topology, &mut router, &flows, &ends);

@@ -9,7 +9,7 @@ use fairport_net::processing::{Processing, Server};
 use fairport_net::queue::{BufferRelease, CustomQueues, Discipline, NetworkContext, Queueing};
 use fairport_net::shaper;
 use fairport_net::stream::Stream;
-use fairport_net::{BuildError, NodeId, PortId, Topology};
+use fairport_net::{BuildError, Limit, NodeId, PortId, Topology};
 use fairport_units::{Duration, Instant, Rate};
 use serde::Serialize;
 
@@ -101,6 +101,12 @@ impl<'a> Wiring<'a> {
             full_frame,
             host_number: topology.host_numbers(),
         })
+    }
+
+    /// Refuses hosts whose own output ports may hold 4 GiB or more.
+    pub(crate) fn check_host_queue(&self) -> Result<(), BuildError> {
+        let limit = Limit::Packets(self.job.host.queue_packets);
+        limit.countable("host.queue", self.full_frame).map(drop)
     }
 
     /// The configuration of a port.

@@ -1,8 +1,11 @@
 //! What a plan says about a job: draws, what is watched, what is expected.
 
-use crate::common::{MS, US, flow, job, plan, workload};
+use std::collections::BTreeSet;
+
+use crate::common::{MS, US, flow, job, parsed, plan, workload};
 use fairport_net::PortId;
-use fairport_plan::MeasureFrom;
+use fairport_plan::flow::ListedFlow;
+use fairport_plan::{MeasureFrom, Plan};
 use fairport_units::{Duration, Instant};
 use serde_json::{Value, json};
 
@@ -395,4 +398,72 @@ fn flows_that_a_trace_starts_after_the_end_are_not_expected() {
     assert_eq!(plan(&job).expected().flows, 2);
     job["workloads"][0]["stop_ps"] = json!(50 * MS);
     assert_eq!(plan(&job).expected().flows, 1);
+}
+
+#[test]
+fn in_a_permutation_every_host_sends_to_one_other_and_receives_from_one() {
+    let mut job = job(&json!({"kind": "star", "hosts": 6}));
+    job["stacks"] = json!(vec![job["stacks"][0].clone(); 6]);
+    let listed = |host: usize, traffic: u32| {
+        let (src, dst) = (host % 6, (host + 1) % 6);
+        let mut flow = flow(&format!("h{src}"), &format!("h{dst}"));
+        flow["traffic"] = json!(traffic);
+        flow["sender_stack"] = json!(src);
+        flow["receiver_stack"] = json!(dst);
+        flow
+    };
+    // two flows of each host in the permutation, and one that is not a part of it
+    let flows = (0..12).map(|flow| listed(flow / 2, 1));
+    job["flows"] = flows.chain([listed(0, 0)]).collect();
+    job["permutations"] = json!([1]);
+    let mut found = BTreeSet::new();
+    for seed in 0..20 {
+        job["seed"] = json!(seed);
+        let plan = plan(&job);
+        let ends = |flow: &ListedFlow| [flow.spec.src, flow.spec.dst];
+        let pairs: Vec<_> = plan.flows().iter().map(ends).collect();
+        assert_eq!(pairs[12].map(|end| end.host), [0, 1]);
+        assert!(pairs[..12].chunks(2).all(|two| two[0] == two[1]));
+        assert!(pairs.iter().flatten().all(|end| end.host == end.stack));
+        let to: Vec<u32> = pairs[..12].iter().step_by(2).map(|it| it[1].host).collect();
+        assert!((0..6).zip(&to).all(|(src, dst)| src != *dst));
+        assert_eq!(to.iter().collect::<BTreeSet<_>>().len(), 6);
+        found.insert(to);
+    }
+    assert!(found.len() > 15, "265 are possible");
+}
+
+#[test]
+fn a_permutation_needs_hosts_that_send_and_receive() {
+    let mut job = job(&json!({"kind": "star", "hosts": 3}));
+    job["flows"] = json!([flow("h1", "h0"), flow("h2", "h0")]);
+    for number in [0, 1] {
+        job["permutations"] = json!([number]);
+        let error = Plan::new(parsed(&job)).expect_err("no host sends and receives");
+        assert_eq!(error.field, "permutations.0");
+    }
+}
+
+#[test]
+fn a_queue_whose_backlog_cannot_be_counted_in_32_bits_is_refused() {
+    let refused = |job: &Value| Plan::new(parsed(job)).expect_err("4 GiB").field;
+    let mut job = job(&json!({"kind": "star", "hosts": 2}));
+    job["flows"] = json!([flow("h1", "h0")]);
+    let many = json!(3_000_000);
+    job["host"]["queue_packets"] = many.clone();
+    assert_eq!(refused(&job), "host.queue");
+    job["host"]["queue_packets"] = json!(1000);
+    let limit = json!({"packets": many});
+    for queue in [
+        json!({"kind": "drop-tail", "limit": limit, "count_in_service": true}),
+        json!({"kind": "drr", "limit": limit, "quantum_bytes": null}),
+        json!({"kind": "sfq", "limit_packets": many, "buckets": 16, "seed": null, "placed": []}),
+        json!({
+            "kind": "linux-sfq", "limit_packets": many, "depth_packets": 127, "divisor": 1024,
+            "flows": 128, "quantum_bytes": null, "perturb_ps": 0,
+        }),
+    ] {
+        job["queue"] = queue;
+        assert_eq!(refused(&job), "queue.limit");
+    }
 }

@@ -122,6 +122,7 @@ def lower(
             },
             "stacks": [],
             "flows": [],
+            "permutations": [],
             "workloads": [],
             "probes": {
                 "series_interval_ps": int(probes.series_interval),
@@ -158,6 +159,8 @@ def _add_traffic(job: Job, scenario: Scenario, presets: Mapping[str, Mapping[str
             ) from None
         job.flows.extend(flows)
         job.flow_sources.extend([source] * len(flows))
+        if traffic.is_permutation(job.hosts):
+            job.document["permutations"].append(index)
         if workload is not None:
             job.workloads.append(workload)
             job.workload_sources.append((source, traffic.selector_fields))
@@ -170,6 +173,8 @@ def _ends(
     senders_field, receivers_field = (f"{source}.{name}" for name in traffic.selector_fields)
     chosen, to = traffic.selectors
     receiver = traffic.receiver if isinstance(traffic, ToOneReceiver) else None
+    if traffic.is_permutation(hosts):
+        return _permuted(scenario, senders_field, chosen, hosts)
     with _naming(scenario, receivers_field):
         receivers = select(to, hosts) if receiver is None else [hosts[position(to, hosts)]]
     with _naming(scenario, senders_field):
@@ -189,6 +194,23 @@ def _ends(
             else other,
         )
     return senders, receivers
+
+
+def _permuted(
+    scenario: Scenario, field: str, chosen: Any, hosts: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """The hosts of a permutation as senders, and in another order as receivers."""
+    with _naming(scenario, field):
+        senders = select(chosen, hosts)
+    if len(senders) == 1:
+        raise ScenarioError(
+            "selects one host, which has no other to send to",
+            file=scenario.where(field),
+            field=field,
+            value=chosen,
+            remedy="select two or more hosts",
+        )
+    return senders, senders[1:] + senders[:1]
 
 
 def _host_layers(scenario: Scenario, hosts: Sequence[str]) -> dict[str, list[Layer]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -64,8 +65,16 @@ def in_base_units(values: Sequence[Any]) -> tuple[str, list[float]] | None:
     return kind.suffix, [kind.read(value) * kind.factor for value in values]
 
 
+def check_finite(*ends: End) -> None:
+    """Refuses ends without numbers between them."""
+    for end in ends:
+        if isinstance(end, float) and not math.isfinite(end):
+            raise refuse(f"has an end of {end}", "give a finite number", show_value=False)
+
+
 def row(first: End, last: End, steps: int | None, scale: Scale) -> list[Any]:
     """The values; whole numbers stay whole, so a logarithmic row may have fewer than `steps`."""
+    check_finite(first, last)
     if isinstance(first, str) and isinstance(last, str):
         return _quantities(first, last, steps, scale)
     if isinstance(first, str) or isinstance(last, str):
@@ -108,6 +117,9 @@ def _spaced(first: float, last: float, steps: int, scale: Scale) -> list[float]:
             values = [first * (last / first) ** (step / intervals) for step in range(intervals)]
         else:
             values = [first + (last - first) * step / intervals for step in range(intervals)]
+        are_numbers = all(map(math.isfinite, values))
     except OverflowError:
-        raise refuse("has a number with too many digits", "give smaller numbers") from None
+        are_numbers = False
+    if not are_numbers:
+        raise refuse("has a number with too many digits", "give smaller numbers")
     return [*values, last]  # a power may miss it by a rounding

@@ -47,6 +47,7 @@ METRICS: dict[str, Metric] = {
     "rounds_done": Metric("of the rounds that began within the measurement"),
     "round_time_median_s": Metric("the round under way counts with its age"),
     "round_time_p99_s": Metric("the round under way counts with its age"),
+    "round_goodput_bps": Metric("of the completed rounds, while they last"),
     "response_p99_s": Metric("a request without an answer counts with its age"),
     "response_median_s": Metric("a request without an answer counts with its age"),
     "loss_share": Metric("of the datagrams sent"),

@@ -11,7 +11,7 @@ from typing_extensions import Self
 
 from fairport.scenario.axes import Combination, Point, named
 from fairport.scenario.base import Section, refuse
-from fairport.scenario.rows import kind_of
+from fairport.scenario.rows import check_finite, kind_of
 from fairport.study.points import StudyPoint, in_column
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class Bounds(Section):
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
+        check_finite(self.first, self.last)
         low, high, _ = self.range()
         if not low < high:
             raise refuse("has no room between its ends", "give a greater `to`", show_value=False)

@@ -17,7 +17,7 @@ from typing import Any
 from fairport.errors import InputError, did_you_mean
 
 _BILLION = 10**9
-_LARGEST = 2**40
+_LARGEST = 10**12
 UNIT_END = 10**12
 _UNIT = re.compile("[1-9][0-9]{0,11}")
 
@@ -128,7 +128,7 @@ def _point(words: list[str], number: int) -> tuple[int, int]:
         raise CdfError(f"has no two numbers in line {number}", remedy=remedy) from None
     if not 0 <= size <= _LARGEST:
         raise CdfError(
-            f"has a size of {size:g} in line {number}", remedy="give sizes from 0 to 10^12"
+            f"has a size of {size:.15g} in line {number}", remedy="give sizes from 0 to 10^12"
         )
     if not 0 <= share <= 1:
         raise CdfError(

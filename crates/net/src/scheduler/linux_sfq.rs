@@ -33,7 +33,7 @@ pub struct Config {
 
 impl Config {
     pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<LinuxSfq, BuildError> {
-        positive("limit", self.limit_packets)?;
+        port.limit_in_packets(self.limit_packets)?;
         positive("depth", self.depth_packets)?;
         number_of_queues("divisor", self.divisor)?;
         positive("flows", self.flows)?;

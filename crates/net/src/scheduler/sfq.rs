@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Addresses, Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets, hash};
 use crate::BuildError;
-use crate::context::{PortContext, number_of_queues, positive};
+use crate::context::{PortContext, number_of_queues};
 use crate::discipline::{Admission, Backlog, NOTHING, PacketView, Reason};
 
 /// An SFQ queue, in the plan of a run.
@@ -29,7 +29,7 @@ pub struct Config {
 impl Config {
     pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<Sfq, BuildError> {
         Ok(Sfq::new(
-            positive("limit", self.limit_packets)?,
+            port.limit_in_packets(self.limit_packets)?,
             number_of_queues("buckets", self.buckets)?,
             self.seed.unwrap_or(port.seed()),
             self.bucket_of_hosts(port)?,

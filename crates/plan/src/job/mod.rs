@@ -54,6 +54,10 @@ pub struct Job {
     pub stacks: Vec<StackJob>,
     /// the flows that are known before the run
     pub flows: Vec<FlowJob>,
+    /// the numbers of parts of the traffic that are permutations: their flows' receivers are drawn from the hosts that
+    /// they list, so that each host sends to exactly one other and receives from exactly one
+    #[serde(default)]
+    pub permutations: Vec<u32>,
     /// what starts flows during the run
     #[serde(default)]
     pub workloads: Vec<workload::WorkloadJob>,

@@ -95,7 +95,17 @@ fn with_everything() -> Value {
         "payload_bytes": 1472, "rate_bps": 50_000_000,
         "pattern": {"kind": "on-off", "on_mean_ps": 5_000_000_000_u64, "off_mean_ps": 5_000_000_000_u64},
     });
-    job["flows"] = json!([transfer, udp, flow("h3", "h0")]);
+    job["flows"] = json!([
+        transfer,
+        udp,
+        flow("h3", "h0"),
+        flow("h1", "h3"),
+        flow("h3", "h1")
+    ]);
+    for permuted in [3, 4] {
+        job["flows"][permuted]["traffic"] = json!(1);
+    }
+    job["permutations"] = json!([1]);
     job["probes"]["measure_from_ps"] = json!(1_000_000_000);
     job["probes"]["measure_to_ps"] = json!(9_000_000_000_u64);
     job["probes"]["watched_flows"] = json!(1000);

@@ -1,12 +1,14 @@
 """A family of lines: the median of a number along an axis, with its interval.
 
-There is one line per value of another axis. A bistable point has an open mark at each of its two
-states, off the line. An axis of names, such as those of fixes, has no values between them: there
-are only marks, side by side, with their intervals.
+There is one line per value of another axis. Numbers and quantities lie at their values, on a
+logarithmic scale if they span much. A bistable point has an open mark at each of its two states,
+off the line. An axis of names, such as those of fixes, has no values between them: there are only
+marks, side by side, with their intervals.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -15,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fairport.figures import style
-from fairport.figures.studies import findings
+from fairport.figures.studies import findings, places
 from fairport.figures.studies.view import (
     View,
     axis_title,
@@ -24,7 +26,6 @@ from fairport.figures.studies.view import (
     scale_number,
     ticks,
 )
-from fairport.scenario.rows import in_base_units
 
 _COLOURS = (style.BLUE, style.ORANGE, style.GREEN, "#cc79a7", "#e69f00", "#56b4e9", style.INK)
 _DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))  # after these, colours and marks are used again
@@ -41,7 +42,10 @@ def draw(view: View, x: str, color: str) -> Figure:
     """One panel per combination of the remaining axes."""
     subject = f"{view.quantity.heading} by {view.title_of(x)}"
     columns = min(3, len(view.panels()))
-    has_names = _has_names(view, x)
+    values = view.values(x)
+    numbers = places.of_numbers(values)
+    has_names = numbers is None
+    at = dict(zip(values, range(len(values)) if numbers is None else numbers, strict=True))
     line, band = ("mark", "line") if has_names else ("line", "band")
     note = _NOTE.format(line=line, band=band, interval=view.interval)
     if view.points["is_bimodal"].any():
@@ -55,9 +59,13 @@ def draw(view: View, x: str, color: str) -> Figure:
         for number, value in enumerate(lines):
             of_line = points.filter(pl.col(color) == value) if color else points
             aside = apart * (number - (len(lines) - 1) / 2)
-            _line(panel, view, x, of_line, number, aside if has_names else None)
-        panel.set_xticks(*ticks(view, x, room=14 if columns == 1 else 7, across=panel))
-        panel.set_xlim(-0.4, len(view.values(x)) - 0.6)
+            of_line = _placed(of_line, [at[value] for value in of_line[x]], aside)
+            _line(panel, view, of_line, number, is_joined=not has_names)
+        if numbers is None:
+            panel.set_xticks(*ticks(view, x, room=14 if columns == 1 else 7, across=panel))
+            panel.set_xlim(-0.4, len(values) - 0.6)
+        else:
+            places.label_values(panel, view, x, numbers)
     scale_number(view, axes)
     label_axes(picture, axes, axis_title(view, x), view.quantity.label)
     if color:
@@ -65,24 +73,18 @@ def draw(view: View, x: str, color: str) -> Figure:
     return picture
 
 
-def _has_names(view: View, axis: str) -> bool:
-    """Whether the values are names rather than numbers or quantities."""
-    values = view.values(axis)
-    return all(isinstance(one, str) for one in values) and in_base_units(values) is None
+def _placed(points: pl.DataFrame, at: Sequence[float], aside: float) -> pl.DataFrame:
+    """The points in the order of their places, a column `place`, which are moved `aside`."""
+    return points.with_columns(place=pl.Series(at, dtype=pl.Float64) + aside).sort("place")
 
 
-def _line(
-    panel: Axes, view: View, x: str, points: pl.DataFrame, number: int, aside: float | None
-) -> None:
-    """One line or, `aside` of the place of each name, its marks."""
+def _line(panel: Axes, view: View, points: pl.DataFrame, number: int, *, is_joined: bool) -> None:
+    """The marks of the points, joined by a line with a band, or each with its interval."""
     colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number % len(_MARKERS)]
-    order, factor = view.values(x), view.quantity.factor
-    places = [order.index(value) for value in points[x]]
-    points = points.with_columns(place=pl.Series(places, dtype=pl.Float64) + (aside or 0.0))
-    points = points.sort("place")
+    factor = view.quantity.factor
     one = points.filter(~pl.col("is_bimodal"))
     low, high = one["low"] * factor, one["high"] * factor
-    if aside is None:
+    if is_joined:
         panel.fill_between(one["place"], low, high, color=colour, alpha=0.18, linewidth=0)
     else:
         panel.vlines(one["place"], low, high, color=colour, alpha=0.5, linewidth=1.6)
@@ -90,7 +92,7 @@ def _line(
         one["place"],
         one["median"] * factor,
         marker,
-        linestyle=_dashes(number) if aside is None else "",
+        linestyle=_dashes(number) if is_joined else "",
         color=colour,
         markersize=3.5,
     )

@@ -15,14 +15,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from fairport.figures import style
-from fairport.figures.studies import findings
+from fairport.figures.studies import findings, places
 from fairport.figures.studies.view import View, panels, scale_number, ticks
 from fairport.scenario.rows import kind_of
 
 _TALL_IN = {1: 2.9, 2: 2.2, 3: 1.9}
 _NOTE = "dot: a point's median over its seeds; line: the {interval}; dotted: the scenario as it is"
-# a logarithmic scale from this ratio of the greatest to the least value on
-_LARGEST_SPAN, _TWO_DECADES = 8, 100
+_TWO_DECADES = 100
 _MOST_TICKS = 4
 
 
@@ -42,10 +41,10 @@ def draw(view: View, axes: Sequence[str], before: Sequence[float]) -> Figure:
     points = view.points.sort("median")
     heights = points["median"] * factor
     for panel, axis in zip(drawn, axes, strict=True):
-        places = _places(panel, view, axis, points[axis].to_list())
+        across = _places(panel, view, axis, points[axis].to_list())
         low, high = points["low"] * factor, points["high"] * factor
-        panel.vlines(places, low, high, color=style.BLUE, alpha=0.3, linewidth=1.2)
-        panel.plot(places, heights, "o", color=style.BLUE, markersize=3.5, alpha=0.8)
+        panel.vlines(across, low, high, color=style.BLUE, alpha=0.3, linewidth=1.2)
+        panel.plot(across, heights, "o", color=style.BLUE, markersize=3.5, alpha=0.8)
         if before:
             height = statistics.median(before) * factor
             panel.axhline(height, color=style.INK, linewidth=0.9, linestyle=(0, (1, 2)))
@@ -59,20 +58,19 @@ def draw(view: View, axes: Sequence[str], before: Sequence[float]) -> Figure:
 
 def _places(panel: Axes, view: View, axis: str, values: Sequence[Any]) -> list[float]:
     """Where the values lie on the panel's horizontal axis, which is labelled for them."""
-    kind = kind_of(values)
-    if kind is None and any(isinstance(value, str | bool) for value in values):
+    numbers = places.of_numbers(values)
+    if numbers is None:
         order = view.values(axis)
         panel.set_xticks(*ticks(view, axis, room=_MOST_TICKS * 2, across=panel))
         panel.set_xlim(-0.5, len(order) - 0.5)
         return [float(order.index(value)) for value in values]
-    places = [float(value if kind is None else kind.read(value)) for value in values]
-    if min(places) > 0 and max(places) / min(places) > _LARGEST_SPAN:
-        panel.set_xscale("log")
-        subs = (1.0,) if max(places) / min(places) > _TWO_DECADES else (1.0, 3.0)
+    if places.scale(panel, numbers):
+        subs = (1.0,) if max(numbers) / min(numbers) > _TWO_DECADES else (1.0, 3.0)
         panel.xaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=_MOST_TICKS + 1))
         panel.xaxis.set_minor_locator(NullLocator())
     else:
         panel.xaxis.set_major_locator(MaxNLocator(_MOST_TICKS, prune="upper"))
+    kind = kind_of(values)
     shown = "{:g}".format if kind is None else lambda place: kind.shown(round(place))
     panel.xaxis.set_major_formatter(FuncFormatter(lambda place, _: shown(place)))
-    return places
+    return numbers

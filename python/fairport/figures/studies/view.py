@@ -28,7 +28,8 @@ _GAP_WITH_LABELS_IN = 0.56
 _MOST_PANELS = 12
 _MOST_COLUMNS = 3
 _MOST_TICKS = 14
-_TICK_PT = 8.0
+TICK_PT = 8.0
+"""The size of the labels of an axis's values."""
 # the width of a character in a cell; the point, which is narrower, leaves the space between cells
 _DIGIT_PT = 4.4
 _LARGEST_SPAN, _LARGEST_SPAN_OF_A_RATIO = 30, 3
@@ -262,13 +263,18 @@ def ticks(
 
     `across` is the panel below which the labels are written side by side.
     """
-    labels = [view.label(axis, value).removesuffix(" packets") for value in view.values(axis)]
+    labels = [tick_label(view, axis, value) for value in view.values(axis)]
     if across:
         room_in = across.get_position().width * WIDTH_IN
-        widest_in = max(width_in(f"{label} ", _TICK_PT) for label in labels)
+        widest_in = max(width_in(f"{label} ", TICK_PT) for label in labels)
         room = min(room, max(1, int(room_in / widest_in)))
     step = -(-len(labels) // room)
     return list(range(0, len(labels), step)), labels[::step]
+
+
+def tick_label(view: View, axis: str, value: Any) -> str:
+    """The label of an axis's value, without the unit that the axis's title has."""
+    return view.label(axis, value).removesuffix(" packets")
 
 
 def axis_title(view: View, axis: str) -> str:

@@ -29,6 +29,7 @@ class Ends:
     """Index of the traffic in the scenario."""
     senders: Sequence[str]
     receivers: Sequence[str]
+    """In a permutation, in another order than the senders; the engine draws the pairs."""
     end: Duration
     """The end of the run."""
     stack: Callable[[str], int]
@@ -59,6 +60,10 @@ class TrafficSection(Section):
     def phase(self) -> str:
         """Its kind and start, as a person reads them."""
         return f"{self.kind} {self.start}"
+
+    def is_permutation(self, hosts: Sequence[str]) -> bool:
+        """Whether each sender sends to exactly one other sender, drawn from the seed."""
+        return False
 
     def flows(self, ends: Ends) -> list[dict[str, Any]]:
         """The flows that are known before the run, as the engine reads them (`FlowJob`)."""

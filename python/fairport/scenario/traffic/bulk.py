@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import cycle
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -11,10 +13,16 @@ from fairport.scenario.base import PositiveSize, refuse
 from fairport.scenario.traffic.base import Ends, ToOneReceiver, TrafficError
 from fairport.scenario.units import Duration
 
+_PERMUTATION = "permutation"
+
 
 class ListedFlows(ToOneReceiver):
     """Flows that are known before the run: a number of flows per sender, at given times."""
 
+    receiver: str = Field(alias="to")
+    """The receiver; or "permutation": each host of `from` sends to exactly one other of them and
+    receives from exactly one. The pairs are drawn from the seed; all permutations in which no host
+    sends to itself are equally likely."""
     flows_per_sender: int = Field(default=1, alias="flows", ge=1, le=100_000)
     """Number of flows per sender."""
     size: PositiveSize | None = None
@@ -43,12 +51,17 @@ class ListedFlows(ToOneReceiver):
             )
         return self
 
+    def is_permutation(self, hosts: Sequence[str]) -> bool:
+        """Whether each sender sends to exactly one other sender, drawn from the seed."""
+        return self.receiver == _PERMUTATION and _PERMUTATION not in hosts
+
     def flows(self, ends: Ends) -> list[dict[str, Any]]:
         """The flows that are known before the run, as the engine reads them (`FlowJob`)."""
-        senders = [sender for sender in ends.senders for _ in range(self.flows_per_sender)]
-        return [self._flow(ends, number, sender) for number, sender in enumerate(senders)]
+        pairs = zip(ends.senders, cycle(ends.receivers), strict=False)
+        flows = [pair for pair in pairs for _ in range(self.flows_per_sender)]
+        return [self._flow(ends, number, *pair) for number, pair in enumerate(flows)]
 
-    def _flow(self, ends: Ends, number: int, sender: str) -> dict[str, Any]:
+    def _flow(self, ends: Ends, number: int, sender: str, receiver: str) -> dict[str, Any]:
         start = int(self.start) + number * int(self.start_interval)
         stop = None if self.stop is None else int(self.stop) - number * int(self.stop_interval)
         if start >= ends.end:
@@ -71,14 +84,14 @@ class ListedFlows(ToOneReceiver):
         return {
             "traffic": ends.index,
             "src": sender,
-            "dst": ends.receivers[0],
+            "dst": receiver,
             "start_ps": start,
             "start_jitter_ps": int(self.start_jitter),
             "stop_ps": stop,
             "size_bytes": None if self.size is None else int(self.size),
             "udp": self.udp(),
             "sender_stack": ends.stack(sender),
-            "receiver_stack": ends.stack(ends.receivers[0]),
+            "receiver_stack": ends.stack(receiver),
         }
 
     def udp(self) -> dict[str, Any] | None:

@@ -34,7 +34,7 @@ class Poisson(TrafficSection):
     """Offered payload as a share of `capacity`: load * capacity / (8 * mean size) flows arrive per
     second. The mean is that of the sizes that are drawn. If fewer hosts receive than send, or if
     links have different rates, a load below 1 may be more than some host's links carry: then the
-    run has a caveat with the numbers."""
+    run has a caveat with the numbers. Links between switches are not looked at."""
     overload: bool = False
     """Allows a load above 1, at which queues and flow completion times grow without bound."""
     capacity: PositiveRate | None = None
