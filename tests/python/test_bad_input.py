@@ -415,19 +415,6 @@ def test_a_mistake_on_the_command_line_is_named(
     assert refused(fairport, file, *arguments)[0].startswith(error)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["--repeat", "0"], ["--jobs", "0"], ["--seed", "-1"], ["--no-such-flag"], ["--pcap", "x"]],
-)
-def test_an_impossible_option_has_status_2(
-    fairport: Command, tmp_path: Path, arguments: list[str]
-) -> None:
-    outcome = fairport("run", "outcast", *arguments)
-    assert outcome.status == 2
-    assert arguments[0] in outcome.err
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_results_folder_that_exists_is_kept(fairport: Command, tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(SCENARIO, encoding="utf-8")
