@@ -114,7 +114,7 @@ def refused(fairport: Command, file: Path, *arguments: str) -> tuple[str, str]:
             'limit = "16KiB"',
             'kind = "red-ish"',
             'queue.kind: "red-ish" is not one of drop-tail, ',
-            "",
+            "did you mean `red`?",
             id="a queue discipline that there is not",
         ),
         pytest.param(
@@ -212,7 +212,7 @@ def refused(fairport: Command, file: Path, *arguments: str) -> tuple[str, str]:
             'limit = "16KiB"',
             'kind = "shared-buffer"\nalpha = 0.0',
             "queue.alpha: 0.0 is too small",
-            "",
+            "give 0.001 or more",
             id="an alpha that lets nothing in",
         ),
         pytest.param(

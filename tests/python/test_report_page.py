@@ -10,6 +10,7 @@ import fairport as fp
 import polars as pl
 import pytest
 import synthetic
+from conftest import slowness
 from fairport.report.page import write
 from fairport.storage.run import load_run
 
@@ -238,13 +239,15 @@ def test_without_scripts_and_on_paper_the_figures_are_there(tab, page, tmp_path)
     assert tab.value("getComputedStyle(document.querySelector('.panel')).display") == "none"
 
 
+@pytest.mark.alone
 def test_it_is_light_and_soon_open(tab, fairport):
     fairport("run", "outcast", "-q", "--out", "made")
     file = Path("made/report.html")
     assert file.stat().st_size < MOST_BYTES
+    slow = slowness()
     opened(tab, file)
-    # navigation to the last panel drawn; the goal is one second on a quiet machine
-    assert tab.value("performance.getEntriesByName('report-ready')[0].startTime") < 3000
+    # from the navigation to the last panel drawn
+    assert tab.value("performance.getEntriesByName('report-ready')[0].startTime") < 3000 * slow
 
 
 def test_of_datagrams_it_shows_their_goodput_and_delay_and_nothing_of_tcp(tab, tmp_path):
