@@ -212,6 +212,8 @@ def test_the_folder_holds_tables_figure_and_report(fairport: Command, tmp_path: 
     }  # fmt: skip
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     assert {*summary["files"], ".fairport.json"} == written
+    # CSV has no lists
+    assert pl.read_csv(folder / "tables" / "table.csv")["needs"].to_list() == ["", "host"]
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert [one["name"] for one in manifest["fixes"]] == ["none", "pacing"]
     assert len(manifest["fixes"][1]["fingerprints"]) == 2
