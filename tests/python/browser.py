@@ -24,6 +24,7 @@ CHROMIUM = next(
     ),
     None,
 )
+_AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 _FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -86,7 +87,7 @@ class Page:
             mobile=False,
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.call("Emulation.setEmulatedMedia", features=[scheme])
+        self.call("Emulation.setEmulatedMedia", media="", features=[scheme])
         self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=file.resolve().as_uri() + fragment)
         self.wait("document.readyState === 'complete'")
@@ -106,6 +107,21 @@ class Page:
                 return
             self.value("new Promise((done) => setTimeout(done, 25))")
         raise AssertionError(f"never true: {condition}")
+
+    def texts(self, selector: str) -> list[str]:
+        """The texts of the elements that match a selector."""
+        found: list[str] = self.value(
+            f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.textContent)"
+        )
+        return found
+
+    def violations(self) -> Any:
+        """What axe-core finds inaccessible: its rules, each with the elements that break it."""
+        self.value(_AXE.read_text(encoding="utf-8") + ";0")
+        return self.value(
+            "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>"
+            " violations.map(({ id, nodes }) => [id, nodes.map((one) => one.html.slice(0, 120))]))"
+        )
 
     def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
         """A mouse event at a point of the window."""

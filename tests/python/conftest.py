@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from browser import CHROMIUM, Page, browser
 from fairport.result import Result
 from fairport.scenario import Scenario, load
 from hypothesis import settings
@@ -26,6 +27,14 @@ for _name in ("SIGINT", "SIGHUP"):
     _number = getattr(signal, _name, None)
     if _number is not None and signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, lambda *_: None)
+
+
+@pytest.fixture
+def narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of 60 columns, with colours."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.delenv("NO_COLOR", raising=False)
 
 
 @dataclass
@@ -86,6 +95,22 @@ def fairport_process(tmp_path: Path) -> Command:
         return Outcome(done.returncode, done.stdout, done.stderr)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Page]:
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed (apt install chromium)")
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def tab(chromium: Page) -> Iterator[Page]:
+    """A browser's tab. No test may leave a console error, a request or a refused style there."""
+    chromium.messages.clear()
+    yield chromium
+    assert chromium.messages == []
 
 
 @pytest.fixture

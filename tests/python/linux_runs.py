@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from fairport.backends.linux.tcp_info import TcpInfo
 
 as_root = pytest.mark.skipif(
     sys.platform != "linux" or os.geteuid() != 0, reason="needs root on Linux: network namespaces"
@@ -24,16 +27,16 @@ SCENARIO: dict[str, Any] = {
 }
 
 
-def kernel_timeouts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The timeouts that the kernel counts, by end of each flow; filled by runs from now on."""
+def kernel_infos(monkeypatch: pytest.MonkeyPatch) -> list[TcpInfo]:
+    """The kernel's TCP_INFO at each end of each flow; filled by runs from now on."""
     from fairport.backends.linux import measured
 
-    counted: list[int] = []
+    found: list[TcpInfo] = []
     arrays = measured.arrays
 
     def spy(outcome: Any, generator: Any, **others: Any) -> Any:
-        counted.extend(end.timeouts for flow in generator.flows for end in flow.infos)
+        found.extend(end for flow in generator.flows for end in flow.infos)
         return arrays(outcome, generator, **others)
 
     monkeypatch.setattr(measured, "arrays", spy)
-    return counted
+    return found

@@ -73,7 +73,7 @@ def raw(
     arrivals = _arrivals(rng, share_bps, duration_s, lossless)
     drops = {name: column[arrivals["dropped"]] for name, column in arrivals.items()}
     timeouts = _timeouts(rng, drops, duration_s)
-    series = _series(rng, share_bps, hops, timeouts, duration_s)
+    series = _series(rng, share_bps, hops, duration_s)
     delivered = np.zeros(n, np.uint64)
     np.maximum.at(delivered, series["flow"], series["delivered_bytes"])
     rtt_mean = 380e-6 + 50e-6 * hops + rng.normal(0, 8e-6, n)
@@ -218,7 +218,6 @@ def _series(
     rng: np.random.Generator,
     share_bps: np.ndarray,
     hops: np.ndarray,
-    timeouts: dict[str, np.ndarray],
     duration_s: float,
 ) -> dict[str, np.ndarray]:
     n, interval_s = len(share_bps), 0.01

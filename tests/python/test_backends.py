@@ -102,13 +102,6 @@ def copyist(monkeypatch: pytest.MonkeyPatch) -> Copyist:
     return backend
 
 
-def test_seeds_are_a_list() -> None:
-    with pytest.raises(InputError, match="seeds: 3 is not a list of seeds"):
-        fp.run_many("two-switch", 3)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"seeds: 3\.5 is not a whole number"):
-        fp.sweep("two-switch", {"topology.peers": [2]}, seeds=3.5)  # type: ignore[arg-type]
-
-
 _MEMORY = {
     "2": ("0::", ".", "memory.max", "memory.current", "", "max"),
     "1": (

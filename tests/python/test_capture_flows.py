@@ -28,7 +28,7 @@ def packet(time_s: float, port: int, seq: int, payload: int, flags: int = ACK) -
     return time_s, bytes(12) + b"\x08\0" + head + source + destination + tcp
 
 
-def write(path: Path, packets: Iterable[Packet], payload: int = MSS) -> str:
+def write(path: Path, packets: Iterable[Packet]) -> str:
     """A capture of headers, in the order given."""
     records = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 96, 1)]
     for time_s, frame in packets:

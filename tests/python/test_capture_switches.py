@@ -56,7 +56,7 @@ def drops(result: fp.Result) -> pl.DataFrame:
 
 
 def test_the_switch_nearest_to_the_receiver_is_joined_and_the_other_one_left_out(
-    chain: Captured, named: Name
+    named: Name,
 ) -> None:
     near = [named("ingress", NEAR), named("egress", NEAR)]
     far = [named("ingress", FAR), named("egress", FAR)]

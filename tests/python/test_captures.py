@@ -21,7 +21,6 @@ from fairport.result import Result
 from fairport.scenario import Scenario
 
 PORT = "edge0.0:0"
-ETHERNET = 14
 
 
 @dataclass(frozen=True)

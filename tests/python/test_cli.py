@@ -64,8 +64,9 @@ def test_a_run_writes_its_folder(fairport: Command, tmp_path: Path) -> None:
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     assert set(summary["files"]) == written
     assert {"manifest.json", "summary.json", "report.html", "tables/flows.parquet"} <= written
-    assert {f"tables/{name}.parquet" for name in tables.SCHEMA} <= written
-    assert {f"tables/{name}.csv" for name in tables.SCHEMA} <= written
+    for name in tables.SCHEMA:
+        table = pl.read_parquet(folder / "tables" / f"{name}.parquet")
+        assert pl.read_csv(folder / "tables" / f"{name}.csv", schema=table.schema).equals(table)
     assert any(name.endswith(".png") for name in written)
     assert any(name.endswith(".svg") for name in written)
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
@@ -111,7 +112,7 @@ def test_the_table_holds_ours_the_paper_s_the_phases_and_the_verdict(fairport: C
     assert summary["verdict"]["sentence"] in " ".join(outcome.out.split())
 
 
-def test_the_table_fits_80_columns(fairport: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_fits_80_columns(fairport: Command) -> None:
     outcome = fairport("run", *SHORT, "--no-output")
     table = outcome.out.split("\npaper: ")[0]
     assert max(len(line.rstrip()) for line in table.splitlines()) <= 80
@@ -215,7 +216,8 @@ def test_list_refuses_a_name_that_is_not_built_in(fairport: Command) -> None:
 
 
 def test_list_names_every_built_in_scenario(fairport: Command) -> None:
-    assert all(name in fairport("list").out for name in builtin_names())
+    shown = fairport("list").out
+    assert [name for name in builtin_names() if name not in shown] == []
     listed = json.loads(fairport("list", "--json").out)
     assert [one["name"] for one in listed] == builtin_names()
 
@@ -289,12 +291,6 @@ def test_many_runs_come_in_the_order_of_their_seeds(short: Scenario) -> None:
     assert [result.seed for result in fp.run_many(short, iter((2, 1)))] == [2, 1]
 
 
-@pytest.mark.parametrize(("seeds", "jobs"), [([], 1), ([1], 0)])
-def test_no_seed_and_no_job_are_refused_before_the_first_run(seeds: list[int], jobs: int) -> None:
-    with pytest.raises(fp.InputError, match=r"is empty|is too small"):
-        fp.run_many(fp.scenario("two-switch"), seeds, jobs=jobs)
-
-
 def test_every_table_of_the_guide_is_an_attribute(short: Scenario) -> None:
     result = fp.run(short)
     assert result.marks is result.tables["marks"]
@@ -302,12 +298,8 @@ def test_every_table_of_the_guide_is_an_attribute(short: Scenario) -> None:
         assert getattr(result, name) is result.tables[name]
 
 
-def test_a_narrow_terminal_gets_fewer_columns_and_no_shortened_numbers(
-    fairport: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "60")
-    monkeypatch.delenv("NO_COLOR", raising=False)
+@pytest.mark.usefixtures("narrow_terminal")
+def test_a_narrow_terminal_gets_fewer_columns_and_no_shortened_numbers(fairport: Command) -> None:
     table = fairport("run", *SHORT, "--no-output").out.split("paper: ")[0]
     assert "ratio" in table
     assert "min" not in table

@@ -25,6 +25,7 @@ from fairport.scenario.load import builtin_names
         (["run", "outcast", "--seed", "9" * 5000], '--seed: "99', "give a smaller number"),
         (["run", "outcast", "--seed", "-1"], "--seed: -1 is too small", "give 0 or more"),
         (["run", "outcast", "--snaplen", "70000"], "--snaplen: 70000 is too l", "give 65535 or l"),
+        (["run", "outcast", "--jobs", "0"], "--jobs: 0 is too small", "give 1 or more"),
         (["run", "outcast", "--jobs", "all"], '--jobs: "all" is not a whole number', "write digit"),
         (["analyze", "a.pcap", "--from", "x"], '--from: "x" is not a number', "write digits"),
         (["run", "outcast", "--seed"], "--seed: needs a value", "see `fairport --help`"),
@@ -60,11 +61,8 @@ def test_a_wrong_name_of_a_list_asks_for_the_nearest(fairport: Command, wrong: s
     assert outcome.err.splitlines()[1] == "hint: did you mean `cubic`?"
 
 
-def test_a_narrow_terminal_shows_whole_names(
-    fairport: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "60")
+@pytest.mark.usefixtures("narrow_terminal")
+def test_a_narrow_terminal_shows_whole_names(fairport: Command) -> None:
     shown = fairport("list").out
     assert all(name in shown for name in builtin_names())
 

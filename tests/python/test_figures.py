@@ -215,7 +215,7 @@ def test_transfers_have_completion_times_and_no_share_of_a_line():
     assert "fair share" not in [text.get_text() for axes in drawn.axes for text in axes.texts]
 
 
-def test_a_flow_that_is_over_has_no_window(tmp_path):
+def test_a_flow_that_is_over_has_no_window():
     load = [{"from": "h1", "to": "h0", "size": "30kB"}]
     network = {"topology": {"kind": "fat-tree", "k": 4}, "queue": {"limit": "16KiB"}}
     result = fp.run({"name": "short", "duration": "50ms", **network, "traffic": load})

@@ -49,7 +49,7 @@ def test_what_computes_numbers_is_not_imported_before_the_run() -> None:
     assert not loaded & {"polars", "numpy"}
 
 
-def test_a_run_without_figures_needs_no_matplotlib(tmp_path: object) -> None:
+def test_a_run_without_figures_needs_no_matplotlib() -> None:
     arguments = ["run", "outcast", "--duration", "1ms", "--no-output"]
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=True

@@ -350,30 +350,10 @@ def test_the_bottleneck_is_where_most_flows_lose_not_where_most_is_lost():
     assert metrics.bottleneck(acks, is_endless=True)["port"] == "core0:0"
 
 
-def test_summary_has_the_promised_keys_and_is_consistent():
+def test_hop_classes_have_all_drops_and_the_whole_goodput():
     result = synthetic.run(duration_s=1.0)
     summary = result.summary
-    promised = (
-        "schema_version scenario seeds backend version fingerprint valid wall_s simulated_s "
-        "packet_hops packet_hops_per_s classes goodput_bps_total utilisation jain_index "
-        "bottleneck verdict files"
-    )
-    assert set(promised.split()) <= summary.keys()
-    per_class = (
-        "flows goodput_bps_mean goodput_bps_min goodput_bps_max throughput_ratio timeouts "
-        "timeout_period_s drops longest_drop_run rtt_mean_s rtt_p99_s"
-    )
-    for one in summary["classes"].values():
-        assert set(per_class.split()) == one.keys()
-    assert set(summary["bottleneck"]) == {
-        "port",
-        "drops",
-        "marks",
-        "queue_mean_bytes",
-        "queue_max_bytes",
-    }
-    assert set(summary["verdict"]) == {"outcast", "ratio", "blackout_timeout_share", "sentence"}
-    assert sum(c["drops"] for c in summary["classes"].values()) == result.drops.height
+    assert sum(c["drops"] for c in summary["classes"].values()) == result.drops.height > 0
     total = sum(c["flows"] * c["goodput_bps_mean"] for c in summary["classes"].values())
     assert total == pytest.approx(summary["goodput_bps_total"])
 

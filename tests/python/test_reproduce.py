@@ -420,6 +420,7 @@ def test_the_length_of_blackouts_is_of_the_bottleneck() -> None:
 def test_a_quick_page_explains_with_the_numbers_of_its_own_runs(quick: list[Reproduced]) -> None:
     text = html.unescape(page(quick, {one.entry.name: [] for one in quick}))
     differing = [one for each in quick for one in each.checked_claims if one.state == "differs"]
+    assert differing
     for checked in differing:
         assert f"2 seeds of shorter runs gave {checked.ours_in_words}" in text
         assert not checked.claim.differs or checked.claim.differs not in text

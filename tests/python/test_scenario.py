@@ -257,13 +257,6 @@ def test_an_error_of_a_patch_names_the_path() -> None:
     assert error.value.remedy == "put an index before it: `0.start`"
 
 
-def test_a_patch_leaves_the_values_that_it_was_given_as_they_were() -> None:
-    queue = {"kind": "drop-tail", "limit": "16KiB"}
-    patched = fp.scenario("outcast").patch({"queue": queue, "queue.limit": "11 packets"})
-    assert patched.queue.limit == 11
-    assert queue == {"kind": "drop-tail", "limit": "16KiB"}
-
-
 def test_an_override_may_replace_a_value_that_the_file_should_not_have() -> None:
     wrong = MINIMAL | {"queue": {"limit": "16 K"}, "duration": "5"}
     right = load(wrong, {"queue.limit": "16KiB", "duration": "5s"}, by="command line")

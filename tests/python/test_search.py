@@ -160,9 +160,7 @@ def test_two_searches_are_not_under_way_in_one_folder(file: str, tmp_path: Path)
     assert search(load(SearchFile, file), "tune", trials=3, folder=folder, jobs=1).trials == 3
 
 
-def test_a_search_below_a_file_is_refused_with_a_hint(
-    file: str, fairport: Command, tmp_path: Path
-) -> None:
+def test_a_search_below_a_file_is_refused_with_a_hint(file: str, fairport: Command) -> None:
     outcome = fairport("tune", file, "--out", str(Path(file) / "study"))
     assert outcome.status == 2
     assert "cannot be written" in outcome.err
@@ -303,7 +301,7 @@ def test_a_printed_setting_is_read_as_its_value(value: object) -> None:
     assert type(read["queue.limit"]) is type(value)
 
 
-def test_the_best_point_can_be_run_as_printed(file: str, fairport: Command, tmp_path: Path) -> None:
+def test_the_best_point_can_be_run_as_printed(file: str, fairport: Command) -> None:
     Path(file).write_text(
         'scenario = "two-switch"\n[set]\nduration = "10ms"\n[space]\n'
         '"tcp.sack" = [true, false]\n"queue.limit" = ["16 packets", "20 packets"]\n'

@@ -7,18 +7,20 @@ import json
 import re
 from pathlib import Path
 
+import fairport as fp
 import pytest
 from conftest import Command
+from fairport import run_and_save
 from fairport.figures import seeds
 from fairport.storage.repeats import typical_seed
 
 
-@pytest.fixture
-def written(fairport: Command, tmp_path: Path) -> Path:
-    done = fairport("run", "outcast", "--duration", "100ms", "--repeat", "4", "--jobs", "2")
-    assert done.status == 0, done.err
-    assert "seed only" not in done.out
-    return tmp_path / "results" / "outcast"
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("seeds") / "run"
+    scenario = fp.scenario("outcast").patch({"duration": "100ms"})
+    run_and_save.run(scenario, range(1, 5), folder=folder, jobs=2)
+    return folder
 
 
 def test_there_is_one_report_and_one_set_of_figures(written: Path) -> None:

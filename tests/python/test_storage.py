@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
 import fairport as fp
@@ -130,7 +131,7 @@ def test_what_is_too_large_says_both_sizes(
         memory.require(2**32, short)
 
 
-def test_a_run_that_is_given_up_stops_its_threads(short: Scenario) -> None:
+def test_a_run_that_is_given_up_stops_its_threads() -> None:
     long = load("outcast").patch({"duration": "5min", "probes.series_interval": "1s"})
     seen: list[float] = []
 
@@ -139,8 +140,10 @@ def test_a_run_that_is_given_up_stops_its_threads(short: Scenario) -> None:
         if len(seen) == 3:
             raise ValueError("enough")
 
+    before = threading.active_count()
     with pytest.raises(ValueError, match="enough"):
         list(fp.run_many(long, [1, 2], jobs=2, progress=progress))
+    assert threading.active_count() == before
     assert max(seen) < 300
 
 

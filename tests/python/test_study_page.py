@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import CHROMIUM, Page, browser
+from browser import Page
 from conftest import Command
 from fairport.errors import InputError
 from fairport.report import study as report
 from fairport.study.results import Study
 from made_up_studies import Numbers, made_up
 
-AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 AXES: dict[str, list[Any]] = {
     "peers": [2, 12],
     "queue.limit": ["4 packets", "16 packets"],
     "stack": ["it's an old one", "new"],
 }
-
-
-@pytest.fixture(scope="module")
-def tab() -> Iterator[Page]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium is installed (apt install chromium)")
-    with browser() as opened:
-        yield opened
-        assert opened.messages == []
 
 
 @pytest.fixture(scope="module")
@@ -59,13 +48,6 @@ def page(study: Study, tab: Page, tmp_path: Path) -> Page:
     return tab
 
 
-def texts(page: Page, selector: str) -> list[str]:
-    found: list[str] = page.value(
-        f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.textContent)"
-    )
-    return found
-
-
 def change(page: Page, label: str, option: str) -> None:
     """Chooses an option by its text."""
     page.value(
@@ -80,7 +62,7 @@ def change(page: Page, label: str, option: str) -> None:
 
 
 def test_a_panel_per_stack_and_a_cut_cell_for_two_states(page: Page) -> None:
-    assert texts(page, "#panels h3") == ["it's an old one", "new"]
+    assert page.texts("#panels h3") == ["it's an old one", "new"]
     cells = "document.querySelectorAll('#panels figure')[{}].querySelectorAll('{}').length"
     # cells with one state; two more elements are the frame around the cell under the pointer
     assert page.value(cells.format(0, "rect:not(.frame)")) == 3
@@ -91,7 +73,7 @@ def test_a_panel_per_stack_and_a_cut_cell_for_two_states(page: Page) -> None:
 
 def test_long_names_of_rows_do_not_cover_the_name_of_their_axis(page: Page) -> None:
     change(page, "Vertical", "stack")
-    assert "it's an old one" in texts(page, "#panels text[text-anchor=end]")
+    assert "it's an old one" in page.texts("#panels text[text-anchor=end]")
     name_ends, rows_begin = page.value(
         """(() => {
           const [name] = document.querySelectorAll("#panels [transform]");
@@ -112,17 +94,17 @@ def test_keys_read_a_cell_and_enter_chooses_it(page: Page) -> None:
             map.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
         })()"""
     )
-    (said,) = texts(page, "#said")
+    (said,) = page.texts("#said")
     assert said.startswith("throughput ratio: two states, 0.1 and 4; 10 seeds")
     assert said.endswith("peers 12, buffer 4 packets, stack new")
     assert page.value("document.querySelectorAll('#detail circle').length") == 10
-    assert texts(page, "#detail tbody th") == ["throughput ratio", "RTT mean (ms)"]
-    assert texts(page, "#detail tbody tr:last-child td") == ["12", "12 to 12", ""]
+    assert page.texts("#detail tbody th") == ["throughput ratio", "RTT mean (ms)"]
+    assert page.texts("#detail tbody tr:last-child td") == ["12", "12 to 12", ""]
 
 
 def test_the_query_of_a_point_finds_its_runs(page: Page, study: Study) -> None:
     page.value("study.choose([0])")
-    (query,) = texts(page, "#detail pre")
+    (query,) = page.texts("#detail pre")
     assert "'it''s an old one'" in query
     assert study.sql(query).height == 10
 
@@ -133,34 +115,34 @@ def test_the_pointer_says_where_there_is_no_run(page: Page) -> None:
         ".getBoundingClientRect(); return [x, y, width]; })()"
     )
     page.mouse("mouseMoved", box[0] + 0.9 * box[2], box[1] + 0.1 * box[2])
-    assert texts(page, "#tip") == ["no run here"]
+    assert page.texts("#tip") == ["no run here"]
 
 
 def test_what_is_chosen_is_in_the_address(page: Page, study: Study, tmp_path: Path) -> None:
     change(page, "Number", "RTT mean (ms)")
     change(page, "Colour", "best stack")
-    (said,) = texts(page, "#says")
+    (said,) = page.texts("#says")
     assert said.startswith("Which stack is best, by the median of RTT mean (ms): the lowest.")
     # at 3 of 4 points both have runs, with equal numbers, so they are equally good
-    assert texts(page, "#key > span") == ["it's an old one: 3 of 4", "new: 1 of 4"]
+    assert page.texts("#key > span") == ["it's an old one: 3 of 4", "new: 1 of 4"]
     assert page.value("document.querySelectorAll('#panels rect.as-good').length") == 3
     fragment = page.value("location.hash")
     file = tmp_path / "again.html"
     file.write_text(report.page(study), encoding="utf-8")
     page.open(file, fragment)
     page.wait("window.study?.ready === true")
-    assert texts(page, "#says") == [said]
+    assert page.texts("#says") == [said]
     # an address that does not fit opens the page as usual
     page.open(file, "#x=99&y=nonsense&best=0&number=no&point=12345&fixed=7,7,7")
     page.wait("window.study?.ready === true")
-    assert texts(page, "#panels h3") == ["it's an old one", "new"]
+    assert page.texts("#panels h3") == ["it's an old one", "new"]
 
 
 def test_axes_can_change_places(page: Page) -> None:
     change(page, "Horizontal", "stack")
-    assert texts(page, "#panels h3") == ["peers 2", "peers 12"]
+    assert page.texts("#panels h3") == ["peers 2", "peers 12"]
     change(page, "peers", "12")
-    assert texts(page, "#panels h3") == []
+    assert page.texts("#panels h3") == []
     assert page.value("document.querySelectorAll('#panels figure').length") == 1
 
 
@@ -169,12 +151,7 @@ def test_the_page_is_accessible(page: Page, tmp_path: Path, dark: bool) -> None:
     page.open(tmp_path / "map.html", dark=dark)
     page.wait("window.study?.ready === true")
     page.value("study.choose([1])")
-    page.value(AXE.read_text(encoding="utf-8") + ";0")
-    found = page.value(
-        "axe.run(document).then((all) => all.violations"
-        ".map((one) => [one.id, one.nodes.map((node) => node.html)]))"
-    )
-    assert found == []
+    assert page.violations() == []
 
 
 def test_on_paper_the_map_keeps_its_own_letters(page: Page) -> None:
@@ -187,7 +164,6 @@ def test_on_paper_the_map_keeps_its_own_letters(page: Page) -> None:
     sizes = page.value(
         "[...document.querySelectorAll('.still text')].map((one) => getComputedStyle(one).fontSize)"
     )
-    page.call("Emulation.setEmulatedMedia", media="")
     assert wide == []
     assert len(set(sizes)) > 2
 

@@ -313,9 +313,6 @@ import subprocess, sys
 import fairport as fp
 from fairport.errors import OutputError
 from fairport.study.dataset import Dataset
-from fairport.study import one_run
-from fairport.study.execution import Task, outcome
-from fairport.study.making import Listeners, Runs, Status
 from fairport.study.results import Study
 Dataset.__init__.__defaults__ = (None, 0.0)  # a file per row
 base = fp.scenario("two-switch").patch({"duration": "5ms"})
@@ -494,6 +491,6 @@ def test_the_command_says_how_long_and_what_to_do_next(fairport: Command, tmp_pa
     assert load(tmp_path / "mine.toml").name == "mine"
 
 
-def test_what_is_no_study_says_so(fairport: Command, tmp_path: Path) -> None:
+def test_what_is_no_study_says_so(fairport: Command) -> None:
     done = fairport("query", "nowhere", "select 1")
     assert (done.status, done.err.splitlines()[0]) == (2, "error: nowhere: is not a study")

@@ -16,19 +16,6 @@ from fairport.workloads import read_cdf
 from fairport.workloads.cdf import Cdf, CdfError, parse
 
 
-@pytest.mark.parametrize(
-    ("name", "mean_bytes"),
-    [
-        ("web-search", 1_711_250),
-        ("web-search-packets", 1141 * 1460),
-        ("data-mining", 12.66e6),
-        ("data-mining-packets", 5117 * 1460),
-    ],
-)
-def test_the_distributions_of_the_literature_have_their_means(name: str, mean_bytes: float) -> None:
-    assert read_cdf(name).mean_bytes == pytest.approx(mean_bytes, rel=5e-4)
-
-
 def test_a_file_that_has_changed_is_another_distribution(tmp_path: Path) -> None:
     file = tmp_path / "sizes.cdf"
     # a twentieth and a sixtieth would be rounded to 0 and are drawn as 1

@@ -44,6 +44,8 @@ ANY: Any = fp
         (lambda: ANY.run(None), "", "is not a scenario", "the name of a built-in one"),
         (lambda: fp.run(SCENARIO, threads=0), "threads", "is too small", "1 or more"),
         (lambda: ANY.run_many(SCENARIO, 3), "seeds", "is not a list of seeds", "range(1, 4)"),
+        (lambda: fp.run_many(SCENARIO, []), "seeds", "is empty", "give a seed"),
+        (lambda: fp.run_many(SCENARIO, [1], jobs=0), "jobs", "is too small", "1 or more"),
         (lambda: ANY.run_many(SCENARIO, [1], jobs="2"), "jobs", "is not a whole number", "1 or"),
         (lambda: fp.compare(SCENARIO, "red", repeat=0), "repeat", "is too small", "1 or more"),
         (lambda: fp.compare(SCENARIO, "red", jobs=0), "jobs", "is too small", "1 or more"),
@@ -60,6 +62,7 @@ ANY: Any = fp
         (lambda: ANY.save("out", SCENARIO), "folder", "is not the path", "the result first"),
         (lambda: ANY.save(SCENARIO, "out"), "found", "no result that has a folder", "`fp.run`"),
         (lambda: ANY.sweep(SCENARIO, {"seed": 1}), "axes.seed", "is not a list", "in brackets"),
+        (lambda: ANY.sweep(SCENARIO, SPACE, seeds=3.5), "seeds", "is not a whole number", "digits"),
         (lambda: fp.sweep(SCENARIO, {}, keep="drops"), "keep", "is not a list", "in brackets"),
         (
             lambda: ANY.plot(SCENARIO),

@@ -25,14 +25,9 @@ def test_a_run_that_is_cut_into_regions_has_it_too(name: str, regions: int) -> N
     assert raw["fingerprint"] == expected()[name]["fingerprint"]
 
 
-def test_two_runs_in_one_process_are_the_same_run() -> None:
-    assert fingerprint("two-switch") == fingerprint("two-switch")
-
-
 def test_the_table_has_no_case_that_is_gone() -> None:
     assert list(expected()) == list(CASES)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_every_fingerprint_says_why_it_is_that_one(name: str) -> None:
-    assert expected()[name]["why"].strip()
+def test_every_fingerprint_says_why_it_is_that_one() -> None:
+    assert [name for name, case in expected().items() if not case["why"].strip()] == []

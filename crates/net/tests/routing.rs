@@ -131,7 +131,9 @@ fn with_any_link_between_switches_failed_shortest_paths_are_as_long_as_before() 
         for (name, mut policy) in policies {
             for (s, d) in pairs(&tree, 1) {
                 let before = ShortestPaths::new(&whole).links(&whole, s, d).unwrap();
-                for path in policy.paths(&tree, s, d, &tuple(&tree, s, d)) {
+                let paths = policy.paths(&tree, s, d, &tuple(&tree, s, d));
+                assert!(!paths.is_empty(), "{name}");
+                for path in paths {
                     // the tree of all traffic may lead through another core
                     assert!(name == "spanning-tree" || path.len() == before as usize);
                     assert_leads(&tree, &path, [s, d], false);
@@ -298,7 +300,9 @@ fn equal_length_routing_works_wherever_there_are_cores() {
             .unwrap();
         for mut policy in [by_flow, by_packet] {
             for (s, d) in pairs(&topology, 1) {
-                for path in policy.paths(&topology, s, d, &tuple(&topology, s, d)) {
+                let paths = policy.paths(&topology, s, d, &tuple(&topology, s, d));
+                assert!(!paths.is_empty());
+                for path in paths {
                     assert_eq!(path.len(), links);
                     assert_leads(&topology, &path, [s, d], true);
                 }
