@@ -140,7 +140,7 @@ def test_a_patch_that_is_no_scenario_is_refused_when_applied(
     short: Scenario, tmp_path: Path
 ) -> None:
     fix: Fix = read(write(tmp_path, GOOD.replace('"queue.limit" =', '"queue.limt" =')))
-    with pytest.raises(ScenarioError, match=r"queue\.limt: is not a field of a scenario"):
+    with pytest.raises(ScenarioError, match=r"queue\.limt: is not a field of kind "):
         fix.applied(short)
 
 
