@@ -67,6 +67,7 @@ def test_a_folder_like_that_of_a_run(fairport: Command, small: Captured, tmp_pat
     assert load_run(folder).title == "mine"
     loaded = load_run(folder)
     assert loaded.scenario == load(scenario)
+    assert 'stack = "linux-6"' in scenario.read_text(encoding="utf-8")
     assert loaded.drops.height == len(load_run(folder).drops)
     assert fairport("report", str(folder)).status == 0
     again = fairport("rerun", str(folder))
