@@ -242,6 +242,11 @@ class SharedBuffer(QueueDiscipline):
         return {"kind": self.kind, "memory_bytes": int(self.limit), "alpha": self.alpha, **marks}
 
     @property
+    def port_limit(self) -> Limit:
+        """The most that may wait at one port while nothing waits at the others."""
+        return Limit(f"{int(self.limit * self.alpha / (1 + self.alpha))}B")
+
+    @property
     def phase(self) -> str:
         """The parameters that decide phases, as a person reads them."""
         marks = "" if self.mark_above is None else f"; K = {self.mark_above}"
