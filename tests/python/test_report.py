@@ -142,7 +142,7 @@ def test_it_says_how_the_run_was_made(written):
 
 
 @pytest.mark.parametrize(
-    ("queue", "told"),
+    ("queue", "shown"),
     [
         ({"kind": "step-marking"}, "step-marking, limit 128KiB, mark_above 20 packets"),
         ({"kind": "linux-sfq"}, "linux-sfq, limit 127 packets, depth 127, divisor 1024, flows 128"),
@@ -152,10 +152,10 @@ def test_it_says_how_the_run_was_made(written):
         ),
     ],
 )
-def test_what_a_queue_does_is_said_with_its_defaults(queue, told):
+def test_what_a_queue_does_is_said_with_its_defaults(queue, shown):
     result = synthetic.run(duration_s=0.1)
     result = replace(result, scenario=result.scenario.patch({"queue": queue}))
-    assert dict(about_run.facts(result))["Queue"].startswith(told)
+    assert dict(about_run.facts(result))["Queue"].startswith(shown)
 
 
 def test_what_cannot_be_repeated_is_not_offered_to_be():

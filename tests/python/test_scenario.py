@@ -200,14 +200,14 @@ def test_what_decides_phases_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("queue", "told"),
+    ("queue", "said"),
     [
         ({"kind": "step-marking"}, "K = 20 packets"),
         ({"kind": "shared-buffer", "mark_above": "65 packets"}, "alpha = 1; K = 65 packets"),
     ],
 )
-def test_the_threshold_at_which_a_queue_marks_is_told(queue: dict[str, Any], told: str) -> None:
-    assert told in phase_parameters(load("outcast").patch({"queue": queue}))["queue"]
+def test_the_threshold_at_which_a_queue_marks_is_told(queue: dict[str, Any], said: str) -> None:
+    assert said in phase_parameters(load("outcast").patch({"queue": queue}))["queue"]
 
 
 def test_the_rates_of_links_are_those_that_they_have_themselves() -> None:
