@@ -5,7 +5,7 @@ It is not a figure of a run: it needs no run, and can show one scenario under se
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -117,7 +117,7 @@ def _draw_network(axes: Axes, network: Network) -> None:
     classes = _classes(network)
     through = [_flows_by_link(network, one, ends) for one in classes]
     # between two layers all lines together leave room, so that each host's can be seen
-    wide: Counter[tuple[float, float]] = Counter()
+    wide: defaultdict[tuple[float, float], float] = defaultdict(float)
     for (a, b), flows in (item for one in through for item in one.items()):
         wide[places[a][1], places[b][1]] += _width_points(flows)
     for number, (one, of_class) in enumerate(zip(classes, through, strict=True)):
