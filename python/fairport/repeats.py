@@ -93,9 +93,10 @@ def sentence(summaries: Sequence[dict[str, Any]]) -> str:
     """The verdict over several runs."""
     found, ratios = headline(summaries), _ratios(summaries)
     if not found:
-        runs = len(summaries)
+        typical = typical_run(summaries)
         return (
-            f"{runs} runs; whether there is an outcast has no answer here: the numbers are medians."
+            f"Of {len(summaries)} runs, seed {typical['seeds'][0]} is nearest to the median total"
+            f" goodput: {typical['verdict']['sentence']}"
         )
     if not ratios:
         return f"{found}."
@@ -117,6 +118,14 @@ def headline(summaries: Sequence[dict[str, Any]]) -> str:
     if not ratios:
         return found
     return f"{found}. The median throughput ratio is {statistics.median(ratios):.2f}"
+
+
+def typical_run(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The run that is nearest to the median ratio, or else to the median total goodput."""
+    values = [summary["verdict"]["ratio"] for summary in summaries]
+    if None in values:
+        values = [summary["goodput_bps_total"] for summary in summaries]
+    return summaries[values.index(statistics.median_low(values))]
 
 
 def _ratios(summaries: Sequence[dict[str, Any]]) -> list[float]:

@@ -221,7 +221,10 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
     "ports": (
         _PORT,
         _u64("packets", "accepted, also if dropped later"),
-        _bytes("bytes", "accepted"),
+        _bytes(
+            "bytes",
+            "accepted: frames without preamble and gap, which take 20 B more of an Ethernet line",
+        ),
         _u64("drops", "dropped, on arrival or later"),
         _u64("marks", "marked"),
         _f64("queue_mean_bytes", "B", "mean over the run of the bytes in the buffer"),

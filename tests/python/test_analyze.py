@@ -66,6 +66,7 @@ def test_a_folder_like_that_of_a_run(fairport: Command, small: Captured, tmp_pat
     loaded = load_run(folder)
     assert loaded.title == "mine"
     assert loaded.scenario == load(scenario)
+    assert 'stack = "linux-6"' in scenario.read_text(encoding="utf-8")
     found = analyse(small.files)
     assert loaded.drops.drop("run_id").equals(found.drops.drop("run_id"))
     assert loaded.drops.height > 0

@@ -59,7 +59,7 @@ def refused(fairport: Command, file: Path, *arguments: str) -> tuple[str, str]:
         pytest.param(
             'limit = "16KiB"',
             'limt = "16KiB"',
-            "queue.limt: is not a field of a scenario",
+            'queue.limt: is not a field of kind "drop-tail"',
             "did you mean `limit`?",
             id="an unknown field",
         ),
@@ -387,6 +387,8 @@ def test_a_name_that_is_not_built_in(fairport: Command, tmp_path: Path) -> None:
     error, hint = refused(fairport, tmp_path / "outcst")
     assert error == '"outcst" is not a built-in scenario'
     assert hint.startswith("did you mean `outcast`?")
+    (tmp_path / "outcst.toml").touch()
+    assert refused(fairport, tmp_path / "outcst")[1] == "did you mean `outcst.toml`?"
 
 
 @pytest.mark.parametrize(
@@ -396,7 +398,7 @@ def test_a_name_that_is_not_built_in(fairport: Command, tmp_path: Path) -> None:
             ["--set", "queue.limit=16XB"],
             'command line: queue.limit: "16XB" has an unknown unit `XB`',
         ),
-        (["--set", "queue.limt=16KB"], "command line: queue.limt: is not a field of a scenario"),
+        (["--set", "queue.limt=16KB"], "command line: queue.limt: is not a field of kind "),
         (["--set", "traffic.3.start=1s"], "command line: traffic.3.start: does not exist"),
         (["--set", "traffic.x.start=1s"], "command line: traffic.x.start: does not exist"),
         (["--set", "queue.limit.x=1"], "command line: queue.limit.x: does not exist"),

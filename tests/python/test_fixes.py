@@ -76,6 +76,28 @@ def test_another_discipline_keeps_the_buffer_and_nothing_else(
     }  # fmt: skip
 
 
+def test_the_buffer_is_kept_also_where_the_scenario_does_not_write_it(short: Scenario) -> None:
+    unwritten = short.patch({"queue": {"kind": "drop-tail"}})
+    for fix in load(["codel", "fq-codel", "strict-priority"]):
+        assert fix.applied(unwritten).queue.limit == unwritten.queue.limit
+
+
+def test_a_buffer_that_a_shaper_sizes_is_the_one_whose_share_is_taken(short: Scenario) -> None:
+    shaper = {"kind": "tbf", "rate": "100Mbps", "burst": "20kB", "latency": "8ms"}
+    (ecn,) = load(["ecn"])
+    fixed = ecn.applied(short.patch({"shaper": shaper, "queue": {"kind": "drop-tail"}}))
+    assert int(fixed.sized_queue().limit) == 120_000
+    assert fixed.document()["queue"]["mark_above"] == "24000B"
+
+
+def test_a_port_keeps_what_it_could_hold_alone_of_a_shared_memory(short: Scenario) -> None:
+    shared = short.patch({"queue": {"kind": "shared-buffer", "limit": "30kB", "alpha": 0.5}})
+    codel, ecn = load(["codel", "ecn"])
+    assert codel.applied(shared).queue.limit.text == "10000B"
+    marking = ecn.applied(shared).document()["queue"]
+    assert (marking["limit"], marking["mark_above"]) == ("10000B", "2000B")
+
+
 def test_users_add_fixes_by_folder_and_by_path(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD)
     assert "small" in available(tmp_path)
@@ -140,7 +162,7 @@ def test_a_patch_that_is_no_scenario_is_refused_when_applied(
     short: Scenario, tmp_path: Path
 ) -> None:
     fix: Fix = read(write(tmp_path, GOOD.replace('"queue.limit" =', '"queue.limt" =')))
-    with pytest.raises(ScenarioError, match=r"queue\.limt: is not a field of a scenario"):
+    with pytest.raises(ScenarioError, match=r"queue\.limt: is not a field of kind "):
         fix.applied(short)
 
 

@@ -58,6 +58,15 @@ def test_each_load_is_ranked_by_what_suits_it(compared: Comparison) -> None:
     assert "outcast" not in compared.conclusion
 
 
+def test_an_incast_of_given_rounds_is_ranked_by_their_time(tmp_path: Path) -> None:
+    incast = {"kind": "incast", "from": "h1..h7", "to": "h0", "block": "20kB", "rounds": 2}
+    star = {"name": "star", "duration": "20ms", "topology": {"kind": "star", "hosts": 8}}
+    scenario = load(star | {"traffic": [incast]})
+    (part,) = compare(scenario, ["codel"], repeat=1, store=Store(tmp_path)).parts
+    assert (part.kind, part.metric) == ("incast", "round_time_p99_s")
+    assert "rounds_done" in part.shown
+
+
 def test_large_rates_are_in_gigabits_with_their_differences(compared: Comparison) -> None:
     column = next(one for one in compared.columns if one.key == "goodput_bps_total")
     median = compared.table.filter(fix="none")["goodput_bps_total_median"][0]

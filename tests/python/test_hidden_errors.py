@@ -55,6 +55,7 @@ def test_the_hint_for_a_table_of_no_known_kind_names_no_fields_of_some_kind() ->
         fp.scenario(document)
     (other,) = raised.value.others
     assert other.field == "topology.colour"
+    assert other.problem == "is not a field of a scenario"
     assert other.remedy == "leave it out: no kind of this table has such a field"
 
 
@@ -67,3 +68,15 @@ def test_what_only_some_kinds_refuse_is_not_wrong_in_a_table_of_no_known_kind() 
     with pytest.raises(fp.ScenarioError) as raised:
         fp.scenario(document)
     assert [one.field for one in (raised.value, *raised.value.others)] == ["topology.kind"]
+
+
+def test_a_field_left_from_the_overridden_kind_has_a_hint() -> None:
+    marking = {"kind": "step-marking", "limit": "16KiB", "mark_above": "8KiB"}
+    scenario = fp.scenario("two-switch").patch({"queue": marking})
+    with pytest.raises(fp.ScenarioError) as raised:
+        scenario.patch({"queue.kind": "drop-tail"})
+    assert raised.value.field == "queue.mark_above"
+    assert raised.value.problem == 'is not a field of kind "drop-tail"'
+    assert "`queue={kind=..}` replaces them all" in raised.value.remedy
+    replaced = scenario.patch({"queue": {"kind": "drop-tail"}})
+    assert replaced.queue.kind == "drop-tail"

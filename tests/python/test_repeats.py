@@ -91,10 +91,16 @@ def test_loads_are_merged_one_by_one() -> None:
     assert " 1.5 of 9 of traffic 0 (incast) were not" in summarise(runs[:2])["caveats"][0]
 
 
-def test_runs_without_an_answer_have_no_verdict() -> None:
-    runs = [one(seed, None, 0.0, None) for seed in (1, 2)]
-    assert summarise(runs)["verdict"]["outcast"] is None
-    assert "whether there is an outcast has no answer" in summarise(runs)["verdict"]["sentence"]
+def test_without_an_outcast_to_look_for_the_median_run_speaks() -> None:
+    runs = [
+        one(seed, None, 0.0, None) | {"goodput_bps_total": goodput}
+        for seed, goodput in ((1, 5.0), (2, 9.0), (3, 6.0))
+    ]
+    verdict = summarise(runs)["verdict"]
+    assert verdict["outcast"] is None
+    assert verdict["sentence"] == (
+        "Of 3 runs, seed 3 is nearest to the median total goodput: seed 3"
+    )
 
 
 def test_what_no_run_knows_stays_unknown() -> None:

@@ -12,7 +12,7 @@ import pytest
 import synthetic
 from fairport import figures
 from fairport.figures.saving import Saver
-from fairport.report import inline, rows
+from fairport.report import about_run, inline, rows
 from fairport.report.page import groups_in_words, render, write
 from fairport.report.trace import trace_table
 
@@ -139,6 +139,23 @@ def test_it_says_how_the_run_was_made(written):
     words = Page(text).text
     for said in (result.fingerprint, "fairport rerun RUN", "fairport 0.1.0", "30us + U(0, 20us)"):
         assert said in words
+
+
+@pytest.mark.parametrize(
+    ("queue", "shown"),
+    [
+        ({"kind": "step-marking"}, "step-marking, limit 128KiB, mark_above 20 packets"),
+        ({"kind": "linux-sfq"}, "linux-sfq, limit 127 packets, depth 127, divisor 1024, flows 128"),
+        (
+            {"kind": "custom", "name": "mine", "limit": "16KiB", "parameters": {"share": 0.5}},
+            "custom mine, limit 16KiB, share 0.5",
+        ),
+    ],
+)
+def test_what_a_queue_does_is_said_with_its_defaults(queue, shown):
+    result = synthetic.run(duration_s=0.1)
+    result = replace(result, scenario=result.scenario.patch({"queue": queue}))
+    assert dict(about_run.facts(result))["Queue"].startswith(shown)
 
 
 def test_what_cannot_be_repeated_is_not_offered_to_be():

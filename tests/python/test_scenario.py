@@ -199,6 +199,17 @@ def test_what_decides_phases_is_told() -> None:
     assert "U(0, 10ms)" in shown["start"]
 
 
+@pytest.mark.parametrize(
+    ("queue", "said"),
+    [
+        ({"kind": "step-marking"}, "K = 20 packets"),
+        ({"kind": "shared-buffer", "mark_above": "65 packets"}, "alpha = 1; K = 65 packets"),
+    ],
+)
+def test_the_threshold_at_which_a_queue_marks_is_told(queue: dict[str, Any], said: str) -> None:
+    assert said in phase_parameters(load("outcast").patch({"queue": queue}))["queue"]
+
+
 def test_the_rates_of_links_are_those_that_they_have_themselves() -> None:
     def shown(**fields: Any) -> str:
         return phase_parameters(load("outcast").patch(fields))["link"]

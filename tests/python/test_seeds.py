@@ -12,7 +12,7 @@ import pytest
 from conftest import Command
 from fairport import run_and_save
 from fairport.figures import seeds
-from fairport.storage.repeats import typical_seed
+from fairport.repeats import typical_run
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_there_is_one_report_and_one_set_of_figures(written: Path) -> None:
 def test_the_seed_in_full_is_the_one_nearest_to_the_median(written: Path) -> None:
     summary = json.loads((written / "summary.json").read_text(encoding="utf-8"))
     ratios = {run["seeds"][0]: run["verdict"]["ratio"] for run in summary["runs"]}
-    seed = typical_seed(summary)
+    (seed,) = typical_run(summary["runs"])["seeds"]
     assert ratios[seed] == sorted(ratios.values())[1]
     page = (written / "report.html").read_text(encoding="utf-8")
     assert f'One seed in full: <span class="seed-said">{seed}</span>' in page

@@ -311,7 +311,7 @@ def test_names_of_nodes_fit_into_the_figure_of_the_paths_or_are_left_out() -> No
             if box.width > 1
         )
         assert all(right <= left for (_, right), (left, _) in itertools.pairwise(boxes))
-        return [text.get_text() for text in texts if text.get_text()]
+        return [text.get_text() for text in texts if text.get_text().strip()]
 
     assert names([f"h{i}" for i in range(16)]) == [f"h{i}" for i in range(16)]
     long = names([f"{i}-server-of-a-rack-with-a-long-name" for i in range(6)])
@@ -328,6 +328,18 @@ def test_a_figure_of_the_paths_is_a_png_or_svg(tmp_path: Path) -> None:
     assert "edge0.0:0: 1 + 14 flows from 2 ingress ports" in drawn
     with pytest.raises(InputError, match="is neither PNG, SVG nor PDF"):
         figures.require_ending(tmp_path / "paths.txt")
+
+
+def test_in_the_figure_of_a_wide_network_every_host_is_seen_between_the_lines() -> None:
+    racks = {"kind": "leaf-spine", "leaves": 4, "spines": 2, "hosts_per_leaf": 12}
+    network = layout.network(scenario(racks, traffic=[{"kind": "poisson", "load": 0.1}]))
+    axes = drawing.draw_one(network).axes[0]
+    # matplotlib draws no box round an empty text
+    assert all(text.get_text() for text in axes.texts)
+    of_hosts = [line for line in axes.lines if min(line.get_ydata()) == 0]
+    wide_points = sum(line.get_linewidth() for line in of_hosts)
+    assert len(of_hosts) == 2 * 48
+    assert wide_points < 72 * axes.get_window_extent().width / axes.figure.dpi
 
 
 def test_a_figure_of_the_paths_is_the_same_in_every_process() -> None:

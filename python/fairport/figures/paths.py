@@ -5,7 +5,7 @@ It is not a figure of a run: it needs no run, and can show one scenario under se
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,8 @@ _MOST_NAMED = 24
 _SUMMED = 6
 _SPREAD_POINTS = 2.2
 _THICKEST_POINTS = 4.5
+# The lines between two layers fill at most this share of the picture's width.
+_FILLED = 0.8
 
 
 def draw_one(network: Network) -> style.Picture:
@@ -113,36 +115,52 @@ def _draw_network(axes: Axes, network: Network) -> None:
             axes.plot(xs, ys, color=style.GRID, linewidth=0.7, zorder=1)
     ends = {port: link.ends for link in network.links for port in link.ports}
     classes = _classes(network)
-    for number, one in enumerate(classes):
-        through: Counter[tuple[str, str]] = Counter()
-        for flow in one.flows:
-            through.update({ends[port] for port in network.flows[flow].ports})
+    through = [_flows_by_link(network, one, ends) for one in classes]
+    # between two layers all lines together leave room, so that each host's can be seen
+    wide: defaultdict[tuple[float, float], float] = defaultdict(float)
+    for (a, b), flows in (item for one in through for item in one.items()):
+        wide[places[a][1], places[b][1]] += _width_points(flows)
+    for number, (one, of_class) in enumerate(zip(classes, through, strict=True)):
         aside = (number - (len(classes) - 1) / 2) * _SPREAD_POINTS / 72
         moved = axes.transData + ScaledTranslation(aside, 0, axes.figure.dpi_scale_trans)
         # a set's order differs from process to process
-        for (a, b), flows in sorted(through.items()):
+        for (a, b), flows in sorted(of_class.items()):
             (x1, y1), (x2, y2) = places[a], places[b]
             axes.plot(
                 [x1, x2],
                 [y1, y2],
                 color=one.look.colour,
-                linewidth=min(0.9 + 0.22 * flows, _THICKEST_POINTS),
+                linewidth=_width_points(flows) * min(1, _FILLED * _apart_points(1) / wide[y1, y2]),
                 transform=moved,
                 zorder=2 + (len(classes) - number) / 10,
             )
     _draw_nodes(axes, network, places)
 
 
+def _flows_by_link(
+    network: Network, one: style.HopClass, ends: dict[str, tuple[str, str]]
+) -> Counter[tuple[str, str]]:
+    """How many flows of the class pass each link."""
+    through: Counter[tuple[str, str]] = Counter()
+    for flow in one.flows:
+        through.update({ends[port] for port in network.flows[flow].ports})
+    return through
+
+
+def _width_points(flows: int) -> float:
+    return min(0.9 + 0.22 * flows, _THICKEST_POINTS)
+
+
 def _draw_nodes(axes: Axes, network: Network, places: dict[str, tuple[float, float]]) -> None:
     layers = network.layers
-    points = {height: 6 if len(layers[height]) <= _MOST_NAMED // 2 else 5 for height in layers}
+    points = {height: _font_points(len(names)) for height, names in layers.items()}
     shown = {height: _names(names, points[height]) for height, names in layers.items()}
     for node in network.nodes:
         x, y = places[node.name]
         axes.text(
             x,
             y,
-            shown[node.height].get(node.name, ""),
+            shown[node.height].get(node.name, " "),  # matplotlib draws no box round an empty text
             ha="center",
             va="center",
             fontsize=points[node.height],
@@ -154,6 +172,18 @@ def _draw_nodes(axes: Axes, network: Network, places: dict[str, tuple[float, flo
                 "linewidth": 0.6,
             },
         )
+
+
+def _apart_points(nodes: int) -> float:
+    """The way from one of so many nodes of a layer to the next."""
+    return 72 * _WIDE * style.WIDTH_IN / nodes
+
+
+def _font_points(nodes: int) -> float:
+    """The size of names in a layer, or of nodes without names, so that they do not overlap."""
+    if nodes <= _MOST_NAMED:
+        return 6 if nodes <= _MOST_NAMED // 2 else 5
+    return min(5, 0.6 * _apart_points(nodes))
 
 
 def _names(names: list[str], points: float) -> dict[str, str]:

@@ -9,7 +9,6 @@ from fairport import figures, tables
 from fairport.errors import InputError
 from fairport.report.drawing import in_words
 from fairport.scenario import load
-from fairport.scenario.custom_queue import CustomQueue
 from fairport.scenario.tcp import DEFAULT_STACK
 
 if TYPE_CHECKING:
@@ -45,26 +44,31 @@ def facts(result: Result) -> list[tuple[str, str]]:
 
 
 def _of_queue(scenario: Scenario) -> str:
-    """The discipline and its limit; of one's own also its name and parameters."""
-    queue = scenario.queue
-    limit = f"limit {scenario.sized_queue().limit}"
-    if not isinstance(queue, CustomQueue):
-        return f"{queue.kind}, {limit}"
-    parameters = [f"{name} {value}" for name, value in queue.parameters.items()]
-    return ", ".join([f"{queue.kind} {queue.name}", limit, *parameters])
+    """The discipline and the fields that decide what it does, also those that are defaults."""
+    fields = scenario.sized_queue().model_dump(mode="json", by_alias=True, exclude_none=True)
+    named = " ".join(fields.pop(name) for name in ("kind", "name") if name in fields)
+    # the phase parameters have the packet in service
+    for elsewhere in ("implementation", "count_in_service"):
+        fields.pop(elsewhere, None)
+    fields |= fields.pop("parameters", {})
+    return ", ".join([named, *(f"{name} {_words(value)}" for name, value in fields.items())])
+
+
+def _words(value: Any) -> str:
+    """A field's value without the signs of TOML."""
+    if isinstance(value, list):
+        return ", ".join(_words(one) for one in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_words(one)}" for key, one in value.items())
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _of_traffic(given: dict[str, Any], kind: str) -> str:
-    def words(value: Any) -> str:
-        if isinstance(value, list):
-            return ", ".join(words(one) for one in value)
-        if isinstance(value, dict):
-            return ", ".join(f"{key} {words(one)}" for key, one in value.items())
-        return str(value)
-
-    ends = [f"{end} {words(given[end])}" for end in ("from", "to") if end in given]
+    ends = [f"{end} {_words(given[end])}" for end in ("from", "to") if end in given]
     others = [
-        f"{key} {words(value)}" for key, value in given.items() if key not in ("kind", "from", "to")
+        f"{key} {_words(value)}"
+        for key, value in given.items()
+        if key not in ("kind", "from", "to")
     ]
     return "; ".join([" ".join([kind, *ends]), *others])
 

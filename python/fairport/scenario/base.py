@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, cast, get_args
 
 from pydantic import (
     AfterValidator,
@@ -64,7 +64,7 @@ class Section(BaseModel):
         unknown = [name for name in data if name not in known]
         if not unknown:
             return handler(data)
-        errors = [_unknown(cls.of, str(name), known) for name in unknown]
+        errors = [_unknown(cls._of_kind(), str(name), known) for name in unknown]
         try:
             handler({name: data[name] for name in data if name in known})
         except ValidationError as error:
@@ -80,6 +80,12 @@ class Section(BaseModel):
                 remedy='`scenario.patch({"queue.limit": "32KiB"})` makes a changed copy',
             )
         super().__setattr__(name, value)
+
+    @classmethod
+    def _of_kind(cls) -> str:
+        """What has these fields, for messages: another kind of this table may have others."""
+        kinds = get_args(cls.model_fields["kind"].annotation) if "kind" in cls.model_fields else ()
+        return f'kind "{kinds[0]}"' if kinds else cls.of
 
     @classmethod
     def field_names(cls) -> list[str]:

@@ -38,6 +38,11 @@ class StepMarking(FifoQueue):
         """The discipline as the engine reads it."""
         return {**super().job(), "mark_above": length(self.mark_above)}
 
+    @property
+    def phase(self) -> str:
+        """The parameters that decide phases, as a person reads them."""
+        return f"{super().phase}; K = {self.mark_above}"
+
 
 # every discipline of this file, with its kind
 Queues = Annotated[DropTail, Tag("drop-tail")] | Annotated[StepMarking, Tag("step-marking")]

@@ -49,10 +49,13 @@ def hidden_errors(error: ValidationError, document: Any, check: Check) -> list[E
 
 
 def _of_every_kind(detail: ErrorDetails) -> ErrorDetails:
-    """The error without the hint of the first kind, which would name that kind's fields."""
+    """The error without the words of the first kind, which name that kind and its fields."""
     if detail["type"] != "unknown_field":
         return detail
-    context = detail["ctx"] | {"remedy": "leave it out: no kind of this table has such a field"}
+    context = detail["ctx"] | {
+        "problem": "is not a field of a scenario",
+        "remedy": "leave it out: no kind of this table has such a field",
+    }
     return {**detail, "ctx": context}
 
 

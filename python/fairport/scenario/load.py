@@ -82,8 +82,11 @@ def builtin_text(name: str) -> str:
     """The TOML of a built-in scenario, with its comments."""
     if name not in builtin_names():
         remedy = f"{did_you_mean(name, builtin_names())} A file ends in .toml."
-        if os.path.isfile(name):  # noqa: PTH113  # pathlib's raises an error for long names
+        # pathlib's raises an error for long names
+        if os.path.isfile(name):  # noqa: PTH113
             remedy = "rename the file: its name must end in .toml"
+        elif os.path.isfile(f"{name}.toml"):  # noqa: PTH113
+            remedy = f"did you mean `{name}.toml`?"
         raise ScenarioError("is not a built-in scenario", value=name, remedy=remedy)
     return (resources.files("fairport.scenario") / "builtin" / f"{name}.toml").read_text(
         encoding="utf-8"

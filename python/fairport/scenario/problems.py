@@ -54,6 +54,11 @@ def refused(
             ):
                 one.remedy = f"put `{name}` above the first [section]: it belongs to the whole file"
                 written_otherwise.add(name)
+            elif f"{table}.kind" in source.set_by and one.field not in source.set_by:
+                one.remedy = (
+                    f"setting `{table}.kind` keeps the other fields; `{table}={{kind=..}}` replaces"
+                    " them all"
+                )
             elif one.remedy.startswith("did you mean"):
                 meant = one.remedy.split("`")[1]
                 written_otherwise.add(f"{table}.{meant}" if table else meant)

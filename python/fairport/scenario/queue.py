@@ -48,6 +48,11 @@ class QueueDiscipline(Section):
         return {"kind": self.kind, "limit": length(self.limit)}
 
     @property
+    def port_limit(self) -> Limit:
+        """The most that may wait at one port."""
+        return self.limit
+
+    @property
     def phase(self) -> str:
         """The parameters that decide phases, as a person reads them."""
         return f"{self.limit}"

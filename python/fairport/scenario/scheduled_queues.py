@@ -241,6 +241,17 @@ class SharedBuffer(QueueDiscipline):
         marks = {} if self.mark_above is None else {"mark_above": length(self.mark_above)}
         return {"kind": self.kind, "memory_bytes": int(self.limit), "alpha": self.alpha, **marks}
 
+    @property
+    def port_limit(self) -> Limit:
+        """The most that may wait at one port while nothing waits at the others."""
+        return Limit(f"{int(self.limit * self.alpha / (1 + self.alpha))}B")
+
+    @property
+    def phase(self) -> str:
+        """The parameters that decide phases, as a person reads them."""
+        marks = "" if self.mark_above is None else f"; K = {self.mark_above}"
+        return f"{super().phase}, alpha = {self.alpha:g}{marks}"
+
 
 # every discipline of this file, with its kind
 Queues = (

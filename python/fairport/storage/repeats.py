@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fairport.repeats import typical_run
 from fairport.storage.parts import FIGURES, MANIFEST
 from fairport.storage.run import load_run
 
@@ -31,7 +31,7 @@ def draw(summary: Mapping[str, Any], runs: Path, folder: Path) -> None:
     from fairport.figures.saving import saver
     from fairport.report import page
 
-    typical = typical_seed(summary)
+    typical = typical_run(summary["runs"])["seeds"][0]
     valid = [run["seeds"][0] for run in summary["runs"]]
     chosen = [typical, *(seed for seed in valid if seed != typical)][:MOST_SEEDS]
     result, *others = (load_run(runs / f"seed-{seed}") for seed in chosen)
@@ -41,14 +41,3 @@ def draw(summary: Mapping[str, Any], runs: Path, folder: Path) -> None:
         figures.draw_all(result, folder / FIGURES, pictures)
         pictures.finish_svgs()
         page.write(result, folder, over=summary, others=others)
-
-
-def typical_seed(summary: Mapping[str, Any]) -> int:
-    """The seed whose run is nearest to the median ratio, or else to the median total goodput."""
-    runs = summary["runs"]
-    values = [run["verdict"]["ratio"] for run in runs]
-    if None in values:
-        values = [run["goodput_bps_total"] for run in runs]
-    middle = statistics.median_low(values)
-    seed: int = runs[values.index(middle)]["seeds"][0]
-    return seed

@@ -18,6 +18,7 @@ from fairport.errors import InputError, did_you_mean
 from fairport.record import Record
 from fairport.run_numbers import Better, better, logarithm
 from fairport.scenario import Scenario
+from fairport.scenario.traffic.incast import Incast
 from fairport.study.measures import MEASURES, Axis, Groups
 
 
@@ -67,6 +68,8 @@ _OF_THE_RUN = ("goodput_bps_total", "timeouts", "rtt_p99_s", "queue_mean_bytes")
 _SHOWN: dict[str, tuple[str, ...]] = {
     "bulk": ("throughput_ratio", "jain_index", "goodput_bps_min"),
     "incast": ("rounds_done", "round_time_median_s", "round_time_p99_s"),
+    # with every fix as many rounds are done, unless the run ends before
+    "incast of given rounds": ("round_time_p99_s", "round_time_median_s", "rounds_done"),
     "request-response": ("response_p99_s", "response_median_s", "unfinished"),
     "udp": ("loss_share", "delay_p99_s", "delay_mean_s"),
     "transfers": (
@@ -157,11 +160,9 @@ def compared_parts(
     """
     entries = record.summary["traffic"]
     bulk = tuple(one["index"] for one in entries if _sort(one) == "bulk")
-    parts = [_part(bulk, "bulk", entries, groups)] if bulk else []
+    parts = [_part(bulk, scenario, entries, groups)] if bulk else []
     parts += [
-        _part((one["index"],), one["kind"], entries, groups)
-        for one in entries
-        if _sort(one) != "bulk"
+        _part((one["index"],), scenario, entries, groups) for one in entries if _sort(one) != "bulk"
     ]
     parts.sort(key=lambda part: part.indices)
     if metric is None:
@@ -194,10 +195,17 @@ def _sort(entry: Mapping[str, Any]) -> str:
 
 
 def _part(
-    indices: tuple[int, ...], kind: str, entries: Sequence[Mapping[str, Any]], groups: Groups
+    indices: tuple[int, ...],
+    scenario: Scenario,
+    entries: Sequence[Mapping[str, Any]],
+    groups: Groups,
 ) -> ComparedPart:
-    entry = entries[indices[0]]
-    shown = tuple(name for name in _SHOWN[_sort(entry)] if _is_there(name, entry, groups))
+    entry, traffic = entries[indices[0]], scenario.traffic[indices[0]]
+    sort = _sort(entry)
+    if isinstance(traffic, Incast) and traffic.rounds is not None:
+        sort = "incast of given rounds"
+    shown = tuple(name for name in _SHOWN[sort] if _is_there(name, entry, groups))
+    kind = sort if sort == "bulk" else entry["kind"]
     return ComparedPart(indices, kind, shown[0] if shown else None, shown)
 
 

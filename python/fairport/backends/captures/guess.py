@@ -2,8 +2,8 @@
 
 The network is a guess. A sender with an ingress port of its own is placed at the joined switch;
 senders that share one are placed at another switch behind it. The length of a sender's link follows
-from the shortest round-trip time of its flows. Queue and rate are taken from the captures, TCP is
-the default.
+from the shortest round-trip time of its flows. Queue and rate are taken from the captures. TCP is
+that of today's Linux, whatever the hosts run.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def scenario(raw: Mapping[str, Any], tables: Tables, name: str, port: str | None
         "topology": _topology(flows, hosts),
         "link": {"rate": _as_rate(rate_bps)},
         "queue": {"kind": "drop-tail", "limit": f"{_limit_bytes(tables, port)}B"},
+        "tcp": {"stack": "linux-6"},
         "traffic": [_traffic(flow, hosts, duration_s) for flow in flows.iter_rows(named=True)]
         or [{"kind": "bulk", "from": "h1", "to": "h0"}],
     }

@@ -31,6 +31,7 @@ from fairport.scenario.base import Name, Section
 from fairport.scenario.problems import checked
 from fairport.scenario.source import Source
 from fairport.scenario.tcp import TcpSettings
+from fairport.scenario.units import Limit
 from fairport.toml_files import parse, read_text
 
 BASELINE = "none"
@@ -38,7 +39,7 @@ BASELINE = "none"
 
 _BUILTIN = Path(__file__).parent
 _SHARE = re.compile(r"(\d+(?:\.\d+)?|\d+/[1-9]\d*) of queue\.limit(?: in (packets|bytes))?")
-_BUFFER = ("limit", "count_in_service")
+_KEPT = {"count_in_service"}
 _START = "`fairport fixes pacing > my.toml` makes a file to start from"
 
 
@@ -78,11 +79,17 @@ class Fix(Section):
         A new queue discipline keeps the buffer's size and nothing else of the present queue.
         """
         overrides: dict[str, Any] = {}
+        queue = scenario.sized_queue()
+        is_new = self.patch.get("queue.kind", queue.kind) != queue.kind
+        limit = queue.port_limit if is_new else queue.limit
         if "queue.kind" in self.patch:
-            queue = scenario.document().get("queue", {})
-            overrides["queue"] = {key: queue[key] for key in _BUFFER if key in queue}
+            given = scenario.document().get("queue", {})
+            overrides["queue"] = {name: given[name] for name in _KEPT & given.keys()}
+            if queue is scenario.queue:  # not sized by its shaper
+                # other disciplines have other defaults
+                overrides["queue"]["limit"] = limit.text
         for path, value in self.patch.items():
-            overrides[path] = _value(value, scenario)
+            overrides[path] = _value(value, scenario, limit)
         return scenario.patch(overrides, by=f"fix {self.name}")
 
     def caveats(self, scenario: Scenario) -> list[str]:
@@ -161,12 +168,11 @@ def _find(name: str | Path, known: dict[str, Fix]) -> Fix:
     return known[name]
 
 
-def _value(value: Any, scenario: Scenario) -> Any:
-    """The value, or the threshold for a share of the buffer."""
+def _value(value: Any, scenario: Scenario, limit: Limit) -> Any:
+    """The value, or the threshold for a share of this buffer."""
     share = _SHARE.fullmatch(value) if isinstance(value, str) else None
     if share is None:
         return value
-    limit = scenario.queue.limit
     own_unit = "packets" if limit.in_packets else "bytes"
     unit = share[2] or own_unit
     threshold = Fraction(share[1]) * int(limit)
