@@ -170,20 +170,22 @@ impl Recovery {
         let unknown = complete && self.undo.is_untouched() && !self.uses_sack();
         let sign = self.undo.sign(ack.echoed).filter(|_| !unknown);
         match (self.state, sign) {
-            (State::Open, _) => self.take_back(board, false, DecisionCause::Dsack),
+            (State::Open, _) => self.take_back_duplicates(board),
             (State::Fast, _) if self.is_held(board) => {
                 sign.map_or(Change::None, |cause| self.take_back(board, false, cause))
             }
-            (State::Fast, None) if complete && !self.undo.is_recorded() => {
-                self.reopen();
-                Change::Repaired
+            (State::Fast, None) if complete => {
+                let recorded = self.undo.is_recorded();
+                self.complete();
+                if recorded {
+                    Change::Recovered
+                } else {
+                    Change::Repaired
+                }
             }
-            (State::Fast, _) if complete => {
-                self.note_recovered(sign.is_none());
+            (State::Fast, Some(cause)) if complete => {
                 self.reopen();
-                sign.map_or(Change::Recovered, |cause| {
-                    self.take_back(board, false, cause)
-                })
+                self.take_back(board, false, cause)
             }
             (State::Fast, _)
                 if ack.advances
@@ -199,9 +201,8 @@ impl Recovery {
                 self.take_back(board, true, DecisionCause::Timestamps)
             }
             (State::Fast, Some(DecisionCause::Dsack)) => {
-                self.note_recovered(false);
                 self.reopen();
-                self.take_back(board, false, DecisionCause::Dsack)
+                self.take_back_duplicates(board)
             }
             (State::Fast, _) => Change::None,
             (State::Loss, _) => self.repair_timeout(board, ack, complete, sign),
@@ -247,7 +248,7 @@ impl Recovery {
                 self.take_back(board, false, cause)
             }
             (None, None) if complete && !held => {
-                self.reopen();
+                self.complete();
                 Change::Repaired
             }
             _ => Change::None,
@@ -274,12 +275,22 @@ impl Recovery {
         }
     }
 
-    fn note_recovered(&mut self, needed: bool) {
+    /// Undoes a reduction because duplicate SACKs reported every retransmission (`tcp_try_undo_dsack`).
+    fn take_back_duplicates(&mut self, board: &mut Scoreboard) -> Change {
+        if let Detection::Rack(rack) = &mut self.detection {
+            rack.on_dsack_undo();
+        }
+        self.take_back(board, false, DecisionCause::Dsack)
+    }
+
+    /// Everything that the episode covers is acknowledged, and nothing shows that it was needless.
+    fn complete(&mut self) {
         if let Detection::Rack(rack) = &mut self.detection
-            && rack.on_recovered(needed)
+            && rack.on_recovered()
         {
             self.window_changed = Some(DecisionCause::NoReordering);
         }
+        self.reopen();
     }
 
     /// Ends the episode.
