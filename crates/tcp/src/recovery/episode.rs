@@ -307,7 +307,7 @@ impl Recovery {
     /// Starts fast recovery. `before` is the window before it falls. `needed`: a mark requires the reduction, even if
     /// nothing turns out to be lost.
     pub(crate) fn enter_fast(&mut self, board: &mut Scoreboard, before: Before, needed: bool) {
-        self.begin_episode(board, before, board.retransmitted() > 0);
+        self.begin_episode(board, before, board.any_resent());
         if needed {
             self.undo.prove();
         }
@@ -336,7 +336,7 @@ impl Recovery {
         further: bool,
     ) {
         self.waits = false;
-        let resent = board.retransmitted() > 0;
+        let resent = board.any_resent();
         if !self.is_era_of_rack() {
             self.begin_lowered(board, lowered, resent);
         }
@@ -367,7 +367,7 @@ impl Recovery {
         self.retransmit_now = false;
     }
 
-    /// Begins the episode of a timeout, if that `lowered` the threshold. `resent`: retransmissions were in the network.
+    /// Begins the episode of a timeout, if that `lowered` the threshold. `resent`: a retransmission was in the network.
     fn begin_lowered(&mut self, board: &Scoreboard, lowered: Option<Before>, resent: bool) {
         match lowered {
             Some(before) => self.begin_episode(board, before, resent),
@@ -378,7 +378,7 @@ impl Recovery {
     fn begin_episode(&mut self, board: &Scoreboard, before: Before, resent: bool) {
         let again = board.retransmitted().div_ceil(board.unit()) as u32;
         let probes = self.probe.as_ref().map_or(0, TailProbe::repeated);
-        if !resent && probes == 0 {
+        if !resent {
             self.undo.forget_stamp();
         }
         self.undo.begin(board.una(), again + probes, before);
