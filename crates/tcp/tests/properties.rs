@@ -44,9 +44,9 @@ fn any_stack() -> impl Strategy<Value = Settings> {
 
 /// Settings at and near the limits that validation sets.
 fn any_extreme_stack() -> impl Strategy<Value = Settings> {
-    let hour = 3_600_000_000_000_000_u64;
-    let span = move || prop::sample::select(vec![1, 1_000_000, 200_000_000_000, hour]);
-    let tick = move || prop::sample::select(vec![0, 1, 1_000_000, 4_000_000_000, hour]);
+    const HOUR: u64 = 3_600_000_000_000_000;
+    let span = || prop::sample::select(vec![1, 1_000_000, 200_000_000_000, HOUR]);
+    let tick = || prop::sample::select(vec![0, 1, 1_000_000, 4_000_000_000, HOUR]);
     (
         prop::sample::select(Settings::PRESETS),
         prop::sample::select(&["newreno", "bic", "cubic", "dctcp", "bbr"][..]),
@@ -69,7 +69,7 @@ fn any_extreme_stack() -> impl Strategy<Value = Settings> {
                     "congestion_control": control, "window_unit": unit, "mss_bytes": mss,
                     "initial_window_segments": initial, "abc_limit_segments": initial,
                     "window_scale": window.0, "receive_buffer_bytes": window.1,
-                    "rto_min_ps": spans[0], "rto_initial_ps": spans[1], "rto_max_ps": hour,
+                    "rto_min_ps": spans[0], "rto_initial_ps": spans[1], "rto_max_ps": HOUR,
                     "delayed_ack_min_ps": spans[2].min(second / 5), "delayed_ack_max_ps": spans[2],
                     // with timestamps that wrap soon, PAWS takes what is new for old
                     "paws": false, "clock_granularity_ps": spans[2],
