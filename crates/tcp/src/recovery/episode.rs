@@ -122,7 +122,7 @@ impl Recovery {
 
     /// Whether segments that arrive late show reordering. They do not after a timeout that was undone
     /// (`tcp_sacktag_write_queue`).
-    fn believes_lateness(&self) -> bool {
+    pub(super) fn believes_lateness(&self) -> bool {
         self.state != State::Loss || self.undo.is_recorded()
     }
 
@@ -389,23 +389,5 @@ impl Recovery {
         if let Some(probe) = &mut self.probe {
             probe.forget();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::settings::Settings;
-
-    /// Linux: `icsk_ca_state != TCP_CA_Loss || undo_marker`.
-    #[test]
-    fn lateness_shows_reordering_after_a_timeout_unless_that_was_undone() {
-        let mut it = Recovery::new(&Settings::preset("linux-6").unwrap(), true, 0, None);
-        assert!(it.believes_lateness());
-        it.undo.begin(1, 0, Before::default());
-        it.state = State::Loss;
-        assert!(it.believes_lateness());
-        it.undo.take_back();
-        assert!(!it.believes_lateness());
     }
 }
