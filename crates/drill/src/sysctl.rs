@@ -173,7 +173,14 @@ fn switch(name: &str, value: &str) -> Vec<(&'static str, Value)> {
     let Some((_, ours)) = SWITCHES.iter().find(|(known, _)| *known == name) else {
         return Vec::new();
     };
-    vec![(ours, Value::Bool(value != "0"))]
+    let is_on = match name {
+        // 1 and 2 were early retransmit without probes, up to 4.11
+        "tcp_early_retrans" => matches!(value, "3" | "4"),
+        // the other bits change RACK's reordering window
+        "tcp_recovery" => value.parse::<u32>().is_ok_and(|bits| bits & 1 == 1),
+        _ => value != "0",
+    };
+    vec![(ours, Value::Bool(is_on))]
 }
 
 /// With a name that the stack does not have, no connection can be made, as with `TCP_CONGESTION`: what the script
@@ -228,6 +235,24 @@ mod tests {
         let it = sysctls("sysctl -q net.ipv4.tcp_comp_sack_nr=7");
         assert_eq!(it.overrides["sack_compression"], json!(7));
         assert!(it.notes.is_empty());
+    }
+
+    /// `ip-sysctl`: `tcp_early_retrans` has probes from 3 on, and RACK is the first bit of `tcp_recovery`.
+    #[test]
+    fn a_setting_of_several_values_is_on_for_those_that_mean_it() {
+        for (setting, name, on) in [
+            ("tcp_early_retrans=0", "tail_loss_probe", false),
+            ("tcp_early_retrans=2", "tail_loss_probe", false),
+            ("tcp_early_retrans=3", "tail_loss_probe", true),
+            ("tcp_early_retrans=4", "tail_loss_probe", true),
+            ("tcp_recovery=0", "rack", false),
+            ("tcp_recovery=3", "rack", true),
+            ("tcp_recovery=4", "rack", false),
+            ("tcp_ecn=2", "ecn", true),
+        ] {
+            let it = sysctls(&format!("sysctl -q net.ipv4.{setting}"));
+            assert_eq!(it.overrides[name], json!(on), "{setting}");
+        }
     }
 
     #[test]

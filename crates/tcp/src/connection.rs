@@ -206,7 +206,7 @@ impl Connection {
         }
         if !self.receiver.accepts(segment) {
             if !self.is_old_ack(segment) {
-                self.receiver.on_unacceptable(segment);
+                self.refuse(now, segment);
             }
             return;
         }
@@ -283,28 +283,30 @@ impl Connection {
         self.paws && segment.sequence_length() == 0 && self.receiver.is_overtaken(segment)
     }
 
-    /// Whether to drop a segment with an old timestamp, which PAWS requires. A dropped segment is answered with what is
-    /// still missing (RFC 7323 5.3 R1); a pure ACK is answered at most twice per second (`tcp_oow_rate_limited`). A
-    /// duplicate ACK that was overtaken is not dropped, unless it would change the window (`tcp_disordered_ack`).
+    /// Answers a segment that is not acceptable with what is still missing (RFC 9293 3.10.7.4, RFC 7323 5.3 R1). A pure
+    /// ACK, which may be the answer to such an answer, is answered at most twice per second (`tcp_oow_rate_limited`).
+    #[cold]
+    fn refuse(&mut self, now: Instant, segment: &Segment) {
+        if segment.sequence_length() > 0 || self.answers_again(now) {
+            self.receiver.on_unacceptable(segment);
+        }
+    }
+
+    /// Whether to drop a segment with an old timestamp, which PAWS requires. A duplicate ACK that was overtaken is not
+    /// dropped, unless it would change the window (`tcp_disordered_ack`).
     #[cold]
     #[inline(never)]
     fn rejects_stale(&mut self, now: Instant, segment: &Segment) -> bool {
         if !self.paws || !self.receiver.is_long_stale(segment) {
             return false;
         }
-        if segment.sequence_length() > 0 {
-            self.receiver.on_unacceptable(segment);
-            return true;
-        }
         if self.is_old_ack(segment) {
             return true;
         }
-        if self.sender.is_duplicate(segment) {
+        if segment.sequence_length() == 0 && self.sender.is_duplicate(segment) {
             return false;
         }
-        if self.answers_again(now) {
-            self.receiver.acks.at_once();
-        }
+        self.refuse(now, segment);
         true
     }
 

@@ -6,8 +6,8 @@ use fairport_units::{Duration, Instant};
 
 use crate::settings::{RtoRule, Settings};
 
-/// Number of doublings after which the timeout is at its maximum with any setting.
-const BACKOFF_MAX: u32 = 32;
+/// Number of doublings after which the timeout is at its maximum with any setting: 2^52 ps are more than an hour.
+const BACKOFF_MAX: u32 = 52;
 
 // More than 15 fields: the state of two rules, and the settings that change them.
 /// Estimates the round-trip time and the timeout, with backoff. Times are scaled integers in ps, as in RFC and kernel.

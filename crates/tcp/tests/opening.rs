@@ -193,18 +193,21 @@ fn a_half_open_server_waits_for_the_ack_of_its_syn() {
         [first],
         "its answer was lost"
     );
-    for (seq, ack, flags) in [
-        (701, 2, Flags::ACK),
-        (701, 0, Flags::ACK),
-        (701, 1, Flags::NONE),
-        // below and beyond the window
-        (600, 1, Flags::ACK),
-        (701 + 7_000_000, 1, Flags::ACK),
+    for (seq, ack, flags, answer) in [
+        // an acknowledgement of something else is of another connection
+        (701, 2, Flags::ACK, Some((2, Flags::RST))),
+        (701, 0, Flags::ACK, Some((0, Flags::RST))),
+        (701, 1, Flags::NONE, None),
+        // below and beyond the window; the answer to the SYN was less than half a second ago
+        (600, 1, Flags::ACK, None),
+        (701 + 7_000_000, 1, Flags::ACK, None),
         // a reset that is not in place
-        (702, 1, Flags::RST),
-        (700, 1, Flags::RST),
+        (702, 1, Flags::RST, None),
+        (700, 1, Flags::RST, None),
     ] {
-        assert_eq!(answers(&mut server, &segment(seq, ack, flags)), []);
+        let sent = answers(&mut server, &segment(seq, ack, flags));
+        let sent: Vec<_> = sent.iter().map(|it| (it.seq, it.flags)).collect();
+        assert_eq!(sent, Vec::from_iter(answer), "{seq} {ack}");
         assert!(
             !server.is_established() && !server.is_reset(),
             "{seq} {ack}"
@@ -215,6 +218,14 @@ fn a_half_open_server_waits_for_the_ack_of_its_syn() {
     let (mut server, _) = half_open(&json!({}), &syn(NO_OPTIONS));
     answers(&mut server, &segment(701, 1, Flags::RST));
     assert!(server.is_reset());
+    // what is not in the window is answered with what is expected
+    let (mut server, _) = half_open(&json!({}), &syn(NO_OPTIONS));
+    let sent = answers(&mut server, &segment(600, 1, Flags::ACK));
+    assert_eq!(
+        (sent.len(), sent[0].seq, sent[0].ack, sent[0].flags),
+        (1, 1, 701, Flags::ACK)
+    );
+    assert!(!server.is_established());
 }
 
 /// RFC 5961 3.2 and 4.2: what may be forged is answered with an ACK, which the true peer answers in place.

@@ -42,6 +42,47 @@ fn any_stack() -> impl Strategy<Value = Settings> {
         })
 }
 
+/// Settings at and near the limits that validation sets.
+fn any_extreme_stack() -> impl Strategy<Value = Settings> {
+    const HOUR: u64 = 3_600_000_000_000_000;
+    let span = || prop::sample::select(vec![1, 1_000_000, 200_000_000_000, HOUR]);
+    let tick = || prop::sample::select(vec![0, 1, 1_000_000, 4_000_000_000, HOUR]);
+    (
+        prop::sample::select(Settings::PRESETS),
+        prop::sample::select(&["newreno", "bic", "cubic", "dctcp", "bbr"][..]),
+        prop::sample::select(&["segments", "bytes"][..]),
+        prop::sample::select(&[64_u16, 65, 1460, 65_495][..]),
+        prop::sample::select(&[1_u32, 10, u32::MAX][..]),
+        prop::sample::select(&[(0_u8, 65_535_u64), (14, 65_535 << 14)][..]),
+        [span(), span(), span()],
+        [tick(), tick(), tick()],
+        prop::sample::select(&["full", "static", "adaptive"][..]),
+        prop::sample::select(&["off", "window", "linux"][..]),
+        any::<[bool; 4]>(),
+    )
+        .prop_map(|(preset, control, unit, mss, initial, window, spans, ticks, sizing, pacing, on)| {
+            let pacing = if control == "bbr" { "off" } else { pacing };
+            let second = 1_000_000_000_000;
+            stack(
+                preset,
+                &json!({
+                    "congestion_control": control, "window_unit": unit, "mss_bytes": mss,
+                    "initial_window_segments": initial, "abc_limit_segments": initial,
+                    "window_scale": window.0, "receive_buffer_bytes": window.1,
+                    "rto_min_ps": spans[0], "rto_initial_ps": spans[1], "rto_max_ps": HOUR,
+                    "delayed_ack_min_ps": spans[2].min(second / 5), "delayed_ack_max_ps": spans[2],
+                    // with timestamps that wrap soon, PAWS takes what is new for old
+                    "paws": false, "clock_granularity_ps": spans[2],
+                    "rtt_tick_ps": ticks[0], "clock_tick_ps": ticks[1], "timer_slack_ps": ticks[2],
+                    "pacing": pacing, "pacing_granularity_ps": ticks[2].min(second),
+                    "send_gap_max_ps": ticks[0].min(second), "receive_offload_ps": ticks[1].min(second),
+                    "payload_sizing": sizing, "payload_min_bytes": 1,
+                    "sack": on[0], "timestamps": on[1], "ecn": on[2], "segmentation_offload": on[3]
+                }),
+            )
+        })
+}
+
 fn any_fate() -> impl Strategy<Value = Fate> {
     prop_oneof![
         6 => Just(Fate::Arrive),
@@ -127,6 +168,30 @@ proptest! {
         let counters = pair.client.counters();
         prop_assert_eq!(counters.timeouts as usize, pair.client_log.timeouts.len());
         prop_assert!(counters.retransmits <= counters.segments_sent);
+    }
+
+    #[test]
+    fn at_the_limits_of_the_settings_and_of_the_path_every_byte_arrives(
+        client in any_extreme_stack(),
+        server in any_extreme_stack(),
+        one_way in prop::sample::select(&[0_u64, 1, 1_000_000, 50_000_000_000, 10_000_000_000_000_000][..]),
+        spacing in prop::sample::select(&[0_u64, 1, 1_000_000, 1_000_000_000_000][..]),
+        size in 0_u64..5_000,
+        fates in prop::collection::vec(any_fate(), 0..30),
+    ) {
+        let mut fates = fates.into_iter();
+        let mut pair = Pair::new(&client, &server, Duration::from_ps(one_way))
+            .spaced(Duration::from_ps(spacing))
+            .through(move |_| fates.next().unwrap_or(Fate::Arrive));
+        pair.client.write(size);
+        pair.client.close();
+        let mut steps = 0;
+        pair.run_while(|_| {
+            steps += 1;
+            steps < 100_000
+        });
+        prop_assert_eq!(pair.server.delivered_bytes(), size);
+        prop_assert!(pair.client.is_finished() && pair.server.is_finished());
     }
 
     #[test]

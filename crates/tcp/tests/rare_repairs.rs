@@ -1,13 +1,16 @@
 //! Losses that are found or taken back in rare orders of events, ACK by ACK.
 
 use crate::peer::{NOTHING, Peer, all, today};
-use fairport_tcp::CaState;
+use fairport_tcp::{CaState, Decision, DecisionCause, DecisionKind};
 use serde_json::json;
 
 /// A peer with segments 1 to 7 under way, of which 1 was sent again by the timer.
 fn after_a_timeout() -> Peer {
     let settings = json!({"tail_loss_probe": false, "frto": false});
-    let mut peer = Peer::opened(&today(&settings));
+    after_a_timeout_of(Peer::opened(&today(&settings)))
+}
+
+fn after_a_timeout_of(mut peer: Peer) -> Peer {
     assert_eq!(peer.writes(6), all(0..6));
     peer.at(100).acks(1);
     // younger than a round trip when the timer fires, so not taken for lost by it
@@ -219,4 +222,102 @@ fn early_retransmit_needs_two_segments() {
         peer.at(100).acks(acked);
         assert_eq!(peer.at(101).acks(acked), again, "{acked} of 3");
     }
+}
+
+/// `tcp_retrans_stamp_cleanup`: while the first segment has been sent again, the stamp is that of its first
+/// retransmission. So the ACK of that one, which was only late, does not show that nothing was lost.
+#[test]
+fn a_retransmission_that_was_only_late_does_not_undo_the_timeout() {
+    let settings = json!({
+        "tail_loss_probe": false, "frto": false, "timestamps": true, "mss_bytes": 1012
+    });
+    let mut peer = Peer::opened(&today(&settings));
+    peer.echo = Some(101);
+    let mut peer = after_a_timeout_of(peer);
+    assert_eq!(peer.at(450).sacks(1, &[(6, 7)]), [2]);
+    assert_eq!(peer.at(550).sacks(1, &[(2, 3), (6, 7)]), [1]);
+    assert_eq!(peer.info().ca_state, CaState::Recovery);
+    // stamps count milliseconds of the client, which began at 1: the timer sent 1 again at 501
+    peer.echo = Some(501);
+    peer.at(560).sacks(3, &[(6, 7)]);
+    let undone = |(_, it): &(_, Decision)| it.what == DecisionKind::Undo;
+    assert!(!peer.log.decisions.iter().any(undone));
+    assert_eq!(peer.info().reord_seen, 0);
+}
+
+/// `tcp_rack_reo_timeout`: what RACK's timer finds lost makes fast recovery of the repair of a timeout, a retransmission
+/// or not.
+#[test]
+fn a_loss_that_the_timer_of_late_segments_finds_ends_the_repair_of_a_timeout() {
+    let mut peer = Peer::opened(&today(&json!({"tail_loss_probe": false})));
+    assert_eq!(peer.writes(10), all(0..10));
+    // 0 is late, so from now on a segment may be late by a quarter of a round trip
+    assert_eq!(peer.at(100).sacks(0, &[(1, 2)]), NOTHING);
+    assert_eq!(peer.at(101).acks(2), NOTHING);
+    assert_eq!(peer.info().reord_seen, 1);
+    assert_eq!(peer.at(110).acks(10), NOTHING);
+    assert_eq!(peer.writes(5), all(10..15));
+    let (due, again) = peer.wakes();
+    assert_eq!((peer.info().ca_state, again), (CaState::Loss, vec![10]));
+    // F-RTO sends new data, of which the second segment arrives
+    let due = due / 1000;
+    peer.end.write(5000);
+    assert_eq!(peer.at(due + 100).acks(11), [15, 16]);
+    peer.at(due + 200).sacks(11, &[(16, 17)]);
+    assert_eq!(peer.info().ca_state, CaState::Loss);
+    let lost = peer.info().lost;
+    peer.wakes();
+    assert_eq!(peer.info().lost, lost + 1);
+    assert_eq!(peer.info().ca_state, CaState::Recovery);
+}
+
+/// `tcp_enter_recovery`: a probe of the tail leaves no stamp of an earlier recovery, so the echo of an original shows
+/// that it was only late.
+#[test]
+fn after_a_probe_an_original_that_comes_late_undoes_a_second_recovery_too() {
+    let settings = json!({"timestamps": true, "mss_bytes": 1012});
+    let mut peer = Peer::opened(&today(&settings));
+    peer.echo = Some(101);
+    assert_eq!(peer.writes(10), all(0..10));
+    assert_eq!(peer.at(100).sacks(0, &[(1, 4)]), [0]);
+    peer.echo = Some(201);
+    peer.at(200).acks(10);
+    assert_eq!(peer.at(210).writes(5), all(10..15));
+    let (due, probe) = peer.wakes();
+    assert_eq!(probe, [14]);
+    let due = due / 1000;
+    peer.echo = Some(311);
+    assert_eq!(peer.at(due + 10).sacks(10, &[(11, 14)]), [10]);
+    assert_eq!(peer.info().ca_state, CaState::Recovery);
+    peer.at(due + 20).acks(11);
+    assert_eq!(peer.info().ca_state, CaState::Disorder);
+}
+
+/// RFC 8985 6.2 step 4: the window becomes narrow again after 16 recoveries, those from timeouts included
+/// (`tcp_try_undo_recovery`).
+#[test]
+fn a_wider_reordering_window_lasts_for_sixteen_repairs_of_timeouts() {
+    let mut peer = Peer::opened(&today(&json!({"tail_loss_probe": false})));
+    assert_eq!(peer.writes(10), all(0..10));
+    // 0 comes late, and then 10 comes twice
+    assert_eq!(peer.at(100).sacks(0, &[(1, 2)]), NOTHING);
+    assert_eq!(peer.at(101).acks(10), NOTHING);
+    let times_out = |peer: &mut Peer, blocks: &[(u32, u32)]| {
+        let next = peer.writes(1)[0];
+        let (due, again) = peer.wakes();
+        assert_eq!(again, [next]);
+        peer.at(due / 1000 + 50).sacks(next + 1, blocks);
+        peer.log
+            .decisions
+            .iter()
+            .rev()
+            .find(|(_, it)| it.what == DecisionKind::ReorderingWindow)
+            .map(|(_, it)| it.cause)
+    };
+    let widened = Some(DecisionCause::Dsack);
+    assert_eq!(times_out(&mut peer, &[(10, 11)]), widened);
+    for number in 1..=15 {
+        assert_eq!(times_out(&mut peer, &[]), widened, "{number}");
+    }
+    assert_eq!(times_out(&mut peer, &[]), Some(DecisionCause::NoReordering));
 }

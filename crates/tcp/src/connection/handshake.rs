@@ -26,7 +26,7 @@ pub(crate) enum Phase {
     Established,
     /// both ends have closed, this one first or at the same time: what comes again is acknowledged
     TimeWait,
-    /// closed after the peer, with our FIN acknowledged (RFC 9293 3.3.2, LAST-ACK to CLOSED): nothing is answered
+    /// closed after the peer, with our FIN acknowledged (RFC 9293 3.3.2, LAST-ACK to CLOSED)
     Closed,
     /// reset by the peer, or aborted by the application
     Reset,
@@ -105,9 +105,8 @@ impl Connection {
     ) {
         let has = |flags| segment.flags.contains(flags);
         match self.phase {
-            Phase::Closed => {}
             Phase::TimeWait => self.on_repeated(now, segment),
-            Phase::Reset => self.handshake.answer = refusal(segment),
+            Phase::Closed | Phase::Reset => self.handshake.answer = refusal(segment),
             Phase::Listen => {
                 if has(Flags::ACK) {
                     self.handshake.answer = refusal(segment);
@@ -174,13 +173,15 @@ impl Connection {
                 self.handshake.due = true;
                 self.timers.stop_retransmission();
             }
-        } else if self.phase == Phase::SynReceived
-            && segment.flags.contains(Flags::ACK)
-            && segment.ack == seq::wire(self.sender.start())
-            && self.receiver.accepts(segment)
-        {
+        } else if !segment.flags.contains(Flags::ACK) {
+            // it is dropped: every segment after the SYN acknowledges something
+        } else if segment.ack != seq::wire(self.sender.start()) {
+            self.handshake.answer = refusal(segment);
+        } else if self.receiver.accepts(segment) {
             self.establish(now, segment, self.peer_window_scale(), events);
             self.on_established(now, segment, ecn, events);
+        } else if self.answers_again(now) {
+            self.handshake.answer = Some(self.segment(now, self.sender.start()));
         }
     }
 

@@ -122,7 +122,7 @@ impl Recovery {
 
     /// Whether segments that arrive late show reordering. They do not after a timeout that was undone
     /// (`tcp_sacktag_write_queue`).
-    fn believes_lateness(&self) -> bool {
+    pub(super) fn believes_lateness(&self) -> bool {
         self.state != State::Loss || self.undo.is_recorded()
     }
 
@@ -170,20 +170,22 @@ impl Recovery {
         let unknown = complete && self.undo.is_untouched() && !self.uses_sack();
         let sign = self.undo.sign(ack.echoed).filter(|_| !unknown);
         match (self.state, sign) {
-            (State::Open, _) => self.take_back(board, false, DecisionCause::Dsack),
+            (State::Open, _) => self.take_back_duplicates(board),
             (State::Fast, _) if self.is_held(board) => {
                 sign.map_or(Change::None, |cause| self.take_back(board, false, cause))
             }
-            (State::Fast, None) if complete && !self.undo.is_recorded() => {
-                self.reopen();
-                Change::Repaired
+            (State::Fast, None) if complete => {
+                let recorded = self.undo.is_recorded();
+                self.complete();
+                if recorded {
+                    Change::Recovered
+                } else {
+                    Change::Repaired
+                }
             }
-            (State::Fast, _) if complete => {
-                self.note_recovered(sign.is_none());
+            (State::Fast, Some(cause)) if complete => {
                 self.reopen();
-                sign.map_or(Change::Recovered, |cause| {
-                    self.take_back(board, false, cause)
-                })
+                self.take_back(board, false, cause)
             }
             (State::Fast, _)
                 if ack.advances
@@ -199,9 +201,8 @@ impl Recovery {
                 self.take_back(board, true, DecisionCause::Timestamps)
             }
             (State::Fast, Some(DecisionCause::Dsack)) => {
-                self.note_recovered(false);
                 self.reopen();
-                self.take_back(board, false, DecisionCause::Dsack)
+                self.take_back_duplicates(board)
             }
             (State::Fast, _) => Change::None,
             (State::Loss, _) => self.repair_timeout(board, ack, complete, sign),
@@ -247,7 +248,7 @@ impl Recovery {
                 self.take_back(board, false, cause)
             }
             (None, None) if complete && !held => {
-                self.reopen();
+                self.complete();
                 Change::Repaired
             }
             _ => Change::None,
@@ -274,12 +275,22 @@ impl Recovery {
         }
     }
 
-    fn note_recovered(&mut self, needed: bool) {
+    /// Undoes a reduction because duplicate SACKs reported every retransmission (`tcp_try_undo_dsack`).
+    fn take_back_duplicates(&mut self, board: &mut Scoreboard) -> Change {
+        if let Detection::Rack(rack) = &mut self.detection {
+            rack.on_dsack_undo();
+        }
+        self.take_back(board, false, DecisionCause::Dsack)
+    }
+
+    /// Everything that the episode covers is acknowledged, and nothing shows that it was needless.
+    fn complete(&mut self) {
         if let Detection::Rack(rack) = &mut self.detection
-            && rack.on_recovered(needed)
+            && rack.on_recovered()
         {
             self.window_changed = Some(DecisionCause::NoReordering);
         }
+        self.reopen();
     }
 
     /// Ends the episode.
@@ -296,7 +307,7 @@ impl Recovery {
     /// Starts fast recovery. `before` is the window before it falls. `needed`: a mark requires the reduction, even if
     /// nothing turns out to be lost.
     pub(crate) fn enter_fast(&mut self, board: &mut Scoreboard, before: Before, needed: bool) {
-        self.begin_episode(board, before, board.retransmitted() > 0);
+        self.begin_episode(board, before, board.any_resent());
         if needed {
             self.undo.prove();
         }
@@ -325,7 +336,7 @@ impl Recovery {
         further: bool,
     ) {
         self.waits = false;
-        let resent = board.retransmitted() > 0;
+        let resent = board.any_resent();
         if !self.is_era_of_rack() {
             self.begin_lowered(board, lowered, resent);
         }
@@ -356,7 +367,7 @@ impl Recovery {
         self.retransmit_now = false;
     }
 
-    /// Begins the episode of a timeout, if that `lowered` the threshold. `resent`: retransmissions were in the network.
+    /// Begins the episode of a timeout, if that `lowered` the threshold. `resent`: a retransmission was in the network.
     fn begin_lowered(&mut self, board: &Scoreboard, lowered: Option<Before>, resent: bool) {
         match lowered {
             Some(before) => self.begin_episode(board, before, resent),
@@ -367,7 +378,7 @@ impl Recovery {
     fn begin_episode(&mut self, board: &Scoreboard, before: Before, resent: bool) {
         let again = board.retransmitted().div_ceil(board.unit()) as u32;
         let probes = self.probe.as_ref().map_or(0, TailProbe::repeated);
-        if !resent && probes == 0 {
+        if !resent {
             self.undo.forget_stamp();
         }
         self.undo.begin(board.una(), again + probes, before);
@@ -378,23 +389,5 @@ impl Recovery {
         if let Some(probe) = &mut self.probe {
             probe.forget();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::settings::Settings;
-
-    /// Linux: `icsk_ca_state != TCP_CA_Loss || undo_marker`.
-    #[test]
-    fn lateness_shows_reordering_after_a_timeout_unless_that_was_undone() {
-        let mut it = Recovery::new(&Settings::preset("linux-6").unwrap(), true, 0, None);
-        assert!(it.believes_lateness());
-        it.undo.begin(1, 0, Before::default());
-        it.state = State::Loss;
-        assert!(it.believes_lateness());
-        it.undo.take_back();
-        assert!(!it.believes_lateness());
     }
 }

@@ -104,19 +104,20 @@ impl Rack {
         self.steps > before
     }
 
-    /// A recovery ended. `needed`: its retransmissions were not all duplicates. Returns true if the window became
-    /// narrow again.
-    pub(super) fn on_recovered(&mut self, needed: bool) -> bool {
-        if needed {
-            self.persistence = self.persistence.saturating_sub(1);
-        } else {
-            self.persistence = (self.persistence + 1).min(PERSISTENCE);
-        }
+    /// A recovery ended, after fast retransmit or after a timeout, and nothing showed it to be needless
+    /// (`tcp_try_undo_recovery`). Returns true if the window became narrow again.
+    pub(super) fn on_recovered(&mut self) -> bool {
+        self.persistence = self.persistence.saturating_sub(1);
         let narrows = self.persistence == 0 && self.steps > 1;
         if narrows {
             self.steps = 1;
         }
         narrows
+    }
+
+    /// Duplicate SACKs undid a reduction: the window stays wide for one recovery more (`tcp_try_undo_dsack`).
+    pub(super) fn on_dsack_undo(&mut self) {
+        self.persistence = (self.persistence + 1).min(PERSISTENCE);
     }
 
     /// The reordering window (`tcp_rack_reo_wnd`): how late a segment may be, while `sacked` segments are SACKed.
@@ -199,10 +200,10 @@ mod tests {
         }
         // sixteen recoveries later it is narrow again
         for _ in 0..15 {
-            rack.on_recovered(true);
+            assert!(!rack.on_recovered());
         }
         assert_eq!(rack.window(&path, true, 9, Some(RTT)), RTT);
-        rack.on_recovered(true);
+        assert!(rack.on_recovered());
         assert_eq!(rack.window(&path, true, 9, Some(RTT)), RTT / 4);
     }
 
@@ -227,29 +228,29 @@ mod tests {
         assert_eq!(rack.window(&path, false, 0, Some(RTT / 8)), RTT / 8);
     }
 
-    /// RFC 8985 6.2 step 4, as in the kernel: 16 recoveries, and a needless one adds one to them.
+    /// RFC 8985 6.2 step 4: 16 recoveries. In the kernel, each reduction that duplicate SACKs undo adds one to them.
     #[test]
-    fn a_widened_window_is_kept_for_sixteen_recoveries_that_were_needed() {
+    fn a_widened_window_is_kept_for_sixteen_recoveries_and_one_more_for_each_undo() {
         let mut rack = Rack::default();
-        assert!(!rack.on_recovered(true), "the window is already narrow");
+        assert!(!rack.on_recovered(), "the window is already narrow");
         assert!(is_widened(&mut rack, 100, 200));
         assert!(
             !is_widened(&mut rack, 199, 300),
             "at most one step per round trip"
         );
-        let narrows: Vec<bool> = (0..4).map(|_| rack.on_recovered(true)).collect();
-        assert_eq!(narrows, [false; 4]);
-        assert!(!rack.on_recovered(false));
-        // 13 are left
-        let narrows: Vec<bool> = (0..14).map(|_| rack.on_recovered(true)).collect();
-        assert_eq!(narrows, [vec![false; 12], vec![true, false]].concat());
-        // needless recoveries raise the count to at most sixteen
+        let recoveries = |rack: &mut Rack| (1..100).find(|_| rack.on_recovered());
+        for _ in 0..4 {
+            rack.on_recovered();
+        }
+        rack.on_dsack_undo();
+        assert_eq!(recoveries(&mut rack), Some(13));
+        assert!(!rack.on_recovered());
+        // sixteen are the most
         assert!(is_widened(&mut rack, 200, 300));
         for _ in 0..5 {
-            rack.on_recovered(false);
+            rack.on_dsack_undo();
         }
-        let needed = (1..100).find(|_| rack.on_recovered(true));
-        assert_eq!(needed, Some(16));
+        assert_eq!(recoveries(&mut rack), Some(16));
     }
 
     #[test]

@@ -103,7 +103,10 @@ impl Reordering {
 
 #[cfg(test)]
 mod tests {
+    use super::super::undo::Before;
+    use super::super::{Recovery, State};
     use super::*;
+    use crate::settings::Settings;
 
     #[test]
     fn the_smallest_round_trip_is_forgotten_after_300_seconds() {
@@ -160,5 +163,17 @@ mod tests {
         it.set_degree(2);
         it.doubt();
         assert_eq!(it.degree(), 2);
+    }
+
+    /// Linux: `icsk_ca_state != TCP_CA_Loss || undo_marker`.
+    #[test]
+    fn lateness_shows_reordering_after_a_timeout_unless_that_was_undone() {
+        let mut it = Recovery::new(&Settings::preset("linux-6").unwrap(), true, 0, None);
+        assert!(it.believes_lateness());
+        it.undo.begin(1, 0, Before::default());
+        it.state = State::Loss;
+        assert!(it.believes_lateness());
+        it.undo.take_back();
+        assert!(!it.believes_lateness());
     }
 }

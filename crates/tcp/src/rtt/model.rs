@@ -172,3 +172,17 @@ fn what_ticks_raise_beyond_the_maximum_is_the_maximum() {
     it.sample(Instant::from_secs(1), Duration::from_ms(10), 1, 2);
     assert_eq!(it.rto(), Duration::from_secs(1));
 }
+
+/// RFC 6298 2.5, 5.5: the doubling ends at the maximum and not before, whatever it begins with.
+#[test]
+fn from_the_shortest_timeout_the_longest_is_reached() {
+    let mut settings = Settings::preset("rfc").unwrap();
+    settings.rto_min_ps = Duration::from_ps(1);
+    settings.rto_initial_ps = settings.rto_min_ps;
+    settings.rto_max_ps = Duration::from_secs(3600);
+    let mut it = RttEstimator::new(&settings);
+    for _ in 0..60 {
+        it.back_off();
+    }
+    assert_eq!(it.rto(), settings.rto_max_ps);
+}

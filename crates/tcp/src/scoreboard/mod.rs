@@ -229,10 +229,11 @@ impl Scoreboard {
         !self.is_empty() && self.record(self.head).is(RETRANSMITTED)
     }
 
-    /// Whether the first outstanding segment was ever sent again.
+    /// Whether a retransmission is in the network, or the first outstanding segment was ever sent again
+    /// (`tcp_any_retrans_done`).
     #[inline]
-    pub(crate) fn head_resent(&self) -> bool {
-        !self.is_empty() && self.record(self.head).is(RESENT)
+    pub(crate) fn any_resent(&self) -> bool {
+        self.retransmitted > 0 || (!self.is_empty() && self.record(self.head).is(RESENT))
     }
 
     #[inline]

@@ -26,7 +26,7 @@ impl Sender {
         // while the window falls for a mark, the kernel's state says nothing of SACKed segments
         let is_disturbed = (board.sacked() > 0 || board.has_lost()) && !self.is_in_cwr();
         // after an undo: it was not a probe that repeated the first segment (`tcp_try_keep_open`)
-        let is_disturbed = is_disturbed || (board.head_resent() && !probe.is_out());
+        let is_disturbed = is_disturbed || (board.any_resent() && !probe.is_out());
         if self.recovery.state() != State::Open || is_disturbed {
             return false;
         }
@@ -157,8 +157,8 @@ impl Sender {
             idle: false,
         };
         let detected = self.recovery.detect(&mut self.board, look);
-        if let Some(cause) = detected.enters {
-            self.enter_recovery(now, cause, false, events);
+        if detected.lost > 0 && self.recovery.state() != State::Fast {
+            self.enter_recovery(now, DecisionCause::Rack, false, events);
             self.reduce_window_by(self.board.unit(), false);
         }
         self.restart_timer(timers, now);
