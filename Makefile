@@ -117,8 +117,9 @@ $(VENV)/.tools: $(VENV)/.created
 		echo "error: \`$(CARGO)\` was not found. Install a Rust toolchain with rustup, see rust-toolchain.toml" >&2; exit 1; }
 	@touch $@
 
+# A module is compiled when it is first imported, and most are never.
 $(VENV)/.locked: requirements.lock $(VENV)/.created
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements.lock
 	@touch $@
 
 $(VENV)/.built: $(RUST_SOURCES) $(VENV)/.locked $(VENV)/.tools
