@@ -19,7 +19,7 @@ WHEEL_DOCS := crates/python/fairport.data/data/share/doc/fairport
 ONE_PROGRAM := validation/mutants/one-program
 WHAT ?=
 
-.PHONY: help demo test lint wheel $(WHEEL_DOCS) bench validate attack mutants kernel-diff renew clean
+.PHONY: help demo test .rust-tests lint wheel $(WHEEL_DOCS) bench validate attack mutants kernel-diff renew clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -29,9 +29,13 @@ help:  ## list the targets
 demo: $(VENV)/.built  ## run the first scenario, `outcast`, with four seeds, and print where its report is
 	@$(BIN)/fairport run outcast --repeat 4 --out results/demo --force && echo "The report: results/demo/report.html"
 
+# Needs no Python packages, so `make --jobs=2` compiles it while pip, which uses one processor, installs them.
+.rust-tests: $(VENV)/.tools
+	$(CARGO) test --workspace --locked --no-run
+
 # Tests with the mark `alone` need real time or the whole machine; the others run on every core, a file in one process.
 # The files of tests/repo come first: they have the longest tests.
-test: $(VENV)/.built  ## run every test, Rust and Python
+test: .rust-tests $(VENV)/.built  ## run every test, Rust and Python
 	$(CARGO) test --workspace --locked
 	$(CARGO) test --manifest-path $(ONE_PROGRAM)/Cargo.toml --target-dir target/one-program --locked
 	$(BIN)/python -m pytest -m "not alone" --numprocesses logical --dist loadfile --no-loadscope-reorder tests/repo tests/python
@@ -117,8 +121,9 @@ $(VENV)/.tools: $(VENV)/.created
 		echo "error: \`$(CARGO)\` was not found. Install a Rust toolchain with rustup, see rust-toolchain.toml" >&2; exit 1; }
 	@touch $@
 
+# A module is compiled when it is first imported, and most are never.
 $(VENV)/.locked: requirements.lock $(VENV)/.created
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements.lock
 	@touch $@
 
 $(VENV)/.built: $(RUST_SOURCES) $(VENV)/.locked $(VENV)/.tools

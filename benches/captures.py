@@ -148,6 +148,7 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benches captures", description=__doc__)
     parser.add_argument("--pairs", type=int, default=PAIRS, help="segments with their ACKs")
     parser.add_argument("--long-bytes", type=float, default=LONG_BYTES)
+    parser.add_argument("--times", type=int, default=3, help="analyses of each; the fastest counts")
     parser.add_argument("--print-only", action="store_true")
     options = parser.parse_args(arguments)
     rows = []
@@ -156,7 +157,8 @@ def main(arguments: Sequence[str]) -> None:
             file = Path(folder) / "made.pcap"
             with file.open("wb") as out:
                 out.writelines(chunks(options.pairs, snap))
-            best = min((analysed(str(file)) for _ in range(3)), key=lambda one: one["cpu_s"])
+            every = (analysed(str(file)) for _ in range(options.times))
+            best = min(every, key=lambda one: one["cpu_s"])
             theirs_s = command_s("tshark", "-q", "-z", "conv,tcp", "-r", str(file))
             ours_s = command_s(sys.executable, "-m", "fairport", "analyze", "--quiet", str(file))
             title = f"{name}, {best['bytes'] / 1e9:.2f} GB"

@@ -47,7 +47,7 @@ class ShortestFirst:
 
 
 if __name__ == "__main__":
-    scenario = fp.scenario("web-search").patch({"duration": "300ms", "queue.limit": "64KiB"})
+    scenario = fp.scenario("web-search").patch({"duration": "100ms", "queue.limit": "64KiB"})
     results = {"drop-tail": fp.run(scenario)}
     sizes = dict(results["drop-tail"].flows.select("flow", "size_bytes").iter_rows())
     own = scenario.patch({"queue.kind": "custom", "queue.name": "own"})

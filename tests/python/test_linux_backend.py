@@ -190,12 +190,13 @@ def test_the_switch_waits_until_the_generator_is_ready(monkeypatch: pytest.Monke
             if name == "traffic generator":
                 pid = self._process.pid
                 os.kill(pid, signal.SIGSTOP)
-                threading.Timer(3.0, os.kill, (pid, signal.SIGCONT)).start()
+                threading.Timer(2.0, os.kill, (pid, signal.SIGCONT)).start()
 
     monkeypatch.setattr(prepared, "Child", Slow)
-    short = SCENARIO | {"duration": "1s"}
+    # the switch works half a second longer than this, and the generator is stopped for longer
+    short = SCENARIO | {"duration": "0.5s"}
     result = fp.run(short, seed=1, backend="linux")
-    assert result.flows["start_s"].max() < 0.5  # type: ignore[operator]
+    assert result.flows["start_s"].max() < 0.25  # type: ignore[operator]
     assert result.flows["delivered_bytes"].sum() > 1e6
 
 

@@ -69,9 +69,9 @@ def test_drops_and_blackouts_are_those_of_the_switch(real: Captured) -> None:
     assert metrics.blackouts(ours).height == metrics.blackouts(theirs).height
 
 
+# the only queue that marks
+@pytest.mark.parametrize("real", ["step-marking"], indirect=True, scope="module")
 def test_marks_are_in_the_true_headers(real: Captured) -> None:
-    if real.run.scenario.queue.kind != "step-marking":
-        pytest.skip("only this queue marks")
     found = analyse([str(real.file("ingress")), str(real.file("egress"))])
     end_s = real.run.summary["simulated_s"] - 0.05
     # what comes from the other switch may be marked already

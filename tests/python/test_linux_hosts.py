@@ -33,7 +33,8 @@ pytestmark = pytest.mark.alone
 def test_paced_segments_are_apart_and_others_leave_in_pairs(backend: str) -> None:
     """A delayed ACK lets two segments out. Without pacing they leave at once."""
     slow = {"rate": "50Mbps", "delay": "1ms"}
-    one = SCENARIO | {"link": slow, "topology": {"kind": "two-switch", "peers": 1}}
+    peers = {"topology": {"kind": "two-switch", "peers": 1}}
+    one = SCENARIO | peers | {"link": slow, "duration": "1.2s"}
     seen = Observation(packets=("h1:0",))
 
     def share_at_once(pacing: str) -> float:

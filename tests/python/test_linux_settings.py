@@ -78,13 +78,15 @@ def test_a_lost_tail_waits_for_the_timer_without_probes() -> None:
     """With more than one segment in flight a probe comes after two round trips."""
     last_two = {"loss": [{"kind": "numbered", "at": "h1:0", "packets": [31, 32]}]}
 
-    def run(*, probes: bool) -> dict[str, Any]:
+    def run(*, probes: bool) -> tuple[float, int]:
         tcp = TRANSFER["tcp"] | {"tail_loss_probe": probes}
         result = fp.run(TRANSFER | last_two | {"tcp": tcp}, seed=1, backend="linux")
-        return result.flows.row(0, named=True)
+        flow = result.flows.row(0, named=True)
+        return flow["fct_s"], flow["timeouts"]
 
-    assert run(probes=True)["fct_s"] < 0.25 < run(probes=False)["fct_s"]
-    assert (run(probes=True)["timeouts"], run(probes=False)["timeouts"]) == (0, 1)
+    probed, waited = run(probes=True), run(probes=False)
+    assert probed[0] < 0.25 < waited[0]
+    assert (probed[1], waited[1]) == (0, 1)
 
 
 @as_root

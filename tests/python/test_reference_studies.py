@@ -67,8 +67,8 @@ def test_a_comparison_by_shares(repeat: int) -> None:
     draw = random.Random(repeat)
     for _ in range(300):
         runs = drawn(draw, found.runs)
-        for fix in ours.rows:
-            ours.rows[fix] = runs.filter(fix=fix).sort("seed").to_dicts()
+        for (fix,), of_fix in runs.sort("seed").partition_by("fix", as_dict=True).items():
+            ours.rows[fix] = of_fix.to_dicts()
         same_ranking(replace(found, runs=runs), ours)
 
 

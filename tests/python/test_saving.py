@@ -30,15 +30,22 @@ def _drawn(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_a_worker_writes_the_bytes_that_this_process_would(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The figures of a run, saved by this process, in the order in which they were drawn."""
+    folder = tmp_path_factory.mktemp("here")
+    drawn = figures.draw_all(synthetic.run(), folder, saving.Saver(None))
+    return {path.name: path.read_bytes() for path in drawn}
+
+
+def test_a_worker_writes_the_bytes_that_this_process_would(
+    here: dict[str, bytes], tmp_path: Path
+) -> None:
     result = synthetic.run()
-    (tmp_path / "here").mkdir()
-    (tmp_path / "there").mkdir()
-    here = figures.draw_all(result, tmp_path / "here", saving.Saver(None))
     with saving.saver() as pictures:
-        there = figures.draw_all(result, tmp_path / "there", pictures)
-    assert [path.name for path in here] == [path.name for path in there]
-    assert _drawn(tmp_path / "here") == _drawn(tmp_path / "there")
+        there = figures.draw_all(result, tmp_path, pictures)
+    assert list(here) == [path.name for path in there]
+    assert here == _drawn(tmp_path)
     assert len(here) == 2 * len(figures.kinds(result))
 
 
@@ -66,12 +73,8 @@ def test_a_worker_writes_where_this_process_is_now_and_svgs_are_there_before_a_r
 
 
 def test_without_a_worker_process_this_one_saves_one_picture_after_the_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = synthetic.run()
-    (tmp_path / "here").mkdir()
-    (tmp_path / "there").mkdir()
-    figures.draw_all(result, tmp_path / "here", saving.Saver(None))
     monkeypatch.setattr("fairport.children.sys.executable", "/there/is/no/such/python")
     monkeypatch.setattr(saving, "shared", Workers)
     save, threads = style.save, set()
@@ -82,8 +85,8 @@ def test_without_a_worker_process_this_one_saves_one_picture_after_the_other(
 
     monkeypatch.setattr(style, "save", watched)
     with saving.saver() as pictures:
-        figures.draw_all(result, tmp_path / "there", pictures)
-    assert _drawn(tmp_path / "here") == _drawn(tmp_path / "there")
+        figures.draw_all(synthetic.run(), tmp_path, pictures)
+    assert here == _drawn(tmp_path)
     # matplotlib's settings, svg.fonttype among them, are those of all threads
     assert threads == {main_thread()}
 

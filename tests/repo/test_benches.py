@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_benchmark_of_captures_reads_files_and_pipes() -> None:
-    small = ["--pairs", "2000", "--long-bytes", "1e6", "--print-only"]
+    small = ["--pairs", "2000", "--long-bytes", "1e6", "--times", "1", "--print-only"]
     done = subprocess.run(
         [sys.executable, "-m", "benches", "captures", *small],
         cwd=ROOT,

@@ -1,5 +1,6 @@
 """benches/ and validation/: each case starts, and the table that it renews has a place in docs/."""
 
+import json
 import os
 import re
 import shlex
@@ -39,11 +40,29 @@ def test_every_case_is_listed() -> None:
     assert sorted(listed) == CASES
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_every_case_starts(case: str) -> None:
-    done = run("validation", case, "--help")
-    assert done.returncode == 0, done.stderr
-    assert case in done.stdout
+HELPED = """
+import contextlib, io, json, sys
+from validation.__main__ import main
+found = {}
+for case in sys.argv[1:]:
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        try:
+            status = main([case, "--help"])
+        except SystemExit as ended:
+            status = ended.code
+    found[case] = status, said.getvalue()
+print(json.dumps(found))
+"""
+
+
+def test_every_case_starts() -> None:
+    """In one process, because to import Fairport takes most of the time."""
+    command = [sys.executable, "-c", HELPED, *CASES]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    found = json.loads(done.stdout)
+    assert {case: status for case, (status, _) in found.items()} == dict.fromkeys(CASES, 0)
+    assert [case for case, (_, said) in found.items() if case not in said] == []
 
 
 @pytest.mark.parametrize("case", ON_NS3)

@@ -46,6 +46,7 @@ def test_the_wheel_runs_a_scenario_in_an_empty_environment(tmp_path: Path) -> No
             "pip",
             "install",
             "--quiet",
+            "--no-compile",
             "--constraint",
             constraints,
             wheel,

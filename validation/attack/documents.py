@@ -8,6 +8,7 @@ more of what is changed in a built-in scenario runs.
 from __future__ import annotations
 
 import copy
+import functools
 import random
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -35,13 +36,17 @@ _ENDS = {
 }
 
 
+# to make it takes longer than many an attempt
+_schema = functools.cache(json_schema)
+
+
 class Grammar:
     """Documents that the schema of scenarios describes, more or less."""
 
     def __init__(self, draw: random.Random, hostility: float) -> None:
         self._draw = draw
         self._hostility = hostility
-        self._schema = json_schema()
+        self._schema = _schema()
         self._definitions = self._schema.get("$defs", {})
 
     def scenario(self) -> dict[str, Any]:
@@ -97,7 +102,8 @@ class Grammar:
                 return self._number(schema, whole=kind == "integer")
             case "boolean":
                 return draw.random() < 0.5
-        return schema.get("default")
+        # what is drawn is changed later
+        return copy.deepcopy(schema.get("default"))
 
     def _object(self, schema: Any, depth: int) -> dict[str, Any]:
         wanted = set(schema.get("required", ()))

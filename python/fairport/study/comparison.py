@@ -113,6 +113,12 @@ class Comparison:
         return Column(key, sized, part, axis, text)
 
     @cached_property
+    def _runs_of(self) -> dict[Any, pl.DataFrame]:
+        """The runs with each fix that has any, in the order of their seeds."""
+        parts = self.runs.sort("seed").partition_by("fix", as_dict=True)
+        return {fix: runs for (fix,), runs in parts.items()}
+
+    @cached_property
     def table(self) -> pl.DataFrame:
         """One row per fix, "none" first, with each number's median and quartiles over the seeds.
 
@@ -122,7 +128,7 @@ class Comparison:
         keys = list(dict.fromkeys([*MEASURES, *(column.key for column in self.columns)]))
         rows = []
         for one in self.candidates:
-            runs = self.runs.filter(pl.col("fix") == one.name)
+            runs = self._runs_of.get(one.name, self.runs.clear())
             row: dict[str, Any] = {
                 "fix": one.name,
                 "needs": one.needs,
@@ -165,8 +171,8 @@ class Comparison:
 
     def _apart(self, fix: str) -> spread.Spread:
         """How much greater the share is with a fix, seed by seed."""
-        key, runs = ranking.share(self.groups), self.runs.sort("seed")
-        before, now = (runs.filter(pl.col("fix") == name)[key].to_list() for name in ("none", fix))
+        key = ranking.share(self.groups)
+        before, now = (self._runs_of[name][key].to_list() for name in ("none", fix))
         return spread.difference(before, now)
 
     @property
