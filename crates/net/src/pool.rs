@@ -7,7 +7,7 @@
 use fairport_units::Instant;
 
 use crate::packet::{Header, Packet};
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_at};
 
 /// A packet in the network: its index in the pool. The default is for a field that is undefined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,12 +50,10 @@ pub(crate) struct Transit {
     pub(crate) entry: LinkEntry,
 }
 
-/// Prefetches what a hop needs of a packet that will soon arrive, if there is one.
+/// Prefetches what a hop needs of a packet that will soon arrive. The handle may be undefined.
 #[inline]
 pub(crate) fn prefetch_transit(transits: &[Transit], handle: Handle) {
-    if let Some(transit) = transits.get(handle.index()) {
-        prefetch(transit);
-    }
+    prefetch_at(transits.as_ptr().wrapping_add(handle.index()));
 }
 
 /// A content that starts at a cache line, so that it spans as few lines as possible.
