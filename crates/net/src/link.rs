@@ -95,7 +95,7 @@ impl LinkQueue {
         transits: &mut [Transit],
     ) {
         let entry = &mut transits[packet.index()].entry;
-        (entry.due, entry.leaves, entry.frame_bytes) = (due, leaves, frame_bytes);
+        (entry.leaves, entry.frame_bytes) = (leaves, frame_bytes);
         if self.packets == 0 {
             self.first = packet;
         } else {

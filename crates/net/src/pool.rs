@@ -28,15 +28,13 @@ impl Handle {
 /// A packet's entry in the list of its link.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct LinkEntry {
-    /// when the next node decides about it
-    pub(crate) due: Instant,
     /// when it stops counting against the buffer's limit
     pub(crate) leaves: Instant,
     /// bytes that it takes in the buffer
     pub(crate) frame_bytes: u32,
     /// the packet behind it on the link, if there is one
     pub(crate) behind: Handle,
-    /// the `due` of the packet behind, so that its cache line is not read before it comes first
+    /// when the next node decides about the packet behind; here, so that its cache line is not read before it comes first
     pub(crate) behind_due: Instant,
     /// the `leaves` of the packet behind
     pub(crate) behind_leaves: Instant,

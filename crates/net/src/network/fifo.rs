@@ -27,12 +27,26 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         ingress_number: u16,
         handle: Handle,
     ) -> Instant {
-        let kind = self.ports[output.0 as usize].kind();
-        if kind == Kind::Plain {
-            // The hot path: within the loop of packets it takes 1 to 3 % less time than as a call. It is tested first,
-            // because a jump table takes more instructions.
-            return self.enqueue_fifo::<true>(fabric, now, output, ingress_number, handle, None);
+        match self.ports[output.0 as usize].kind() {
+            // the hot path: within the loop of packets it takes 1 to 3 % less time than as a call
+            Kind::Plain => {
+                self.enqueue_fifo::<true>(fabric, now, output, ingress_number, handle, None)
+            }
+            kind => self.enqueue_other(fabric, now, output, ingress_number, handle, kind),
         }
+    }
+
+    /// A packet arrives at a port that is not plain.
+    #[inline(never)] // so that the path of plain ports begins with one comparison
+    fn enqueue_other(
+        &mut self,
+        fabric: &Fabric,
+        now: Instant,
+        output: PortId,
+        ingress_number: u16,
+        handle: Handle,
+        kind: Kind,
+    ) -> Instant {
         match kind {
             Kind::Cut(number) => {
                 self.enqueue_cut(fabric, now, output, ingress_number, handle, number)
@@ -53,7 +67,6 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     }
 
     /// A packet arrives at a plain port whose link is cut.
-    #[inline(never)]
     fn enqueue_cut(
         &mut self,
         fabric: &Fabric,
@@ -126,6 +139,12 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             self.report_fifo(fabric, now, id, ingress_number, handle, fate);
             return Instant::NEVER;
         }
+        // what the compiler does not know: a plain port marks no packet
+        let admission = if PLAIN {
+            Admission::Accepted
+        } else {
+            admission
+        };
         let observed = &mut port.observed;
         self.observer
             .admission(id, observed, now, &header, admission);
