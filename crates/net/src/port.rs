@@ -151,6 +151,12 @@ impl<S: Default> OutputPort<S> {
         }
     }
 
+    /// Whether it is of the kind [`Kind::Plain`].
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.service == Service::Plain
+    }
+
     /// Which path through the forwarding core its packets take.
     #[inline]
     pub(crate) fn kind(&self) -> Kind {
