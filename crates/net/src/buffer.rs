@@ -15,7 +15,7 @@ pub(crate) struct Place {
 }
 
 /// How many entries of packets that have left may be kept in front of those that wait.
-const MOST_LEFT: usize = 64;
+const MOST_LEFT: u32 = 64;
 
 /// Counts waiting packets that leave after the end of the run, up to the latest instant asked for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,8 +32,12 @@ struct Late {
 pub(crate) struct Buffer {
     /// entries before `first` are of packets that have left
     places: Vec<Place>,
-    first: usize,
+    first: u32,
     bytes: u32,
+    /// when the last packet left
+    left_at: Instant,
+    /// bytes that the last packet that left took in the buffer; 0 if none has left
+    left_bytes: u32,
     /// counts after the end of the run
     late: Late,
     /// the end of the run
@@ -49,6 +53,8 @@ impl Buffer {
             places: Vec::new(),
             first: 0,
             bytes: 0,
+            left_at: Instant::ZERO,
+            left_bytes: 0,
             late: Late::default(),
             end,
         }
@@ -61,13 +67,15 @@ impl Buffer {
         if now > self.end {
             return self.after_end(now);
         }
-        let waiting = &self.places[self.first..];
+        let waiting = &self.places[self.first as usize..];
         let mut left = 0;
         while left < waiting.len() && waiting[left].leaves <= now {
-            self.bytes -= waiting[left].frame_bytes;
+            let place = waiting[left];
+            self.bytes -= place.frame_bytes;
+            (self.left_at, self.left_bytes) = (place.leaves, place.frame_bytes);
             left += 1;
         }
-        self.first += left;
+        self.first += left as u32;
         Backlog {
             bytes: self.bytes,
             packets: (waiting.len() - left) as u32,
@@ -80,7 +88,7 @@ impl Buffer {
     pub(crate) fn most(&self) -> Backlog {
         Backlog {
             bytes: self.bytes,
-            packets: (self.places.len() - self.first) as u32,
+            packets: self.places.len() as u32 - self.first,
         }
     }
 
@@ -89,13 +97,13 @@ impl Buffer {
     #[cold]
     fn after_end(&mut self, now: Instant) -> Backlog {
         let late = &mut self.late;
-        if late.first != self.first as u32 {
+        if late.first != self.first {
             *late = Late {
-                first: self.first as u32,
+                first: self.first,
                 ..Late::default()
             };
         }
-        let waiting = &self.places[self.first..];
+        let waiting = &self.places[self.first as usize..];
         while let Some(place) = waiting.get(late.packets as usize)
             && place.leaves <= now
         {
@@ -112,7 +120,7 @@ impl Buffer {
     #[inline]
     pub(crate) fn push(&mut self, leaves: Instant, frame_bytes: u32) {
         self.bytes += frame_bytes;
-        if self.first >= MOST_LEFT && 2 * self.first >= self.places.len() {
+        if self.first >= MOST_LEFT && 2 * self.first as usize >= self.places.len() {
             self.forget();
         }
         self.places.push(Place {
@@ -125,32 +133,27 @@ impl Buffer {
     #[inline]
     pub(crate) fn pass(&mut self, leaves: Instant, frame_bytes: u32) {
         debug_assert_eq!(self.bytes, 0);
-        let place = Place {
-            leaves,
-            frame_bytes,
-        };
-        self.first = 1;
-        match self.places.first_mut() {
-            Some(first) => *first = place,
-            None => self.places.push(place),
-        }
-        self.places.truncate(1);
+        (self.left_at, self.left_bytes) = (leaves, frame_bytes);
+        self.places.clear();
+        self.first = 0;
     }
 
-    /// Drops the entries of packets that have left, except for the last.
+    /// Drops the entries of packets that have left.
     #[inline(never)]
     fn forget(&mut self) {
-        self.places.drain(..self.first - 1);
-        self.first = 1;
-        self.late = Late {
-            first: 1,
-            ..Late::default()
-        };
+        self.places.drain(..self.first as usize);
+        self.first = 0;
+        self.late = Late::default();
     }
 
     /// The packets in the buffer, and the last one that left it, which may still be on its way through the port.
     pub(crate) fn places(&self) -> impl Iterator<Item = Place> {
-        self.places[self.first.saturating_sub(1)..].iter().copied()
+        let left = (self.left_bytes > 0).then_some(Place {
+            leaves: self.left_at,
+            frame_bytes: self.left_bytes,
+        });
+        let waiting = &self.places[self.first as usize..];
+        left.into_iter().chain(waiting.iter().copied())
     }
 }
 
@@ -168,7 +171,7 @@ mod tests {
             assert_eq!(buffer.backlog(Instant::from_ns(i - 1)).packets, 1);
         }
         assert_eq!(places(&buffer), [999, 1000].map(Instant::from_ns));
-        assert!(buffer.places.len() <= 2 * MOST_LEFT);
+        assert!(buffer.places.len() <= 2 * MOST_LEFT as usize);
         assert_eq!(buffer.backlog(Instant::from_us(2)).bytes, 0);
         buffer.pass(Instant::from_us(2), 64);
         assert_eq!(places(&buffer), [Instant::from_us(2)]);

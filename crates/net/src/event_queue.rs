@@ -64,7 +64,7 @@ pub struct EventQueue {
     /// one bit per word of `occupied`: whether any of its slots has entries
     busy: u64,
     /// the first id of each slot's list
-    heads: Box<[u32; SLOTS]>,
+    heads: [u32; SLOTS],
     nodes: Vec<Node>,
     /// entries beyond the horizon: (time, id, note)
     overflow: BinaryHeap<Reverse<(Instant, u32, u32)>>,
@@ -82,7 +82,7 @@ impl EventQueue {
             overflow_slot: u64::MAX,
             occupied: [0; WORDS],
             busy: 0,
-            heads: Box::new([NIL; SLOTS]),
+            heads: [NIL; SLOTS],
             nodes: vec![
                 Node {
                     time: Instant::NEVER,

@@ -70,28 +70,37 @@ impl LinkQueue {
         packet: Handle,
         transits: &mut [Transit],
     ) {
-        let entry = &mut transits[packet.index()].entry;
-        entry.leaves = leaves;
-        entry.frame_bytes = frame_bytes;
         if self.backlog.packets == 0 {
             (self.leaving, self.leaving_at) = (packet, leaves);
-        } else {
-            transits[self.last.index()].entry.behind_leaves = leaves;
         }
         self.backlog.packets += 1;
         self.backlog.bytes += frame_bytes;
-        self.append(due, packet, transits);
+        self.link(due, leaves, frame_bytes, packet, transits);
     }
 
     /// Accepts a packet that is not in this list's buffer. `due` is not earlier than that of the packet accepted last.
     #[inline]
     pub(crate) fn append(&mut self, due: Instant, packet: Handle, transits: &mut [Transit]) {
-        transits[packet.index()].entry.due = due;
+        self.link(due, Instant::ZERO, 0, packet, transits);
+    }
+
+    /// Adds a packet to the end of the list.
+    #[inline]
+    fn link(
+        &mut self,
+        due: Instant,
+        leaves: Instant,
+        frame_bytes: u32,
+        packet: Handle,
+        transits: &mut [Transit],
+    ) {
+        let entry = &mut transits[packet.index()].entry;
+        (entry.leaves, entry.frame_bytes) = (leaves, frame_bytes);
         if self.packets == 0 {
             self.first = packet;
         } else {
             let last = &mut transits[self.last.index()].entry;
-            (last.behind, last.behind_due) = (packet, due);
+            (last.behind, last.behind_due, last.behind_leaves) = (packet, due, leaves);
         }
         self.last = packet;
         self.packets += 1;

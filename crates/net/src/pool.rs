@@ -7,7 +7,7 @@
 use fairport_units::Instant;
 
 use crate::packet::{Header, Packet};
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_at};
 
 /// A packet in the network: its index in the pool. The default is for a field that is undefined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,15 +28,13 @@ impl Handle {
 /// A packet's entry in the list of its link.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct LinkEntry {
-    /// when the next node decides about it
-    pub(crate) due: Instant,
     /// when it stops counting against the buffer's limit
     pub(crate) leaves: Instant,
     /// bytes that it takes in the buffer
     pub(crate) frame_bytes: u32,
     /// the packet behind it on the link, if there is one
     pub(crate) behind: Handle,
-    /// the `due` of the packet behind, so that its cache line is not read before it comes first
+    /// when the next node decides about the packet behind; here, so that its cache line is not read before it comes first
     pub(crate) behind_due: Instant,
     /// the `leaves` of the packet behind
     pub(crate) behind_leaves: Instant,
@@ -50,12 +48,10 @@ pub(crate) struct Transit {
     pub(crate) entry: LinkEntry,
 }
 
-/// Prefetches what a hop needs of a packet that will soon arrive, if there is one.
+/// Prefetches what a hop needs of a packet that will soon arrive. The handle may be undefined.
 #[inline]
 pub(crate) fn prefetch_transit(transits: &[Transit], handle: Handle) {
-    if let Some(transit) = transits.get(handle.index()) {
-        prefetch(transit);
-    }
+    prefetch_at(transits.as_ptr().wrapping_add(handle.index()));
 }
 
 /// A content that starts at a cache line, so that it spans as few lines as possible.

@@ -151,6 +151,12 @@ impl<S: Default> OutputPort<S> {
         }
     }
 
+    /// Whether it is of the kind [`Kind::Plain`].
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.service == Service::Plain
+    }
+
     /// Which path through the forwarding core its packets take.
     #[inline]
     pub(crate) fn kind(&self) -> Kind {
@@ -227,11 +233,21 @@ impl<S: Default> OutputPort<S> {
 
     /// Whether a plain port has room for a packet that takes `frame_bytes`.
     #[inline]
-    pub(crate) fn has_room(&self, backlog: Backlog, frame_bytes: u32) -> bool {
+    fn has_room(&self, backlog: Backlog, frame_bytes: u32) -> bool {
         let Discipline::DropTail(drop_tail) = &self.discipline else {
             unreachable!("a plain port has a drop-tail discipline");
         };
         drop_tail.fits(backlog, frame_bytes)
+    }
+
+    /// A plain port's decision about a packet that takes `frame_bytes`.
+    #[inline]
+    fn plain_admission(&self, backlog: Backlog, frame_bytes: u32) -> Admission {
+        if self.has_room(backlog, frame_bytes) {
+            Admission::Accepted
+        } else {
+            Admission::Dropped(Reason::Full)
+        }
     }
 
     /// Whether the packet that arrives at `now` is lost in front of the queue.
@@ -272,11 +288,7 @@ impl<S: Default> OutputPort<S> {
     ) -> Admission {
         self.count_arrival(now);
         if PLAIN {
-            return if self.has_room(backlog, frame_bytes) {
-                Admission::Accepted
-            } else {
-                Admission::Dropped(Reason::Full)
-            };
+            return self.plain_admission(backlog, frame_bytes);
         }
         if self.loses(now) {
             return Admission::Dropped(Reason::Loss);

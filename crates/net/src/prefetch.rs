@@ -7,10 +7,17 @@
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "a few instructions in hot loops")]
 pub fn prefetch<T>(value: &T) {
+    prefetch_at(std::ptr::from_ref(value));
+}
+
+/// [`prefetch`] of the value at this address. There need not be one.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "as above")]
+pub(crate) fn prefetch_at<T>(value: *const T) {
     #[cfg(target_arch = "x86_64")]
     for offset in (0..size_of::<T>().min(MOST_BYTES)).step_by(LINE_BYTES) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let line = std::ptr::from_ref(value).cast::<i8>().wrapping_add(offset);
+        let line = value.cast::<i8>().wrapping_add(offset);
         #[expect(
             unsafe_code,
             reason = "std has no safe prefetch yet (`hint_prefetch`); it reads nothing and cannot fault"

@@ -117,8 +117,10 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         ingress_number: u16,
         handle: Handle,
     ) -> Instant {
+        let slot = self.ports[id.0 as usize].ingress_slot(ingress_number);
+        self.ingress_arrivals[slot] += 1;
+        let first = id;
         let (mut now, mut id, mut ingress_number) = (now, id, ingress_number);
-        let mut first_departure = Instant::NEVER;
         // the packet's own cache line is written when it stops
         let mut header = *self.packets.header(handle);
         let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
@@ -136,34 +138,38 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             };
             let buffer = &mut self.buffers[number as usize];
             self.passages.count(hop.counted_at());
-            self.ingress_arrivals[port.ingress_slot(ingress_number)] += 1;
-            let backlog = if PLAIN {
-                port.backlog_apart(buffer, now, frame_bytes)
+            let (backlog, admission) = if PLAIN {
+                port.admit_apart(buffer, now, frame_bytes)
             } else {
-                buffer.backlog(now)
+                let backlog = buffer.backlog(now);
+                let admission =
+                    port.admit::<PLAIN>(now, backlog, frame_bytes, ingress_number, &header);
+                (backlog, admission)
             };
-            let admission = port.admit::<PLAIN>(now, backlog, frame_bytes, ingress_number, &header);
             if !admission.is_accepted() {
                 *self.packets.header_mut(handle) = header;
                 let fate = (admission, Instant::NEVER);
                 self.report_fifo(fabric, now, id, ingress_number, handle, fate);
-                return first_departure;
+                if id == first {
+                    return Instant::NEVER;
+                }
+                break;
             }
             let observed = &mut port.observed;
             self.observer
                 .admission(id, observed, now, &header, admission);
             let (leaves, due) = port.transmit::<PLAIN>(now, frame_bytes, wire_bytes);
+            let arrives_in_time = due <= self.ahead_until;
             // A packet that finds the buffer empty may leave it at once. No packet leaves it after the end of the run,
             // because the backlog at the end is still read.
-            if backlog.packets > 0 || leaves > now.min(self.ahead_until) {
+            if backlog.packets > 0 || leaves > now || !arrives_in_time {
                 buffer.push(leaves, frame_bytes);
             } else {
                 buffer.pass(leaves, frame_bytes);
             }
             port.count_accepted(frame_bytes, backlog.bytes + frame_bytes);
             let depart = port.free_at();
-            first_departure = first_departure.min(depart);
-            let goes_on = hop.is_ahead() && due <= self.ahead_until;
+            let goes_on = hop.is_ahead() && arrives_in_time;
             let next_ingress_number = port.location.far_number;
             if !goes_on {
                 *self.packets.header_mut(handle) = header;
@@ -184,10 +190,11 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 }
             }
             if !goes_on {
-                return first_departure;
+                break;
             }
             self.packet_hops += 1;
             (now, id, ingress_number) = (due, hop.next, next_ingress_number);
         }
+        self.ports[first.0 as usize].free_at()
     }
 }

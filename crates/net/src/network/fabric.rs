@@ -45,6 +45,12 @@ impl Fabric {
         start
     }
 
+    /// Whether packets are forwarded ahead to this port. They all come from one other port.
+    pub(super) fn is_fed_ahead(&self, port: PortId) -> bool {
+        let feeder = self.fed_ahead_by.get(port.0 as usize);
+        feeder.is_some_and(Option::is_some)
+    }
+
     fn ends(&self, port: PortId) -> [NodeId; 2] {
         self.ends[port.0 as usize]
     }

@@ -4,7 +4,7 @@ use fairport_units::Instant;
 
 use super::{Kind, OutputPort, Service};
 use crate::buffer::Buffer;
-use crate::discipline::Backlog;
+use crate::discipline::{Admission, Backlog};
 use crate::queue::Discipline;
 
 impl<S: Default> OutputPort<S> {
@@ -36,22 +36,27 @@ impl<S: Default> OutputPort<S> {
         };
     }
 
-    /// The backlog of a plain port with this `buffer` when a packet of `frame_bytes` arrives at `now`, or an upper
-    /// bound. The bound is enough if even so the packet fits and the backlog reaches no new maximum. Packets that have
-    /// left are then removed from the count many at a time, not at every arrival.
-    #[inline]
-    pub(crate) fn backlog_apart(
-        &self,
+    /// Decides about a packet of `frame_bytes` that arrives at `now` at a plain port with this `buffer`. Also returns
+    /// the backlog, or an upper bound. The bound is enough if even so the packet fits and the backlog reaches no new
+    /// maximum. Packets that have left are then removed from the count many at a time, not at every arrival.
+    #[expect(
+        clippy::inline_always,
+        reason = "the hot loop: one call per hop is enough"
+    )]
+    #[inline(always)]
+    pub(crate) fn admit_apart(
+        &mut self,
         buffer: &mut Buffer,
         now: Instant,
         frame_bytes: u32,
-    ) -> Backlog {
+    ) -> (Backlog, Admission) {
+        self.count_arrival(now);
         let most = buffer.most();
         let is_no_record = most.bytes + frame_bytes <= self.totals.backlog_max_bytes;
         if is_no_record && self.has_room(most, frame_bytes) {
-            most
-        } else {
-            buffer.backlog(now)
+            return (most, Admission::Accepted);
         }
+        let backlog = buffer.backlog(now);
+        (backlog, self.plain_admission(backlog, frame_bytes))
     }
 }

@@ -87,10 +87,13 @@ impl Connection {
         }
         // data out of order is reported in an ACK of its own, so data segments never need room for SACK blocks (with
         // data on it, the ACK would not count as a duplicate, RFC 5681 2)
-        if self.receiver.acks.is_due() && self.receiver.has_report() {
-            return Some(self.acknowledgement(now));
-        }
-        match self.sender.poll(&mut self.timers, now) {
+        let ack_is_due = self.receiver.acks.is_due();
+        let outgoing = if ack_is_due && self.receiver.has_report() {
+            None
+        } else {
+            self.sender.poll(&mut self.timers, now)
+        };
+        match outgoing {
             Some(Outgoing::Data(chunk)) if chunk.payload == 0 => {
                 Some(self.bare_fin(now, chunk.start))
             }
@@ -107,7 +110,7 @@ impl Connection {
                 let below = self.sender.nxt() - 1;
                 Some(self.segment(now, below))
             }
-            None if self.receiver.acks.is_due() => Some(self.acknowledgement(now)),
+            None if ack_is_due => Some(self.acknowledgement(now)),
             None => None,
         }
     }
@@ -126,7 +129,8 @@ impl Connection {
     }
 
     /// An empty segment that acknowledges, with SACK blocks if there are any.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as [`Self::poll_segment`]")]
+    #[inline(always)]
     pub(crate) fn acknowledgement(&mut self, now: Instant) -> Segment {
         let mut segment = self.segment(now, self.sender.acceptable_nxt());
         if self.sack {
