@@ -346,10 +346,6 @@ impl Controller for Bbr {
         }
     }
 
-    fn reduces_after_mark(&self) -> bool {
-        true
-    }
-
     #[inline]
     fn sets_window(&self) -> bool {
         true
