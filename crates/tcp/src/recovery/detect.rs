@@ -8,6 +8,12 @@ use crate::scoreboard::Scoreboard;
 const SMALL_FLIGHT: u64 = 3;
 
 impl Recovery {
+    /// Whether losses are found by the times at which segments were sent.
+    #[inline]
+    pub(crate) fn compares_times(&self) -> bool {
+        matches!(self.detection, Detection::Rack(_))
+    }
+
     /// Marks lost segments, and decides whether fast recovery starts.
     #[inline]
     pub(crate) fn detect(&mut self, board: &mut Scoreboard, look: Look) -> Detected {

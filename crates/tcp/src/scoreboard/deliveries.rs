@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use fairport_units::Instant;
+use fairport_units::{Duration, Instant};
 
 use super::{RESENT, Record, Scoreboard};
 use crate::delivery_rate::DeliveryRate;
@@ -175,6 +175,16 @@ impl Scoreboard {
             deliveries.first_once_end = u64::MAX;
         }
         self.highest_sacked[0]
+    }
+
+    /// Makes the last segment, new data sent at `now`, a little younger than a retransmission of the same instant. The
+    /// kernel reads its clock again between the two (`tcp_write_xmit`), so the round trip of the retransmission is too
+    /// short to show that this data is lost.
+    pub(crate) fn follow_retransmission(&mut self, now: Instant) {
+        let again = self.deliveries.as_ref().and_then(|it| it.resent.back());
+        if again.is_some_and(|it| it.sent == now) {
+            self.record_mut(self.tail - 1).sent += Duration::from_ps(1);
+        }
     }
 
     /// From here on, a segment that was sent again by `trusted` counts as delivered by that transmission.

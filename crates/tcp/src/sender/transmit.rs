@@ -132,6 +132,9 @@ impl Sender {
             let head_sent = self.board.head_sent().unwrap_or(now);
             self.await_tail(timers, now, head_sent);
         }
+        if self.recovery.state() != State::Open && self.recovery.compares_times() {
+            self.board.follow_retransmission(now);
+        }
         self.count_in_reduction(chunk);
     }
 
