@@ -40,6 +40,7 @@ def caveats(found: Mapping[str, Any]) -> list[str]:
         _before_measurement(parts, found),
         _outside_measurement(found),
         _partly_measured(found),
+        _ended_early(found),
         _decisions_left_out(found),
     )
     return [said for said in every if said]
@@ -160,6 +161,18 @@ def _partly_measured(found: Mapping[str, Any]) -> str | None:
     )
 
 
+def _ended_early(found: Mapping[str, Any]) -> str | None:
+    ended_s = found.get("traffic_ended_s")
+    if ended_s is None:
+        return None
+    from_s, to_s = (in_ms(found["measure"][end]) for end in ("from_s", "to_s"))
+    return (
+        f"All traffic was over at {in_ms(ended_s)}: goodputs are over all of the measurement, from"
+        f" {from_s} to {to_s}, and are lower than while there was traffic. Set `measure.to` to end"
+        " it earlier."
+    )
+
+
 def _decisions_left_out(found: Mapping[str, Any]) -> str | None:
     left_out = found.get("decisions_left_out")
     if not left_out:
@@ -215,6 +228,20 @@ def flows_in_part(flows: pl.DataFrame, span: Span) -> int:
     ends = pl.col("end_s").fill_null(to_s).clip(from_s, to_s)
     is_part = ends - begins < WHOLE * (to_s - from_s)
     return ours.filter(is_part & ~_is_outside(span)).height
+
+
+def traffic_ended_s(flows: pl.DataFrame, span: Span) -> float | None:
+    """When the last flow ended, if that was before `WHOLE` of the measurement.
+
+    None if a flow was still there, and for endless flows, which `flows_in_part` counts.
+    """
+    if flows.is_empty() or metrics.is_endless(metrics.compared(flows)):
+        return None
+    if flows["end_s"].has_nulls():
+        return None
+    last_s: Any = flows["end_s"].max()
+    most_s = span.measure_from_s + WHOLE * (span.measure_to_s - span.measure_from_s)
+    return float(last_s) if last_s < most_s else None
 
 
 def _is_outside(span: Span) -> pl.Expr:

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from fairport.censored import quantiles
+from fairport.censored import bounds, quantiles
 
 # The groups of the literature (pFabric, PIAS): sizes in bytes above the first and up to the second.
 GROUPS: dict[str, tuple[float, float]] = {
@@ -90,6 +90,7 @@ def summary(flows: pl.DataFrame, span: Span) -> dict[str, Any] | None:
 
     `flows` minus `completed` is the number still under way at the end, or stopped. Quantiles count
     them with their ages (`fairport.censored`); the mean is that of the completed transfers.
+    `bounds` names the quantiles that are lower bounds, if there are any.
     """
     ours = transfers(flows, span)
     if ours.is_empty():
@@ -99,26 +100,24 @@ def summary(flows: pl.DataFrame, span: Span) -> dict[str, Any] | None:
 
 
 def _figures(group: pl.DataFrame) -> dict[str, Any]:
-    figures: dict[str, Any] = {"flows": group.height, "completed": group["fct_s"].count()}
-    for column, unit, lasted in (("fct", "_s", "lasted_s"), ("slowdown", "", "lasted_ideals")):
-        figures |= _quantiles(group[column + unit], group[lasted], column, unit)
-    return figures
+    counts = {"flows": group.height, "completed": group["fct_s"].count()}
+    times = _quantiles(group["fct_s"], group["lasted_s"], "fct", "_s")
+    ratios = _quantiles(group["slowdown"], group["lasted_ideals"], "slowdown", "")
+    known_only = [*times.pop("bounds", []), *ratios.pop("bounds", [])]
+    return counts | times | ratios | ({"bounds": known_only} if known_only else {})
 
 
 def _quantiles(values: pl.Series, lasted: pl.Series, name: str, unit: str) -> dict[str, Any]:
     """Mean and quantiles of `values` (null if not over), with how long each has `lasted`."""
-    known = not values.drop_nulls().is_empty()
-    shares = (0.5, 0.95, 0.99, 1.0)
-    median, p95, p99, most = (
-        quantiles(lasted, values.is_not_null(), shares) if known else [None] * 4
-    )
-    return {
-        f"{name}_mean{unit}": values.mean(),
-        f"{name}_median{unit}": median,
-        f"{name}_p95{unit}": p95,
-        f"{name}_p99{unit}": p99,
-        f"{name}_max{unit}": most,
-    }
+    parts = {"median": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}
+    shares = {f"{name}_{part}{unit}": share for part, share in parts.items()}
+    found: dict[str, Any] = {f"{name}_mean{unit}": values.mean()}
+    is_over = values.is_not_null()
+    if not is_over.any():
+        return found | dict.fromkeys(shares)
+    found |= dict(zip(shares, quantiles(lasted, is_over, list(shares.values())), strict=True))
+    known_only = bounds(lasted, is_over, shares)
+    return found | ({"bounds": known_only} if known_only else {})
 
 
 def rounds_summary(rounds: pl.DataFrame, flows: pl.DataFrame, span: Span) -> dict[str, Any] | None:

@@ -55,6 +55,10 @@ class Quantity:
         # "2,010" and not "2.01e+03"
         return f"{Decimal(text):,f}" if "e" in text else text
 
+    def cell(self, value: float | None, where: Where = "form", *, is_bound: bool) -> str:
+        """The value as `shown` gives it, marked if it is a lower bound only."""
+        return f"≥{self.shown(value, where)}" if is_bound else self.shown(value, where)
+
     def with_unit(self, value: float | None) -> str:
         """The value with its unit, rates in Gbit/s and kbit/s too; "none" for None."""
         if value is None:
@@ -126,6 +130,7 @@ QUANTITIES: dict[str, Quantity] = {
     # of one [[traffic]]
     "transfers": Quantity("transfers", form=",.0f"),
     "unfinished": Quantity("unfinished", form=",.0f"),
+    "lower_bounds": Quantity("lower bounds", form=",.0f"),
     "small_fct_median_s": Quantity("small FCT median", **_MS, form=".4g", over_seeds=".3g"),
     "small_fct_p99_s": Quantity("small FCT p99", **_MS, form=".4g", over_seeds=".3g"),
     "rounds_done": Quantity("rounds done", form=".0f"),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fairport import metrics
 from fairport.drop_runs import others_accepted
 from fairport.tables import Tables
-from fairport.traffic_table import flat
+from fairport.traffic_table import flat, is_bound
 from fairport.verdict import is_outcast, lone_and_peers
 
 Numbers = dict[str, float | bool | None]
@@ -68,6 +68,7 @@ NUMBERS: dict[str, str] = {
     "loss_share": "of the first traffic of UDP",
     "delay_mean_s": "of the first traffic of UDP",
     "delay_p99_s": "of the first traffic of UDP",
+    "lower_bounds": "how many of these medians and percentiles are lower bounds",
 }
 """Every number by name, with what it is a number of."""
 
@@ -76,7 +77,7 @@ Better = Literal["more", "less", "even"]
 
 _LESS = (
     *("timeout", "drop", "marks", "blackout", "rtt", "queue", "fct", "slowdown", "round_time"),
-    *("response", "loss", "delay", "unfinished", "outcast"),
+    *("response", "loss", "delay", "unfinished", "outcast", "lower_bounds"),
 )
 
 
@@ -90,7 +91,7 @@ def better(number: str) -> Better:
 # of a count half of one; of a share, a rate or a time what is next to nothing
 _FLOORS: dict[str, float] = {
     **dict.fromkeys(("timeouts", "drop", "marks", "blackout", "unfinished", "rounds_done"), 0.5),
-    **{"transfers": 0.5, "outcast": 0.5, "loss": 1e-4},
+    **{"transfers": 0.5, "lower_bounds": 0.5, "outcast": 0.5, "loss": 1e-4},
     **dict.fromkeys(("ratio", "utilisation", "traffic_share"), 1e-3),
     **{"period_s": 1e-3, "bps": 1.0, "bytes": 1.0},
 }
@@ -170,9 +171,14 @@ def numbers(arrays: Arrays, traffic: Sequence[Mapping[str, Any]] = ()) -> Number
     found |= _bottleneck(tables["ports"], is_endless=is_endless)
     found |= _drop_runs(tables["drops"])
     found |= _rtt(tables["rtt"], arrays.is_tcp)
+    bounds: dict[str, bool] = {}
     # in reverse, so that the numbers of the first traffic that has them stay
     for entry in reversed(traffic):
-        found |= {name: value for name, value in flat(entry).items() if name in _OF_TRAFFIC}
+        of_entry = {name: value for name, value in flat(entry).items() if name in _OF_TRAFFIC}
+        found |= of_entry
+        bounds |= {name: is_bound(entry, name) for name in of_entry}
+    if any("median" in name or "p99" in name for name in bounds):
+        found["lower_bounds"] = float(sum(bounds.values()))
     return found
 
 

@@ -81,6 +81,8 @@ class Completion(TypedDict):
     slowdown_p95: float | None
     slowdown_p99: float | None
     slowdown_max: float | None
+    bounds: NotRequired[list[str] | None]
+    """The keys of those that are lower bounds, as in a traffic's quantiles."""
 
 
 class AllRounds(TypedDict):
@@ -108,6 +110,8 @@ class AllRequests(TypedDict):
     response_p95_s: float | None
     response_p99_s: float | None
     response_max_s: float | None
+    bounds: NotRequired[list[str] | None]
+    """The keys of those that are lower bounds, as in a traffic's quantiles."""
 
 
 class AllUdp(TypedDict):
@@ -296,6 +300,9 @@ class Summary(TypedDict):
     flows_partly_measured: int
     """Compared flows without an end that had a connection for less than 90 % of the measurement,
     besides those outside it."""
+    traffic_ended_s: float | None
+    """When the last flow ended; null if that was after 90 % of the measurement or not at all, and
+    where the compared flows have no end."""
     decisions_left_out: int
     """Decisions of TCP for which the table `decisions` had no room."""
     traffic: list[Traffic]

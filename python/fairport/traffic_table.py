@@ -34,8 +34,12 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
 _NOT_SHOWN = ("small_fct_median_s",)
 
 
-def table(summary: Mapping[str, Any]) -> tuple[list[str], list[tuple[str, list[Any]]]]:
-    """The columns, by the names of `fairport.quantities`, and each part's name and numbers.
+Row = tuple[str, list[Any], list[bool]]
+"""A part's name, its numbers, and which of them are lower bounds."""
+
+
+def table(summary: Mapping[str, Any]) -> tuple[list[str], list[Row]]:
+    """The columns, by the names of `fairport.quantities`, and a row for each part.
 
     There are no rows if the only traffic is long-lived flows, because the table by hop class says
     everything.
@@ -49,7 +53,11 @@ def table(summary: Mapping[str, Any]) -> tuple[list[str], list[tuple[str, list[A
         if name not in _NOT_SHOWN and any(number(entry, name) is not None for entry in entries)
     ]
     return columns, [
-        (f"{entry['index']}: {entry['kind']}", [number(entry, name) for name in columns])
+        (
+            f"{entry['index']}: {entry['kind']}",
+            [number(entry, name) for name in columns],
+            [is_bound(entry, name) for name in columns],
+        )
         for entry in entries
     ]
 
@@ -58,6 +66,15 @@ def flat(entry: Mapping[str, Any]) -> dict[str, Any]:
     """The numbers that an entry has, by the names of `fairport.quantities`."""
     found = {name: number(entry, name) for name in _NUMBERS}
     return {name: value for name, value in found.items() if value is not None}
+
+
+def is_bound(entry: Mapping[str, Any], name: str) -> bool:
+    """Whether the number of that name is a quantile of which only a lower bound is known."""
+    *path, part = _NUMBERS[name]
+    found: Any = entry
+    for key in path:
+        found = found.get(key) if found else None
+    return isinstance(found, Mapping) and part in (found.get("bounds") or ())
 
 
 def number(entry: Mapping[str, Any], name: str) -> Any:

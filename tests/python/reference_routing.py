@@ -154,10 +154,11 @@ def paths(
             return ends[1] // ways ** max(graph.height[here] - 1, 0) % ways
 
         return {graph.walk(src, dst, by_suffix)}
-    if routing.kind == "ecmp" and routing.hash == "seeded":
+    if routing.kind == "ecmp" and routing.hash in ("seeded", "shared"):
 
         def by_hash(here: str, ways: int) -> int:
-            return choice(seed ^ graph.nodes.index(here) << 32, flow, ways)
+            own = graph.nodes.index(here) if routing.hash == "seeded" else 0
+            return choice(seed ^ own << 32, flow, ways)
 
         return {graph.walk(src, dst, by_hash)}
     if routing.kind == "ecmp":

@@ -215,6 +215,7 @@ class Summary:
         times = [self.time(row, "response_s") for row in asked]
         over = [time for time, done in times if done]
         names = {"median": 0.5, "p95": 0.95, "p99": 0.99}
+        bounds = lower_bounds(times, "response", "_s") if over else []
         return {
             "requests": len(asked),
             "answered": len(over),
@@ -224,6 +225,7 @@ class Summary:
                 for name, share in names.items()
             },
             "response_max_s": max(times)[0] if over else None,
+            **({"bounds": bounds} if bounds else {}),
         }
 
     def all_udp(self) -> Row | None:
@@ -331,6 +333,14 @@ class Summary:
             found += covered < 0.9 * (to_s - from_s)
         return found
 
+    def ended_s(self) -> float | None:
+        """The end of the last flow, if the last tenth of the measurement and more had none."""
+        ends = [f["end_s"] for f in self.flows]
+        if not self.are_finite or not ends or None in ends:
+            return None
+        left = self.end_s - max(ends)
+        return max(ends) if left > 0.1 * (self.end_s - self.start_s) else None
+
     def hosts(self) -> Row:
         hosts = {f["src"] for f in self.flows} | {f["dst"] for f in self.flows}
         queues = [row["port"] for row in self.drops if row["reason"] != "loss"]
@@ -373,6 +383,7 @@ class Summary:
             **self.hosts(),
             "flows_outside_measurement": self.outside(),
             "flows_partly_measured": self.in_part(),
+            "traffic_ended_s": self.ended_s(),
             "traffic": [self.traffic(i, one.kind) for i, one in enumerate(self.scenario.traffic)],
         }
 
@@ -388,6 +399,7 @@ def slowdowns(transfers: list[Row]) -> list[tuple[float, bool]]:
 
 def completion(transfers: list[Row]) -> Row:
     found: Row = {"flows": len(transfers), "completed": sum(t["time"][1] for t in transfers)}
+    bounds: list[str] = []
     for name, times in ("fct", [t["time"] for t in transfers]), ("slowdown", slowdowns(transfers)):
         unit = "_s" if name == "fct" else ""
         over = [time for time, done in times if done]
@@ -395,4 +407,12 @@ def completion(transfers: list[Row]) -> Row:
         for key, share in ("median", 0.5), ("p95", 0.95), ("p99", 0.99):
             found[f"{name}_{key}{unit}"] = kaplan_meier(times, share)[0] if over else None
         found[f"{name}_max{unit}"] = max(times)[0] if over else None
-    return found
+        if over:
+            bounds += lower_bounds(times, name, unit)
+    return found | ({"bounds": bounds} if bounds else {})
+
+
+def lower_bounds(times: list[tuple[float, bool]], name: str, unit: str) -> list[str]:
+    """The keys of the quantiles that are lower bounds."""
+    parts = {"median": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}
+    return [f"{name}_{key}{unit}" for key, share in parts.items() if kaplan_meier(times, share)[1]]

@@ -24,7 +24,7 @@ SUMMARY_KEYS = {
     "host_queue_drop_share", "traffic", "caveats", "rto_min_s", "spread", "decisions_left_out",
     "host_goodput_bps_max", "fullest_link", "host_times_rate_bps", "ecn_is_idle",
     "flows_outside_measurement",
-    "flows_partly_measured",
+    "flows_partly_measured", "traffic_ended_s",
     "measure",  # not compared: the span of the measurement
     "fct", "rounds", "requests", "udp",  # only some workloads have these
 }  # fmt: skip

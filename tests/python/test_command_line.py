@@ -144,3 +144,26 @@ def test_who_writes_to_a_pipe_without_reader_ends_as_if_by_sigpipe(
         assert (done.returncode, done.stdout or b"", done.stderr or b"") == (141, b"", b"")
     else:
         assert done.returncode == (0 if to == "stdout" else 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (["run", "--set", "traffic.0.to=h99"], "traffic.0.to"),
+        (["run", "--pcap", "edge9.9:9"], "--pcap"),
+        (["compare", "--set", "traffic.0.to=h99"], "traffic.0.to"),
+        (["compare", "--fix", "ecm"], "ecm"),
+        (["compare", "--metric", "jane"], "jane"),
+        (["validate", "--set", "traffic.0.to=h99"], "traffic.0.to"),
+    ],
+)
+def test_bad_input_is_refused_before_a_folder_that_exists(
+    fairport: Command, tmp_path: Path, arguments: list[str], field: str
+) -> None:
+    (tmp_path / "kept").mkdir()
+    command, *more = arguments
+    done = fairport(command, "outcast", *more, "--out", str(tmp_path / "kept"))
+    assert field in done.err.splitlines()[0]
+    assert "exists" not in done.err
+    done = fairport(command, "outcast", "--out", str(tmp_path / "kept"))
+    assert "kept: exists" in done.err.splitlines()[0]

@@ -375,6 +375,19 @@ def test_a_fix_that_some_flows_replace_by_settings_of_their_own_says_so(tmp_path
     ]
 
 
+def test_runs_whose_ranking_number_is_a_lower_bound_are_counted(tmp_path: Path) -> None:
+    # the line carries two or three of six equal transfers
+    sized = {"from": "h1..h6", "to": "h0", "size": "2200kB", "start_jitter": "0s"}
+    change = {"duration": "100ms", "traffic": [sized], "topology.peers": 6, "queue.limit": "64KiB"}
+    scenario = load("two-switch").patch(change | {"tcp.stack": "linux-6", "tcp.rto_min": "10ms"})
+    for duration, said in (("100ms", "none 2 of 2, drr 2 of 2."), ("1s", "")):
+        ran = scenario.patch({"duration": duration})
+        found = compare(ran, ["drr"], repeat=2, metric="fct_p99_s", store=Store(tmp_path))
+        ours = [text for text in found.caveats if "is a lower bound" in text]
+        assert [text.partition("by the end: ")[2] for text in ours] == ([said] if said else [])
+        assert all(text.startswith("In some runs the FCT p99 is a lower bound") for text in ours)
+
+
 def test_runs_without_the_number_that_ranks_are_counted() -> None:
     part = ComparedPart((0,), "bulk", "throughput_ratio", ("throughput_ratio",))
     runs = pl.DataFrame(

@@ -1,5 +1,6 @@
 """Figures say what they show, for every kind of run."""
 
+import itertools
 import re
 import subprocess
 import sys
@@ -12,11 +13,12 @@ import pytest
 import synthetic
 from fairport import figures
 from fairport.errors import InputError
-from fairport.figures import over_time, style
+from fairport.figures import compare, compared, over_time, style
 from fairport.figures.saving import Saver
 from fairport.quantities import QUANTITIES, three_digits
 from fairport.report import inline
 from fairport.result import Result
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 RUNS = {
     "fifteen to one": {},
@@ -222,6 +224,24 @@ def test_a_flow_that_is_over_has_no_window():
     assert result.series["goodput_bps"].sum() > 0
     assert result.series["cwnd_bytes"].to_list() == [None]
     assert "cwnd" not in figures.kinds(result)
+
+
+@pytest.mark.parametrize("panels", [3, 4])
+def test_numbers_below_neighbouring_panels_of_a_comparison_are_apart(panels):
+    line = compared.Line([29_400.0], 25_000.0, 29_400.0, 29_400.0)
+    panel = compared.Panel("drop runs", "", "zero", {0: line})
+    picture = compare.draw(compared.Chart("a", "b", ["none"], [panel] * panels, "range"))
+    canvas = FigureCanvasAgg(picture)
+    canvas.draw()
+    ends = []
+    for axes in picture.axes:
+        least, most = axes.get_xlim()
+        ticks = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+        within = [label for at, label in ticks if least <= at <= most]
+        assert [label.get_text() for label in within] == ["0", "15,000", "30,000"]
+        ends.append([label.get_window_extent() for label in within])
+    letter = ends[0][0].width
+    assert all(right[0].x0 - left[-1].x1 > letter for left, right in itertools.pairwise(ends))
 
 
 def test_texts_stay_in_the_picture_with_the_long_name_of_a_port():

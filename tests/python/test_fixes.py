@@ -98,6 +98,19 @@ def test_a_port_keeps_what_it_could_hold_alone_of_a_shared_memory(short: Scenari
     assert (marking["limit"], marking["mark_above"]) == ("10000B", "2000B")
 
 
+def test_sharing_keeps_the_memory_that_ports_share_already(short: Scenario, tmp_path: Path) -> None:
+    shared = short.patch({"queue": {"kind": "shared-buffer", "limit": "30kB", "alpha": 0.5}})
+    (sharing,) = load(["shared-buffer"])
+    assert sharing.applied(short).queue.limit.text == "65536B"
+    fixed = sharing.applied(shared)
+    assert (fixed.queue.limit.text, fixed.document()["queue"]["alpha"]) == ("30kB", 1.0)
+    smaller = read(write(tmp_path, GOOD))
+    assert smaller.applied(shared).queue.limit.text == "7500B"
+    given = 'queue.kind" = "shared-buffer"\n"queue.limit" = "1MB"'
+    larger = read(write(tmp_path, GOOD.replace('queue.limit" = "1/4 of queue.limit"', given)))
+    assert larger.applied(shared).queue.limit.text == "1MB"
+
+
 def test_users_add_fixes_by_folder_and_by_path(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD)
     assert "small" in available(tmp_path)

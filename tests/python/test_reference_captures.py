@@ -270,6 +270,7 @@ def test_the_summary_of_captures_follows_from_their_tables(
         ours |= {key: whole[key] for key in ("traffic", "host_goodput_bps_max")}
     unknown = {"host_queue_drop_share": None, "rto_min_s": None, "ecn_is_idle": False}
     ours |= unknown | {"flows_outside_measurement": 0, "flows_partly_measured": 0}
+    ours["traffic_ended_s"] = None
     if not is_joined:
         ours["verdict"]["blackout_timeout_share"] = None
     theirs = {key: summary[key] for key in ours}

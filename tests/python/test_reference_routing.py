@@ -28,6 +28,7 @@ ROUTINGS: list[dict[str, Any]] = [
     {"kind": "destination-suffix"},
     {"kind": "ecmp"},
     {"kind": "ecmp", "hash": "ripl"},
+    {"kind": "ecmp", "hash": "shared"},
     {"kind": "spanning-tree"},
     {"kind": "spray"},
     {"kind": "two-level"},
@@ -116,7 +117,7 @@ def assert_even(found: Counter[Any], outcomes: list[Any]) -> None:
     assert stats.chisquare([found[one] for one in outcomes]).pvalue > 1e-3, found
 
 
-@pytest.mark.parametrize("routing", [ROUTINGS[4], ROUTINGS[7]], ids=lambda one: one["kind"])
+@pytest.mark.parametrize("routing", [ROUTINGS[5], ROUTINGS[8]], ids=lambda one: one["kind"])
 def test_each_packet_draws_one_of_its_paths(routing: dict[str, Any]) -> None:
     """Each with the same chance, whatever the packet before it and the other flow drew."""
     udp = {

@@ -159,9 +159,31 @@ def numbers(result: fp.Result) -> dict[str, Any]:
         if name == lone:
             for key in ("goodput_bps_mean", "timeouts", "timeout_period_s"):
                 ours[f"lone_{key}"] = one[key]
+    bounds: dict[str, bool] = {}
     for entry in reversed(found["traffic"]):
         ours |= of_load(entry)
+        bounds |= bounds_of(entry)
+    if bounds:
+        ours["lower_bounds"] = sum(bounds.values())
     return dict.fromkeys(NUMBERS) | ours
+
+
+def bounds_of(entry: dict[str, Any]) -> dict[str, bool]:
+    """Which quantiles of one traffic are lower bounds, by the keys of their group and name."""
+    groups = {
+        "fct": (entry.get("fct_s"), ("median", "p99")),
+        "small": (entry.get("small_fct_s"), ("p99",)),
+        "slowdown": (entry.get("slowdown"), ("median", "p99")),
+        "round": (entry.get("rounds", {}).get("time_s"), ("median", "p99")),
+        "response": (entry.get("requests", {}).get("time_s"), ("median", "p99")),
+        "delay": (entry.get("delay_s"), ("p99",)),
+    }
+    return {
+        f"{group} {name}": name in of.get("bounds", [])
+        for group, (of, names) in groups.items()
+        if of
+        for name in names
+    }
 
 
 def of_load(entry: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from fairport.caveats import caveats
 from fairport.cli.run_table import traffic_tables
 from fairport.quantities import QUANTITIES
 from fairport.report.drawing import draw
+from fairport.report.rows import completion as completion_rows
 from fairport.report.rows import key_figures
 from fairport.scenario import load
 from fairport.traffic_parts import sentence
@@ -149,7 +150,8 @@ def test_an_incast_over_open_connections_is_about_its_rounds() -> None:
     # the first round began before the measurement
     assert verdict["sentence"].startswith("2 of 2 rounds of incast were completed; a round took ")
     assert summary["traffic"][0]["before_measurement"] == 1
-    assert summary["caveats"] == []
+    [said] = summary["caveats"]
+    assert said.startswith("All traffic was over at ")
 
 
 def test_rounds_that_all_began_before_the_measurement_have_a_caveat() -> None:
@@ -172,6 +174,15 @@ def test_a_quantile_that_is_not_known_is_called_a_lower_bound(
     summary = fp.run(NETWORK | {"traffic": [equal]}).summary
     assert summary["traffic"][0]["slowdown"].get("bounds") == bounds
     assert summary["verdict"]["sentence"].count(" at least ") == len(bounds or [])
+    # the tables of the terminal and of the report: FCT and slowdown, of all and by [[traffic]]
+    [row] = traffic_table.table(summary)[1]
+    assert sum(row[2]) == 2 * len(bounds or [])
+    of_all = summary["fct"]["all"].get("bounds", [])
+    marked = {"fct_median_s": "median", "fct_p99_s": "p99"}
+    assert [marked[key] for key in marked if key in of_all] == (bounds or [])
+    [line, *_] = completion_rows(summary)[1]
+    known_only = [key for key in of_all if key.startswith("fct") or key == "slowdown_median"]
+    assert sum(cell.startswith("≥") for cell in line["cells"]) == len(known_only)
 
 
 def test_most_small_transfers_are_not_said_to_be_fast_if_they_are_under_way() -> None:
@@ -230,6 +241,22 @@ def test_flows_that_are_there_for_a_part_of_the_measurement_have_a_caveat() -> N
         count, [said] = of(**change)
         assert count == 2
         assert said.startswith("2 of the compared flows had a connection for less than 90 % of the")
+
+
+def test_traffic_that_is_over_long_before_the_measurement_has_a_caveat() -> None:
+    def of(**changed: Any) -> tuple[float | None, list[str]]:
+        sized = {"traffic": [BULK | {"size": "20kB"}], "measure": {"from": "0s"}}
+        summary = fp.run(NETWORK | {"duration": "1s"} | sized | changed).summary
+        return summary["traffic_ended_s"], summary["caveats"]
+
+    ended_s, [said] = of()
+    assert ended_s is not None
+    assert 0 < ended_s < 0.9
+    assert said.startswith("All traffic was over at ")
+    assert of(measure={"from": "0s", "to": f"{1.05 * ended_s:.9f}s"}) == (None, [])
+    # one flow that stays, and one without end that does not
+    assert of(traffic=[BULK | {"size": "20kB"}, BULK])[0] is None
+    assert of(traffic=[BULK | {"stop": "100ms"}])[0] is None
 
 
 def test_a_flow_whose_first_syn_is_lost_has_a_caveat() -> None:

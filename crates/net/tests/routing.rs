@@ -1,5 +1,7 @@
 //! The paths of every routing policy: their length, that they have no loops, and which ports they share.
 
+use std::collections::BTreeMap;
+
 use fairport_net::routing::{
     DestinationSuffix, Ecmp, EqualLength, FiveTuple, Protocol, RiplHash, Routing, ShortestPaths,
     SpanningTree, Spray, TwoLevel,
@@ -13,6 +15,7 @@ fn policies(tree: &Topology, k: u32) -> Vec<(&'static str, Box<dyn Routing>)> {
     vec![
         ("destination-suffix", Box::new(DestinationSuffix::new(tree))),
         ("ecmp", Box::new(Ecmp::new(tree, 7))),
+        ("ecmp, shared", Box::new(Ecmp::new(tree, 7).shared())),
         ("ripl", Box::new(RiplHash::new(tree))),
         ("spanning-tree", Box::new(SpanningTree::new(tree))),
         ("spray", Box::new(Spray::new(tree).unwrap())),
@@ -105,6 +108,40 @@ fn in_a_fat_tree_every_policy_has_loop_free_paths_of_the_expected_length_for_eve
                 }
             }
         }
+    }
+}
+
+/// For each port that leads up from an aggregation switch: the number of flows between pods that take it.
+fn flows_upwards(tree: &Topology, mut policy: Ecmp) -> BTreeMap<String, u32> {
+    let is_up = |port: &PortId| {
+        let [from, to] = [tree.port(*port).node, tree.far_node(*port)].map(|id| tree.node(id));
+        from.name.starts_with("agg") && to.name.starts_with("core")
+    };
+    let up = tree.port_ids().filter(is_up);
+    let mut taken: BTreeMap<String, u32> = up.map(|port| (tree.port_name(port), 0)).collect();
+    let per_pod = tree.hosts().len() / 8;
+    for (s, d) in pairs(tree, 1).filter(|(s, d)| s / per_pod != d / per_pod) {
+        let path = &policy.paths(tree, s, d, &tuple(tree, s, d))[0];
+        *taken.get_mut(&tree.port_name(path[2])).unwrap() += 1;
+    }
+    taken
+}
+
+#[test]
+fn with_a_shared_hash_each_aggregation_switch_uses_one_of_its_uplinks() {
+    let tree = fat_tree(8).unwrap();
+    // 14,336 flows between pods: 112 for each of the 128 uplinks, with a standard deviation of 11
+    let own = flows_upwards(&tree, Ecmp::new(&tree, 7));
+    assert!(
+        own.values().all(|flows| (60..165).contains(flows)),
+        "{own:?}"
+    );
+    // the flows at the aggregation switch of number a have hashes in the a-th quarter of the range
+    let shared = flows_upwards(&tree, Ecmp::new(&tree, 7).shared());
+    for (port, flows) in &shared {
+        let (switch, number) = port.split_once(':').unwrap();
+        let is_used = switch.ends_with(&format!(".{}", number.parse::<u32>().unwrap() - 4));
+        assert_eq!(*flows > 0, is_used, "{port}: {flows} flows");
     }
 }
 

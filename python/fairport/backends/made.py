@@ -134,6 +134,7 @@ def _of_its_traffic(prepared: Prepared, recorded: Recorded) -> dict[str, Any]:
         "ecn_is_idle": _uses_ecn(senders) and caveats.drops_without_marks(tables),
         "flows_outside_measurement": caveats.flows_outside(tables["flows"], span_of(recorded)),
         "flows_partly_measured": caveats.flows_in_part(tables["flows"], span_of(recorded)),
+        "traffic_ended_s": caveats.traffic_ended_s(tables["flows"], span_of(recorded)),
         "decisions_left_out": recorded.decisions_left_out,
         "traffic": traffic_parts.summary(
             tables, [one.kind for one in scenario.traffic], span_of(recorded)

@@ -79,13 +79,23 @@ def compare(
     from fairport.cli import compare_table, output
     from fairport.cli.progress import pool_bar
     from fairport.storage import save
+    from fairport.study import metric as metrics
+    from fairport.study.compare import candidates_of
     from fairport.study.compare import compare as run
 
     chosen = loaded(scenario, assignments, duration)
     tables: dict[str, tuple[str, object]] = {"--csv": ("tables", csv)}
     default = f"{chosen.name}-compare"
-    folder = chosen_folder(out, default, no_output=no_output, force=force, files=tables)
     names = [name.strip() for part in fix for name in part.split(",")] if fix else None
+
+    def check() -> None:
+        metrics.check(metric)
+        first = chosen.seed if seed is None else seed
+        candidates_of(chosen, names, seed=first, backend=backend, folder=fixes)
+
+    folder = chosen_folder(
+        out, default, no_output=no_output, force=force, files=tables, check=check
+    )
     with resumable(), pool_bar(chosen.name, shown=not quiet) as bar:
         comparison = run(
             chosen,

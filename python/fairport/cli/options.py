@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from fairport.scenario import Scenario
@@ -114,19 +114,29 @@ def chosen_folder(
     no_output: bool,
     force: bool,
     files: Mapping[str, tuple[str, object]] | None = None,
+    check: Callable[[], object] | None = None,
 ) -> Path | None:
     """The folder of the results: `--out`, or `results/DEFAULT`; None with `--no-output`.
+
+    `check` raises for bad input. It is called before a folder is refused, because that fault is in
+    what the user has just typed.
 
     Raises OutputError for a folder that may not be replaced, and InputError if `--no-output` is
     given together with `--out` or with one of `files`, as `refuse_without_folder` takes them.
     """
     from pathlib import Path
 
+    from fairport.errors import OutputError
     from fairport.files import refuse_what_is_there
 
     if not no_output:
         folder = out or Path("results") / default
-        refuse_what_is_there(folder, force=force)
+        try:
+            refuse_what_is_there(folder, force=force)
+        except OutputError:
+            if check is not None:
+                check()
+            raise
         return folder
     refuse_both({"--out": out is not None, "--no-output": True})
     refuse_without_folder(files or {})

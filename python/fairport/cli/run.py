@@ -105,8 +105,11 @@ def run(
         from fairport.figures import saving
 
         saving.get_ready()
+    from dataclasses import replace
+
     from fairport import run_and_save
     from fairport.backends.cores import cores
+    from fairport.backends.run import run_many
     from fairport.cli import output, run_table
     from fairport.cli.progress import progress_bar
 
@@ -121,7 +124,15 @@ def run(
         "--csv": ("tables", csv),
         "--packets": ("table", rows),
     }
-    folder = chosen_folder(out, chosen.name, no_output=no_output, force=force, files=files)
+
+    def check() -> None:
+        # captures need a folder, and nothing is written into it before a run
+        placed = observation and replace(observation, folder=lambda _: out or Path())
+        run_many(chosen, seeds, backend=backend, observation=placed).close()
+
+    folder = chosen_folder(
+        out, chosen.name, no_output=no_output, force=force, files=files, check=check
+    )
     jobs = jobs or cores()
     with progress_bar(chosen, len(seeds), shown=not quiet, backend=backend, jobs=jobs) as bar:
         summary = run_and_save.run(

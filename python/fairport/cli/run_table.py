@@ -62,7 +62,7 @@ _COMPLETION = {
 _MOST_TRAFFIC = 20
 """Rows of the table by traffic. A program may write a [[traffic]] for each pair of hosts."""
 
-_SURVIVORS = "Means are of the transfers that are done, quantiles of all."
+_SURVIVORS = "Means are of the transfers that are done, quantiles of all. With ≥: a lower bound."
 
 
 def show(summary: Mapping[str, Any], scenario: Scenario) -> None:
@@ -152,7 +152,10 @@ def _class_table(
 
 
 def _cells(figures: Mapping[str, Any], columns: Iterable[str]) -> list[str]:
-    return [QUANTITIES[key].shown(figures.get(key), "narrow") for key in columns]
+    bounds = figures.get("bounds") or ()
+    return [
+        QUANTITIES[key].cell(figures.get(key), "narrow", is_bound=key in bounds) for key in columns
+    ]
 
 
 def _completion_table(groups: Mapping[str, Mapping[str, Any]]) -> Table:
@@ -176,10 +179,11 @@ def traffic_tables(console: Console, summary: Mapping[str, Any]) -> list[Table]:
     together = _traffic_table(console, columns, rows)
     if not rows or _fits(console, together):
         return [together] if rows else []
-    sorts: dict[tuple[int, ...], list[tuple[str, list[Any]]]] = {}
-    for name, numbers in rows:
+    sorts: dict[tuple[int, ...], list[traffic_table.Row]] = {}
+    for name, numbers, bounds in rows:
         has = tuple(at for at, number in enumerate(numbers) if number is not None)
-        sorts.setdefault(has, []).append((name, [numbers[at] for at in has]))
+        row = (name, [numbers[at] for at in has], [bounds[at] for at in has])
+        sorts.setdefault(has, []).append(row)
     return [
         _traffic_table(console, [columns[at] for at in has], members)
         for has, members in sorts.items()
@@ -187,10 +191,10 @@ def traffic_tables(console: Console, summary: Mapping[str, Any]) -> list[Table]:
 
 
 def _traffic_table(
-    console: Console, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[Any]]]
+    console: Console, columns: Sequence[str], rows: Sequence[traffic_table.Row]
 ) -> Table:
     shown = [
-        QUANTITIES[name].at_size(max((row[at] or 0 for _, row in rows), default=None))
+        QUANTITIES[name].at_size(max((row[at] or 0 for _, row, _ in rows), default=None))
         for at, name in enumerate(columns)
     ]
     # the first two columns appear elsewhere, too
@@ -199,9 +203,10 @@ def _traffic_table(
         table.add_column("traffic")
         for one in shown[left_out:]:
             table.add_column(one.label.replace(" ", "\n"), justify="right")
-        for name, numbers in rows:
-            cells = zip(shown[left_out:], numbers[left_out:], strict=True)
-            table.add_row(name, *(one.shown(value, "narrow") for one, value in cells))
+        for name, *cells in rows:
+            numbers, bounds = (part[left_out:] for part in cells)
+            marked = zip(shown[left_out:], numbers, bounds, strict=True)
+            table.add_row(name, *(one.cell(n, "narrow", is_bound=b) for one, n, b in marked))
         if _fits(console, table):
             break
     return table

@@ -53,6 +53,7 @@ def validate(
     import sys
 
     from fairport.backends.cores import cores
+    from fairport.backends.run import run_many
     from fairport.cli import output
     from fairport.cli.progress import pool_bar
     from fairport.storage import save
@@ -62,7 +63,13 @@ def validate(
     chosen = loaded(scenario, assignments, duration)
     tables: dict[str, tuple[str, object]] = {"--csv": ("tables", csv)}
     default = f"{chosen.name}-validate"
-    folder = chosen_folder(out, default, no_output=no_output, force=force, files=tables)
+
+    def check() -> None:
+        run_many(chosen, [chosen.seed]).close()
+
+    folder = chosen_folder(
+        out, default, no_output=no_output, force=force, files=tables, check=check
+    )
     try:
         with pool_bar(f"validate {chosen.name}", shown=not quiet) as bar:
             found = run(chosen, repeat=repeat, seed=seed, jobs=cores(), progress=bar)

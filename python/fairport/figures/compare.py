@@ -16,8 +16,10 @@ from fairport.figures.compared import SUBJECT, Chart, Line, Panel
 from fairport.figures.heading import heading
 from fairport.verdict import PARITY
 
-_WIDTH_IN, _LEFT_IN, _RIGHT_IN = 7.2, 1.05, 0.12
+_WIDTH_IN, _LEFT_IN, _RIGHT_IN = 7.2, 1.05, 0.28
 _TOP_IN, _GAP_IN, _BOTTOM_IN = 0.36, 0.72, 0.62
+# half of the last tick of a panel, such as 30,000, and half of the next panel's first are in it
+_BETWEEN_IN = 0.32
 _LINE_IN = 0.17
 _TITLE_PT = 8
 _MOST_COLUMNS = 4
@@ -33,8 +35,8 @@ def draw(chart: Chart) -> Figure:
     head = heading(chart.title, SUBJECT, chart.of, _WIDTH_IN)
     top_in = head.tall_in + _TOP_IN
     height = top_in + rows * tall + (rows - 1) * _GAP_IN + _BOTTOM_IN
-    step = (_WIDTH_IN - _LEFT_IN - _RIGHT_IN) / in_a_row
-    wide = step - 0.16
+    step = (_WIDTH_IN - _LEFT_IN - _RIGHT_IN + _BETWEEN_IN) / in_a_row
+    wide = step - _BETWEEN_IN
     with style.applied():
         picture = style.Picture(figsize=(_WIDTH_IN, height))
         for index, panel in enumerate(chart.panels):

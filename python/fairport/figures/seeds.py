@@ -80,7 +80,7 @@ def _panels(summary: Mapping[str, Any]) -> list[tuple[str, list[Lane]]]:
                         for names, numbers in of_runs
                     ],
                 )
-                for at, (label, _) in enumerate(rows)
+                for at, (label, *_) in enumerate(rows)
             ]
             panels.append((key, of_key))
     total = [run["goodput_bps_total"] for run in runs]

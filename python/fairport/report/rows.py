@@ -127,9 +127,12 @@ def traffic(result: Result) -> tuple[list[tuple[str, str]], list[dict[str, Any]]
     return [(one.heading, one.unit) for one in shown], [
         {
             **looks.get(name, {"label": name}),
-            "cells": [one.shown(number) for one, number in zip(shown, numbers, strict=True)],
+            "cells": [
+                one.cell(number, is_bound=is_bound)
+                for one, number, is_bound in zip(shown, numbers, bounds, strict=True)
+            ],
         }
-        for name, numbers in rows
+        for name, numbers, bounds in rows
     ]
 
 
@@ -139,7 +142,10 @@ def completion(summary: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[
     return [heading(key) for key in _FCT_COLUMNS], [
         {
             "label": group_label(name),
-            "cells": [QUANTITIES[key].shown(one.get(key)) for key in _FCT_COLUMNS],
+            "cells": [
+                QUANTITIES[key].cell(one.get(key), is_bound=key in (one.get("bounds") or ()))
+                for key in _FCT_COLUMNS
+            ],
         }
         for name, one in groups.items()
     ]

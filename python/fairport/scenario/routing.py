@@ -31,13 +31,16 @@ class Ecmp(RoutingPolicy):
 
     kind: Literal["ecmp"]
     """Shortest paths; a hash of the flow chooses one."""
-    hash: Literal["seeded", "ripl"] = "seeded"
-    """"seeded": every switch has its own hash, drawn from the scenario's seed. "ripl": the CRC-32
-    of RipL-POX, the controller of the Mininet reproductions, over whole paths."""
+    hash: Literal["seeded", "shared", "ripl"] = "seeded"
+    """"seeded": every switch has its own hash, drawn from the scenario's seed. "shared": all
+    switches have the same, so flows that came to one switch choose alike there (polarisation).
+    "ripl": the CRC-32 of RipL-POX, the controller of the Mininet reproductions,
+    over whole paths."""
 
     def job(self) -> Any:
         """The policy as the engine reads it."""
-        return "ripl-hash" if self.hash == "ripl" else self.kind
+        names = {"seeded": self.kind, "shared": "ecmp-shared-hash", "ripl": "ripl-hash"}
+        return names[self.hash]
 
 
 class SpanningTree(RoutingPolicy):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -52,20 +53,17 @@ def compare(
     """
     check(metric)
     require_positive(repeat, "repeat")
-    if isinstance(fixes, str | Path | Fix):
-        fixes = [fixes]
-    folder = None if folder is None else Path(folder)
     scenario = load_scenario(scenario)
     first = scenario.seed if seed is None else seed
     seeds = range(first, first + repeat)
-    chosen = load_fixes(available(folder) if fixes is None else fixes, folder)
-    candidates = _candidates(backends.get(backend), scenario, chosen, first)
+    candidates = candidates_of(scenario, fixes, seed=first, backend=backend, folder=folder)
     applicable = [one for one in candidates if one.refusal is None]
     tasks = [(one.scenario, seed) for one in applicable for seed in seeds]
     records = run_all(tasks, backend=backend, jobs=jobs, store=store or Store(), progress=progress)
     found, groups = Measured("fix"), None
     parts: list[ComparedPart] = []
     as_it_is = []
+    bounds: Counter[tuple[str, str]] = Counter()
     with closing(records):
         each = (one for one in applicable for _ in seeds)
         for one, record in zip(each, records, strict=True):
@@ -77,6 +75,7 @@ def compare(
                 as_it_is.append(record.summary)
             of_parts = {name: at for part in parts for name, at in part.values(record).items()}
             found.add(one.name, record, groups, **of_parts)
+            bounds.update((part.metric or "", one.name) for part in parts if part.is_bound(record))
     assert groups is not None, "the scenario as it is was run"
     return Comparison(
         scenario=scenario,
@@ -88,10 +87,23 @@ def compare(
             *summarise(as_it_is)["caveats"],
             *(text for one in applicable if one.fix for text in one.fix.caveats(scenario)),
             *without_number(found.runs, parts),
+            *_lower_bounds(bounds, repeat),
         ],
         runs=found.runs,
         drop_runs=found.drop_runs,
     )
+
+
+def _lower_bounds(runs: Mapping[tuple[str, str], int], repeat: int) -> list[str]:
+    """Of which fixes the number that ranks them is a lower bound in some runs, as sentences."""
+    by_metric: dict[str, list[str]] = {}
+    for (metric, fix), count in runs.items():
+        by_metric.setdefault(metric, []).append(f"{fix} {count} of {repeat}")
+    return [
+        f"In some runs the {QUANTITIES[metric].title} is a lower bound, because too many were not"
+        f" over by the end: {', '.join(each)}."
+        for metric, each in by_metric.items()
+    ]
 
 
 def without_number(runs: pl.DataFrame, parts: Sequence[ComparedPart]) -> list[str]:
@@ -110,10 +122,25 @@ def without_number(runs: pl.DataFrame, parts: Sequence[ComparedPart]) -> list[st
     return found
 
 
+def candidates_of(
+    scenario: Scenario,
+    fixes: str | Path | Fix | Sequence[str | Path | Fix] | None,
+    *,
+    seed: int,
+    backend: str,
+    folder: str | Path | None,
+) -> list[Candidate]:
+    """The scenario as it is, then with each fix, or why not. Runs nothing; raises as `compare`."""
+    if isinstance(fixes, str | Path | Fix):
+        fixes = [fixes]
+    folder = None if folder is None else Path(folder)
+    chosen = load_fixes(available(folder) if fixes is None else fixes, folder)
+    return _candidates(backends.get(backend), scenario, chosen, seed)
+
+
 def _candidates(
     backend: Backend, scenario: Scenario, fixes: Sequence[Fix], seed: int
 ) -> list[Candidate]:
-    """The scenario as it is, then with each fix, or why not."""
     as_it_is = backend.prepare(scenario, seed).key
     candidates = [Candidate(BASELINE, scenario)]
     for fix in fixes:

@@ -138,6 +138,12 @@ class ComparedPart:
             self.key(name): None if value is None else float(value) for name, value in found.items()
         }
 
+    def is_bound(self, record: Record) -> bool:
+        """Whether the number that ranks it in one run is a lower bound only."""
+        if self.metric is None or not _is_of_a_part(self.metric) or not self.indices:
+            return False
+        return traffic_table.is_bound(record.summary["traffic"][self.indices[0]], self.metric)
+
 
 def check(metric: str | None) -> None:
     """Raises InputError for a metric that does not exist."""

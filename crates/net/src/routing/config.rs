@@ -18,6 +18,8 @@ pub enum Config {
     DestinationSuffix,
     /// see [`Ecmp`]; seeded with the run's seed
     Ecmp,
+    /// see [`Ecmp::shared`]; seeded with the run's seed
+    EcmpSharedHash,
     /// see [`RiplHash`]
     RiplHash,
     /// see [`SpanningTree`]
@@ -59,6 +61,7 @@ impl Config {
         Ok(match self {
             Self::DestinationSuffix => Box::new(DestinationSuffix::new(topology)),
             Self::Ecmp => Box::new(Ecmp::new(topology, seed)),
+            Self::EcmpSharedHash => Box::new(Ecmp::new(topology, seed).shared()),
             Self::RiplHash => Box::new(RiplHash::new(topology)),
             Self::SpanningTree => Box::new(SpanningTree::new(topology)),
             Self::EqualLength { core, per } => {

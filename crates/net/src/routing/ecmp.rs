@@ -1,8 +1,10 @@
-//! Equal-cost multi-path: every switch chooses one of its shortest ways by a hash of the flow's 5-tuple (RFC 2992).
+//! Equal-cost multi-path: every switch chooses one of its shortest ways by a hash of the flow's 5-tuple. The range of the
+//! hash is divided evenly among the ways (the hash-threshold algorithm of RFC 2992).
 //!
-//! Each switch has a seed of its own, derived from the run's seed, as operators configure it. If all switches used the
-//! same hash, the switches of one layer would leave ways of the next layer unused (polarisation). The seed derives from
-//! the number of the switch's node, so it changes if a host is added before it.
+//! By default each switch has a seed of its own, derived from the run's seed. The seed derives from the number of the
+//! switch's node, so it changes if a host is added before it. With a shared hash all switches have the same seed. Then
+//! the flows that came to the same switch have hashes in the same part of the range, and leave some of its ways unused
+//! (polarisation).
 
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};
@@ -11,14 +13,27 @@ use crate::topology::Topology;
 /// The policy.
 pub struct Ecmp {
     seed: u64,
+    is_shared: bool,
     shortest: ShortestPaths,
 }
 
 impl Ecmp {
     /// The policy for this topology. The switches' seeds derive from `seed`.
     pub fn new(topology: &Topology, seed: u64) -> Self {
-        let shortest = ShortestPaths::new(topology);
-        Self { seed, shortest }
+        Self {
+            seed,
+            is_shared: false,
+            shortest: ShortestPaths::new(topology),
+        }
+    }
+
+    /// Gives all switches the same hash.
+    #[must_use]
+    pub fn shared(self) -> Self {
+        Self {
+            is_shared: true,
+            ..self
+        }
     }
 }
 
@@ -32,8 +47,8 @@ impl Routing for Ecmp {
     ) -> Vec<Path> {
         let ways = self.shortest.towards_host(topology, destination);
         let choose = |node: crate::NodeId, count| {
-            let salt = self.seed ^ u64::from(node.0) << 32;
-            flow.choose(salt, count)
+            let own = if self.is_shared { 0 } else { u64::from(node.0) };
+            flow.choose(self.seed ^ own << 32, count)
         };
         let path = ways.walk(topology.hosts()[source], choose);
         path.into_iter().collect()

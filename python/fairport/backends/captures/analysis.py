@@ -186,6 +186,7 @@ def _summary(
         "ecn_is_idle": False,
         "flows_outside_measurement": 0,
         "flows_partly_measured": 0,
+        "traffic_ended_s": None,
         "decisions_left_out": 0,
         "traffic": traffic_parts.summary(tables, kinds, made.span_of(recorded)),
         "caveats": notes,

@@ -76,12 +76,14 @@ class Fix(Section):
     def applied(self, scenario: Scenario) -> Scenario:
         """The scenario with the fix. Raises ScenarioError if it does not fit.
 
-        A new queue discipline keeps the buffer's size and nothing else of the present queue.
+        A new queue discipline keeps the buffer's size and nothing else of the present queue. If the
+        ports of a switch share a memory already, a fix that has them share one keeps its size.
         """
         overrides: dict[str, Any] = {}
         queue = scenario.sized_queue()
         is_new = self.patch.get("queue.kind", queue.kind) != queue.kind
         limit = queue.port_limit if is_new else queue.limit
+        keeps_memory = self.patch.get("queue.kind") == queue.kind == "shared-buffer"
         if "queue.kind" in self.patch:
             given = scenario.document().get("queue", {})
             overrides["queue"] = {name: given[name] for name in _KEPT & given.keys()}
@@ -89,7 +91,8 @@ class Fix(Section):
                 # other disciplines have other defaults
                 overrides["queue"]["limit"] = limit.text
         for path, value in self.patch.items():
-            overrides[path] = _value(value, scenario, limit)
+            is_kept = keeps_memory and path == "queue.limit" and _share(value)
+            overrides[path] = limit.text if is_kept else _value(value, scenario, limit)
         return scenario.patch(overrides, by=f"fix {self.name}")
 
     def caveats(self, scenario: Scenario) -> list[str]:
@@ -168,9 +171,13 @@ def _find(name: str | Path, known: dict[str, Fix]) -> Fix:
     return known[name]
 
 
+def _share(value: Any) -> re.Match[str] | None:
+    return _SHARE.fullmatch(value) if isinstance(value, str) else None
+
+
 def _value(value: Any, scenario: Scenario, limit: Limit) -> Any:
     """The value, or the threshold for a share of this buffer."""
-    share = _SHARE.fullmatch(value) if isinstance(value, str) else None
+    share = _share(value)
     if share is None:
         return value
     own_unit = "packets" if limit.in_packets else "bytes"
