@@ -46,7 +46,7 @@ def page(comparison: Comparison, svg: Path) -> str:
         table_title=f"Median and {spread} over the seeds"
         if several
         else f"Seed {seeds[0]} only, so the spread is not known",
-        measures=[(one.quantity.title, one.text) for one in comparison.columns],
+        measures=[(one.quantity.title, one.metric.text) for one in comparison.columns],
         conditions=list(phase_parameters(comparison.scenario).items()),
         facts=[
             ("Seeds", f"{first_to_last(seeds)}, the same for every fix"),
