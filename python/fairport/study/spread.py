@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairport.repeats import FEWEST_FOR_QUARTILES
+from fairport.repeats import quartiles
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,8 +58,7 @@ class Spread:
         known = [value for value in values if value is not None]
         if not known:
             return Spread(None, None, None)
-        shares = [0.25, 0.5, 0.75] if len(known) >= FEWEST_FOR_QUARTILES else [0, 0.5, 1]
-        q1, median, q3 = (float(one) for one in np.quantile(known, shares))
+        q1, median, q3 = (float(one) for one in np.quantile(known, quartiles(len(known))))
         return Spread(median, q1, q3, len(known))
 
     @property
