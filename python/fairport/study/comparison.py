@@ -144,6 +144,11 @@ class Comparison:
         """Whether there are enough seeds for quartiles."""
         return len(self.seeds) >= FEWEST_FOR_QUARTILES
 
+    @property
+    def spread_name(self) -> str:
+        """What its tables show beside a median."""
+        return "quartiles" if self.has_quartiles else "least and greatest"
+
     @cached_property
     def ranked_parts(self) -> list[ComparedPart]:
         """The parts that decide the ranking."""
