@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from fairport import traffic_table
 from fairport.figures import findings, lanes, style
 from fairport.figures.lanes import Lane
-from fairport.repeats import FEWEST_FOR_QUARTILES, seeds_in_words
+from fairport.repeats import seeds_in_words
 
 SUBJECT = "Over the seeds"
 CAPTION = (
@@ -51,8 +51,7 @@ def draw(summary: Mapping[str, Any]) -> Figure:
                 place.remove()
             for (key, kept), place in zip(row, places, strict=False):
                 lanes.draw(place, key, kept)
-        bar = ", bar: middle half" if len(seeds) >= FEWEST_FOR_QUARTILES else ""
-        style.note(picture, f"dot: a seed, diamond: median{bar}")
+        lanes.note(picture, "a seed", len(seeds))
     return picture
 
 

@@ -271,9 +271,7 @@ class Comparison:
         return found
 
     def _iqr(self, row: dict[str, Any], key: str) -> float | None:
-        """The middle half; None with too few seeds or without numbers."""
-        _, q1, q3 = spread.of_row(row, key)
-        return None if q1 is None or not self.has_quartiles else q3 - q1
+        return spread.iqr(row, key, len(self.seeds))
 
     def __repr__(self) -> str:
         return f"<fairport.Comparison {self.scenario.name}: {self.conclusion}>"
