@@ -125,7 +125,7 @@ def buffer_limit(result: Result) -> BufferLimit | None:
     """The limit of the bottleneck port, if the scenario gives all switch ports the same."""
     scenario = result.scenario
     own = scenario.topology.limits() or scenario.fabric.limit is not None
-    if result.summary["backend"] == "captures":
+    if result.is_captured:
         return None  # the scenario of captures is a guess
     if own or scenario.queue.kind in _LIMITS_OF_THEIR_OWN or not result.summary["bottleneck"]:
         return None

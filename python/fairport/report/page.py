@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 FILE = "report.html"
 
-CAPTURES = "captures"
 # The figures that the live panels replace.
 _LIVE = ("goodput", "cwnd", "rtt", "queue")
 
@@ -103,9 +102,7 @@ def render(
             result, f"seed-{result.seed}/" if over else "", ["seeds"] if over else []
         ),
         # captures do not show them
-        conditions=[]
-        if result.summary["backend"] == CAPTURES
-        else list(phase_parameters(result.scenario).items()),
+        conditions=[] if result.is_captured else list(phase_parameters(result.scenario).items()),
         made=_made(result),
         words=words(),
     )
@@ -175,7 +172,7 @@ def _made(result: Result) -> list[tuple[str, str]]:
     speed = summary["packet_hops_per_s"]
     return [
         ("Fingerprint", result.fingerprint),
-        *((("Seed", str(result.seed)),) if summary["backend"] != CAPTURES else ()),
+        *((("Seed", str(result.seed)),) if not result.is_captured else ()),
         ("Version", f"fairport {summary['version']}, backend {summary['backend']}"),
         ("Duration", f"{summary['simulated_s']:g} s"),
         ("Measured", f"from {measure['from_s']:.4g} s to {measure['to_s']:.4g} s"),
