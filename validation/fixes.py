@@ -15,6 +15,7 @@ import polars as pl
 from fairport.quantities import QUANTITIES
 from fairport.study.fixes import Fix, available
 from fairport.study.measures import MEASURES
+from fairport.study.spread import shown_of_row
 
 from validation.case import options
 from validation.markdown import table
@@ -283,12 +284,4 @@ def _summary(comparison: fp.Comparison) -> str:
 
 
 def _cells(row: Mapping[str, Any]) -> Sequence[str]:
-    return [
-        "{} ({} to {})".format(
-            *(
-                QUANTITIES[key].shown(row[f"{key}_{part}"], "over_seeds")
-                for part in ("median", "q1", "q3")
-            )
-        )
-        for key in MEASURES
-    ]
+    return ["{} ({} to {})".format(*shown_of_row(row, key, QUANTITIES[key])) for key in MEASURES]

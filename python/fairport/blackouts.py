@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from fairport import metrics
-from fairport.errors import InputError, did_you_mean
+from fairport.errors import require_known
 from fairport.tables import Tables
 from fairport.verdict import lone_and_peers, ratio_in_words
 
@@ -67,15 +67,10 @@ def shown(
         return None
     if ingress_port is None:
         chosen, why = of_the_starved(tables, summary, trace["port"][0], known)
-    elif ingress_port in known:
-        chosen, why = ingress_port, "chosen by name"
     else:
-        raise InputError(
-            "is not an ingress port with a recorded blackout",
-            field="blackout_of",
-            value=ingress_port,
-            remedy=did_you_mean(ingress_port, known),
-        )
+        problem = "is not an ingress port with a recorded blackout"
+        require_known(ingress_port, known, problem, field="blackout_of")
+        chosen, why = ingress_port, "chosen by name"
     packets = trace.filter(blackout_of=chosen).sort("time_s")
     port, run = packets["port"][0], _longest_run(packets.filter(ingress_port=chosen))
     of_drops = metrics.drop_runs(tables["drops"].filter(port=port, ingress_port=chosen), "ingress")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
 _ABSENT: Any = object()
@@ -106,6 +106,21 @@ def require_positive(value: int, field: str) -> None:
         raise InputError("is not a whole number", field=field, value=value, remedy="give 1 or more")
     if value < 1:
         raise InputError("is too small", field=field, value=value, remedy="give 1 or more")
+
+
+def require_known(
+    word: Any,
+    known: Collection[str],
+    problem: str,
+    *,
+    file: str = "",
+    field: str = "",
+    kind: type[InputError] = InputError,
+) -> None:
+    """Raises `kind` for a word that is not among the known ones; the remedy is the nearest one."""
+    if word not in known:
+        remedy = did_you_mean(str(word), known)
+        raise kind(problem, file=file, field=field, value=word, remedy=remedy)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

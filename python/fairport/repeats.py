@@ -11,6 +11,15 @@ from fairport.caveats import caveats
 FEWEST_FOR_QUARTILES = 4
 """With fewer values, quartiles would be interpolations."""
 
+
+def quartiles(values: int) -> tuple[float, float, float]:
+    """The shares of the lower quartile, the median and the upper quartile of so many values.
+
+    Of too few values, the least and the greatest replace the quartiles.
+    """
+    return (0.25, 0.5, 0.75) if values >= FEWEST_FOR_QUARTILES else (0, 0.5, 1)
+
+
 # For these keys the sum says more than the median.
 _SUMMED = ("wall_s", "packet_hops")
 

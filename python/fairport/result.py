@@ -62,11 +62,15 @@ class Result:
         return str(self.manifest["run_id"])
 
     @property
+    def is_captured(self) -> bool:
+        """Whether it comes from captures: then the scenario is a guess, and there is no seed."""
+        return self.summary["backend"] == "captures"
+
+    @property
     def title(self) -> str:
         """Of what it is: a scenario with its seed, or captures, which have none."""
         name = self.scenario.name
-        is_captured = self.summary["backend"] == "captures"
-        return name if is_captured else f"{name}, seed {self.seed}"
+        return name if self.is_captured else f"{name}, seed {self.seed}"
 
     @property
     def flows(self) -> pl.DataFrame:

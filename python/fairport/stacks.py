@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairport import _core
-from fairport.errors import InputError, did_you_mean
+from fairport.errors import require_known
 from fairport.scenario.field_texts import field_texts
 from fairport.scenario.tcp import ENGINE_NAMES, TcpSettings, scenario_value
 
@@ -55,9 +55,7 @@ def stack_names() -> list[str]:
 
 def stack(name: str) -> Stack:
     """The preset of this name. Raises InputError."""
-    if name not in stack_names():
-        remedy = did_you_mean(name, stack_names())
-        raise InputError("is not a stack preset", value=name, remedy=remedy)
+    require_known(name, stack_names(), "is not a stack preset")
     values = _core.preset(name)
     about, sources = _core.preset_sources(name)
     texts = field_texts(TcpSettings)

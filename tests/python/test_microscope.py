@@ -21,7 +21,7 @@ from fairport.errors import InputError, RunFolderError
 from fairport.figures import microscope as figure
 from fairport.figures import style
 from fairport.microscope import Focus, Slide, focus, look
-from fairport.report import microscope as page
+from fairport.report import microscope as report
 from fairport.report.microscope.pack import pack
 from fairport.result import Result
 
@@ -200,7 +200,7 @@ def test_the_page_begins_with_the_windows_of_the_finer_steps(plain: Result) -> N
         one["flow"]: [
             size for time, size in zip(one["time"], one["bytes"], strict=True) if time <= at_ns
         ][-1]
-        for one in page._windows(whole, near)
+        for one in report._windows(whole, near)
     }
     earlier = near.windows.filter(pl.col("time_s") <= here.from_s).sort("time_s")
     fine = dict(earlier.group_by("flow").last().select("flow", "bytes").iter_rows())
@@ -257,7 +257,7 @@ def test_more_than_256_ingress_ports_keep_their_packets(tab: Page, tmp_path: Pat
     windows = plain.series.select("time_s", "flow", bytes="cwnd_bytes").clear()
     slide = Slide(result, here, packets, windows)
     path = tmp_path / "page.html"
-    page.write(slide, slide, path)
+    path.write_text(report.page(slide, slide), encoding="utf-8")
     opened(tab, path)
     tab.wait("microscope.drawn() === 'packets'")
     shown = tab.value("[...microscope.state.lanes]")
@@ -288,7 +288,7 @@ def test_the_command_writes_picture_and_page(fairport: Command, tmp_path: Path) 
 @pytest.fixture(scope="module")
 def written(plain: Result, whole: Slide, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("microscope") / "page.html"
-    page.write(whole, look(plain, focus(plain)), path)
+    path.write_text(report.page(whole, look(plain, focus(plain))), encoding="utf-8")
     return path
 
 
@@ -391,7 +391,7 @@ def test_names_cannot_become_markup(tab: Page, plain: Result, whole: Slide, tmp_
     result = replace(plain, tables=plain.tables | {"flows": flows})
     slide = replace(whole, result=result, focus=replace(whole.focus, why=evil, port=evil))
     path = tmp_path / "page.html"
-    page.write(slide, slide, path)
+    path.write_text(report.page(slide, slide), encoding="utf-8")
     opened(tab, path)
     assert tab.value("window.hit") is None
     assert tab.value("document.images.length") == 0

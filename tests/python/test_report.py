@@ -14,7 +14,7 @@ from fairport import figures
 from fairport.figures.saving import Saver
 from fairport.report import about_run, inline, rows
 from fairport.report.page import groups_in_words, render, write
-from fairport.report.trace import trace_table
+from fairport.report.rows import trace_table
 
 RUNS = {
     "fifteen to one": {},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from fairport.errors import InputError, did_you_mean
+from fairport.errors import require_known
 
 if TYPE_CHECKING:
     from fairport.backends.protocol import Backend
@@ -26,12 +26,6 @@ def names() -> list[str]:
 
 def get(name: str = DEFAULT) -> Backend:
     """The backend of this name. Raises InputError for an unknown one."""
-    if name not in names():
-        raise InputError(
-            "is not a backend of this version",
-            field="backend",
-            value=name,
-            remedy=did_you_mean(str(name), _MODULES),
-        )
+    require_known(name, _MODULES, "is not a backend of this version", field="backend")
     backend: Backend = import_module(_MODULES[name]).BACKEND
     return backend

@@ -67,9 +67,7 @@ def _read(allowed: str) -> int:
     try:
         return Size(allowed)
     except UnitError as error:
-        raise InputError(
-            error.problem, field=VARIABLE, value=allowed, remedy=error.remedy
-        ) from None
+        raise error.placed(InputError, file="", field=VARIABLE, value=allowed) from None
 
 
 def _of_the_machine() -> int | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from fairport.backends.protocol import BOTTLENECK, EVERY_PORT, Observation
-from fairport.errors import InputError, OutputError, did_you_mean
+from fairport.errors import OutputError, require_known
 
 
 def named(observation: Observation, ports: Sequence[str], busiest: str) -> Observation:
@@ -34,15 +34,10 @@ def _named(
             found += ports
         elif name == BOTTLENECK:
             found.append(busiest)
-        elif name in ports:
-            found.append(name)
         else:
-            raise InputError(
-                "is not a port of this network",
-                field=argument,
-                value=name,
-                remedy=did_you_mean(name, [BOTTLENECK, *ports]),
-            )
+            known = [BOTTLENECK, *ports]
+            require_known(name, known, "is not a port of this network", field=argument)
+            found.append(name)
     return tuple(dict.fromkeys(found))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairport.cli.console import err, out
 from fairport.cli.output import new_table
 from fairport.cli.run_table import that_fits, totals
+from fairport.quantities import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -61,7 +62,7 @@ def _circumstances(summary: Mapping[str, Any]) -> str:
     size = sum(file["bytes"] for file in files)
     packets = summary["packet_hops"]
     return (
-        f"{len(files)} capture{'s' if len(files) != 1 else ''}, {packets:,} packets of TCP and UDP,"
+        f"{counted(len(files), 'capture')}, {packets:,} packets of TCP and UDP,"
         f" {size / 1e6:.1f} MB, read in {summary['wall_s']:.2f} s;"
         f" measured from {measure['from_s']:.3f} s to {measure['to_s']:.3f} s"
         f" of {summary['simulated_s']:.3g} s"

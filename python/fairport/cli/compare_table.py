@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairport.cli.console import out
 from fairport.cli.output import new_table, styled
 from fairport.quantities import QUANTITIES
+from fairport.repeats import seeds_in_words
 from fairport.study.spread import shown_of_row
 
 if TYPE_CHECKING:
@@ -73,8 +74,7 @@ def _of_the_run(comparison: Comparison) -> list[Column]:
 
 def _circumstances(comparison: Comparison, left_out: Sequence[Column]) -> list[str]:
     seeds = comparison.seeds
-    spread = "quartiles" if comparison.has_quartiles else "least and greatest"
-    over = f"medians over seeds {seeds[0]} to {seeds[-1]}, {spread} below"
+    over = f"medians over {seeds_in_words(seeds)}, {comparison.spread_name} below"
     parts = [
         over if len(seeds) > 1 else f"seed {seeds[0]} only, so the spread is not known",
         f"{comparison.scenario.duration} each",

@@ -12,6 +12,7 @@ from fairport import traffic_table
 from fairport.cli.console import out
 from fairport.cli.output import new_table
 from fairport.quantities import QUANTITIES, group_label, in_millions, time_at_size
+from fairport.repeats import seeds_in_words
 from fairport.summary import is_measured_in_part
 
 if TYPE_CHECKING:
@@ -249,7 +250,7 @@ def _circumstances(summary: Mapping[str, Any]) -> str:
     exact = replace(time, form=".3f")
     from_s, to_s = (exact.with_unit(measure[end]) for end in ("from_s", "to_s"))
     parts = [
-        f"seed {seeds[0]}" if len(seeds) == 1 else f"medians of seeds {seeds[0]} to {seeds[-1]}",
+        f"{'medians of ' if len(seeds) > 1 else ''}{seeds_in_words(seeds)}",
         f"measured from {from_s} to {to_s} of {time.with_unit(simulated_s)}",
         *([_OF_THE_WHOLE_RUN] if is_measured_in_part(summary) else []),
         f"{in_millions(summary['packet_hops'])} packet-hops in {summary['wall_s']:.2f} s",

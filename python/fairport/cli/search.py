@@ -10,13 +10,16 @@ from fairport.cli.group import resumable
 from fairport.cli.options import Jobs, Json, Quiet, RestartStudy, results_folder
 
 if TYPE_CHECKING:
-    from fairport.study.search import Goal
+    from fairport.study.search import Goal, Searched
 
 File = Annotated[
     str, typer.Argument(metavar="NAME|FILE", help="A search file in TOML, or a built-in search.")
 ]
 Trials = Annotated[int, typer.Option(metavar="N", min=1, help="Total number of points to try.")]
 Out = Annotated[str, results_folder("results/NAME")]
+
+# The best points that are printed.
+_SHOWN = 5
 
 
 def tune(
@@ -63,7 +66,7 @@ def _search(
     json: bool,
     quiet: bool,
 ) -> None:
-    from fairport.cli import output, search_lines
+    from fairport.cli import output
     from fairport.cli.progress import sweep_bar
     from fairport.study.making import Listeners
     from fairport.study.search import search
@@ -84,4 +87,39 @@ def _search(
     if json:
         output.print_json(done.document())
     elif not quiet:
-        search_lines.show(done)
+        _show(done)
+
+
+def _show(done: Searched) -> None:
+    """Prints the best points in a table, and how to run the first."""
+    from fairport.cli import output
+    from fairport.cli.console import out
+    from fairport.quantities import counted, of_number
+    from fairport.scenario.patch import assignment
+    from fairport.study.points import in_column
+    from fairport.study.ranking import with_range
+
+    if not done.found:
+        output.print_text(f"{done.study.place.name}: no point of {done.trials} has a result\n")
+        return
+    paths, numbers = list(done.found[0].values), list(done.weights)
+    table = output.new_table()
+    for name in [*paths, *(of_number(name).label for name in numbers), "gain"]:
+        table.add_column(name)
+    for one in done.found[:_SHOWN]:
+        table.add_row(
+            *(str(in_column(one.values[path])) for path in paths),
+            *(of_number(name).shown(one.numbers[name]) for name in numbers),
+            with_range(*(f"{gain:.3g}" for gain in (one.gain, *one.gain_range))),
+        )
+    before = [of_number(name).shown(done.before[name]) for name in numbers]
+    table.add_row("as it is", *[""] * (len(paths) - 1), *before, "1")
+    out().print(table)
+    best = " ".join(f"--set {assignment(*one)}" for one in done.found[0].values.items())
+    word = "Best" if done.goal == "tune" else "Worst"
+    seeds = counted(len(done.study.definition.seeds), "seed")
+    output.print_text(
+        f"{word} of {done.trials} points, {seeds} each:\n  {best}\n"
+        f"{done.conclusion}\n"
+        f"The points are the study {done.study.place.name}.\n"
+    )

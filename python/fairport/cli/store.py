@@ -19,23 +19,25 @@ def store(
     So no run is made twice. FAIRPORT_STORE names another folder.
     """
     from fairport.cli import output
+    from fairport.quantities import counted
     from fairport.study.store import Store
 
     kept = Store()
     if clear:
         kept.clear()
     records, size_bytes = kept.size()
-    found = {
-        "folder": str(kept.folder),
-        "runs": kept.numbers().height,
-        "records": records,
-        "size_bytes": size_bytes,
-    }
+    runs = kept.numbers().height
     if json:
-        output.print_json(found)
+        output.print_json(
+            {
+                "folder": str(kept.folder),
+                "runs": runs,
+                "records": records,
+                "size_bytes": size_bytes,
+            }
+        )
     else:
         output.print_text(
-            f"{found['folder']}: {found['runs']} run{'s' if found['runs'] != 1 else ''} of this"
-            f" version; the tables of {records};"
-            f" {size_bytes / 1e6:.1f} MB\n"
+            f"{kept.folder}: {counted(runs, 'run')} of this version;"
+            f" the tables of {records}; {size_bytes / 1e6:.1f} MB\n"
         )

@@ -36,7 +36,6 @@ SPANS = (0.2, 0.4, 1.0)
 MANY = 40
 # If rates span more than this factor, their axis is logarithmic.
 _WIDE = 20
-_FAIR: dict[str, Any] = {"color": style.MUTED, "linewidth": 0.9, "linestyle": (0, (1, 2))}
 # Classes are distinguished by more than colour.
 _DASHES: tuple[Literal["-", "--", "-.", ":"], ...] = ("-", "--", "-.", ":")
 
@@ -150,7 +149,7 @@ def _distributions(
             _say_no_samples(panel)
         else:
             fair = sum(rates.values()) / len(rates) * quantity.factor
-            panel.axvline(fair, **_FAIR)
+            panel.axvline(fair, **style.DOTTED)
         if wide:
             panel.set_xscale("log")
             panel.set_xlim(np.quantile(moving, 0.005), moving.max() * 1.3)
@@ -167,7 +166,7 @@ def _distributions(
         Line2D([], [], color=one.look.colour, linestyle=dashes, label=one.label)
         for one, dashes in zip(classes, _DASHES * len(classes), strict=False)
     ]
-    names.append(Line2D([], [], label="fair share", **_FAIR))
+    names.append(Line2D([], [], label="fair share", **style.DOTTED))
     picture.legend(
         handles=names,
         loc="lower center",

@@ -42,14 +42,7 @@ def draw(chart: Chart) -> Figure:
         for index, panel in enumerate(chart.panels):
             row, column = divmod(index, in_a_row)
             bottom = height - top_in - (row + 1) * tall - row * _GAP_IN
-            axes = picture.add_axes(
-                (
-                    (_LEFT_IN + column * step) / _WIDTH_IN,
-                    bottom / height,
-                    wide / _WIDTH_IN,
-                    tall / height,
-                )
-            )
+            axes = picture.add_panel(_LEFT_IN + column * step, bottom, wide, tall)
             # no axis has a name, whose place matplotlib would compute from all tick labels
             axes.xaxis.set_label_coords(0.5, -0.3)
             axes.yaxis.set_label_coords(-0.3, 0.5)

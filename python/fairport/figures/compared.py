@@ -85,4 +85,4 @@ def _panel(comparison: Comparison, column: Column, names: Sequence[str]) -> Pane
         runs = comparison.runs.filter(fix=name)[column.key].drop_nulls()
         lines[place] = Line([run * factor for run in runs], *(part * factor for part in parts))
     of = column.part if len(comparison.parts) > 1 else ""
-    return Panel(column.quantity.label, of, column.axis, lines)
+    return Panel(column.quantity.label, of, column.metric.axis, lines)

@@ -7,7 +7,7 @@ has no full stop, and is true of this run alone: of one seed it claims nothing a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -94,7 +94,7 @@ def _class_by_class(result: Result, means: Mapping[str, float | None], key: str,
         whose, verb = subject(lone, result.summary["classes"][lone]["flows"])
         its = verb("its", "their")
         return (
-            f"{whose}{verb(chr(39) + 's', chr(39))} mean {what} is {short(quantity, known[lone])},"
+            f"{whose}{_genitive(verb)} mean {what} is {short(quantity, known[lone])},"
             f" that of {its} {peers} peers {short(quantity, known[peers])}"
         )
     least, most = (pick(known, key=known.__getitem__) for pick in (min, max))
@@ -139,9 +139,14 @@ def drop_runs(result: Result, runs: pl.DataFrame) -> str:
         number = [f"{count:,} packets" if count else "no packet" for count in (ours, theirs)]
         return f"{whose} lost {number[0]} at the bottleneck, {its} {number[1]}"
     return (
-        f"{share:.0f} % of {whose[0].lower()}{whose[1:]}{verb(chr(39) + 's', chr(39))} drops are"
-        f" {long}, {other:.0f} % of {its}{chr(39)}"
+        f"{share:.0f} % of {whose[0].lower()}{whose[1:]}{_genitive(verb)} drops are {long},"
+        f" {other:.0f} % of {its}'"
     )
+
+
+def _genitive(verb: Callable[[str, str], str]) -> str:
+    """The ending of a subject that owns something; `verb` chooses singular or plural."""
+    return verb("'s", "'")
 
 
 def _in_long_runs(runs: pl.DataFrame) -> tuple[int, float]:

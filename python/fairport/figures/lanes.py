@@ -65,6 +65,12 @@ def draw(axes: Axes, key: str, lanes: Sequence[Lane]) -> None:
     style.panel_title(axes, quantity.label)
 
 
+def note(picture: style.Picture, dot: str, most_runs: int) -> None:
+    """Explains the marks: what a dot is, and the bar, if a lane has enough runs for one."""
+    bar = ", bar: middle half" if most_runs >= FEWEST_FOR_QUARTILES else ""
+    style.note(picture, f"dot: {dot}, diamond: median{bar}")
+
+
 def _scale(axes: Axes, values: NDArray[np.float64], *, is_ratio: bool) -> None:
     least, most = float(values.min()), float(values.max())
     if is_ratio and most > _LARGEST_SPAN * least > 0:

@@ -82,8 +82,7 @@ def _expected(network: Network) -> str:
         return ""
     counts = sorted(port.by_ingress.values())
     inputs = " + ".join(map(str, counts)) if len(counts) <= _SUMMED else str(sum(counts))
-    plural = "s" if len(counts) > 1 else ""
-    return f"{port.port}: {inputs} flows from {len(counts)} ingress port{plural}"
+    return f"{port.port}: {inputs} flows from {counted(len(counts), 'ingress port')}"
 
 
 def _places(network: Network) -> dict[str, tuple[float, float]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fairport.figures.colours import GRID, INK, MUTED, PAPER
@@ -63,6 +64,11 @@ class Picture(Figure):
 
     title = ""
     """What it shows, as a sentence."""
+
+    def add_panel(self, left_in: float, bottom_in: float, wide_in: float, tall_in: float) -> Axes:
+        """Axes at this place, in inches from the picture's lower left corner."""
+        wide, tall = self.get_size_inches()
+        return self.add_axes((left_in / wide, bottom_in / tall, wide_in / wide, tall_in / tall))
 
     def savefig(self, fname: Any, **options: Any) -> None:
         """As matplotlib's, in the style of the picture."""

@@ -125,7 +125,7 @@ def buffer_limit(result: Result) -> BufferLimit | None:
     """The limit of the bottleneck port, if the scenario gives all switch ports the same."""
     scenario = result.scenario
     own = scenario.topology.limits() or scenario.fabric.limit is not None
-    if result.summary["backend"] == "captures":
+    if result.is_captured:
         return None  # the scenario of captures is a guess
     if own or scenario.queue.kind in _LIMITS_OF_THEIR_OWN or not result.summary["bottleneck"]:
         return None
@@ -166,7 +166,7 @@ def _whole_run(picture: style.Picture, panel: Axes, result: Result) -> None:
     panel.fill_between(moments, low, high, color=style.MUTED, alpha=0.3, linewidth=0)
     panel.plot(moments, mean, color=style.INK, linewidth=1)
     top = worst["queue_max_bytes"] * quantity.factor
-    panel.axhline(top, color=style.MUTED, linewidth=0.9, linestyle=(0, (1, 2)))
+    panel.axhline(top, **style.DOTTED)
     detail = f"band: min to max, dotted: fullest ({three_digits(top)} {quantity.unit})"
     held = limit.bytes * quantity.factor if limit else 0.0
     if limit and held > _FAR * top:

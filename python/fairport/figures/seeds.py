@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from fairport import traffic_table
 from fairport.figures import findings, lanes, style
 from fairport.figures.lanes import Lane
-from fairport.repeats import FEWEST_FOR_QUARTILES
+from fairport.repeats import seeds_in_words
 
 SUBJECT = "Over the seeds"
 CAPTION = (
@@ -40,7 +40,7 @@ def draw(summary: Mapping[str, Any]) -> Figure:
     rows = [panels[at : at + columns] for at in range(0, len(panels), columns)]
     heights = [_LANE_IN * max(len(kept) for _, kept in row) + 0.1 for row in rows]
     seeds = summary["seeds"]
-    of = f"{summary['scenario']}, seeds {seeds[0]} to {seeds[-1]}"
+    of = f"{summary['scenario']}, {seeds_in_words(seeds)}"
     with style.applied():
         gaps = [0.62] * (len(rows) - 1)
         picture, axes = style.panels(
@@ -51,8 +51,7 @@ def draw(summary: Mapping[str, Any]) -> Figure:
                 place.remove()
             for (key, kept), place in zip(row, places, strict=False):
                 lanes.draw(place, key, kept)
-        bar = ", bar: middle half" if len(seeds) >= FEWEST_FOR_QUARTILES else ""
-        style.note(picture, f"dot: a seed, diamond: median{bar}")
+        lanes.note(picture, "a seed", len(seeds))
     return picture
 
 

@@ -205,16 +205,8 @@ def panels(
     width = (wide_in - _LEFT - _RIGHT - between * (columns - 1)) / columns
     rows, top = [], height - head.tall_in - _TOP
     for tall, gap in zip(heights_in, [*gaps_in, 0.0], strict=True):
-        boxes = [
-            (
-                (_LEFT + i * (width + between)) / wide_in,
-                (top - tall) / height,
-                width / wide_in,
-                tall / height,
-            )
-            for i in range(columns)
-        ]
-        rows.append([picture.add_axes(box) for box in boxes])
+        lefts = [_LEFT + i * (width + between) for i in range(columns)]
+        rows.append([picture.add_panel(left, top - tall, width, tall) for left in lefts])
         top -= tall + gap
     head.write(picture)
     return picture, rows
@@ -281,9 +273,13 @@ def y_label(picture: Picture, panels: Sequence[Axes], text: str) -> None:
     picture.text(0.08 / WIDTH_IN, middle, text, rotation=90, va="center", ha="left")
 
 
+DOTTED: dict[str, Any] = {"color": MUTED, "linewidth": 0.9, "linestyle": (0, (1, 2))}
+"""The look of a line that shows a value to compare with, such as the fair share."""
+
+
 def fair_share(axes: Axes, fair: float) -> None:
     """A dotted line at the fair share, which is in the axis' unit."""
-    axes.axhline(fair, color=MUTED, linewidth=0.9, linestyle=(0, (1, 2)), zorder=3)
+    axes.axhline(fair, zorder=3, **DOTTED)
 
 
 def label_line(axes: Axes, text: str, height: float) -> None:

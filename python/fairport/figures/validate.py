@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from fairport.figures import lanes, style
 from fairport.figures.lanes import Lane
-from fairport.repeats import FEWEST_FOR_QUARTILES, seeds_in_words
+from fairport.repeats import seeds_in_words
 from fairport.study.validate import LINUX, MEASURES, NAMES, SIDES, SIMULATION
 
 if TYPE_CHECKING:
@@ -54,8 +54,7 @@ def draw(found: Validation) -> Figure:
         _drop_runs(first, found)
         style.y_label(picture, [first], "drop runs")
         most = max(len(_lane(found, side, _KEYS[0]).values) for side in SIDES)
-        bar = ", bar: middle half" if most >= FEWEST_FOR_QUARTILES else ""
-        style.note(picture, f"dot: a valid run, diamond: median{bar}")
+        lanes.note(picture, "a valid run", most)
     return picture
 
 

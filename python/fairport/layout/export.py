@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fairport.errors import InputError, did_you_mean
+from fairport.errors import require_known
 from fairport.layout.dot import dot
 from fairport.layout.graph import graphml, node_link_json
 from fairport.layout.mininet import mininet
@@ -20,8 +20,5 @@ FORMATS: dict[str, Callable[[Network], str]] = {
 
 def exported(network: Network, name: str) -> str:
     """The network as text in this format. Raises InputError for an unknown format."""
-    if name not in FORMATS:
-        raise InputError(
-            "is not a format", field="--format", value=name, remedy=did_you_mean(name, FORMATS)
-        )
+    require_known(name, FORMATS, "is not a format", field="--format")
     return FORMATS[name](network)

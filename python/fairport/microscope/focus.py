@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from fairport import blackouts, metrics
-from fairport.errors import InputError, did_you_mean
+from fairport.errors import InputError, did_you_mean, require_known
 from fairport.result import Result
 from fairport.scenario.units import Duration, UnitError
 
@@ -78,14 +78,8 @@ def focus(
 def _port(result: Result, port: str | None) -> str:
     known = result.ports["port"].to_list()
     if port is not None:
-        if port in known:
-            return port
-        raise InputError(
-            "is not a port of this run",
-            field="--port",
-            value=port,
-            remedy=did_you_mean(port, known),
-        )
+        require_known(port, known, "is not a port of this run", field="--port")
+        return port
     observed = result.packets["port"].unique().to_list()
     worst = result.summary["bottleneck"]
     if worst is None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fairport.backends import captures, simulation
 from fairport.backends import run as backends_run
+from fairport.backends import simulation
 from fairport.backends.jobs import job_of, stacks_of
 from fairport.backends.protocol import Observation, Progress
 from fairport.errors import InputError, RunFolderError
@@ -125,7 +125,7 @@ def _initial(result: Result, seen: pl.Series) -> pl.DataFrame:
 
 def _again(result: Result, focus: Focus, whole_run: bool, progress: Progress | None) -> Result:
     """Repeats the run, now with packets. Its fingerprint must be the same."""
-    if result.manifest["backend"] == captures.NAME:
+    if result.is_captured:
         raise RunFolderError(
             "has no rows for single packets",
             file=result.run_id,

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairport import published
-from fairport.errors import InputError, did_you_mean
+from fairport.errors import InputError, did_you_mean, require_known
 from fairport.papers.model import Claim, Claims, Experiment, Paper, Platform, Variant
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
@@ -131,11 +131,9 @@ def check_platform(experiment: Experiment, paper: Paper, file: str) -> None:
     name, known = experiment.platform, list(paper.platform)
     if experiment.model:
         return
-    if name and name not in known:
-        raise PaperError(
-            "is not a platform of the paper", file=file, field="platform", value=name,
-            remedy=did_you_mean(name, known),
-        )  # fmt: skip
+    if name:
+        problem = "is not a platform of the paper"
+        require_known(name, known, problem, file=file, field="platform", kind=PaperError)
     if not name and known[1:]:
         raise PaperError(
             "is missing", file=file, field="platform", remedy=f"the paper has {', '.join(known)}"
@@ -150,11 +148,7 @@ def check_variants(entry: Entry, file: str) -> None:
             "has no variant", file=file, field="variant", remedy="give [[variant]]s or [axes]"
         )
     for index, name in enumerate(entry.experiment.linux.variants if entry.experiment.linux else []):
-        if name not in names:
-            raise PaperError(
-                "is not a variant of the experiment", file=file, field=f"linux.variants.{index}",
-                value=name, remedy=did_you_mean(name, names),
-            )  # fmt: skip
+        _require_variant(name, names, file, f"linux.variants.{index}")
     for index, name in enumerate(names):
         if name in names[:index]:
             raise PaperError(
@@ -180,16 +174,18 @@ def _check(claims: Sequence[Claim], known: Sequence[Variant], file: str) -> None
         for field in ("rising", "falling"):
             named |= {f"{field}.{i}": one for i, one in enumerate(getattr(claim, field) or [])}
         for field, name in named.items():
-            if name and name not in variants:
-                raise PaperError(
-                    "is not a variant of the experiment", file=file, field=f"claim.{index}.{field}",
-                    value=name, remedy=did_you_mean(name, variants),
-                )  # fmt: skip
+            if name:
+                _require_variant(name, variants, file, f"claim.{index}.{field}")
         if claim.rising is None and claim.falling is None and not claim.variant and variants[1:]:
             raise PaperError(
                 "is missing", file=file, field=f"claim.{index}.variant",
                 remedy=f"the experiment has {', '.join(variants)}",
             )  # fmt: skip
+
+
+def _require_variant(name: str, known: Sequence[str], file: str, field: str) -> None:
+    problem = "is not a variant of the experiment"
+    require_known(name, known, problem, file=file, field=field, kind=PaperError)
 
 
 def _read(kind: type[S], path: Traversable, shown: str) -> S:

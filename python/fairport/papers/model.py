@@ -144,6 +144,11 @@ class Variant(Section):
         label = self.label or self.name
         return f"{label}, {self.series}" if self.series else label
 
+    @property
+    def published_classes(self) -> Mapping[str, PublishedClass]:
+        """Published numbers by hop class, of those classes that have some."""
+        return self.published.classes if self.published else {}
+
 
 class Drawing(Section):
     """A figure of an experiment."""

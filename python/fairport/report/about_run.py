@@ -22,7 +22,7 @@ def facts(result: Result) -> list[tuple[str, str]]:
     flows = result.flows
     stacks = flows["stack"].drop_nulls().unique().sort().to_list()
     controls = flows["congestion_control"].drop_nulls().unique().sort().to_list()
-    if result.summary["backend"] == "captures":
+    if result.is_captured:
         return [("Network", "seen by captures of its packets; the scenario below is a guess")]
     found = [("Network", in_words(result)), ("Routing", str(scenario.routing.kind))]
     found.append(("Queue", _of_queue(scenario)))
@@ -76,7 +76,7 @@ def _of_traffic(given: dict[str, Any], kind: str) -> str:
 def command(result: Result) -> str | None:
     """The command that makes the run, if the run is of an unchanged built-in scenario."""
     scenario, backend = result.scenario, result.summary["backend"]
-    if backend == "captures":
+    if result.is_captured:
         return None
     try:
         known = load(scenario.name)

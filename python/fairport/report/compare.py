@@ -25,7 +25,6 @@ def page(comparison: Comparison, svg: Path) -> str:
     """The whole page as text; `svg` is the figure, with a PNG of the same name beside it."""
     seeds = comparison.seeds
     several = len(seeds) > 1
-    spread = "quartiles" if comparison.has_quartiles else "least and greatest"
     return fill_page(
         TEMPLATE,
         **_table(comparison),
@@ -43,10 +42,10 @@ def page(comparison: Comparison, svg: Path) -> str:
         ranking_note=comparison.ranking_note,
         caveats=[*comparison.caveats, *filter(None, [comparison.host_queue_drops])],
         several=several,
-        table_title=f"Median and {spread} over the seeds"
+        table_title=f"Median and {comparison.spread_name} over the seeds"
         if several
         else f"Seed {seeds[0]} only, so the spread is not known",
-        measures=[(one.quantity.title, one.text) for one in comparison.columns],
+        measures=[(one.quantity.title, one.metric.text) for one in comparison.columns],
         conditions=list(phase_parameters(comparison.scenario).items()),
         facts=[
             ("Seeds", f"{first_to_last(seeds)}, the same for every fix"),

@@ -26,7 +26,7 @@ def draw(result: Result) -> str:
     Hosts that send have the colour of their flows' hop class, or are grey if these are several;
     receivers are rings, and the link of the bottleneck port is thick.
     """
-    if result.summary["backend"] == "captures":
+    if result.is_captured:
         return ""
     built = network(result.scenario)
     if len(built.links) > _MOST_LINKS:

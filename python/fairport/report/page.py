@@ -17,11 +17,11 @@ from fairport.backends import DEFAULT
 from fairport.figures import over_time
 from fairport.published import published_beside
 from fairport.quantities import QUANTITIES, in_millions
+from fairport.repeats import seeds_in_words
 from fairport.report import about_run, drawing, live, rows
 from fairport.report.inline import embed, picture
 from fairport.report.live.data import document, rtt_in_words
 from fairport.report.template import fill_page
-from fairport.report.trace import trace_table
 from fairport.report.words import words
 from fairport.scenario.phase import phase_parameters
 from fairport.study import precision
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 FILE = "report.html"
 
-CAPTURES = "captures"
 # The figures that the live panels replace.
 _LIVE = ("goodput", "cwnd", "rtt", "queue")
 
@@ -92,7 +91,7 @@ def render(
             (kind, figures.kind(kind).CAPTION, kind in _LIVE, picture(result, kind, pictures))
             for kind in figures.kinds(result)
         ],
-        trace=list(trace_table(result).iter_rows(named=True)),
+        trace=list(rows.trace_table(result).iter_rows(named=True)),
         blackout=blackouts.shown(result.tables, result.summary),
         facts=about_run.facts(result),
         drawing=drawing.draw(result),
@@ -103,9 +102,7 @@ def render(
             result, f"seed-{result.seed}/" if over else "", ["seeds"] if over else []
         ),
         # captures do not show them
-        conditions=[]
-        if result.summary["backend"] == CAPTURES
-        else list(phase_parameters(result.scenario).items()),
+        conditions=[] if result.is_captured else list(phase_parameters(result.scenario).items()),
         made=_made(result),
         words=words(),
     )
@@ -141,11 +138,10 @@ def _over_seeds(summary: Mapping[str, Any], pictures: Path) -> dict[str, Any]:
         ]
         for run in summary["runs"]
     ]
-    numbers = summary["seeds"]
     return {
         "verdict": summary["verdict"],
         "groups": groups_in_words(summary["runs"]),
-        "seeds": f"seeds {numbers[0]} to {numbers[-1]}",
+        "seeds": seeds_in_words(summary["seeds"]),
         "columns": (
             "Seed",
             "Throughput ratio",
@@ -176,7 +172,7 @@ def _made(result: Result) -> list[tuple[str, str]]:
     speed = summary["packet_hops_per_s"]
     return [
         ("Fingerprint", result.fingerprint),
-        *((("Seed", str(result.seed)),) if summary["backend"] != CAPTURES else ()),
+        *((("Seed", str(result.seed)),) if not result.is_captured else ()),
         ("Version", f"fairport {summary['version']}, backend {summary['backend']}"),
         ("Duration", f"{summary['simulated_s']:g} s"),
         ("Measured", f"from {measure['from_s']:.4g} s to {measure['to_s']:.4g} s"),

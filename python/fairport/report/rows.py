@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fairport import metrics, traffic_table
+from fairport import blackouts, metrics, traffic_table
 from fairport.figures import style
 from fairport.figures.groups import traffics
 from fairport.quantities import QUANTITIES, counted, group_label
@@ -173,3 +173,23 @@ def ingress(result: Result) -> list[dict[str, Any]]:
         }
         for row in metrics.ingress_summary(at_port).iter_rows(named=True)
     ]
+
+
+def trace_table(result: Result) -> pl.DataFrame:
+    """The packets around the starved class's blackout, in order, as the paper prints its trace.
+
+    Columns: `ingress` port, `time_us` of arrival, `fate`, `egress` port, `depart_us`, `flow`. Times
+    are in microseconds from the first of these packets; a dropped packet has no egress. It has no
+    rows if no blackout was recorded.
+    """
+    shown = blackouts.shown(result.tables, result.summary)
+    packets = result.trace.clear() if shown is None else shown.packets
+    microseconds = (pl.col("time_s", "depart_s") - pl.col("time_s").first()) * 1e6
+    return packets.with_columns(microseconds).select(
+        ingress="ingress_port",
+        time_us="time_s",
+        fate="fate",
+        egress=pl.when(pl.col("fate") == "forwarded").then("port"),
+        depart_us="depart_s",
+        flow="flow",
+    )

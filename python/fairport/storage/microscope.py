@@ -17,11 +17,11 @@ PAGE = "microscope.html"
 def save(near: Slide, whole: Slide, folder: Path, *, force: bool) -> None:
     """Writes the folder, completely or not at all. Raises OutputError."""
     from fairport.figures import microscope, style
-    from fairport.report import microscope as page
+    from fairport.report import microscope as report
 
     with atomic_folder(folder, force=force) as partial:
         style.save_both(microscope.draw(near), partial / FIGURE)
-        page.write(whole, near, partial / PAGE)
+        (partial / PAGE).write_text(report.page(whole, near), encoding="utf-8")
 
 
 def document(near: Slide, whole: Slide, written: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from fairport.repeats import FEWEST_FOR_QUARTILES
 from fairport.scenario import Scenario
 from fairport.study import gains, ranking, spread
 from fairport.study.fixes import Fix
-from fairport.study.measures import MEASURES, Axis, Groups
+from fairport.study.measures import MEASURES, Groups, Metric
 from fairport.study.metric import METRICS, ComparedPart
 
 _ONE_SEED = "This is one seed; another may rank the fixes differently (`--repeat 10`)."
@@ -56,9 +56,7 @@ class Column:
     quantity: Quantity
     part: str
     """The part of the traffic that it belongs to, as text; empty: the whole run."""
-    axis: Axis
-    text: str
-    """Its exact definition."""
+    metric: Metric
 
 
 @dataclass(frozen=True)
@@ -88,9 +86,7 @@ class Comparison:
     def columns(self) -> list[Column]:
         """Every number that is shown: those of the parts, then those of the whole run."""
         of_parts = [
-            self._column(
-                part.key(name), QUANTITIES[name], part.label, METRICS[name].axis, METRICS[name].text
-            )
+            self._column(part.key(name), QUANTITIES[name], part.label, METRICS[name])
             for part in self.parts
             for name in part.shown
         ]
@@ -98,19 +94,19 @@ class Comparison:
         has = {"jain_index": any(part.is_long_lived for part in self.parts)}
         has["throughput_ratio"] = has["jain_index"] and self.groups.lone != ""
         of_the_run = [
-            self._column(key, QUANTITIES[key], "", axis, text)
-            for key, (axis, text) in MEASURES.items()
+            self._column(key, QUANTITIES[key], "", metric)
+            for key, metric in MEASURES.items()
             if key not in known and has.get(key, True)
         ]
         return of_parts + of_the_run
 
-    def _column(self, key: str, quantity: Quantity, part: str, axis: Axis, text: str) -> Column:
+    def _column(self, key: str, quantity: Quantity, part: str, metric: Metric) -> Column:
         """The quantity in a unit that suits the runs: Gbit/s for thousands of Mbit/s."""
         most: Any = self.runs[key].max()
         sized = quantity.at_size(most)
         if sized.unit != quantity.unit:
             sized = replace(sized, form=",.2f", over_seeds="")
-        return Column(key, sized, part, axis, text)
+        return Column(key, sized, part, metric)
 
     @cached_property
     def _runs_of(self) -> dict[Any, pl.DataFrame]:
@@ -147,6 +143,11 @@ class Comparison:
     def has_quartiles(self) -> bool:
         """Whether there are enough seeds for quartiles."""
         return len(self.seeds) >= FEWEST_FOR_QUARTILES
+
+    @property
+    def spread_name(self) -> str:
+        """What its tables show beside a median."""
+        return "quartiles" if self.has_quartiles else "least and greatest"
 
     @cached_property
     def ranked_parts(self) -> list[ComparedPart]:
@@ -270,9 +271,7 @@ class Comparison:
         return found
 
     def _iqr(self, row: dict[str, Any], key: str) -> float | None:
-        """The middle half; None with too few seeds or without numbers."""
-        _, q1, q3 = spread.of_row(row, key)
-        return None if q1 is None or not self.has_quartiles else q3 - q1
+        return spread.iqr(row, key, len(self.seeds))
 
     def __repr__(self) -> str:
         return f"<fairport.Comparison {self.scenario.name}: {self.conclusion}>"

@@ -18,25 +18,33 @@ from fairport.record import Record
 from fairport.verdict import lone_and_peers
 
 Axis = Literal["plain", "zero", "ratio"]
-"""How a figure draws a measure: from its least value, from zero, or as a factor around 1."""
+"""How a figure draws a metric: from its least value, from zero, or as a factor around 1."""
 
-MEASURES: dict[str, tuple[Axis, str]] = {
-    "throughput_ratio": (
-        "ratio",
-        "mean goodput of the lone class over that of its peers; 1 is an equal share",
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A number of a run, or of one part of its traffic."""
+
+    text: str
+    """Its exact definition."""
+    axis: Axis = "zero"
+
+
+MEASURES: dict[str, Metric] = {
+    "throughput_ratio": Metric(
+        "mean goodput of the lone class over that of its peers; 1 is an equal share", "ratio"
     ),
-    "jain_index": ("plain", "over all flows; 1 is fair"),
-    "goodput_bps_total": ("plain", "of all TCP flows"),
-    "timeouts": ("zero", "of all flows"),
-    "timeout_period_s": (
-        "zero",
-        "time that flows stood still until their timers expired, of all flows together",
+    "jain_index": Metric("over all flows; 1 is fair", "plain"),
+    "goodput_bps_total": Metric("of all TCP flows", "plain"),
+    "timeouts": Metric("of all flows"),
+    "timeout_period_s": Metric(
+        "time that flows stood still until their timers expired, of all flows together"
     ),
-    "drop_runs_ge2": ("zero", "two or more consecutive packets of one flow that a port dropped"),
-    "rtt_p99_s": ("zero", "99th percentile of the samples of all TCP flows"),
-    "queue_mean_bytes": ("zero", "at the bottleneck port"),
+    "drop_runs_ge2": Metric("two or more consecutive packets of one flow that a port dropped"),
+    "rtt_p99_s": Metric("99th percentile of the samples of all TCP flows"),
+    "queue_mean_bytes": Metric("at the bottleneck port"),
 }
-"""By the names of `fairport.quantities`: how a figure draws the measure, and its definition."""
+"""The metrics of a whole run, by the names of `fairport.quantities`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,33 +10,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fairport import traffic_table
-from fairport.errors import InputError, did_you_mean
+from fairport.errors import InputError, require_known
 from fairport.record import Record
 from fairport.run_numbers import Better, better, logarithm
 from fairport.scenario import Scenario
 from fairport.scenario.traffic.incast import Incast
-from fairport.study.measures import MEASURES, Axis, Groups
+from fairport.study.measures import MEASURES, Groups, Metric
 
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A number of one part of the traffic, or of a run."""
-
-    text: str
-    """Its exact definition."""
-    axis: Axis = "zero"
-
-
+_OF_THE_RUN = ("goodput_bps_total", "timeouts", "rtt_p99_s", "queue_mean_bytes")
 _CENSORED = "a transfer under way at the end counts with its age"
 _SMALL = f"transfers up to 100 kB; {_CENSORED}"
 
 METRICS: dict[str, Metric] = {
-    "throughput_ratio": Metric(MEASURES["throughput_ratio"][1], "ratio"),
-    "jain_index": Metric(MEASURES["jain_index"][1], "plain"),
+    "throughput_ratio": MEASURES["throughput_ratio"],
+    "jain_index": MEASURES["jain_index"],
     "goodput_bps_min": Metric("of the slowest long-lived flow"),
     "small_fct_p99_s": Metric(_SMALL),
     "small_fct_median_s": Metric(_SMALL),
@@ -54,15 +45,9 @@ METRICS: dict[str, Metric] = {
     "loss_share": Metric("of the datagrams sent"),
     "delay_p99_s": Metric("one way, of the datagrams that arrived"),
     "delay_mean_s": Metric("one way, of the datagrams that arrived"),
-    # of the whole run
-    "goodput_bps_total": Metric(MEASURES["goodput_bps_total"][1], "plain"),
-    "timeouts": Metric(MEASURES["timeouts"][1]),
-    "rtt_p99_s": Metric(MEASURES["rtt_p99_s"][1]),
-    "queue_mean_bytes": Metric(MEASURES["queue_mean_bytes"][1]),
+    **{name: MEASURES[name] for name in _OF_THE_RUN},
 }
 """Every metric that `--metric` takes, by the names of `fairport.quantities`."""
-
-_OF_THE_RUN = ("goodput_bps_total", "timeouts", "rtt_p99_s", "queue_mean_bytes")
 
 # metrics of each kind of traffic; the first one that the part has ranks it
 _SHOWN: dict[str, tuple[str, ...]] = {
@@ -147,13 +132,8 @@ class ComparedPart:
 
 def check(metric: str | None) -> None:
     """Raises InputError for a metric that does not exist."""
-    if metric is not None and metric not in METRICS:
-        raise InputError(
-            "is not a metric",
-            field="metric",
-            value=metric,
-            remedy=did_you_mean(metric, METRICS),
-        )
+    if metric is not None:
+        require_known(metric, METRICS, "is not a metric", field="metric")
 
 
 def compared_parts(
@@ -230,20 +210,20 @@ def _is_of_a_part(name: str) -> bool:
 
 
 def _unranked(part: ComparedPart) -> ComparedPart:
-    return ComparedPart(part.indices, part.kind, None, part.shown)
+    return replace(part, metric=None)
 
 
 def _by(
     part: ComparedPart, metric: str, entries: Sequence[Mapping[str, Any]], groups: Groups
 ) -> ComparedPart:
-    entry = entries[part.indices[0]]
-    of_bulk = metric in _SHOWN["bulk"]
-    has = of_bulk == (_sort(entry) == "bulk") and _is_there(metric, entry, groups)
-    if _is_of_a_part(metric) and not metric.startswith("round_time"):
-        has = traffic_table.number(entry, metric) is not None
+    """The part ranked by this metric; unranked if it does not have it."""
     if metric.startswith("round"):
         has = part.kind == "incast"
+    elif metric in _SHOWN["bulk"]:
+        has = part.is_long_lived and (metric != "throughput_ratio" or groups.lone != "")
+    else:
+        has = traffic_table.number(entries[part.indices[0]], metric) is not None
     if not has:
         return _unranked(part)
     shown = part.shown if metric in part.shown else (metric, *part.shown)
-    return ComparedPart(part.indices, part.kind, metric, shown)
+    return replace(part, metric=metric, shown=shown)

@@ -10,7 +10,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from fairport.errors import InputError, did_you_mean
+from fairport.errors import InputError, require_known
 from fairport.scenario import Scenario
 from fairport.scenario.axes import Combination, Point
 from fairport.scenario.patch import in_toml
@@ -100,14 +100,7 @@ def _product(axes: Axes, zips: Sequence[Sequence[str]], file: str) -> Iterator[d
 def _steps(axes: Axes, zips: Sequence[Sequence[str]], file: str) -> list[list[dict[str, Point]]]:
     """The axes in groups that are varied together, in order of their first axis."""
     for name in (name for group in zips for name in group):
-        if name not in axes:
-            raise InputError(
-                "is not an axis",
-                file=file,
-                field="zip",
-                value=name,
-                remedy=did_you_mean(name, axes),
-            )
+        require_known(name, axes, "is not an axis", file=file, field="zip")
     steps, done = [], set[str]()
     for axis in axes:
         if axis in done:

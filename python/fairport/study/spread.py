@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairport.repeats import FEWEST_FOR_QUARTILES
+from fairport.repeats import FEWEST_FOR_QUARTILES, quartiles
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,8 +58,7 @@ class Spread:
         known = [value for value in values if value is not None]
         if not known:
             return Spread(None, None, None)
-        shares = [0.25, 0.5, 0.75] if len(known) >= FEWEST_FOR_QUARTILES else [0, 0.5, 1]
-        q1, median, q3 = (float(one) for one in np.quantile(known, shares))
+        q1, median, q3 = (float(one) for one in np.quantile(known, quartiles(len(known))))
         return Spread(median, q1, q3, len(known))
 
     @property
@@ -88,6 +87,12 @@ def of_row(row: Mapping[str, Any], number: str) -> tuple[Any, Any, Any]:
     """Median, `q1` and `q3` of a number in a row with such columns."""
     median, q1, q3 = (row[f"{number}_{part}"] for part in _PARTS)
     return median, q1, q3
+
+
+def iqr(row: Mapping[str, Any], number: str, runs: int) -> float | None:
+    """The middle half of so many runs; None if they are too few, or without the number."""
+    _, q1, q3 = of_row(row, number)
+    return None if q1 is None or runs < FEWEST_FOR_QUARTILES else q3 - q1
 
 
 def shown_of_row(row: Mapping[str, Any], number: str, quantity: Quantity) -> tuple[str, str, str]:

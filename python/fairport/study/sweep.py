@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from fairport import backends
-from fairport.errors import InputError, did_you_mean
+from fairport.errors import InputError, require_known
 from fairport.files.place import place
 from fairport.run_numbers import NUMBERS
 from fairport.scenario import Scenario
@@ -230,11 +230,6 @@ def check_size(file: SweepFile, *, allowed: bool) -> None:
 
 def _kept(file: SweepFile, until_precise: Precision | None) -> list[str]:
     keep = list(NUMBERS) if file.keep is None else list(file.keep)
-    if until_precise is not None and until_precise.metric not in keep:
-        raise InputError(
-            "is not kept",
-            field="until_precise",
-            value=until_precise.metric,
-            remedy=did_you_mean(until_precise.metric, keep),
-        )
+    if until_precise is not None:
+        require_known(until_precise.metric, keep, "is not kept", field="until_precise")
     return keep

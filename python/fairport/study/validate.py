@@ -22,7 +22,6 @@ from fairport.backends.protocol import Progress as RunProgress
 from fairport.backends.run import run_many
 from fairport.errors import BackendError, ScenarioError
 from fairport.record import Record
-from fairport.repeats import FEWEST_FOR_QUARTILES
 from fairport.result import Result
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
@@ -323,12 +322,9 @@ def _near_share(ours: float | None, theirs: float | None) -> bool:
 
 def _document(row: Mapping[str, Any]) -> dict[str, Any]:
     names = {"jain_index": "jain", "peers_goodput_bps_mean": "peers_goodput_bps"}
-    runs = row["valid_runs"]
-    found: dict[str, Any] = {"valid_runs": runs}
+    found: dict[str, Any] = {"valid_runs": row["valid_runs"]}
     for key in MEASURES:
         name = names.get(key, key)
-        median, q1, q3 = spread.of_row(row, key)
-        found[f"{name}_median"] = median
-        few = q1 is None or runs < FEWEST_FOR_QUARTILES
-        found[f"{name}_iqr"] = None if few else q3 - q1
+        found[f"{name}_median"] = row[f"{key}_median"]
+        found[f"{name}_iqr"] = spread.iqr(row, key, row["valid_runs"])
     return found

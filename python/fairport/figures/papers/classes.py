@@ -27,7 +27,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     width = 0.8 / len(classes)
     for place, variant in enumerate(variants):
         records = done.records[variant.name]
-        known = variant.published.classes if variant.published else {}
+        known = variant.published_classes
         for index, one in enumerate(classes):
             x = place + (index - (len(classes) - 1) / 2) * width
             of_class = [record.summary["classes"][one.name] for record in records]
@@ -41,7 +41,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     panel.set(ylabel="goodput (Mbit/s)")
     panel.set_ylim(bottom=0)
     handles: list[Any] = [Patch(**one.look.bar, label=one.name) for one in classes]
-    published = any(one.published and one.published.classes for one in variants)
+    published = any(one.published_classes for one in variants)
     handles += [marks.published_handle()] if published else []
     style.legend_above(picture, panel, handles)
     style.note(picture, "bar: mean, line: least to most flow of a class; medians over the seeds")
@@ -57,7 +57,7 @@ def _pairs(done: Reproduced, classes: list[str]) -> list[tuple[float, float]]:
     """Our means and the published ones, in Mbit/s."""
     pairs = []
     for variant in done.entry.variants:
-        known = variant.published.classes if variant.published else {}
+        known = variant.published_classes
         for name in sorted(known.keys() & set(classes)):
             mean = _published_mean(known[name])
             if mean is not None:

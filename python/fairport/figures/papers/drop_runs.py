@@ -30,7 +30,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     width = 0.8 / len(classes)
     any_published = False
     for [panel], variant in zip(rows, variants, strict=True):
-        known = variant.published.classes if variant.published else {}
+        known = variant.published_classes
         for index, one in enumerate(classes):
             lengths = np.arange(1, _LONGEST + 1) + (index - (len(classes) - 1) / 2) * width
             counts = np.median([_counts(r, one.flows) for r in done.records[variant.name]], axis=0)

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 from fairport.figures import style
 from fairport.figures.papers import marks
-from fairport.repeats import FEWEST_FOR_QUARTILES
+from fairport.repeats import quartiles
 
 if TYPE_CHECKING:
     from fairport.papers.model import Drawing
@@ -24,9 +24,8 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     picture, [[panel]] = style.panels(drawing.title, "", marks.of(done), [1.9])
     classes = style.hop_classes(records[0].flows)
     rates = np.array([record.flows.sort("flow")["goodput_bps"] for record in records]) / 1e6
-    shares = [0.25, 0.5, 0.75] if len(done.seeds) >= FEWEST_FOR_QUARTILES else [0, 0.5, 1]
-    q1, median, q3 = np.quantile(rates, shares, axis=0)
-    known = variant.published.classes if variant.published else {}
+    q1, median, q3 = np.quantile(rates, quartiles(len(done.seeds)), axis=0)
+    known = variant.published_classes
     left = 0.0
     for one in classes:
         places = left + np.arange(len(one.flows))

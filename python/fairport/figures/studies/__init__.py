@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fairport.errors import InputError, did_you_mean
+from fairport.errors import InputError, require_known
 from fairport.figures import style
 from fairport.figures.studies.view import View, as_it_is, viewed
 from fairport.study.points import FIX
@@ -115,10 +115,7 @@ def _of_search(study: Study, before: pl.DataFrame, x: str, number: str, where: s
 
 
 def _known(name: str, known: Sequence[str], argument: str) -> None:
-    if name not in known:
-        raise InputError(
-            "cannot be drawn there", field=argument, value=name, remedy=did_you_mean(name, known)
-        )
+    require_known(name, known, "cannot be drawn there", field=argument)
 
 
 __all__ = ["Choice", "View", "choose", "draw"]

@@ -19,7 +19,15 @@ from matplotlib.patches import Patch, Rectangle
 
 from fairport.figures import style
 from fairport.figures.studies import findings
-from fairport.figures.studies.view import View, axis_title, in_cells, label_axes, panels, ticks
+from fairport.figures.studies.view import (
+    View,
+    as_map,
+    axis_title,
+    in_cells,
+    label_axes,
+    legend_beside,
+    panels,
+)
 from fairport.run_numbers import better
 
 COLOURS = (
@@ -67,13 +75,7 @@ def draw(view: View, x: str, y: str, color: str) -> Figure:
         tall_in=tall,
         right_in=_RIGHT_IN,
     )
-    for panel in axes:
-        panel.set_xlim(-0.5, len(columns) - 0.5)
-        panel.set_ylim(-0.5, len(rows) - 0.5)
-        panel.grid(visible=False)
-        panel.set_xticks(*ticks(view, x, room=14 if single else 8, across=panel))
-        panel.set_yticks(*ticks(view, y, room=14))
-        panel.tick_params(length=0)
+    as_map(view, axes, x, y)
     colours = {value: COLOURS[number % len(COLOURS)] for number, value in enumerate(choices)}
     # a strip may take part of a cell
     shown = in_cells(view, axes, len(columns) / (1 - _STRIP))
@@ -136,15 +138,7 @@ def _key(
         for value in shown
     ]
     handles += [Patch(facecolor=MANY, label=f"over {MOST_AS_GOOD} others")] * bool(many)
-    top = max(panel.get_position().y1 for panel in picture.axes)
-    picture.legend(
-        handles=handles,
-        title=f"{view.title_of(color)}: cells of {len(cells)}",
-        loc="upper right",
-        bbox_to_anchor=(0.995, top),
-        alignment="left",
-        title_fontsize=8,
-    )
+    legend_beside(picture, f"{view.title_of(color)}: cells of {len(cells)}", handles)
 
 
 def _interval(row: dict[str, Any], number: str) -> tuple[float, float]:

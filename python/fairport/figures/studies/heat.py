@@ -22,11 +22,11 @@ from fairport.figures.studies import findings
 from fairport.figures.studies.view import (
     WIDTH_IN,
     View,
+    as_map,
     axis_title,
     in_cells,
     label_axes,
     panels,
-    ticks,
 )
 
 # ratios beyond these have the colour of the end
@@ -55,18 +55,13 @@ def draw(view: View, x: str, y: str) -> Figure:
     picture, axes = panels(view, title, subject, note, tall_in=tall, right_in=_RIGHT_IN)
     norm, colours = scale(view)
     shows_numbers = len(columns) * len(rows) * len(axes) <= _MOST_NUMBERS
+    as_map(view, axes, x, y)
     shown = in_cells(view, axes, len(columns)) if shows_numbers else lambda _: ""
     for panel, (_, points) in zip(axes, view.panels(), strict=True):
-        panel.set_xlim(-0.5, len(columns) - 0.5)
-        panel.set_ylim(-0.5, len(rows) - 0.5)
         panel.set_facecolor(_NO_VALUE)
-        panel.grid(visible=False)
         for point in points.iter_rows(named=True):
             at = columns.index(point[x]), rows.index(point[y])
             _cell(panel, view, at, point, norm, colours, shown)
-        panel.set_xticks(*ticks(view, x, room=14 if len(axes) == 1 else 8, across=panel))
-        panel.set_yticks(*ticks(view, y, room=14))
-        panel.tick_params(length=0)
     label_axes(picture, axes, axis_title(view, x), axis_title(view, y))
     _key(picture, view, norm, colours)
     return picture
@@ -124,8 +119,7 @@ def _key(picture: style.Picture, view: View, norm: Normalize, colours: Colormap)
     height = picture.get_figheight()
     top_in = height * max(panel.get_position().y1 for panel in picture.axes)
     tall = min(2.0, top_in - 1.0)
-    box = ((WIDTH_IN - 0.72) / WIDTH_IN, (top_in - tall) / height)
-    bar = picture.add_axes((*box, 0.12 / WIDTH_IN, tall / height))
+    bar = picture.add_panel(WIDTH_IN - 0.72, top_in - tall, 0.12, tall)
     key = picture.colorbar(ScalarMappable(norm, colours), cax=bar)
     key.outline.set_visible(False)
     bar.tick_params(length=2, labelsize=7.5)

@@ -22,6 +22,7 @@ from fairport.figures.studies.view import (
     View,
     axis_title,
     label_axes,
+    legend_beside,
     panels,
     scale_number,
     ticks,
@@ -124,15 +125,7 @@ def _key(
         )
         for number, value in enumerate(lines)
     ]
-    top = max(panel.get_position().y1 for panel in picture.axes)
-    picture.legend(
-        handles=handles,
-        title=view.title_of(color),
-        loc="upper right",
-        bbox_to_anchor=(0.995, top),
-        alignment="left",
-        title_fontsize=8,
-    )
+    legend_beside(picture, view.title_of(color), handles)
 
 
 def _dashes(number: int) -> Any:

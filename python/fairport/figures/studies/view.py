@@ -8,6 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
@@ -182,10 +183,7 @@ def panels(
     for index, name in enumerate(shown):
         row, column = divmod(index, columns)
         bottom = height - top_in - (row + 1) * tall_in - row * gap_in
-        box = (_LEFT_IN + column * wide, bottom, wide - gap, tall_in)
-        panel = picture.add_axes(
-            (box[0] / WIDTH_IN, box[1] / height, box[2] / WIDTH_IN, box[3] / height)
-        )
+        panel = picture.add_panel(_LEFT_IN + column * wide, bottom, wide - gap, tall_in)
         name = fitting(name, wide - gap, 8.5, "bold")
         panel.set_title(name, loc="left", fontweight="bold", fontsize=8.5, pad=4)
         axes.append(panel)
@@ -239,6 +237,31 @@ def label_axes(picture: style.Picture, axes: Sequence[Axes], x: str, y: str) -> 
             if other.y1 < place.y0 and abs(other.x0 - place.x0) < 0.01
         ]
         panel.tick_params(labelbottom=not below)
+
+
+def as_map(view: View, axes: Sequence[Axes], x: str, y: str) -> None:
+    """Makes the panels maps: cells of width and height 1, in the order of two axes' values."""
+    columns, rows = len(view.values(x)), len(view.values(y))
+    for panel in axes:
+        panel.set_xlim(-0.5, columns - 0.5)
+        panel.set_ylim(-0.5, rows - 0.5)
+        panel.grid(visible=False)
+        panel.set_xticks(*ticks(view, x, room=14 if len(axes) == 1 else 8, across=panel))
+        panel.set_yticks(*ticks(view, y, room=14))
+        panel.tick_params(length=0)
+
+
+def legend_beside(picture: style.Picture, title: str, handles: Sequence[Artist]) -> None:
+    """A legend in one column, at the right of the panels."""
+    top = max(panel.get_position().y1 for panel in picture.axes)
+    picture.legend(
+        handles=handles,
+        title=title,
+        loc="upper right",
+        bbox_to_anchor=(0.995, top),
+        alignment="left",
+        title_fontsize=8,
+    )
 
 
 def in_cells(view: View, axes: Sequence[Axes], columns: float) -> Callable[[float], str]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 import json
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -26,13 +25,8 @@ STYLE = "page.css"
 _MOST_WINDOWS = 64
 
 
-def write(whole: Slide, near: Slide, path: Path) -> None:
-    """Writes the page of a whole run, which opens at the focus; `near` has the packets there."""
-    path.write_text(page(whole, near), encoding="utf-8")
-
-
 def page(whole: Slide, near: Slide) -> str:
-    """The page as text."""
+    """The page of a whole run, which opens at the focus; `near` has the packets there."""
     packed = pack(whole.packets, whole.flows, float(whole.result.manifest["simulated_s"]))
     script = "\n".join(template.read(f"microscope/{name}") for name in SCRIPTS)
     style = template.read(f"microscope/{STYLE}")

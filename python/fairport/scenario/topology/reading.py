@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 from pydantic import ValidationError
 
-from fairport.errors import ScenarioError, did_you_mean
+from fairport.errors import ScenarioError, require_known
 from fairport.scenario.problems import refused
 from fairport.scenario.source import Source
 from fairport.scenario.topology.graph import Graph, GraphLink
@@ -147,8 +147,6 @@ def _once(ids: Iterable[str | None]) -> None:
 
 def _kind(path: Path, node: Any, data: dict[str, Any]) -> str:
     kind = data.get("kind")
-    if kind in _KINDS:
-        return str(kind)
     if not data:
         problem = "is at an end of a link and is not described, or has no `kind`"
         remedy = 'give the node the attribute kind = "host" or "switch", or fix the link\'s end'
@@ -158,13 +156,9 @@ def _kind(path: Path, node: Any, data: dict[str, Any]) -> str:
         raise ScenarioError(
             "is missing", file=str(path), field=where, remedy='give it "host" or "switch"'
         )
-    raise ScenarioError(
-        "is not one of host, switch",
-        file=str(path),
-        field=where,
-        value=kind,
-        remedy=did_you_mean(str(kind), _KINDS),
-    )
+    problem = "is not one of host, switch"
+    require_known(kind, _KINDS, problem, file=str(path), field=where, kind=ScenarioError)
+    return str(kind)
 
 
 def _hosts_forward(path: Path, graph: nx.MultiGraph[Any]) -> bool:
