@@ -12,7 +12,6 @@ from fairport import traffic_table
 from fairport.cli.console import out
 from fairport.cli.output import new_table
 from fairport.quantities import QUANTITIES, group_label, in_millions, time_at_size
-from fairport.repeats import seeds_in_words
 from fairport.summary import is_measured_in_part
 
 if TYPE_CHECKING:
@@ -244,6 +243,9 @@ def _shown(key: str, value: float) -> str:
 
 
 def _circumstances(summary: Mapping[str, Any]) -> str:
+    # imports polars, which the commands load while the engine runs
+    from fairport.repeats import seeds_in_words
+
     measure, seeds = summary["measure"], summary["seeds"]
     simulated_s = summary["simulated_s"]
     time = time_at_size(simulated_s)
