@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import signal
 import subprocess
 import sys
@@ -52,30 +51,6 @@ def prints(_: Report) -> str:
 def test_a_worker_is_kept_and_is_another_process(workers: Workers) -> None:
     first = workers.call(process)
     assert first == workers.call(process) != os.getpid()
-
-
-_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-
-
-def asks_for_huge_pages(_: Report) -> bool:
-    # the sign of memory for which `madvise` asked for them
-    lines = Path("/proc/self/smaps").read_text(encoding="utf-8").splitlines()
-    return any("hg" in line.split() for line in lines if line.startswith("VmFlags:"))
-
-
-@pytest.mark.skipif(
-    platform.libc_ver()[0] != "glibc"
-    or not _PAGES.exists()
-    or "[madvise]" not in _PAGES.read_text(encoding="utf-8"),
-    reason="needs glibc, and a Linux that gives huge pages when it is asked",
-)
-def test_the_memory_of_a_worker_is_in_huge_pages_unless_the_user_says_no(
-    workers: Workers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert workers.call(asks_for_huge_pages)
-    workers.close()
-    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=0")
-    assert not workers.call(asks_for_huge_pages)
 
 
 def imported(_: Report, name: str) -> tuple[int, bool]:

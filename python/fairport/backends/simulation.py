@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from fairport import _core
+from fairport.backends.huge_pages import HugePages
 from fairport.backends.jobs import job_of, key, refused
 from fairport.backends.observation import capture_paths, named
 from fairport.backends.protocol import Estimate, Observation, Progress, Recorded
@@ -64,8 +65,10 @@ class PreparedSimulation:
     def run(self, progress: Progress | None = None, *, threads: int = 1) -> Recorded:
         """Runs the simulation on up to `threads` cores. A second call raises."""
         seed = self.scenario.seed
+        pages = HugePages()
 
         def report(simulated_s: float, packet_hops: int) -> None:
+            pages.look()
             if progress is not None:
                 progress(seed, simulated_s, packet_hops)
 

@@ -9,7 +9,6 @@ started from a script's first line, from a notebook and from a thread.
 from __future__ import annotations
 
 import atexit
-import os
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,8 +23,6 @@ Value = TypeVar("Value")
 
 # a run takes one processor; otherwise libraries would start a thread for each processor
 _ONE_THREAD = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
-# glibc then asks Linux for pages of 2 MiB, since a processor remembers the addresses of few pages
-_HUGE_PAGES = "glibc.malloc.hugetlb=1"
 
 
 class WorkerDiedError(RuntimeError):
@@ -110,12 +107,10 @@ def shared() -> Workers:
 
 
 def _started(*modules: str) -> subprocess.Popen[bytes]:
-    # the last of two values of a tunable counts
-    tunables = [_HUGE_PAGES, *filter(None, [os.environ.get("GLIBC_TUNABLES")])]
     return children.started(
         "fairport.study.worker",
         *modules,
-        environment=dict.fromkeys(_ONE_THREAD, "1") | {"GLIBC_TUNABLES": ":".join(tunables)},
+        environment=dict.fromkeys(_ONE_THREAD, "1"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
