@@ -79,8 +79,8 @@ def _in_turns(job: Scenario, threads: Sequence[int], rounds: int) -> list[float]
 
 
 def _run(job: Scenario, threads: int) -> _Measured:
-    simulation = BACKEND.prepare(job, seed=1).simulation
+    prepared = BACKEND.prepare(job, seed=1)
     begin = time.perf_counter()
-    raw = simulation.run(threads=threads)
+    raw = prepared.run_engine(threads=threads)
     wall_s = time.perf_counter() - begin
     return _Measured(raw["fingerprint"], raw["packet_hops"], wall_s / raw["packet_hops"] * 1e9)

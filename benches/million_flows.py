@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> None:
     flows: int = options.flows
     prepared = BACKEND.prepare(fp.scenario(scenario(flows)), seed=1)
     begin = time.perf_counter()
-    raw = prepared.simulation.run(threads=options.threads)
+    raw = prepared.run_engine(threads=options.threads)
     wall_s = time.perf_counter() - begin
     hops = raw["packet_hops"]
     memory_gb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6

@@ -297,8 +297,7 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
     np.zeros(1)
     before = peak_bytes()
     begin = time.perf_counter()
-    simulation = BACKEND.prepare(chosen, seed=1).simulation
-    raw = simulation.run(lambda simulated_s, packet_hops: None, threads=request["threads"])
+    raw = BACKEND.prepare(chosen, seed=1).run_engine(threads=request["threads"])
     wall_s = time.perf_counter() - begin
     return {
         "fingerprint": raw["fingerprint"],

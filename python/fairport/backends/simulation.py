@@ -64,17 +64,9 @@ class PreparedSimulation:
 
     def run(self, progress: Progress | None = None, *, threads: int = 1) -> Recorded:
         """Runs the simulation on up to `threads` cores. A second call raises."""
-        seed = self.scenario.seed
-        pages = HugePages()
-
-        def report(simulated_s: float, packet_hops: int) -> None:
-            pages.look()
-            if progress is not None:
-                progress(seed, simulated_s, packet_hops)
-
         started = datetime.now(timezone.utc)
         begin = time.perf_counter()
-        raw = self.simulation.run(report, self._observation(), threads)
+        raw = self.run_engine(progress, threads=threads)
         wall_s = time.perf_counter() - begin
         # a caller may import it during the run, to save time
         from fairport.backends import columns
@@ -97,6 +89,17 @@ class PreparedSimulation:
             decisions_left_out=raw["decisions_left_out"],
             events=raw["events"],
         )
+
+    def run_engine(self, progress: Progress | None = None, *, threads: int = 1) -> dict[str, Any]:
+        """What the engine says of the run: `run` makes a record of it. A second call raises."""
+        pages = HugePages()
+
+        def report(simulated_s: float, packet_hops: int) -> None:
+            pages.look()
+            if progress is not None:
+                progress(self.scenario.seed, simulated_s, packet_hops)
+
+        return self.simulation.run(report, self._observation(), threads)
 
     def observing(self, observation: Observation) -> PreparedSimulation:
         """The same run, which keeps single packets."""
