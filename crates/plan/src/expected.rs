@@ -137,7 +137,7 @@ fn udp_drops(wiring: &Wiring<'_>, router: &mut Router, listed: &[ListedFlow]) ->
         };
         let datagrams = datagrams(&source, flow, end);
         let packet = (u32::from(source.payload_bytes) + udp::HEADER_BYTES) as u16;
-        let wire_bytes = framing.buffered_bytes(packet) + framing.gap_bytes();
+        let wire_bytes = framing.wire_bytes(packet);
         let bps = 8.0 * f64::from(wire_bytes) / source.gap().as_secs_f64().max(1e-12);
         // if there are several paths, each carries an equal part
         let paths = router.forward(topology, number, flow.spec.hosts(), Protocol::Udp);

@@ -7,7 +7,7 @@ use fairport_record::tables::{PortRow, PortRows};
 use fairport_record::{Content, Counter, PacketLog, PortFingerprint, Recorder, Table};
 use fairport_units::Instant;
 
-use super::emitted::Joined;
+use super::emitted::{Fate, Joined};
 use super::queue::Occupancy;
 use crate::load::Load;
 
@@ -50,24 +50,6 @@ pub(crate) struct Passed {
     pub(crate) has_data: bool,
     /// whether another packet may have arrived between the last drop and this packet
     pub(crate) is_apart: bool,
-}
-
-/// What happened to a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// it was seen on both sides
-    Forwarded {
-        /// when it left
-        left_ns: u64,
-        /// whether its codepoint was changed to CE on the way
-        is_marked: bool,
-    },
-    /// it was acknowledged, although nobody saw it leave
-    Unseen,
-    /// it never left; the reason is given if the capture has one
-    Dropped(Option<Reason>),
-    /// a capture ended too early, or the other one began too late: it is not counted
-    Open,
 }
 
 /// The port, and the ingress ports of its packets.
