@@ -135,6 +135,12 @@ impl Packet {
         self.key.protocol == udp::PROTOCOL && tunnels::PORTS.contains(&self.key.ports[1])
     }
 
+    /// The value of its sender's timestamp clock.
+    #[inline]
+    pub fn stamp(&self) -> Option<u32> {
+        self.timestamps.map(|stamps| stamps.val)
+    }
+
     /// Length in sequence numbers.
     #[inline]
     pub fn sequence_length(&self) -> u32 {
