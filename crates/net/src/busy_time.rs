@@ -36,7 +36,7 @@ impl BusyTime {
     pub(crate) fn until(&self, now: Instant) -> Duration {
         let part = |(begin, end): &(Instant, Instant)| (*end).min(now).saturating_sub(*begin);
         let parts = self.spans.iter().map(part);
-        parts.fold(self.past, |sum, part| sum + part)
+        self.past + parts.sum()
     }
 }
 

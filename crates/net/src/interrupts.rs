@@ -47,7 +47,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn us(microseconds: u64) -> Instant {
-        Instant::ZERO + Duration::from_us(microseconds)
+        Instant::from_us(microseconds)
     }
 
     #[test]

@@ -99,7 +99,7 @@ proptest! {
                 fate.departs.map(|departs| (departs - line_time, departs))
             });
             let parts = departures.map(|(begin, end)| end.min(now).saturating_sub(begin));
-            let sent = parts.fold(Duration::ZERO, |sum, part| sum + part);
+            let sent: Duration = parts.sum();
             // each packet still to be sent may be rounded by 1 ps, or leave 1 ps late
             let error = sent.as_ps().abs_diff(busy.as_ps());
             prop_assert!(error <= 2 * u64::from(LIMIT_PACKETS), "{}: {busy}, {sent}", queue["kind"]);

@@ -8,11 +8,10 @@ use fairport_units::{Duration, Instant};
 use serde::Serialize;
 
 use crate::flow::{End, ListedFlow};
-use crate::job::Job;
 use crate::router::Router;
 use crate::udp::{self, Pattern, Udp};
 use crate::watch::Watch;
-use crate::wiring::{self, Wiring};
+use crate::wiring::Wiring;
 use crate::workload::Workloads;
 
 /// What a run is expected to carry and to record.
@@ -40,14 +39,13 @@ pub struct Expected {
 
 impl Expected {
     pub(crate) fn new(
-        job: &Job,
-        topology: &Topology,
         wiring: &Wiring<'_>,
         router: &mut Router,
         listed: &[ListedFlow],
         workloads: &Workloads,
         watch: &Watch,
     ) -> Self {
+        let (job, topology) = (wiring.job, wiring.topology);
         let mut trip = |from: End, to: End| {
             let paths = router.forward(topology, 0, [from.host, to.host], Protocol::Tcp);
             let delays = paths.iter().map(|path| wiring.delay(from.host, path));
@@ -69,8 +67,8 @@ impl Expected {
             series_rows: rows(job.probes.series_interval_ps).saturating_mul(watched_flows),
             queue_rows: rows(job.probes.queue_interval_ps)
                 .saturating_mul(watch.queues.len() as u64),
-            drops: tcp_drops(job, topology, router, listed, watch)
-                .saturating_add(udp_drops(job, topology, router, listed)),
+            drops: tcp_drops(wiring, router, listed, watch)
+                .saturating_add(udp_drops(wiring, router, listed)),
             port_pairs: ports.map(|ports| ports * ports).sum(),
             queue_bytes: switch_ports.saturating_mul(job.queue.state_bytes(hosts)),
         }
@@ -95,13 +93,13 @@ fn route_bytes(topology: &Topology, router: &mut Router, listed: &[ListedFlow]) 
 /// One in ten packets of one saturated link, the fastest that flows share: more drops than any run with TCP has shown.
 /// Nothing saturates a link that is faster than all flows together.
 fn tcp_drops(
-    job: &Job,
-    topology: &Topology,
+    wiring: &Wiring<'_>,
     router: &mut Router,
     listed: &[ListedFlow],
     watch: &Watch,
 ) -> u64 {
-    let bps = |port: &PortId| wiring::rate(job, topology, *port).as_bps();
+    let (job, topology) = (wiring.job, wiring.topology);
+    let bps = |port: &PortId| wiring.rate(*port).as_bps();
     let ports = watch.queues.iter().chain([&watch.traced]);
     let fastest_bps = ports.map(bps).max().unwrap_or(0);
     // how fast the flows of workloads may be is not known
@@ -127,7 +125,8 @@ fn tcp_drops(
 
 /// Datagrams of UDP sources that are dropped, since the sources do not slow down. At each port these are the part of
 /// the sources' total rate, while they are on, that exceeds the port's rate.
-fn udp_drops(job: &Job, topology: &Topology, router: &mut Router, listed: &[ListedFlow]) -> u64 {
+fn udp_drops(wiring: &Wiring<'_>, router: &mut Router, listed: &[ListedFlow]) -> u64 {
+    let (job, topology) = (wiring.job, wiring.topology);
     let end = Instant::ZERO + job.duration_ps;
     let framing = job.link.framing.build();
     let mut offered_bps = vec![0.0; topology.ports().len()];
@@ -138,7 +137,7 @@ fn udp_drops(job: &Job, topology: &Topology, router: &mut Router, listed: &[List
         };
         let datagrams = datagrams(&source, flow, end);
         let packet = (u32::from(source.payload_bytes) + udp::HEADER_BYTES) as u16;
-        let wire_bytes = framing.buffered_bytes(packet) + framing.gap_bytes();
+        let wire_bytes = framing.wire_bytes(packet);
         let bps = 8.0 * f64::from(wire_bytes) / source.gap().as_secs_f64().max(1e-12);
         // if there are several paths, each carries an equal part
         let paths = router.forward(topology, number, flow.spec.hosts(), Protocol::Udp);
@@ -148,7 +147,7 @@ fn udp_drops(job: &Job, topology: &Topology, router: &mut Router, listed: &[List
         sources.push((datagrams, paths));
     }
     let fits = |port: &PortId| {
-        let capacity_bps = wiring::rate(job, topology, *port).as_bps() as f64;
+        let capacity_bps = wiring.rate(*port).as_bps() as f64;
         (capacity_bps / offered_bps[port.0 as usize]).min(1.0)
     };
     let dropped = sources.iter().map(|(datagrams, paths)| {

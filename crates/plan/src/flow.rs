@@ -52,7 +52,7 @@ pub struct FlowSpec {
 
 impl FlowSpec {
     /// The numbers of the two hosts: sender and receiver.
-    pub(crate) fn hosts(&self) -> [u32; 2] {
+    pub fn hosts(&self) -> [u32; 2] {
         [self.src.host, self.dst.host]
     }
 

@@ -6,8 +6,7 @@ use fairport_units::{Duration, Instant};
 
 use crate::flow::{Application, Flow, FlowSpec};
 use crate::ideal::EmptyNetwork;
-use crate::paths::FlowPaths;
-use crate::router::Router;
+use crate::router::{FlowPaths, Router};
 
 /// What is needed to create flows, before the run and during it.
 #[derive(Debug)]

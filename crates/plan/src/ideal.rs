@@ -49,7 +49,7 @@ impl EmptyNetwork {
         };
         let wire = |payload: u64| {
             let packet = (payload + u64::from(headers)) as u16;
-            u64::from(self.framing.buffered_bytes(packet) + self.framing.gap_bytes())
+            u64::from(self.framing.wire_bytes(packet))
         };
         let (segments, rest) = (
             size_bytes / u64::from(payload),

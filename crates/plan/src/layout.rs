@@ -6,8 +6,7 @@ use serde::Serialize;
 
 use crate::ends::{HostNumbers, listed_flows, workload_ends};
 use crate::job::Job;
-use crate::paths::FlowPaths;
-use crate::router::Router;
+use crate::router::{FlowPaths, Router};
 use crate::topology::with_fabric;
 use crate::wiring::link_rate;
 use crate::workload::Ends;

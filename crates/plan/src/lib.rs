@@ -4,7 +4,6 @@
 //! says what will happen: ports, hosts, flows with their drawn start times, and workloads. It does not depend on the
 //! simulator: workloads and sources of datagrams take the time as an argument, so they also work with real hosts.
 
-mod customs;
 mod ends;
 mod expected;
 pub mod flow;
@@ -13,7 +12,6 @@ mod host_profile;
 mod ideal;
 pub mod job;
 mod layout;
-mod paths;
 mod permutation;
 mod plan;
 mod router;
@@ -25,7 +23,6 @@ mod watch;
 mod wiring;
 pub mod workload;
 
-pub use customs::Customs;
 pub use ends::host_rates_bps;
 pub use expected::Expected;
 pub use fairport_net::BuildError;
@@ -33,7 +30,7 @@ pub use flow_factory::FlowFactory;
 pub use host_profile::{Answer, HostProfile, MeasuredHost};
 pub use job::Job;
 pub use layout::{FlowLayout, Layout, LinkLayout, NodeLayout, layout};
-pub use paths::FlowPaths;
-pub use plan::{MeasureFrom, MeasurementRule, Parts, Plan};
+pub use plan::{Customs, MeasureFrom, MeasurementRule, Parts, Plan};
+pub use router::FlowPaths;
 pub use watch::Watch;
 pub use wiring::{HostOutput, HostTime, Timing};

@@ -4,18 +4,16 @@
 //! numbers, constants and start times are drawn, and everything was checked. A driver takes a plan and moves packets,
 //! simulated ones or those of real hosts.
 
-use std::collections::HashSet;
-
 use fairport_net::arbitration::Arbiter;
 use fairport_net::classifier::Classifier;
 use fairport_net::framing::Framing;
 use fairport_net::port::PortConfig;
-use fairport_net::{BuildError, CutRules, PortId, QueueConfig, Topology};
-use fairport_tcp::Settings;
+use fairport_net::queue::CustomQueues;
+use fairport_net::{BuildError, CutRules, Topology};
+use fairport_tcp::{Controllers, Settings};
 use fairport_units::{Instant, Rate};
 use serde::Serialize;
 
-use crate::customs::Customs;
 use crate::ends::{HostNumbers, listed_flows, workload_ends};
 use crate::expected::Expected;
 use crate::flow::ListedFlow;
@@ -28,6 +26,18 @@ use crate::topology::with_fabric;
 use crate::watch::Watch;
 use crate::wiring::{self, HostOutput, Timing, Wiring};
 use crate::workload::{Action, Ends, Workloads};
+
+/// Queue disciplines and congestion controls from outside, by the names under which jobs refer to them.
+///
+/// A job names a queue as `{"kind": "custom", "name": NAME, ..}` and a congestion control as
+/// `custom:NAME`.
+#[derive(Clone, Debug, Default)]
+pub struct Customs {
+    /// disciplines and schedulers for ports
+    pub queues: CustomQueues,
+    /// congestion controls
+    pub controllers: Controllers,
+}
 
 /// A run before any packet moves.
 #[derive(Debug, Serialize)]
@@ -92,20 +102,11 @@ impl Plan {
         let ends = workload_ends(&job, &topology, &hosts)?;
         let timing = Timing::new(&job, &topology);
         let wiring = Wiring::new(&job, &topology, &timing, &customs.queues)?;
-        wiring.check_host_queue()?;
-        check_ports(&job, &topology, &wiring)?;
+        wiring.check()?;
         classifier(&job, &topology)?;
         let watch = Watch::new(&job, &topology, &mut router, &flows, &ends);
         let workloads = workloads(&job, &flows, &ends);
-        let expected = Expected::new(
-            &job,
-            &topology,
-            &wiring,
-            &mut router,
-            &flows,
-            &workloads,
-            &watch,
-        );
+        let expected = Expected::new(&wiring, &mut router, &flows, &workloads, &watch);
         Ok(Self {
             job,
             topology,
@@ -267,23 +268,4 @@ fn workloads(job: &Job, flows: &[ListedFlow], ends: &[Ends]) -> Workloads {
 fn classifier(job: &Job, topology: &Topology) -> Result<Option<Classifier>, BuildError> {
     let nodes = topology.nodes().len();
     job.classifier.map(|config| config.build(nodes)).transpose()
-}
-
-/// Builds one port of each kind and drops it, to find errors. Ports whose links have equal options differ only in their
-/// random numbers.
-fn check_ports(job: &Job, topology: &Topology, wiring: &Wiring<'_>) -> Result<(), BuildError> {
-    let is_custom = matches!(job.queue, QueueConfig::Custom(_));
-    let mut checked = HashSet::new();
-    // most ports are of the same kind as the port before
-    let mut last = None;
-    for (id, port) in (0..).zip(topology.ports()) {
-        let options = port.options;
-        let at_host = topology.node(port.node).is_host;
-        let kind = (options.rate, options.delay, options.limit_bytes, at_host);
-        if is_custom || (last != Some(kind) && checked.insert(kind)) {
-            wiring.port(PortId(id))?;
-        }
-        last = Some(kind);
-    }
-    Ok(())
 }

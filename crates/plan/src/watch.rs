@@ -13,8 +13,7 @@ use serde::Serialize;
 
 use crate::flow::ListedFlow;
 use crate::job::Job;
-use crate::paths::ports_of;
-use crate::router::Router;
+use crate::router::{Router, ports_of};
 use crate::workload::Ends;
 
 /// A workload with more pairs of hosts than this is sampled.

@@ -1,5 +1,6 @@
 //! Builds ports and hosts, with their delays, clocks and buffers, from the job.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use fairport_net::discipline::DropTail;
@@ -9,7 +10,7 @@ use fairport_net::processing::{Processing, Server};
 use fairport_net::queue::{BufferRelease, CustomQueues, Discipline, NetworkContext, Queueing};
 use fairport_net::shaper;
 use fairport_net::stream::Stream;
-use fairport_net::{BuildError, Limit, NodeId, PortId, Topology};
+use fairport_net::{BuildError, Limit, NodeId, PortId, QueueConfig, Topology};
 use fairport_units::{Duration, Instant, Rate};
 use serde::Serialize;
 
@@ -54,8 +55,8 @@ pub(crate) fn link_rate(job: &Job, topology: &Topology, port: PortId) -> Rate {
     own.unwrap_or(job.link.rate_bps)
 }
 
-/// The rate at which a port's queue is emptied: that of its link, or of its shaper if that is lower.
-pub(crate) fn rate(job: &Job, topology: &Topology, port: PortId) -> Rate {
+/// See [`Wiring::rate`].
+fn rate(job: &Job, topology: &Topology, port: PortId) -> Rate {
     let link = link_rate(job, topology, port);
     shaper_at(job, topology, port).map_or(link, |shaper| link.min(shaper.rate()))
 }
@@ -68,8 +69,8 @@ fn shaper_at(job: &Job, topology: &Topology, port: PortId) -> Option<shaper::Con
 
 /// Builds the ports of a topology.
 pub(crate) struct Wiring<'a> {
-    job: &'a Job,
-    topology: &'a Topology,
+    pub(crate) job: &'a Job,
+    pub(crate) topology: &'a Topology,
     timing: &'a Timing,
     losses: Losses<'a>,
     queues: NetworkContext<'a>,
@@ -103,10 +104,35 @@ impl<'a> Wiring<'a> {
         })
     }
 
-    /// Refuses hosts whose own output ports may hold 4 GiB or more.
-    pub(crate) fn check_host_queue(&self) -> Result<(), BuildError> {
+    /// Refuses hosts whose own output ports may hold 4 GiB or more, and ports that cannot be built.
+    pub(crate) fn check(&self) -> Result<(), BuildError> {
         let limit = Limit::Packets(self.job.host.queue_packets);
-        limit.countable("host.queue", self.full_frame).map(drop)
+        limit.countable("host.queue", self.full_frame)?;
+        self.check_ports()
+    }
+
+    /// Builds one port of each kind and drops it, to find errors. Ports whose links have equal options differ only in
+    /// their random numbers.
+    fn check_ports(&self) -> Result<(), BuildError> {
+        let is_custom = matches!(self.job.queue, QueueConfig::Custom(_));
+        let mut checked = HashSet::new();
+        // most ports are of the same kind as the port before
+        let mut last = None;
+        for (id, port) in (0..).zip(self.topology.ports()) {
+            let options = port.options;
+            let at_host = self.topology.node(port.node).is_host;
+            let kind = (options.rate, options.delay, options.limit_bytes, at_host);
+            if is_custom || (last != Some(kind) && checked.insert(kind)) {
+                self.port(PortId(id))?;
+            }
+            last = Some(kind);
+        }
+        Ok(())
+    }
+
+    /// The rate at which a port's queue is emptied: that of its link, or of its shaper if that is lower.
+    pub(crate) fn rate(&self, port: PortId) -> Rate {
+        rate(self.job, self.topology, port)
     }
 
     /// The configuration of a port.
@@ -126,9 +152,8 @@ impl<'a> Wiring<'a> {
                 release: BufferRelease::EndOfService,
             }
         } else {
-            let emptied_at = rate(job, topology, id);
-            job.queue
-                .build(&self.queues.port(id, emptied_at), self.customs)?
+            let context = self.queues.port(id, self.rate(id));
+            job.queue.build(&context, self.customs)?
         };
         Ok(PortConfig {
             rate: line,
@@ -145,9 +170,7 @@ impl<'a> Wiring<'a> {
     /// The constant delays of a packet that a host sends along a path.
     pub(crate) fn delay(&self, host: u32, path: &[PortId]) -> Duration {
         let links = path.iter().map(|port| self.far_end(*port).0);
-        links.fold(self.timing.host_latency[host as usize], |sum, link| {
-            sum + link
-        })
+        self.timing.host_latency[host as usize] + links.sum()
     }
 
     /// The far end of a port's link, from the last bit's departure to the next node's decision: the constant part of

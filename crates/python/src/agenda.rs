@@ -11,7 +11,7 @@ use crate::into_arrays;
 use crate::switch::plan;
 
 fn instant(seconds: f64) -> Instant {
-    Instant::ZERO + Duration::from_ps((seconds.max(0.0) * 1e12) as u64)
+    Instant::from_ps((seconds.max(0.0) * 1e12) as u64)
 }
 
 fn seconds(instant: Instant) -> f64 {

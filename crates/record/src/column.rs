@@ -32,6 +32,16 @@ impl Column {
         self.len() == 0
     }
 
+    /// The values as f64, whatever their type is. A number above 2^53 is rounded.
+    pub fn to_f64(&self) -> Vec<f64> {
+        match self {
+            Self::U8(values) => values.iter().map(|value| f64::from(*value)).collect(),
+            Self::U32(values) => values.iter().map(|value| f64::from(*value)).collect(),
+            Self::U64(values) => values.iter().map(|value| *value as f64).collect(),
+            Self::F64(values) => values.clone(),
+        }
+    }
+
     /// The name of the values' type, as in libraries for tables.
     pub fn dtype(&self) -> &'static str {
         match self {

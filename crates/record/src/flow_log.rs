@@ -108,11 +108,6 @@ impl FlowLog {
         self.flows.push(FlowRecord::new(is_watched));
     }
 
-    /// The records of all flows.
-    pub fn flows(&self) -> &[FlowRecord] {
-        &self.flows
-    }
-
     /// The record of a flow.
     #[inline]
     pub fn flow(&self, flow: u32) -> &FlowRecord {

@@ -63,13 +63,8 @@ struct View<'a>(&'a Recorded);
 impl View<'_> {
     fn column(&self, table: &str, name: &str) -> Vec<f64> {
         let column = self.0.table(table).and_then(|table| table.column(name));
-        match column {
-            None => Vec::new(), // the backend cannot know it
-            Some(Column::U8(values)) => values.iter().map(|value| f64::from(*value)).collect(),
-            Some(Column::U32(values)) => values.iter().map(|value| f64::from(*value)).collect(),
-            Some(Column::U64(values)) => values.iter().map(|value| *value as f64).collect(),
-            Some(Column::F64(values)) => values.clone(),
-        }
+        // a backend may not know it
+        column.map(Column::to_f64).unwrap_or_default()
     }
 
     fn rows(&self, table: &str) -> f64 {

@@ -53,7 +53,7 @@ fn at_the_limits() -> Recorded {
         packet_hops: 0,
         events: 0,
         measure_from: Instant::ZERO,
-        measure_to: Instant::ZERO + Duration::from_ns(1_000_000_000),
+        measure_to: Instant::from_ns(1_000_000_000),
         simulated: Duration::from_ns(1_000_000_000),
         decisions_left_out: 0,
         names: Vec::new(),

@@ -61,7 +61,6 @@ fn flows_of_the_lowest_numbers_are_watched() {
     let mut log = FlowLog::new(1);
     log.add_flow();
     log.add_flow();
-    assert_eq!(log.flows().len(), 2);
     log.rtt_sample(0, Duration::from_us(50));
     log.rtt_sample(1, Duration::from_us(50));
     let [.., rtt] = log.into_tables();

@@ -58,7 +58,7 @@ impl Pilot {
             return None;
         }
         let rules = self.rules.take()?;
-        if run.simulated().saturating_mul(LAST_LOOK) > run.duration {
+        if run.simulated() * LAST_LOOK > run.duration {
             return None;
         }
         let ports = run.topology.port_ids();

@@ -219,20 +219,11 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         }
     }
 
-    /// The domain in which a host is.
-    pub(crate) fn domain_of(&self, host: u32) -> usize {
-        let node: NodeId = self.topology.hosts()[host as usize];
-        usize::from(self.partition.region(node))
-    }
-
     /// The domain in which this end of a flow is.
     pub(crate) fn domain_at(&self, flow: u32, side: Side) -> usize {
-        let spec = &self.flows[flow as usize].spec;
-        let end = match side {
-            Side::Sender => spec.src,
-            Side::Receiver => spec.dst,
-        };
-        self.domain_of(end.host)
+        let host = self.flows[flow as usize].spec.hosts()[side as usize];
+        let node: NodeId = self.topology.hosts()[host as usize];
+        usize::from(self.partition.region(node))
     }
 
     /// The network to which a port belongs.

@@ -1,15 +1,12 @@
 //! A host's own queue is full: which connections wait, and which lose packets there.
 
-use crate::common::{column, flow, outcast, run, seconds, single_flow};
+use crate::common::{column, flow, number_of, outcast, run, seconds, single_flow};
 use fairport_sim::Recorded;
 use serde_json::json;
 
 /// The value of the port `name` in the column `of`.
 fn at_port(results: &Recorded, name: &str, of: &str) -> f64 {
-    let names = results.names.iter().find(|(list, _)| *list == "port");
-    let ports = &names.expect("names of ports").1;
-    let port = ports.iter().position(|port| port == name);
-    column(results, "ports", of)[port.unwrap_or_else(|| panic!("{name} of {ports:?}"))]
+    column(results, "ports", of)[number_of(results, "port", name)]
 }
 
 /// In Linux, `tcp_write_xmit` keeps a segment that the queue discipline refused (`NET_XMIT_DROP`); in ns-2 it is lost.

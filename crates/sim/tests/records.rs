@@ -5,7 +5,7 @@
     reason = "sizes and counts are whole numbers, which f64 holds exactly"
 )]
 
-use crate::common::{column, flow, outcast, run, seconds};
+use crate::common::{column, flow, number_of, outcast, run, seconds};
 use fairport_record::Recorded;
 use serde_json::{Value, json};
 
@@ -87,13 +87,7 @@ fn a_decision_is_dated_and_names_its_window() {
     job["duration_ps"] = json!(seconds(0.2));
     let recorded = run(&job);
     let timeouts = column(&recorded, "timeouts", "end_s");
-    let what = recorded.names.iter().find(|(list, _)| *list == "what");
-    let rto = what
-        .expect("names of decisions")
-        .1
-        .iter()
-        .position(|name| name == "rto");
-    let rto = rto.expect("a timeout is a decision") as f64;
+    let rto = number_of(&recorded, "what", "rto") as f64;
     let kinds = column(&recorded, "decisions", "what");
     let times = column(&recorded, "decisions", "time_s");
     let after = column(&recorded, "decisions", "cwnd_after_bytes");

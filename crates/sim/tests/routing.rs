@@ -1,6 +1,6 @@
 //! The effect of routing on a run: which flow is in which hop class, and what becomes of the outcast.
 
-use crate::common::{self, column, flow, outcast, run};
+use crate::common::{self, column, flow, number_of, outcast, run};
 use serde_json::{Value, json};
 
 fn outcast_by(routing: Value) -> Value {
@@ -47,9 +47,7 @@ fn packets_by_port(routing: Value, sender: &str) -> impl Fn(&str) -> f64 {
     job["flows"] = json!([flow(sender, "h0")]);
     let results = run(&job);
     let packets = column(&results, "ports", "packets");
-    let names = results.names.into_iter().find(|(name, _)| *name == "port");
-    let ports = names.unwrap().1;
-    move |name| packets[ports.iter().position(|port| port == name).unwrap()]
+    move |name| packets[number_of(&results, "port", name)]
 }
 
 #[test]

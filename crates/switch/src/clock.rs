@@ -47,7 +47,7 @@ impl Clock {
 
     #[inline]
     fn elapsed(&self) -> Instant {
-        Instant::ZERO + Duration::from_ns(self.start.elapsed().as_nanos() as u64)
+        Instant::from_ns(self.start.elapsed().as_nanos() as u64)
     }
 
     /// Reads both clocks, and again if something interrupted the two readings.
@@ -70,7 +70,7 @@ impl Clock {
     /// Converts a time of day in ns to the run's time; zero for times before the run.
     #[inline]
     pub(crate) fn at_time_of_day(&self, ns: u64) -> Instant {
-        Instant::ZERO + Duration::from_ns(ns.saturating_sub(self.start_of_day_ns))
+        Instant::from_ns(ns.saturating_sub(self.start_of_day_ns))
     }
 }
 
@@ -87,7 +87,7 @@ mod tests {
             .duration_since(UNIX_EPOCH)
             .expect("after 1970");
         let stamped = clock.at_time_of_day(stamp.as_nanos() as u64);
-        assert!(now >= Instant::ZERO + Duration::from_ms(25));
+        assert!(now >= Instant::from_ms(25));
         let apart = stamped.max(now) - stamped.min(now);
         assert!(
             apart < Duration::from_ms(5),

@@ -22,6 +22,19 @@ pub(crate) struct InFlight {
     pub(crate) is_backward: bool,
 }
 
+impl InFlight {
+    /// Its place in its flow.
+    pub(crate) fn numbers(&self, flow: u32) -> Numbers {
+        Numbers {
+            flow,
+            is_backward: self.is_backward,
+            seq: self.seq,
+            ack: self.ack,
+            length: self.length.into(),
+        }
+    }
+}
+
 impl Content for InFlight {
     fn seq(&self) -> u32 {
         self.seq
@@ -178,17 +191,6 @@ impl Due {
     /// The number of the lane whose data the frame acknowledges.
     pub(crate) fn acknowledged_lane(&self) -> u32 {
         2 * self.flow + u32::from(!self.content.is_backward)
-    }
-
-    /// The frame's place in its flow.
-    pub(crate) fn numbers(&self) -> Numbers {
-        Numbers {
-            flow: self.flow,
-            is_backward: self.content.is_backward,
-            seq: self.content.seq,
-            ack: self.content.ack,
-            length: self.content.length.into(),
-        }
     }
 }
 

@@ -90,8 +90,10 @@ impl Health {
 
     /// The total length of all stalls.
     pub fn stalled_for(&self) -> Duration {
-        let lengths = self.stalls.iter().map(|stall| stall.end - stall.start);
-        lengths.fold(Duration::ZERO, |sum, length| sum + length)
+        self.stalls
+            .iter()
+            .map(|stall| stall.end - stall.start)
+            .sum()
     }
 }
 

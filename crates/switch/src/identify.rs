@@ -3,9 +3,6 @@
 use fairport_tcp::{Ecn, Flags};
 use fairport_wire::{Captured, FlowKey, Frame, Transport};
 
-use crate::answers::Numbers;
-use crate::flows::Lane;
-
 /// The fields of a frame that the network needs.
 pub(crate) struct Identified {
     pub(crate) key: FlowKey,
@@ -17,19 +14,6 @@ pub(crate) struct Identified {
     pub(crate) has_ack: bool,
     /// length in the sequence space, in bytes
     pub(crate) length: u16,
-}
-
-impl Identified {
-    /// The frame's place in its flow.
-    pub(crate) fn numbers(&self, lane: Lane) -> Numbers {
-        Numbers {
-            flow: lane.flow,
-            is_backward: lane.is_backward,
-            seq: self.seq,
-            ack: self.ack,
-            length: self.length.into(),
-        }
-    }
 }
 
 /// Reads these fields from a frame. None if it does not contain a whole IP packet.

@@ -179,7 +179,7 @@ mod tests {
     use fairport_record::column::Column;
 
     fn ms(ms: u64) -> Instant {
-        Instant::ZERO + Duration::from_ms(ms)
+        Instant::from_ms(ms)
     }
 
     /// The SACK block of an ACK.

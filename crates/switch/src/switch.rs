@@ -278,7 +278,15 @@ impl Switch {
             return;
         };
         self.health.frames_in += 1;
-        self.answers.answered(at, host, known.numbers(lane));
+        let content = InFlight {
+            frame,
+            seq: known.seq,
+            ack: known.ack,
+            has_ack: known.has_ack,
+            length: known.length,
+            is_backward: lane.is_backward,
+        };
+        self.answers.answered(at, host, content.numbers(lane.flow));
         let last = &mut self.last_arrival[host as usize];
         let at = at.max(*last).max(self.network.now());
         *last = at;
@@ -295,14 +303,6 @@ impl Switch {
             ecn: known.ecn.bits(),
             class,
             ..Header::default()
-        };
-        let content = InFlight {
-            frame,
-            seq: known.seq,
-            ack: known.ack,
-            has_ack: known.has_ack,
-            length: known.length,
-            is_backward: lane.is_backward,
         };
         if known.length > 0 {
             let (seq, length) = (known.seq, known.length.into());

@@ -119,7 +119,7 @@ mod tests {
     use fairport_record::column::Column;
 
     fn ms(ms: u64) -> Instant {
-        Instant::ZERO + Duration::from_ms(ms)
+        Instant::from_ms(ms)
     }
 
     fn rows(finder: TimeoutFinder) -> usize {

@@ -184,7 +184,7 @@ impl Pacer {
         };
         let from = self.next.max(now.earlier_by(slack));
         let random = Duration::from_ps(self.random.up_to(self.gap_max.as_ps()));
-        self.next = from.saturating_add(gap).saturating_add(random);
+        self.next = from + gap + random;
         if timers.is_running(Timer::Pacing) {
             self.wait(timers);
         }

@@ -159,7 +159,7 @@ impl Timers {
     #[inline]
     fn after(&self, now: Instant, span: Duration) -> Instant {
         if self.tick == 0 {
-            return now.saturating_add(span);
+            return now + span;
         }
         let ticks = self.whole(span.as_ps().saturating_add(self.tick - 1));
         let expires = self.whole(now.as_ps()).saturating_add(ticks);

@@ -44,9 +44,7 @@ fn linux_sends_ten_and_then_at_twice_the_window_s_rate_in_slow_start() {
     let gaps = gaps(&pair);
     assert!(gaps[..9].iter().all(|gap| *gap == Duration::ZERO));
     // the second window, 20 segments, is out after half a round trip
-    let second: Duration = gaps[10..29]
-        .iter()
-        .fold(Duration::ZERO, |sum, gap| sum + *gap);
+    let second: Duration = gaps[10..29].iter().copied().sum();
     assert!(
         second > Duration::from_ms(3) && second < Duration::from_ms(7),
         "{second}"

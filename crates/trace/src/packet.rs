@@ -105,10 +105,40 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// A packet without data, options and control bits.
+    #[inline]
+    pub fn new(key: Key, time_ns: u64, frame_bytes: u32) -> Self {
+        Self {
+            key,
+            time_ns,
+            frame_bytes,
+            payload: 0,
+            seq: 0,
+            ack: 0,
+            window: 0,
+            identification: 0,
+            ttl: 0,
+            ecn: 0,
+            flags: Flags::NONE,
+            window_scale: None,
+            mss: None,
+            timestamps: None,
+            sacks: SackList::default(),
+            options_cut: false,
+            sacks_cut: false,
+        }
+    }
+
     /// Whether it is a tunnel's datagram, in which another packet may be.
     #[inline]
     pub fn is_tunnel(&self) -> bool {
         self.key.protocol == udp::PROTOCOL && tunnels::PORTS.contains(&self.key.ports[1])
+    }
+
+    /// The value of its sender's timestamp clock.
+    #[inline]
+    pub fn stamp(&self) -> Option<u32> {
+        self.timestamps.map(|stamps| stamps.val)
     }
 
     /// Length in sequence numbers.
@@ -130,29 +160,16 @@ impl Packet {
 impl Packet {
     /// An ACK without data, from this port of host 1 to port 80 of host 2.
     pub(crate) fn bare(port: u16) -> Self {
+        let key = Key {
+            source: 1,
+            destination: 2,
+            ports: [port, 80],
+            protocol: fairport_wire::tcp::PROTOCOL,
+        };
         Self {
-            key: Key {
-                source: 1,
-                destination: 2,
-                ports: [port, 80],
-                protocol: fairport_wire::tcp::PROTOCOL,
-            },
-            time_ns: 0,
-            frame_bytes: 66,
-            payload: 0,
-            seq: 0,
-            ack: 0,
-            window: 0,
-            identification: 0,
             ttl: 64,
-            ecn: 0,
             flags: Flags::ACK,
-            window_scale: None,
-            mss: None,
-            timestamps: None,
-            sacks: SackList::default(),
-            options_cut: false,
-            sacks_cut: false,
+            ..Self::new(key, 0, 66)
         }
     }
 }
@@ -223,29 +240,17 @@ fn packet(
         ),
         IpPacket::Other(ether_type, _) => return Err(Unread::EtherType(ether_type.number())),
     };
+    let key = Key {
+        source,
+        destination,
+        ports: [0, 0],
+        protocol: udp::PROTOCOL,
+    };
     let mut packet = Packet {
-        key: Key {
-            source,
-            destination,
-            ports: [0, 0],
-            protocol: udp::PROTOCOL,
-        },
-        time_ns,
-        frame_bytes: length,
-        payload: 0,
-        seq: 0,
-        ack: 0,
-        window: 0,
         identification,
         ttl,
         ecn: ecn as u8,
-        flags: Flags::NONE,
-        window_scale: None,
-        mss: None,
-        timestamps: None,
-        sacks: SackList::default(),
-        options_cut: false,
-        sacks_cut: false,
+        ..Packet::new(key, time_ns, length)
     };
     match transport {
         Transport::Tcp(tcp) => add_tcp(&mut packet, tcp),

@@ -23,29 +23,19 @@ impl Tap {
     }
 
     pub(crate) fn packet(&self) -> Packet {
+        let key = Key {
+            source: 1,
+            destination: 2,
+            ports: [1000, 80],
+            protocol: 6,
+        };
         Packet {
-            key: Key {
-                source: 1,
-                destination: 2,
-                ports: [1000, 80],
-                protocol: 6,
-            },
-            time_ns: 0,
-            frame_bytes: 1066,
-            payload: 0,
             seq: self.isn,
             ack: 1,
             window: 60_000,
-            identification: 0,
             ttl: 64,
-            ecn: 0,
             flags: Flags::ACK,
-            window_scale: None,
-            mss: None,
-            timestamps: None,
-            sacks: SackList::default(),
-            options_cut: false,
-            sacks_cut: false,
+            ..Packet::new(key, 0, 1066)
         }
     }
 

@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use fairport_tcp::Flags;
 use fairport_trace::join::{Completeness, Fate, Join, Side};
 use fairport_trace::{Key, Packet};
-use fairport_wire::SackList;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -37,29 +36,21 @@ impl Draw {
 }
 
 fn packet(flow: u32, number: u32, time_ns: u64) -> Packet {
+    let key = Key {
+        source: u128::from(flow) + 10,
+        destination: 1,
+        ports: [1000, 80],
+        protocol: 6,
+    };
     Packet {
-        key: Key {
-            source: u128::from(flow) + 10,
-            destination: 1,
-            ports: [1000, 80],
-            protocol: 6,
-        },
-        time_ns,
-        frame_bytes: 1514,
         payload: 1448,
         seq: number.wrapping_mul(1448),
         ack: 1,
         window: 60_000,
         identification: number as u16,
         ttl: 64,
-        ecn: 0,
         flags: Flags::ACK,
-        window_scale: None,
-        mss: None,
-        timestamps: None,
-        sacks: SackList::default(),
-        options_cut: false,
-        sacks_cut: false,
+        ..Packet::new(key, time_ns, 1514)
     }
 }
 

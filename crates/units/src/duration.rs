@@ -1,6 +1,7 @@
 //! Spans of time in integer picoseconds: delays, intervals, timeouts, round-trip times.
 
 use std::fmt;
+use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
 use serde::{Deserialize, Serialize};
@@ -62,25 +63,13 @@ impl Duration {
     pub const fn saturating_sub(self, shorter: Self) -> Self {
         Self(self.0.saturating_sub(shorter.0))
     }
-
-    /// `self + other`, or [`Duration::NEVER`] if the sum does not fit.
-    #[must_use]
-    pub const fn saturating_add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
-    }
-
-    /// `self * factor`, or [`Duration::NEVER`] if the product does not fit.
-    #[must_use]
-    pub const fn saturating_mul(self, factor: u64) -> Self {
-        Self(self.0.saturating_mul(factor))
-    }
 }
 
 impl Add for Duration {
     type Output = Self;
     #[inline]
     fn add(self, other: Self) -> Self {
-        self.saturating_add(other)
+        Self(self.0.saturating_add(other.0))
     }
 }
 
@@ -88,6 +77,12 @@ impl AddAssign for Duration {
     #[inline]
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
+    }
+}
+
+impl Sum for Duration {
+    fn sum<I: Iterator<Item = Self>>(spans: I) -> Self {
+        spans.fold(Self::ZERO, Self::add)
     }
 }
 
@@ -111,7 +106,7 @@ impl Mul<u64> for Duration {
     type Output = Self;
     #[inline]
     fn mul(self, factor: u64) -> Self {
-        self.saturating_mul(factor)
+        Self(self.0.saturating_mul(factor))
     }
 }
 

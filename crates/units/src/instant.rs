@@ -57,12 +57,6 @@ impl Instant {
         self.0 as f64 / 1e12
     }
 
-    /// `self + span`, or [`Instant::NEVER`] if the sum does not fit.
-    #[must_use]
-    pub const fn saturating_add(self, span: Duration) -> Self {
-        Self(self.0.saturating_add(span.as_ps()))
-    }
-
     /// `self - earlier`, or the empty span if `earlier` is later than `self`.
     #[must_use]
     pub const fn saturating_sub(self, earlier: Self) -> Duration {
@@ -72,14 +66,12 @@ impl Instant {
     /// The first instant after `now` that is a whole number of `interval`s after `self`, or `self` if that is itself
     /// after `now`.
     #[must_use]
-    pub const fn next_after(self, now: Self, interval: Duration) -> Self {
+    pub fn next_after(self, now: Self, interval: Duration) -> Self {
         if self.0 > now.0 {
             return self;
         }
         let passed = (now.0 - self.0) / interval.as_ps();
-        self.saturating_add(Duration::from_ps(
-            interval.as_ps().saturating_mul(passed.saturating_add(1)),
-        ))
+        self + interval * passed.saturating_add(1)
     }
 
     /// The instant that is `span` earlier, or the start of the run if that is later.
@@ -93,7 +85,7 @@ impl Add<Duration> for Instant {
     type Output = Self;
     #[inline]
     fn add(self, span: Duration) -> Self {
-        self.saturating_add(span)
+        Self(self.0.saturating_add(span.as_ps()))
     }
 }
 

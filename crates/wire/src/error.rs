@@ -139,10 +139,10 @@ pub(crate) fn check_range(field: &'static str, value: usize, max: usize) -> Resu
     Ok(())
 }
 
-/// The first `N` bytes of the buffer.
+/// The first `needed` bytes of the buffer, or [`EmitError::Buffer`] if it is shorter.
 #[inline]
-pub(crate) fn room<const N: usize>(out: &mut [u8]) -> Result<&mut [u8; N], EmitError> {
+pub(crate) fn room(out: &mut [u8], needed: usize) -> Result<&mut [u8], EmitError> {
     let room = out.len();
-    out.first_chunk_mut()
-        .ok_or(EmitError::Buffer { needed: N, room })
+    out.get_mut(..needed)
+        .ok_or(EmitError::Buffer { needed, room })
 }

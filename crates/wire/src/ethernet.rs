@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::captured::Captured;
-use crate::error::{EmitError, Fault, Layer, ParseError};
+use crate::error::{EmitError, Fault, Layer, ParseError, room};
 
 /// Length of the header without tags, in bytes.
 pub const HEADER_BYTES: usize = 14;
@@ -162,14 +162,11 @@ impl<'a> EthernetFrame<'a> {
         let mut tags = VlanTags::None;
         while let Some(kind) = TagKind::new(number) {
             let (tag, rest) = payload.header::<TAG_BYTES>(Layer::Ethernet)?;
-            let tag_control = u16::from_be_bytes([tag[0], tag[1]]);
-            let tag_read = VlanTag {
-                kind,
-                control: tag_control,
-            };
+            let control = u16::from_be_bytes([tag[0], tag[1]]);
+            let read = VlanTag { kind, control };
             tags = match tags {
-                VlanTags::None => VlanTags::One(tag_read),
-                VlanTags::One(outer) => VlanTags::Two(outer, tag_read),
+                VlanTags::None => VlanTags::One(read),
+                VlanTags::One(outer) => VlanTags::Two(outer, read),
                 VlanTags::Two(..) => return Err(Fault::VlanTags.at(Layer::Ethernet)),
             };
             number = u16::from_be_bytes([tag[2], tag[3]]);
@@ -269,10 +266,7 @@ impl EthernetHeader {
     /// # Errors
     /// [`EmitError`] if the buffer is too short.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, EmitError> {
-        let (needed, room) = (self.bytes(), out.len());
-        let out = out
-            .get_mut(..needed)
-            .ok_or(EmitError::Buffer { needed, room })?;
+        let out = room(out, self.bytes())?;
         out[0..6].copy_from_slice(&self.destination.0);
         out[6..12].copy_from_slice(&self.source.0);
         let mut at = 12;
@@ -282,7 +276,7 @@ impl EthernetHeader {
             at += TAG_BYTES;
         }
         out[at..at + 2].copy_from_slice(&self.ether_type.0.to_be_bytes());
-        Ok(needed)
+        Ok(out.len())
     }
 }
 

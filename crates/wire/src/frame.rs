@@ -112,7 +112,7 @@ impl<'a> Network<'a> {
 
     /// The payload of IP and whether it is a fragment, or None if the packet is not IP.
     #[inline]
-    fn upper(&self) -> Result<Option<Upper<'a>>, ParseError> {
+    pub(crate) fn upper(&self) -> Result<Option<Upper<'a>>, ParseError> {
         Ok(match self {
             Self::Ipv4(packet) => Some(Upper {
                 protocol: packet.protocol(),
@@ -175,35 +175,35 @@ impl<'a> Network<'a> {
     /// [`ParseError`] if the transport's header, or an IPv6 extension header before it, was cut off or is malformed.
     #[inline]
     pub fn transport(&self) -> Result<Option<Transport<'a>>, ParseError> {
-        let Some(upper) = self.upper()? else {
-            return Ok(None);
-        };
-        let Upper {
-            protocol, payload, ..
-        } = upper;
-        Ok(Some(match protocol {
-            _ if upper.is_later_fragment => Transport::LaterFragment { protocol, payload },
-            tcp::PROTOCOL => Transport::Tcp(TcpPacket::parse(payload)?),
-            udp::PROTOCOL if upper.is_fragment => {
-                Transport::Udp(UdpDatagram::parse_first_fragment(payload)?)
-            }
-            udp::PROTOCOL => Transport::Udp(UdpDatagram::parse(payload)?),
-            _ => Transport::Other { protocol, payload },
-        }))
-    }
-
-    /// Whether the packet holds only a part of the transport's header and data.
-    pub(crate) fn is_fragment(&self) -> Result<bool, ParseError> {
-        Ok(self.upper()?.is_some_and(|upper| upper.is_fragment))
+        self.upper()?.map(Upper::transport).transpose()
     }
 }
 
 /// The payload of IP, before it is read as a transport.
-struct Upper<'a> {
+pub(crate) struct Upper<'a> {
     protocol: u8,
     payload: Captured<'a>,
-    is_fragment: bool,
+    /// whether the packet holds only a part of the transport's header and data
+    pub(crate) is_fragment: bool,
     is_later_fragment: bool,
+}
+
+impl<'a> Upper<'a> {
+    #[inline]
+    pub(crate) fn transport(self) -> Result<Transport<'a>, ParseError> {
+        let Self {
+            protocol, payload, ..
+        } = self;
+        Ok(match protocol {
+            _ if self.is_later_fragment => Transport::LaterFragment { protocol, payload },
+            tcp::PROTOCOL => Transport::Tcp(TcpPacket::parse(payload)?),
+            udp::PROTOCOL if self.is_fragment => {
+                Transport::Udp(UdpDatagram::parse_first_fragment(payload)?)
+            }
+            udp::PROTOCOL => Transport::Udp(UdpDatagram::parse(payload)?),
+            _ => Transport::Other { protocol, payload },
+        })
+    }
 }
 
 /// The payload of IP, read as a transport.

@@ -2,7 +2,7 @@
 
 use crate::captured::Captured;
 use crate::checksum::PseudoHeader;
-use crate::error::{EmitError, ParseError, check_range};
+use crate::error::{EmitError, ParseError, check_range, room};
 use crate::ethernet::{EtherType, EthernetHeader};
 use crate::frame::{Frame, Network, Transport};
 use crate::ipv4::{self, Ipv4Header};
@@ -130,10 +130,17 @@ impl Headers {
             ),
             Network::Other(..) => return Ok(None),
         };
-        let (transport, payload) = match frame.network.transport()? {
-            _ if frame.network.is_fragment()? => (TransportHeader::Other(protocol), whole),
-            Some(Transport::Tcp(tcp)) => (TransportHeader::Tcp(tcp.header()?), tcp.payload()),
-            Some(Transport::Udp(udp)) => (TransportHeader::Udp(udp.header()), udp.payload()),
+        let Some(upper) = frame.network.upper()? else {
+            return Ok(None);
+        };
+        let is_fragment = upper.is_fragment;
+        let (transport, payload) = match upper.transport()? {
+            Transport::Tcp(tcp) if !is_fragment => {
+                (TransportHeader::Tcp(tcp.header()?), tcp.payload())
+            }
+            Transport::Udp(udp) if !is_fragment => {
+                (TransportHeader::Udp(udp.header()), udp.payload())
+            }
             _ => (TransportHeader::Other(protocol), whole),
         };
         let headers = Self::new(frame.ethernet.header(), ip, transport);
@@ -163,13 +170,10 @@ impl Headers {
     /// field.
     pub fn emit(&self, payload: Payload<'_>, out: &mut [u8]) -> Result<usize, EmitError> {
         let transport_bytes = self.transport.bytes()?;
-        let (needed, room) = (
+        let out = room(
+            out,
             self.ethernet.bytes() + self.ip.bytes() + transport_bytes,
-            out.len(),
-        );
-        if room < needed {
-            return Err(EmitError::Buffer { needed, room });
-        }
+        )?;
         check_range("payload", payload.length(), 65_535)?;
         let mut at = self.ethernet.emit(out)?;
         at += self

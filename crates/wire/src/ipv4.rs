@@ -246,7 +246,7 @@ impl Ipv4Header {
             self.fragment_offset.into(),
             OFFSET_MASK.into(),
         )?;
-        let header = room::<HEADER_BYTES>(out)?;
+        let header = room(out, HEADER_BYTES)?;
         let total = (HEADER_BYTES + payload_bytes) as u16;
         let mut fragment = self.fragment_offset;
         if self.dont_fragment {

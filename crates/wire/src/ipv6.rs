@@ -262,7 +262,7 @@ impl Ipv6Header {
             self.flow_label as usize,
             FLOW_LABEL_MAX as usize,
         )?;
-        let header = room::<HEADER_BYTES>(out)?;
+        let header = room(out, HEADER_BYTES)?;
         let class = u32::from(self.dscp) << 2 | u32::from(self.ecn.bits());
         let first = 6 << 28 | class << 20 | self.flow_label;
         header[0..4].copy_from_slice(&first.to_be_bytes());

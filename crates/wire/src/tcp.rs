@@ -4,7 +4,7 @@ use fairport_tcp::Flags;
 
 use crate::captured::Captured;
 use crate::checksum::PseudoHeader;
-use crate::error::{EmitError, Fault, Layer, ParseError, check_range};
+use crate::error::{EmitError, Fault, Layer, ParseError, check_range, room};
 use crate::payload::Payload;
 use crate::tcp_options::{OptionSet, TcpOptions};
 
@@ -210,29 +210,25 @@ impl TcpHeader {
         payload: Payload<'_>,
         out: &mut [u8],
     ) -> Result<usize, EmitError> {
-        let room = out.len();
-        let (fixed, options) =
-            out.split_first_chunk_mut::<HEADER_BYTES>()
-                .ok_or(EmitError::Buffer {
-                    needed: HEADER_BYTES,
-                    room,
-                })?;
-        let header_bytes = HEADER_BYTES + self.options.emit(options)?;
+        let options = self.options.written()?;
+        let header_bytes = HEADER_BYTES + options.bytes().len();
         check_range("payload", payload.length(), 65_535 - header_bytes)?;
-        fixed[0..2].copy_from_slice(&self.source_port.to_be_bytes());
-        fixed[2..4].copy_from_slice(&self.destination_port.to_be_bytes());
-        fixed[4..8].copy_from_slice(&self.seq.to_be_bytes());
-        fixed[8..12].copy_from_slice(&self.ack.to_be_bytes());
-        fixed[12] = (header_bytes / 4) as u8 * 16 + u8::from(self.accurate_ecn);
-        fixed[13] = self.flags.bits();
-        fixed[14..16].copy_from_slice(&self.window.to_be_bytes());
-        fixed[16..18].fill(0);
-        fixed[18..20].copy_from_slice(&self.urgent_pointer.to_be_bytes());
+        let header = room(out, header_bytes)?;
+        header[0..2].copy_from_slice(&self.source_port.to_be_bytes());
+        header[2..4].copy_from_slice(&self.destination_port.to_be_bytes());
+        header[4..8].copy_from_slice(&self.seq.to_be_bytes());
+        header[8..12].copy_from_slice(&self.ack.to_be_bytes());
+        header[12] = (header_bytes / 4) as u8 * 16 + u8::from(self.accurate_ecn);
+        header[13] = self.flags.bits();
+        header[14..16].copy_from_slice(&self.window.to_be_bytes());
+        header[16..18].fill(0);
+        header[18..20].copy_from_slice(&self.urgent_pointer.to_be_bytes());
+        header[HEADER_BYTES..].copy_from_slice(options.bytes());
         let sum = pseudo
             .with_length(header_bytes + payload.length())
-            .bytes(&out[..header_bytes]);
+            .bytes(header);
         let sum = payload.add_to(sum).finish();
-        out[16..18].copy_from_slice(&sum.to_be_bytes());
+        header[16..18].copy_from_slice(&sum.to_be_bytes());
         Ok(header_bytes)
     }
 }

@@ -265,21 +265,11 @@ impl OptionSet {
     /// # Errors
     /// [`EmitError`] if they take more than the 40 bytes that a header has room for.
     pub fn bytes(&self) -> Result<usize, EmitError> {
-        Ok(self.written()?.at)
-    }
-
-    /// Writes the options into `out`; returns their length in bytes.
-    pub(crate) fn emit(&self, out: &mut [u8]) -> Result<usize, EmitError> {
-        let written = self.written()?;
-        let (needed, room) = (written.at, out.len());
-        out.get_mut(..needed)
-            .ok_or(EmitError::Buffer { needed, room })?
-            .copy_from_slice(&written.bytes[..needed]);
-        Ok(needed)
+        Ok(self.written()?.bytes().len())
     }
 
     /// The bytes of the options: aligned if they fit so.
-    fn written(&self) -> Result<Writer, EmitError> {
+    pub(crate) fn written(&self) -> Result<Writer, EmitError> {
         let mut written = Writer::write(self, true);
         if written.at > BYTES_MAX {
             written = Writer::write(self, false);
@@ -293,7 +283,7 @@ impl OptionSet {
 
 /// Writes options one after another. If they are aligned, each is padded to four bytes, as Linux does
 /// (`tcp_options_write`), and SACK permitted takes the place of the timestamps' padding.
-struct Writer {
+pub(crate) struct Writer {
     bytes: [u8; Self::ROOM],
     at: usize,
     aligned: bool,
@@ -303,6 +293,11 @@ impl Writer {
     /// More than all options take together: the MSS, SACK permitted, timestamps, the window scale, four SACK blocks and
     /// a cookie take 4 + 4 + 12 + 4 + 36 + 20 bytes.
     const ROOM: usize = 80;
+
+    /// The bytes written so far.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.at]
+    }
 
     fn write(set: &OptionSet, aligned: bool) -> Self {
         let mut writer = Self {

@@ -120,7 +120,7 @@ impl UdpHeader {
         out: &mut [u8],
     ) -> Result<usize, EmitError> {
         check_range("payload", payload.length(), 65_535 - HEADER_BYTES)?;
-        let header = room::<HEADER_BYTES>(out)?;
+        let header = room(out, HEADER_BYTES)?;
         let length = HEADER_BYTES + payload.length();
         header[0..2].copy_from_slice(&self.source_port.to_be_bytes());
         header[2..4].copy_from_slice(&self.destination_port.to_be_bytes());

@@ -122,7 +122,7 @@ impl Runner {
         let Some((line, until, call)) = self.sockets.blocked.take() else {
             return Ok(());
         };
-        let late = until.saturating_add(self.setup.tolerance);
+        let late = until + self.setup.tolerance;
         self.advance(line, late.min(now.max(until)), true)?;
         let established = self.endpoint.as_ref().and_then(|it| it.established);
         match call.name.as_str() {

@@ -65,11 +65,8 @@ impl Endpoint {
 
     /// The time of the next timer, of the connection or of the outbox.
     pub(super) fn next_timer(&self) -> Option<Instant> {
-        let of_connection = self.connection.poll_timer();
-        match (of_connection, self.outbox.deadline()) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        let deadlines = [self.connection.poll_timer(), self.outbox.deadline()];
+        deadlines.into_iter().flatten().min()
     }
 
     /// Runs the timers that are due before `until`, and those due at `until` if `inclusive`. Returns false if they do

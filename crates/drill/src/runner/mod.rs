@@ -152,7 +152,7 @@ impl Runner {
         let due = |origin, from, to| Due {
             origin,
             from: origin + from,
-            to: origin.saturating_add(to),
+            to: origin + to,
         };
         let start = self.anchor.unwrap_or(self.now);
         let due = match time {

@@ -45,7 +45,7 @@ impl PortConfig {
         if self.latency == Duration::ZERO {
             return Duration::ZERO;
         }
-        let wire_bytes = framing.buffered_bytes(0) + framing.gap_bytes();
+        let wire_bytes = framing.wire_bytes(0);
         let line = Serializer::new(self.rate, self.clock_error_ppb).time_of(u64::from(wire_bytes));
         // one picosecond for the remainder that a line carries over, and one for a discipline that decides late
         (self.latency + line).saturating_sub(Duration::from_ps(2))

@@ -24,9 +24,10 @@ impl<S> OutputPort<S> {
         }
         let gaps = packets * u64::from(gap_bytes);
         let ahead = on_the_way.map(|packet| self.line_time_after(now, packet, gap_bytes));
-        let ahead = ahead.fold(Duration::ZERO, |sum, part| sum + part);
         // each part is rounded, so their sum may exceed the whole
-        self.serializer.time_of(bytes + gaps).saturating_sub(ahead)
+        self.serializer
+            .time_of(bytes + gaps)
+            .saturating_sub(ahead.sum())
     }
 
     /// The part of a packet's transmission time that comes after `now`.

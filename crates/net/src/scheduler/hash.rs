@@ -2,15 +2,13 @@
 
 use std::hash::{BuildHasherDefault, Hasher};
 
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::SplitMix64;
+
 /// A number below `queues` for a `key`: evenly distributed over many keys, and different for each `seed`.
-///
-/// The two rounds of multiply and shift are those of `SplitMix64`.
 pub(super) fn queue_of(key: u64, seed: u64, queues: u32) -> u32 {
-    let mut x = (key ^ seed).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^= x >> 31;
-    ((u128::from(x) * u128::from(queues)) >> 64) as u32
+    let hash = SplitMix64::seed_from_u64(key ^ seed).next_u64();
+    ((u128::from(hash) * u128::from(queues)) >> 64) as u32
 }
 
 /// The hash for maps by flow number: one multiplication. No code iterates over such a map, so the hash does not affect

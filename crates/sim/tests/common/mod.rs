@@ -8,7 +8,7 @@
 pub(crate) mod watched;
 
 use fairport_plan::{Job, Plan};
-use fairport_sim::{Column, Recorded, Simulation};
+use fairport_sim::{Recorded, Simulation};
 use serde_json::{Value, json};
 
 /// 15 senders to one receiver in a k = 4 fat-tree with 16 KiB buffers: the paper's experiment P1.
@@ -93,20 +93,14 @@ pub(crate) fn run_in_regions(job: &Value, regions: u16, at_once: bool) -> Record
 
 /// A column of numbers, as f64.
 pub(crate) fn column(results: &Recorded, table: &str, column: &str) -> Vec<f64> {
-    let table = results
-        .tables
-        .iter()
-        .find(|t| t.name == table)
-        .expect("the table");
-    let (_, column) = table
-        .columns
-        .iter()
-        .find(|c| c.0 == column)
-        .expect("the column");
-    match column {
-        Column::U8(values) => values.iter().map(|v| f64::from(*v)).collect(),
-        Column::U32(values) => values.iter().map(|v| f64::from(*v)).collect(),
-        Column::U64(values) => values.iter().map(|v| *v as f64).collect(),
-        Column::F64(values) => values.clone(),
-    }
+    let table = results.table(table).expect("the table");
+    table.column(column).expect("the column").to_f64()
+}
+
+/// The number of a name in one of the record's lists of names.
+pub(crate) fn number_of(results: &Recorded, list: &str, name: &str) -> usize {
+    let names = results.names.iter().find(|(own, _)| *own == list);
+    let (_, names) = names.expect("the list");
+    let number = names.iter().position(|own| own == name);
+    number.unwrap_or_else(|| panic!("{name} of {names:?}"))
 }

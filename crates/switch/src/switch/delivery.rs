@@ -40,7 +40,8 @@ impl Switch {
         let interface = self.interfaces[one.host.0 as usize];
         let host = self.hosts[interface as usize].expect("every interface in use has its host");
         self.health.sent(one.host, one.at, now);
-        self.answers.delivered(one.at, now, host, one.numbers());
+        self.answers
+            .delivered(one.at, now, host, one.content.numbers(one.flow));
         self.measure(one, now);
         let frame = one.content.frame;
         match self.outlet.send(interface, self.frames.bytes(frame)) {

@@ -31,7 +31,7 @@ pub(crate) fn detect(
     if transmission >= latest {
         return Arrival::Open;
     }
-    let due = transmission.sent.saturating_add(allowed);
+    let due = transmission.sent + allowed;
     if due > now {
         Arrival::Late(due - now)
     } else {

@@ -239,7 +239,7 @@ impl Scoreboard {
         for ordinal in head..self.tail {
             let record = self.record_mut(ordinal);
             if !record.is(SACKED) {
-                let overdue = ordinal == head || record.sent.saturating_add(span) <= now;
+                let overdue = ordinal == head || record.sent + span <= now;
                 let weight = Self::weight(unit, record);
                 if overdue {
                     if !record.is(LOST) || record.is(RETRANSMITTED) {

@@ -32,7 +32,7 @@ impl Sender {
         }
         let rto = self.rtt.rto();
         let timeout = probe.timeout(self.rtt.srtt(), board.segments() == 1);
-        let rto_end = rto_start.saturating_add(rto);
+        let rto_end = rto_start + rto;
         let timeout = if rto_end > now {
             timeout.min(rto_end - now)
         } else {
@@ -51,11 +51,7 @@ impl Sender {
         now: Instant,
         span: Duration,
     ) {
-        timers.start(
-            timer,
-            now,
-            span.saturating_add(self.pacing_delay(timers, now)),
-        );
+        timers.start(timer, now, span + self.pacing_delay(timers, now));
     }
 
     #[inline]
@@ -65,7 +61,7 @@ impl Sender {
     }
 
     pub(super) fn await_reordering(&self, timers: &mut Timers, now: Instant, wait: Duration) {
-        let wait = wait.saturating_add(self.rto.slack).min(self.rtt.rto());
+        let wait = (wait + self.rto.slack).min(self.rtt.rto());
         timers.start(Timer::Reordering, now, wait);
     }
 
@@ -85,8 +81,8 @@ impl Sender {
         let rto = self.rtt.rto();
         match self.board.head_sent() {
             Some(sent) => {
-                let end = sent.saturating_add(rto).max(now + Duration::from_us(1));
-                let span = (end - now).saturating_add(self.pacing_delay(timers, now));
+                let end = (sent + rto).max(now + Duration::from_us(1));
+                let span = end - now + self.pacing_delay(timers, now);
                 timers.restart(Timer::Retransmission, now, span, sent);
             }
             None => self.start_timer(timers, Timer::Retransmission, now, rto),

@@ -122,10 +122,7 @@ impl Pair {
 
     /// Loses the client's data segments of these numbers.
     pub(crate) fn losing(self, lost: &'static [usize]) -> Self {
-        self.through(move |sent| match sent.data {
-            Some(number) if lost.contains(&number) => Fate::Lose,
-            _ => Fate::Arrive,
-        })
+        self.through(transfer::losing(lost))
     }
 
     pub(crate) fn spaced(mut self, spacing: Duration) -> Self {
@@ -264,6 +261,15 @@ impl Pair {
             highest = highest.max(Some(byte));
         }
         again
+    }
+
+    /// The numbers of the full segments among these, counted from 0.
+    pub(crate) fn resent_segments(&self) -> Vec<u32> {
+        let again = self.retransmissions();
+        again
+            .iter()
+            .map(|(_, byte)| byte / transfer::PAYLOAD)
+            .collect()
     }
 
     /// The server's segments without data, as (time, acknowledged bytes).

@@ -1,23 +1,19 @@
-//! Input and output of one direction of a connection: a segment, or an ACK of the other end, and what it shows.
+//! Input and output of one direction of a connection: a packet, or an ACK of the other end, and what it shows.
 
 use super::report::Expiry;
+use crate::packet::Packet;
 
-/// A segment, as the tap saw it.
+/// A packet, with what the tracker needs to know.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Segment {
-    pub(crate) time_ns: u64,
-    pub(crate) seq: u32,
-    /// length in sequence numbers
-    pub(crate) length: u32,
-    /// bytes of data
-    pub(crate) payload: u32,
-    pub(crate) is_syn: bool,
-    pub(crate) is_fin: bool,
-    pub(crate) stamp: Option<u32>,
-    /// identification field of IPv4; 0 for IPv6
-    pub(crate) identification: u16,
+pub struct Seen<'a> {
+    /// number of its direction
+    pub direction: u32,
+    /// the packet
+    pub packet: &'a Packet,
+    /// when it passed, in ns since the start of the analysis
+    pub time_ns: u64,
     /// when it continued to the receiver; none if it was dropped
-    pub(crate) left_ns: Option<u64>,
+    pub left_ns: Option<u64>,
 }
 
 /// An ACK, as the tap saw it.

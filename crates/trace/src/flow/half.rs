@@ -7,10 +7,12 @@ mod timer;
 
 use std::collections::VecDeque;
 
+use fairport_tcp::Flags;
+
 use order::Order;
 use retransmissions::Retransmissions;
 
-use super::events::{Outcome, Segment};
+use super::events::{Outcome, Seen};
 use super::legs::Leg;
 use super::ranges::{Arrived, position};
 use super::report::{Cause, Counts, Expiry};
@@ -130,32 +132,33 @@ impl Half {
     }
 
     #[cold]
-    fn begin(&mut self, segment: &Segment) {
+    fn begin(&mut self, seen: &Seen<'_>) {
         // the low 32 bits are those on the wire, and earlier positions do not go below zero
-        let first = 1 << 32 | u64::from(segment.seq);
+        let first = 1 << 32 | u64::from(seen.packet.seq);
         self.is_known = true;
         (self.base, self.next, self.una, self.recover) = (first, first, first, first);
         self.sent = Arrived::before(first);
         self.arrived = Arrived::before(first);
-        self.last_sent_ns = segment.time_ns;
-        self.timer_ns = segment.time_ns;
-        self.last_ack_ns = self.last_ack_ns.max(segment.time_ns);
+        self.last_sent_ns = seen.time_ns;
+        self.timer_ns = seen.time_ns;
+        self.last_ack_ns = self.last_ack_ns.max(seen.time_ns);
     }
 
     /// Processes a segment with data, SYN or FIN.
     #[inline]
-    pub(crate) fn on_segment(&mut self, segment: &Segment, other_leg_ns: Option<u64>) -> Outcome {
+    pub(crate) fn on_segment(&mut self, seen: &Seen<'_>, other_leg_ns: Option<u64>) -> Outcome {
         if !self.is_known {
-            self.begin(segment);
+            self.begin(seen);
         }
-        let now = segment.time_ns;
-        let start = self.position(segment.seq);
-        let end = start + u64::from(segment.length);
+        let (packet, now) = (seen.packet, seen.time_ns);
+        let length = packet.sequence_length();
+        let start = self.position(packet.seq);
+        let end = start + u64::from(length);
         let mut expiry = None;
-        self.counts.segments += self.segments_of(segment.payload.into());
-        self.counts.merged += u64::from(segment.payload > self.longest_segment());
-        if start < self.next && self.is_retransmission(segment, start, end.min(self.next)) {
-            expiry = self.on_retransmission(segment, start, end.min(self.next), other_leg_ns);
+        self.counts.segments += self.segments_of(packet.payload.into());
+        self.counts.merged += u64::from(packet.payload > self.longest_segment());
+        if start < self.next && self.is_retransmission(seen, start, end.min(self.next)) {
+            expiry = self.on_retransmission(seen, start, end.min(self.next), other_leg_ns);
         }
         if end > self.next {
             self.note_silence(now, false);
@@ -164,11 +167,11 @@ impl Half {
                 self.timer_ns = now;
             }
             if start > self.next {
-                self.order.note_hole(segment);
+                self.order.note_hole(seen);
                 self.counts.gap_bytes += start - self.next;
             }
             // the answer to a SYN arrives before anything is known about the path to the sender
-            if self.outstanding.len() < MOST_OUTSTANDING && !segment.is_syn {
+            if self.outstanding.len() < MOST_OUTSTANDING && !packet.flags.contains(Flags::SYN) {
                 self.outstanding.push_back(Outstanding {
                     end,
                     time_ns: now,
@@ -178,14 +181,14 @@ impl Half {
             self.next = end;
             self.last_sent_ns = now;
         }
-        self.order.note(segment);
+        self.order.note(packet);
         self.sent.add(start, end);
-        self.counts.fins += u64::from(segment.is_fin);
+        self.counts.fins += u64::from(packet.flags.contains(Flags::FIN));
         self.counts.in_flight_max_bytes = self.counts.in_flight_max_bytes.max(self.in_flight());
-        let new_bytes = if segment.left_ns.is_none() {
+        let new_bytes = if seen.left_ns.is_none() {
             0
         } else {
-            let flags = u64::from(segment.length - segment.payload);
+            let flags = u64::from(length - packet.payload);
             self.arrived.add(start, end).saturating_sub(flags)
         };
         self.counts.delivered_bytes += new_bytes;
@@ -193,20 +196,22 @@ impl Half {
     }
 
     /// Whether old data was sent again, or was only reordered.
-    fn is_retransmission(&mut self, segment: &Segment, start: u64, end: u64) -> bool {
+    fn is_retransmission(&mut self, seen: &Seen<'_>, start: u64, end: u64) -> bool {
         if end <= start || end <= self.base {
             return false;
         }
-        let is_overtaken = self.order.is_overtaken(segment, self.leg.newest_stamp());
+        let is_overtaken = self
+            .order
+            .is_overtaken(seen.packet, self.leg.newest_stamp());
         let is_late = if self.sent.has_any(start, end) {
             // a single byte before the next expected one is a keep-alive (RFC 9293 3.8.4)
-            let is_probe = segment.payload <= 1 && end == self.next && self.una >= end;
+            let is_probe = seen.packet.payload <= 1 && end == self.next && self.una >= end;
             if is_probe {
                 return false;
             }
             is_overtaken == Some(true)
         } else {
-            is_overtaken.unwrap_or_else(|| self.order.is_soon(segment.time_ns, self.srtt_ns))
+            is_overtaken.unwrap_or_else(|| self.order.is_soon(seen.time_ns, self.srtt_ns))
         };
         self.counts.out_of_order += u64::from(is_late);
         !is_late
@@ -214,13 +219,13 @@ impl Half {
 
     fn on_retransmission(
         &mut self,
-        segment: &Segment,
+        seen: &Seen<'_>,
         start: u64,
         end: u64,
         other_leg_ns: Option<u64>,
     ) -> Option<Expiry> {
-        let now = segment.time_ns;
-        self.counts.retransmits += self.segments_of(segment.payload.into());
+        let now = seen.time_ns;
+        self.counts.retransmits += self.segments_of(seen.packet.payload.into());
         let first = self.outstanding.partition_point(|one| one.end <= start);
         for one in self.outstanding.range_mut(first..) {
             if one.end > end {
@@ -230,8 +235,8 @@ impl Half {
             one.time_ns = now;
         }
         let expiry = self
-            .is_by_timer(segment, start, other_leg_ns)
-            .then(|| self.expire(segment, start));
+            .is_by_timer(seen, start, other_leg_ns)
+            .then(|| self.expire(now, start));
         if expiry.is_some() {
             self.note_silence(now, true);
         } else if start >= self.recover {
@@ -243,9 +248,9 @@ impl Half {
         }
         if end <= self.una {
             // its ACK has passed already
-            self.counts.spurious += self.segments_of(segment.payload.into());
-        } else if segment.payload > 0 {
-            self.retransmissions.add(segment, start, end);
+            self.counts.spurious += self.segments_of(seen.packet.payload.into());
+        } else if seen.packet.payload > 0 {
+            self.retransmissions.add(start, end, seen.packet.stamp());
         }
         self.last_sent_ns = now;
         expiry

@@ -16,6 +16,7 @@ mod series;
 mod tracker;
 
 pub(crate) use connections::Connections;
+pub use events::Seen;
 pub(crate) use ranges::{Arrived, position};
 pub use report::{Cause, Counts, Expiry, FlowEnd};
-pub use tracker::{Seen, Tracker};
+pub use tracker::Tracker;

@@ -6,25 +6,11 @@ use fairport_tcp::Flags;
 use fairport_units::{Duration, Instant};
 use fairport_wire::tcp;
 
-use super::events::{Ack, Segment};
+use super::events::{Ack, Seen};
 use super::half::Half;
 use super::histogram::Histogram;
 use super::report::{Counts, Expiry, FlowEnd};
 use super::series::{Present, Series};
-use crate::packet::Packet;
-
-/// A packet, with what the tracker needs to know.
-#[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
-    /// number of its direction
-    pub direction: u32,
-    /// the packet
-    pub packet: &'a Packet,
-    /// when it passed, in ns since the start of the analysis
-    pub time_ns: u64,
-    /// when it continued to the receiver; none if it was dropped
-    pub left_ns: Option<u64>,
-}
 
 /// Facts about a connection that both directions share.
 #[derive(Clone, Copy, Debug, Default)]
@@ -153,23 +139,9 @@ impl Tracker {
         if packet.flags.contains(Flags::ACK) {
             self.on_ack(seen);
         }
-        let length = packet.sequence_length();
-        if length > 0 {
+        if packet.sequence_length() > 0 {
             let other_leg_ns = self.halves[other].answers_ns();
-            let outcome = self.halves[place].on_segment(
-                &Segment {
-                    time_ns: now,
-                    seq: packet.seq,
-                    length,
-                    payload: packet.payload,
-                    is_syn: packet.flags.contains(Flags::SYN),
-                    is_fin: packet.flags.contains(Flags::FIN),
-                    stamp: packet.timestamps.map(|stamps| stamps.val),
-                    identification: packet.identification,
-                    left_ns: seen.left_ns,
-                },
-                other_leg_ns,
-            );
+            let outcome = self.halves[place].on_segment(seen, other_leg_ns);
             if let Some(expiry) = outcome.expiry {
                 self.expiries.push((seen.direction, expiry));
             }

@@ -1,6 +1,7 @@
 //! Input and output of the join: where a packet was seen, its fate, and how much the captures missed.
 
-use super::port::Fate;
+use fairport_net::discipline::Reason;
+
 use crate::packet::Packet;
 
 /// Where a packet was seen.
@@ -12,6 +13,24 @@ pub enum Side {
     Egress(u32),
     /// elsewhere, at the tap with this number
     Other(u32),
+}
+
+/// What happened to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// it was seen on both sides
+    Forwarded {
+        /// when it left
+        left_ns: u64,
+        /// whether its codepoint was changed to CE on the way
+        is_marked: bool,
+    },
+    /// it was acknowledged, although nobody saw it leave
+    Unseen,
+    /// it never left; the reason is given if the capture has one
+    Dropped(Option<Reason>),
+    /// a capture ended too early, or the other one began too late: it is not counted
+    Open,
 }
 
 /// How complete the captures at an output are.

@@ -29,9 +29,8 @@ mod window;
 
 pub use clock::Clock;
 pub(crate) use clock::Sampler;
-pub use emitted::{Completeness, Emitted, Joined, Side};
+pub use emitted::{Completeness, Emitted, Fate, Joined, Side};
 pub(crate) use packets::key;
-pub use port::Fate;
 pub(crate) use port::{Facts, Passed};
 pub(crate) use switch::JoinedSwitch;
 pub use switch::OutputSummary;

@@ -7,6 +7,7 @@ use fairport_record::tables::{PortRow, PortRows};
 use fairport_record::{Content, Counter, PacketLog, PortFingerprint, Recorder, Table};
 use fairport_units::Instant;
 
+use super::emitted::{Fate, Joined};
 use super::queue::Occupancy;
 use crate::load::Load;
 
@@ -49,33 +50,6 @@ pub(crate) struct Passed {
     pub(crate) has_data: bool,
     /// whether another packet may have arrived between the last drop and this packet
     pub(crate) is_apart: bool,
-}
-
-/// A packet's arrival at the port, and its fate.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arriving<'a> {
-    /// number of the ingress tap
-    pub(crate) ingress: u32,
-    pub(crate) fate: Fate,
-    pub(crate) passed: &'a Passed,
-}
-
-/// What happened to a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// it was seen on both sides
-    Forwarded {
-        /// when it left
-        left_ns: u64,
-        /// whether its codepoint was changed to CE on the way
-        is_marked: bool,
-    },
-    /// it was acknowledged, although nobody saw it leave
-    Unseen,
-    /// it never left; the reason is given if the capture has one
-    Dropped(Option<Reason>),
-    /// a capture ended too early, or the other one began too late: it is not counted
-    Open,
 }
 
 /// The port, and the ingress ports of its packets.
@@ -126,15 +100,14 @@ impl JoinedPort {
 
     /// Records the arrival of a packet.
     #[inline]
-    pub(super) fn arrive(&mut self, arriving: &Arriving<'_>) {
-        let passed = arriving.passed;
+    pub(super) fn arrive(&mut self, joined: &Joined, passed: &Passed) {
         let flow = passed.direction / 2;
         while self.flows <= flow {
             self.recorder.add_flow(FIRST_END);
             self.flows += 1;
         }
         self.queue.advance(passed.time_ns);
-        let ingress = self.ingress[arriving.ingress as usize];
+        let ingress = self.ingress[joined.ingress as usize];
         let time = Instant::from_ns(passed.time_ns);
         let header = Header {
             flow,
@@ -159,7 +132,7 @@ impl JoinedPort {
             depart: Instant::NEVER,
             counts: Counts::default(),
         };
-        if arriving.fate == Fate::Open {
+        if joined.fate == Fate::Open {
             self.log.iter_mut().for_each(|log| log.arrived(&arrival));
             return;
         }
@@ -168,7 +141,7 @@ impl JoinedPort {
             self.counter.arrive(self.port, ingress, direction);
         }
         arrival.counts = self.counter.arrive(self.port, ingress, direction);
-        let (admission, depart) = self.decided(arriving);
+        let (admission, depart) = self.decided(joined.fate, passed);
         self.hash.admission(time, &header, admission);
         (arrival.admission, arrival.depart) = (admission, depart);
         self.recorder.detail(&arrival);
@@ -182,9 +155,8 @@ impl JoinedPort {
 
     /// What the port decided about a packet, which is counted, and when the packet left.
     #[inline]
-    fn decided(&mut self, arriving: &Arriving<'_>) -> (Admission, Instant) {
-        let passed = arriving.passed;
-        let decided = match arriving.fate {
+    fn decided(&mut self, fate: Fate, passed: &Passed) -> (Admission, Instant) {
+        let decided = match fate {
             Fate::Forwarded { left_ns, is_marked } => {
                 self.queue
                     .accept(passed.time_ns, left_ns, passed.frame_bytes);

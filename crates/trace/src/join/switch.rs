@@ -4,7 +4,7 @@ use fairport_net::{PortId, Topology};
 use fairport_record::{Fingerprint, PortFingerprint, Table};
 
 use super::emitted::{Completeness, Joined};
-use super::port::{Arriving, JoinedPort, Passed};
+use super::port::{JoinedPort, Passed};
 use crate::error::Error;
 
 /// Tables with rows in order of time across all outputs.
@@ -82,11 +82,7 @@ impl JoinedSwitch {
             }
             self.ways[place] = Some((joined.ingress, joined.egress));
         }
-        self.outputs[joined.egress as usize].arrive(&Arriving {
-            ingress: joined.ingress,
-            fate: joined.fate,
-            passed,
-        });
+        self.outputs[joined.egress as usize].arrive(joined, passed);
     }
 
     /// The numbers, in the tables, of the ingress port and the output of the data in this direction.

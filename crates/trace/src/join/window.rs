@@ -7,10 +7,9 @@ use fairport_tcp::{Ecn, Flags};
 use rustc_hash::FxHashMap;
 
 use super::direction::Direction;
-use super::emitted::{Completeness, Emitted, Joined, Side};
+use super::emitted::{Completeness, Emitted, Fate, Joined, Side};
 use super::output::Output;
 use super::packets::numbered_key;
-use super::port::Fate;
 use super::waiting::{NONE, Waiting};
 use crate::flow::position;
 use crate::packet::Packet;

@@ -5,7 +5,7 @@
 //! by the general path, which gives the same packet for these frames as well; a test compares the two.
 
 use fairport_tcp::{Flags, Timestamps};
-use fairport_wire::{SackList, tcp};
+use fairport_wire::tcp;
 
 use super::{Key, Packet};
 
@@ -45,15 +45,13 @@ pub(super) fn usual(bytes: &[u8], length: u32, time_ns: u64) -> Option<Packet> {
     if ETHERNET + total > length as usize || bytes.len() > length as usize {
         return None;
     }
+    let key = Key {
+        source: MAPPED | u128::from(word(26)),
+        destination: MAPPED | u128::from(word(30)),
+        ports: [half(34), half(36)],
+        protocol: tcp::PROTOCOL,
+    };
     Some(Packet {
-        key: Key {
-            source: MAPPED | u128::from(word(26)),
-            destination: MAPPED | u128::from(word(30)),
-            ports: [half(34), half(36)],
-            protocol: tcp::PROTOCOL,
-        },
-        time_ns,
-        frame_bytes: length,
         payload: payload as u32,
         seq: word(38),
         ack: word(42),
@@ -62,12 +60,8 @@ pub(super) fn usual(bytes: &[u8], length: u32, time_ns: u64) -> Option<Packet> {
         ttl: head[22],
         ecn: head[15] & 3,
         flags,
-        window_scale: None,
-        mss: None,
         timestamps,
-        sacks: SackList::default(),
-        options_cut: false,
-        sacks_cut: false,
+        ..Packet::new(key, time_ns, length)
     })
 }
 

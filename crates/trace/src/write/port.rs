@@ -223,7 +223,7 @@ fn write<F: Kept>(
     seen.frame.with_bytes(snap_bytes, |bytes| {
         file.push(&PacketBlock {
             interface: seen.interface,
-            time_ns: (seen.time - Instant::ZERO).as_ps() / PS_PER_NS,
+            time_ns: seen.time.as_ps() / PS_PER_NS,
             bytes,
             wire_bytes: seen.frame.wire_bytes(),
             direction,

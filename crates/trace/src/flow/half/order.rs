@@ -3,7 +3,8 @@
 //! A sender's clock and its IP identifications count up. So a segment that carries older ones than the segments before
 //! it was sent before them. If it has neither, the time since the hole appeared decides, as in Wireshark.
 
-use crate::flow::events::Segment;
+use crate::flow::events::Seen;
+use crate::packet::Packet;
 
 /// A segment that fills a hole sooner than this was reordered, and was not sent again.
 const REORDERED_NS: u64 = 3_000_000;
@@ -22,14 +23,14 @@ pub(super) struct Order {
 
 impl Order {
     /// A segment passes that leaves a hole before it.
-    pub(super) fn note_hole(&mut self, segment: &Segment) {
-        self.hole_ns = segment.time_ns;
-        self.hole_stamp = segment.stamp;
+    pub(super) fn note_hole(&mut self, seen: &Seen<'_>) {
+        self.hole_ns = seen.time_ns;
+        self.hole_stamp = seen.packet.stamp();
     }
 
     /// Any segment passes.
     #[inline]
-    pub(super) fn note(&mut self, segment: &Segment) {
+    pub(super) fn note(&mut self, segment: &Packet) {
         let ahead = ahead(segment.identification, self.identification);
         if !(-NEIGHBOURS..=0).contains(&ahead) {
             self.identification = segment.identification;
@@ -37,18 +38,14 @@ impl Order {
     }
 
     /// Whether a segment with old data was sent before others that have passed. None if it does not show that.
-    pub(super) fn is_overtaken(
-        &self,
-        segment: &Segment,
-        newest_stamp: Option<u32>,
-    ) -> Option<bool> {
+    pub(super) fn is_overtaken(&self, segment: &Packet, newest_stamp: Option<u32>) -> Option<bool> {
         let later = |one: Option<u32>, other: Option<u32>| {
             Some(one?.wrapping_sub(other?).cast_signed() > 0)
         };
-        if later(newest_stamp, segment.stamp) == Some(true) {
+        if later(newest_stamp, segment.stamp()) == Some(true) {
             return Some(true);
         }
-        if later(segment.stamp, self.hole_stamp) == Some(true) {
+        if later(segment.stamp(), self.hole_stamp) == Some(true) {
             return Some(false);
         }
         let ahead = ahead(segment.identification, self.identification);

@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 
-use crate::flow::events::Segment;
-
 /// Number of retransmissions that are remembered. A burst of needless ones is as long as a window.
 const MOST: usize = 64;
 
@@ -22,15 +20,11 @@ pub(super) struct Retransmissions {
 }
 
 impl Retransmissions {
-    pub(super) fn add(&mut self, segment: &Segment, start: u64, end: u64) {
+    pub(super) fn add(&mut self, start: u64, end: u64, stamp: Option<u32>) {
         if self.newest.len() == MOST {
             self.newest.pop_front();
         }
-        self.newest.push_back(Retransmission {
-            start,
-            end,
-            stamp: segment.stamp,
-        });
+        self.newest.push_back(Retransmission { start, end, stamp });
     }
 
     /// The receiver says that it has this range twice (RFC 2883). Returns whether some of it was sent again.

@@ -1,7 +1,9 @@
 //! Whether the retransmission timer expired: it is not seen, but the silence before it is.
 
+use fairport_tcp::Flags;
+
 use super::Half;
-use crate::flow::events::Segment;
+use crate::flow::events::Seen;
 use crate::flow::report::Expiry;
 
 /// If there is no sample of the round-trip time, a silence of this length indicates a timeout.
@@ -14,17 +16,17 @@ impl Half {
     /// after it, the sender knows at once that it is lost (RFC 8985 6.2), and waits for no timer.
     pub(super) fn is_by_timer(
         &self,
-        segment: &Segment,
+        seen: &Seen<'_>,
         start: u64,
         other_leg_ns: Option<u64>,
     ) -> bool {
-        if segment.is_syn {
+        if seen.packet.flags.contains(Flags::SYN) {
             return true;
         }
         if start > self.una.max(self.arrived.to()) {
             return false;
         }
-        let now = segment.time_ns;
+        let now = seen.time_ns;
         let silence = now.saturating_sub(self.last_sent_ns.max(self.last_ack_ns));
         let answer_ns = self.longest_answer_ns(other_leg_ns);
         let (head, head_ns) = self.head;
@@ -36,8 +38,7 @@ impl Half {
         silence >= answer_ns || (head == start && now.saturating_sub(known_ns) >= 2 * answer_ns)
     }
 
-    pub(super) fn expire(&mut self, segment: &Segment, start: u64) -> Expiry {
-        let now = segment.time_ns;
+    pub(super) fn expire(&mut self, now: u64, start: u64) -> Expiry {
         let since_ns = if self.has_acks {
             self.timer_ns
         } else {
