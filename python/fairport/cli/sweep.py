@@ -100,8 +100,8 @@ def sweep(
         study.check_for_cluster(backend, jobs)
     place = out or f"results/{loaded.name}"
     if estimate:
-        runs = study.checked(loaded, base, backend)
-        output.print_text(sweep_lines.size_of(loaded, len(runs.every)) + "\n")
+        plan = study.checked(loaded, base, backend)
+        output.print_text(sweep_lines.size_of(loaded, len(plan.points)) + "\n")
         return
     executor = sweep_lines.executor(cluster)
     counted: list[Any] = []

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from fairport.quantities import QUANTITIES
-from fairport.study import metric
+from fairport.study.gain import log_gain
 from fairport.study.metric import ComparedPart
 from fairport.study.ranking import Ranked, Row, change, needed, with_range
 from fairport.study.spread import Spread, shown_of_row
@@ -64,9 +64,7 @@ def gain(fix: str, runs: pl.DataFrame, ranked: Sequence[ComparedPart]) -> Gain:
     )
     by_part = [
         [
-            _finite(
-                metric.gain(part.metric, one[part.key(part.metric)], other[part.key(part.metric)])
-            )
+            _finite(log_gain(part.metric, one[part.key(part.metric)], other[part.key(part.metric)]))
             for one, other in zip(before, now, strict=True)
         ]
         for part in ranked

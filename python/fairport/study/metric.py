@@ -8,7 +8,6 @@ they share the line.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +15,6 @@ from typing import Any
 from fairport import traffic_table
 from fairport.errors import InputError, require_known
 from fairport.record import Record
-from fairport.run_numbers import Better, better, logarithm
 from fairport.scenario import Scenario
 from fairport.scenario.traffic.incast import Incast
 from fairport.study.measures import MEASURES, Groups, Metric
@@ -66,22 +64,6 @@ _SHOWN: dict[str, tuple[str, ...]] = {
         "unfinished",
     ),
 }
-
-
-def gain(number: str, before: float | None, now: float | None, goal: Better | None = None) -> float:
-    """The logarithm of the factor by which it became better; 0 if neither value is known.
-
-    `goal` replaces which values of the number are better (`run_numbers.better`).
-    """
-    costs = [_cost(number, value, goal or better(number)) for value in (before, now)]
-    return 0.0 if costs[0] == costs[1] else costs[0] - costs[1]
-
-
-def _cost(number: str, value: float | None, goal: Better) -> float:
-    if value is None:
-        return math.inf
-    log = logarithm(number, value)
-    return {"more": -log, "less": log, "even": abs(log)}[goal]
 
 
 @dataclass(frozen=True, slots=True)

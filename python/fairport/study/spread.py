@@ -21,6 +21,7 @@ worse, so it is clear by chance twice as often.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -70,6 +71,15 @@ class Spread:
     def is_below_zero(self) -> bool:
         """Its whole middle half."""
         return self.q3 is not None and self.q3 < 0
+
+
+def medians(rows: Sequence[Mapping[str, Any]], numbers: Sequence[str]) -> dict[str, float | None]:
+    """The median of each number, over the runs that have it."""
+    found: dict[str, float | None] = {}
+    for name in numbers:
+        values = [float(row[name]) for row in rows if row.get(name) is not None]
+        found[name] = statistics.median(values) if values else None
+    return found
 
 
 _PARTS = ("median", "q1", "q3")
