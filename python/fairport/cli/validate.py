@@ -90,10 +90,10 @@ def _show(found: Validation, folder: Path | None) -> None:
     from fairport.scenario.phase import phase_parameters
     from fairport.study.ranking import with_range
     from fairport.study.spread import shown_of_row
-    from fairport.study.validate import MEASURES, SIDES
+    from fairport.study.validate import COMPARED, SIDES
 
     rows = []
-    for key in MEASURES:
+    for key in COMPARED:
         quantity = of_number(key)
         row = {"": quantity.label}
         for side in SIDES:
