@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from typing import Any
@@ -90,12 +91,29 @@ def _over(values: list[Any]) -> Any:
         return statistics.median(present)
     if isinstance(first, dict):
         keys = dict.fromkeys(key for value in present for key in value)
-        return {key: _over([value.get(key) for value in present]) for key in keys}
+        bounds = [key for key in keys if _is_lower_bound(key, present)]
+        keys.pop("bounds", None)
+        whole = {key: _over([value.get(key) for value in present]) for key in keys}
+        return whole | ({"bounds": bounds} if bounds else {})
     if isinstance(first, list) and first and isinstance(first[0], dict):
         # one entry per [[traffic]], the same number in every run
         return [_over(list(entries)) for entries in zip(*present, strict=True)]
     # texts and lists: the value that all runs share
     return first if all(value == first for value in values) else None
+
+
+def _is_lower_bound(name: str, runs: Sequence[dict[str, Any]]) -> bool:
+    """Whether the median of this number over the runs is a lower bound.
+
+    It is if it would be greater with greater values in the runs where the number is a lower bound.
+    """
+    known = [run for run in runs if run.get(name) is not None]
+    is_bound = [name in (run.get("bounds") or ()) for run in known]
+    if not any(is_bound):
+        return False
+    values = [run[name] for run in known]
+    most = [math.inf if lower else value for lower, value in zip(is_bound, values, strict=True)]
+    return statistics.median(most) > statistics.median(values)
 
 
 def sentence(summaries: Sequence[dict[str, Any]]) -> str:
