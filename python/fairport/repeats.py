@@ -111,7 +111,7 @@ def _is_lower_bound(name: str, runs: Sequence[dict[str, Any]]) -> bool:
     is_bound = [name in (run.get("bounds") or ()) for run in known]
     if not any(is_bound):
         return False
-    values = [run[name] for run in known]
+    values: list[float] = [run[name] for run in known]
     most = [math.inf if lower else value for lower, value in zip(is_bound, values, strict=True)]
     return statistics.median(most) > statistics.median(values)
 
