@@ -1,50 +1,62 @@
-"""Turns pydantic's errors into one clear InputError: field, value, problem, remedy."""
+"""Checks a document with a model of pydantic. All its mistakes become one InputError.
+
+`checked` is the way in. If pydantic refuses the document:
+
+1. `_hidden` adds the mistakes that a wrong or missing `kind` hides.
+2. `_mistake` says of each mistake where it is (file, line, field), the value and, with `words`, the
+   problem and the remedy.
+3. `input_error` puts them in the order of the file. The first is raised, and has the others.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import copy
+from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from fairport.errors import InputError, not_one_of
+from fairport.errors import InputError, nearest, not_one_of
+from fairport.scenario.document import ABSENT, dotted, look_up
 from fairport.scenario.source import Source, parts
 
 E = TypeVar("E", bound=InputError)
 M = TypeVar("M", bound=BaseModel)
 
-ABSENT = object()
-"""The value that `look_up` returns if there is none."""
 
+def checked(
+    check: Callable[[Any], M],
+    document: dict[str, Any],
+    source: Source,
+    kind: type[E],
+    own_fields: Collection[str] = (),
+) -> M:
+    """The document as the model that `check` makes of it, such as `Fix.model_validate`.
 
-def checked(model: type[M], document: dict[str, Any], source: Source, kind: type[E]) -> M:
-    """The document as a model. Raises `kind`, with all errors of the document."""
+    Raises `kind`, with all mistakes in the document. `own_fields` are the fields that the file has
+    above its first section. If one is written below, its hint says so.
+    """
     try:
-        return model.model_validate(document)
+        return check(document)
     except ValidationError as error:
-        raise refused(error, document, source, kind) from None
+        raise input_error(error, check, document, source, kind, own_fields) from None
 
 
-def refused(
+def input_error(
     error: ValidationError,
+    check: Callable[[Any], Any],
     document: Any,
     source: Source,
     kind: type[E],
     own_fields: Collection[str] = (),
-    hidden: Iterable[ErrorDetails] = (),
 ) -> E:
-    """All of pydantic's errors in the words of the file: the first one, which holds the others.
-
-    `own_fields` are the fields that the file has above its first section. If one is written below,
-    its hint says so. `hidden` are errors that pydantic did not raise, or that say more than its
-    own.
-    """
+    """What `checked` raises, for an error that `check` raised."""
+    details = error.errors(include_url=False)
     found: dict[str, E] = {}
     written_otherwise = set()  # fields that seem to be missing but are misplaced or misspelt
-    for detail in [*error.errors(include_url=False), *hidden]:
-        one = _refused(detail, document, source, kind)
+    for detail in [*details, *_hidden(details, document, check)]:
+        one = _mistake(detail, document, source, kind)
         table, _, name = one.field.rpartition(".")
         if detail["type"] == "unknown_field":
             if (
@@ -74,9 +86,9 @@ def refused(
     return first
 
 
-def _refused(detail: ErrorDetails, document: Any, source: Source, kind: type[E]) -> E:
+def _mistake(detail: ErrorDetails, document: Any, source: Source, kind: type[E]) -> E:
     context: dict[str, Any] = detail.get("ctx", {})
-    path = path_of(detail, document)
+    path = _path_of(detail, document)
     if context.get("field"):
         path += parts(context["field"])
     problem, remedy = words(detail, path)
@@ -88,39 +100,7 @@ def _refused(detail: ErrorDetails, document: Any, source: Source, kind: type[E])
     return kind(problem, **arguments)
 
 
-def dotted(path: list[str | int]) -> str:
-    """`["traffic", 0, "from"]` as "traffic.0.from"."""
-    return ".".join(str(part) for part in path)
-
-
-def look_up(document: Any, path: list[str | int]) -> Any:
-    """The value at a path of a document, or ABSENT."""
-    for part in path:
-        try:
-            document = document[part]
-        except (KeyError, IndexError, TypeError):
-            return ABSENT
-    return document
-
-
-def is_unicode(text: str) -> bool:
-    """Whether a file in UTF-8 can have the text."""
-    return text.isascii() or not re.search("[\ud800-\udfff]", text)
-
-
-def texts(document: Any, path: Sequence[str | int] = ()) -> Iterator[tuple[list[str | int], str]]:
-    """Every text in a document, with its path."""
-    if isinstance(document, str):
-        yield list(path), document
-    elif isinstance(document, dict):
-        for name, one in document.items():
-            yield from texts(one, [*path, name])
-    elif isinstance(document, list):
-        for number, one in enumerate(document):
-            yield from texts(one, [*path, number])
-
-
-def path_of(detail: ErrorDetails, document: Any) -> list[str | int]:
+def _path_of(detail: ErrorDetails, document: Any) -> list[str | int]:
     """Pydantic's location without the tags of the alternatives that it tried."""
     path: list[str | int] = []
     for part in detail["loc"]:
@@ -133,6 +113,76 @@ def path_of(detail: ErrorDetails, document: Any) -> list[str | int]:
     if detail["type"].startswith("union_tag") and isinstance(look_up(document, path), dict):
         path.append("kind")
     return path
+
+
+def _hidden(
+    details: list[ErrorDetails], document: Any, check: Callable[[Any], Any]
+) -> list[ErrorDetails]:
+    """Further mistakes in the tables whose kind is wrong or missing.
+
+    A table's fields depend on its kind. If the kind is wrong, pydantic checks none of them, and the
+    user would find only one mistake per run. So the table is checked once more with the kind that
+    was probably meant. If no kind is similar to the written one, only fields that every kind
+    refuses are reported. For a missing kind the mistake is repeated here, with the list of kinds.
+    """
+    found: list[ErrorDetails] = []
+    for detail in details:
+        path = _path_of(detail, document)
+        if detail["type"] == "union_tag_not_found" and path:
+            # any wrong kind will do, because only the refusal of a wrong kind names the right ones
+            refusals = _with_kind(document, path, "", check)
+            of_any = next(one for one in refusals if one["type"] == "union_tag_invalid")
+            found.append({**detail, "ctx": of_any["ctx"]})
+            detail = of_any
+        if detail["type"] == "union_tag_invalid":
+            context = detail["ctx"]
+            kinds = [part.strip("'") for part in context["expected_tags"].split(", ")]
+            meant = nearest(str(context["tag"]), kinds)
+            tries = [
+                _with_kind(document, path, kind, check) for kind in ([meant] if meant else kinds)
+            ]
+            common = [one for one in tries[0] if all(_is_in(one, others) for others in tries)]
+            found += common if meant else [_of_every_kind(one) for one in common]
+    return found
+
+
+def _of_every_kind(detail: ErrorDetails) -> ErrorDetails:
+    """The error without the words of the first kind, which name that kind and its fields."""
+    if detail["type"] != "unknown_field":
+        return detail
+    context = detail["ctx"] | {
+        "problem": "is not a field of a scenario",
+        "remedy": "leave it out: no kind of this table has such a field",
+    }
+    return {**detail, "ctx": context}
+
+
+def _with_kind(
+    document: Any, path: list[str | int], kind: str, check: Callable[[Any], Any]
+) -> list[ErrorDetails]:
+    """The errors in a table with this kind, except in the kind itself."""
+    changed = copy.deepcopy(document)
+    *table, name = path
+    look_up(changed, table)[name] = kind
+    try:
+        check(changed)
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+        return [one for one in details if _path_of(one, changed)[: len(table)] == table]
+    return []
+
+
+def _is_in(wanted: ErrorDetails, details: list[ErrorDetails]) -> bool:
+    """Whether the two are the same error in the same field."""
+
+    def what(one: ErrorDetails) -> tuple[Any, ...]:
+        # pydantic's location contains the kind that was tried, and ends at the table or at the
+        # field
+        context = one.get("ctx", {})
+        place = context.get("field") or one["loc"][-1]
+        return one["type"], place, str(one["input"])
+
+    return any(what(wanted) == what(one) for one in details)
 
 
 def words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
