@@ -8,18 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairport.caveats import caveats
-
-FEWEST_FOR_QUARTILES = 4
-"""With fewer values, quartiles would be interpolations."""
-
-
-def quartiles(values: int) -> tuple[float, float, float]:
-    """The shares of the lower quartile, the median and the upper quartile of so many values.
-
-    Of too few values, the least and the greatest replace the quartiles.
-    """
-    return (0.25, 0.5, 0.75) if values >= FEWEST_FOR_QUARTILES else (0, 0.5, 1)
-
+from fairport.spread import FEWEST_FOR_QUARTILES, Spread
 
 # For these keys the sum says more than the median.
 _SUMMED = ("wall_s", "packet_hops")
@@ -129,8 +118,8 @@ def sentence(summaries: Sequence[dict[str, Any]]) -> str:
         return f"{found}."
     middle = ""
     if len(ratios) >= FEWEST_FOR_QUARTILES:
-        q1, _, q3 = statistics.quantiles(ratios, n=4, method="inclusive")
-        middle = f", the middle half {q1:.2f} to {q3:.2f}"
+        spread = Spread.of(ratios)
+        middle = f", the middle half {spread.q1:.2f} to {spread.q3:.2f}"
     return f"{found}{middle}; it ranges from {min(ratios):.2f} to {max(ratios):.2f}."
 
 

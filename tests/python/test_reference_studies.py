@@ -20,7 +20,7 @@ import reference_studies as studies
 from fairport.run_numbers import NUMBERS
 from fairport.study import precision
 from fairport.study.comparison import Comparison
-from fairport.study.spread import Order
+from fairport.study.order import Order
 from reference_summary import Summary
 
 SHARES = ["drr", "red", "dctcp", "pacing", "sfq", "port-fair", "shared-buffer", "bbr", "pie"]

@@ -15,6 +15,7 @@ import pytest
 from conftest import Command
 from fairport.errors import InputError, OutputError
 from fairport.scenario.patch import assignment, read_assignments
+from fairport.spread import medians
 from fairport.study.gain import weighted_log_gain
 from fairport.study.making import Listeners
 from fairport.study.results import Definition, Study
@@ -22,7 +23,6 @@ from fairport.study.search import search
 from fairport.study.search_file import SearchFile
 from fairport.study.searched import Found, Goal, Searched
 from fairport.study.space import Bounds
-from fairport.study.spread import medians
 from fairport.study.study_file import builtin_names, load
 
 FILE = """

@@ -10,7 +10,7 @@ from fairport.cli.console import out
 from fairport.cli.output import new_table, styled
 from fairport.quantities import QUANTITIES
 from fairport.repeats import seeds_in_words
-from fairport.study.spread import shown_of_row
+from fairport.spread import shown_of_row
 
 if TYPE_CHECKING:
     from rich.table import Table

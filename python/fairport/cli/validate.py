@@ -88,8 +88,8 @@ def _show(found: Validation, folder: Path | None) -> None:
     from fairport.cli import output
     from fairport.quantities import of_number
     from fairport.scenario.phase import phase_parameters
+    from fairport.spread import shown_of_row
     from fairport.study.ranking import with_range
-    from fairport.study.spread import shown_of_row
     from fairport.study.validate import COMPARED, SIDES
 
     rows = []

@@ -10,11 +10,11 @@ from typing import Any
 
 import polars as pl
 
+from fairport import spread
 from fairport.errors import InputError
 from fairport.quantities import QUANTITIES, Quantity
-from fairport.repeats import FEWEST_FOR_QUARTILES
 from fairport.scenario import Scenario
-from fairport.study import spread
+from fairport.spread import FEWEST_FOR_QUARTILES
 from fairport.study.compared_metrics import METRICS, OF_THE_RUN, Groups, Metric
 from fairport.study.compared_parts import ComparedPart
 from fairport.study.fixes import Fix

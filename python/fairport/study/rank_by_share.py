@@ -2,9 +2,8 @@
 
 A fix is **fair** if the median throughput ratio of the lone class is within `verdict.PARITY` of an
 equal share, in either direction. If not the whole middle half is, it must also differ from the
-scenario without a fix: seed by seed, as everywhere (`study.spread`). Fair fixes come first; among
-them, those under which the flows stay as even as they were, by Jain's index; then those that keep
-the goodput. Then the order is that of the *distance* from an equal share: the larger of |ln q1| and
+scenario without a fix, seed by seed (`fairport.spread`). Fair fixes come first; among them, those
+under which the flows stay as even as they were, by Jain's index; then those that keep the goodput. Then the order is that of the *distance* from an equal share: the larger of |ln q1| and
 |ln q3| of the ratio's quartiles. So a fix that works only with some seeds comes after one that
 works with all, and a ratio of 2 is as far off as one of 1/2.
 
@@ -19,9 +18,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from fairport.spread import Spread, of_row
 from fairport.study.compared_metrics import Groups
 from fairport.study.ranking import Ranked, Row, change, needed, with_range
-from fairport.study.spread import Spread, of_row
 from fairport.verdict import PARITY
 
 # A fix costs goodput if all flows together lose more than this share.

@@ -20,6 +20,7 @@ from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.axes import Combination
 from fairport.scenario.rows import in_base_units
+from fairport.spread import medians
 from fairport.study import continued
 from fairport.study.execution import Executor, Local
 from fairport.study.gain import weighted_log_gain
@@ -31,7 +32,6 @@ from fairport.study.results import Definition, Study, define
 from fairport.study.search_file import SearchFile
 from fairport.study.searched import Found, Goal, Searched
 from fairport.study.space import Space
-from fairport.study.spread import medians
 from fairport.study.store import Store
 from fairport.study.study_file import read
 from fairport.study.trials import Trials

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fairport.repeats import FEWEST_FOR_QUARTILES, first_to_last
+from fairport.repeats import first_to_last
+from fairport.spread import FEWEST_FOR_QUARTILES, Spread
 from fairport.study.results import Study
-from fairport.study.spread import Spread
 
 Goal = Literal["tune", "hunt"]
 
@@ -56,7 +56,7 @@ class Searched:
         """How sure it is that the first point is the best, in one or two sentences.
 
         Another point is no worse if the middle half of the differences, seed by seed, says so
-        (`study.spread`).
+        (`fairport.spread`).
         """
         if not self.found:
             return f"No point of {self.trials} has a result."

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairport.errors import InputError
+from fairport.spread import Spread
 from fairport.study.points import StudyPoint
 from fairport.study.searched import Found, Goal
 from fairport.study.space import Space
-from fairport.study.spread import Spread
 
 if TYPE_CHECKING:
     import optuna

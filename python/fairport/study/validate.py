@@ -17,6 +17,7 @@ from typing import Any
 
 import polars as pl
 
+from fairport import spread
 from fairport.backends.jobs import job_of, stacks_of
 from fairport.backends.protocol import Progress as RunProgress
 from fairport.backends.run import run_many
@@ -28,7 +29,6 @@ from fairport.scenario import load as load_scenario
 from fairport.scenario.host_profile import HostProfile
 from fairport.scenario.tcp import DEFAULT_STACK
 from fairport.scenario.traffic.bulk import Bulk
-from fairport.study import spread
 from fairport.study.compared_metrics import Groups, RunTables
 from fairport.study.pool import Progress, Tally
 
