@@ -3,9 +3,10 @@
 A fix is **fair** if the median throughput ratio of the lone class is within `verdict.PARITY` of an
 equal share, in either direction. If not the whole middle half is, it must also differ from the
 scenario without a fix, seed by seed (`fairport.spread`). Fair fixes come first; among them, those
-under which the flows stay as even as they were, by Jain's index; then those that keep the goodput. Then the order is that of the *distance* from an equal share: the larger of |ln q1| and
-|ln q3| of the ratio's quartiles. So a fix that works only with some seeds comes after one that
-works with all, and a ratio of 2 is as far off as one of 1/2.
+under which the flows stay as even as they were, by Jain's index; then those that keep the goodput.
+Then the order is that of the *distance* from an equal share: the larger of |ln q1| and |ln q3| of
+the ratio's quartiles. So a fix that works only with some seeds comes after one that works with all,
+and a ratio of 2 is as far off as one of 1/2.
 
 Without a lone class Jain's index replaces the ratio. If no flow has delivered anything, there is no
 ratio and no index, and nothing is compared.
