@@ -1,8 +1,9 @@
-"""The numbers of a run: one row of a study, made directly from arrays in well under a millisecond.
+"""The numbers of one run of a study: its columns, made from arrays in well under a millisecond.
 
 They are the summary's numbers, under flat names; filling tables of polars would take longer than
 many runs. `tests/python/test_run_numbers.py` compares the two. A number that does not apply to a
-run (completion times where no flow ends) is None.
+run (completion times where no flow ends) is None. A comparison of fixes has metrics of its own
+(`study.compared_metrics`).
 """
 
 from __future__ import annotations

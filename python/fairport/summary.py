@@ -1,7 +1,7 @@
-"""The summary of a run: the keys of `Result.summary`, of `fairport run --json` and `summary.json`.
+"""The keys of a run's summary: of `Result.summary`, of `fairport run --json` and `summary.json`.
 
-Times are in seconds, sizes in bytes, rates in bit/s. A summary over several seeds has medians in
-these places, and `runs`.
+`metrics.summary` computes most of them. Times are in seconds, sizes in bytes, rates in bit/s. A
+summary over several seeds has medians in these places, and `runs`.
 """
 
 from __future__ import annotations
