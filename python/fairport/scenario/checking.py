@@ -54,31 +54,16 @@ def input_error(
     """What `checked` raises, for an error that `check` raised."""
     details = error.errors(include_url=False)
     found: dict[str, E] = {}
-    written_otherwise = set()  # fields that seem to be missing but are misplaced or misspelt
+    meant = set[str]()  # fields that seem to be missing but are misplaced or misspelt
     for detail in [*details, *_hidden(details, document, check)]:
         one = _mistake(detail, document, source, kind)
-        table, _, name = one.field.rpartition(".")
         if detail["type"] == "unknown_field":
-            if (
-                table
-                and name in own_fields
-                and not (isinstance(document, dict) and name in document)
-            ):
-                one.remedy = f"put `{name}` above the first [section]: it belongs to the whole file"
-                written_otherwise.add(name)
-            elif f"{table}.kind" in source.set_by and one.field not in source.set_by:
-                one.remedy = (
-                    f"setting `{table}.kind` keeps the other fields; `{table}={{kind=..}}` replaces"
-                    " them all"
-                )
-            elif one.remedy.startswith("did you mean"):
-                meant = one.remedy.split("`")[1]
-                written_otherwise.add(f"{table}.{meant}" if table else meant)
+            meant |= _explain_unknown(one, document, source, own_fields)
         if detail["type"] == "union_tag_not_found":
             found[one.field] = one  # the hidden error, which comes later, names the kinds
         found.setdefault(one.field, one)
     fields = sorted(
-        (field for field, one in found.items() if one.has_value or field not in written_otherwise),
+        (field for field, one in found.items() if one.has_value or field not in meant),
         key=source.line,
     )
     first, *others = [found[field] for field in fields]
@@ -98,6 +83,26 @@ def _mistake(detail: ErrorDetails, document: Any, source: Source, kind: type[E])
     if value is not ABSENT and context.get("show_value", True) and not isinstance(value, dict):
         arguments["value"] = value
     return kind(problem, **arguments)
+
+
+def _explain_unknown(
+    one: InputError, document: Any, source: Source, own_fields: Collection[str]
+) -> set[str]:
+    """Gives an unknown field the remedy that suits; returns the field that was meant, if any."""
+    table, _, name = one.field.rpartition(".")
+    is_at_top = isinstance(document, dict) and name in document
+    if table and name in own_fields and not is_at_top:
+        one.remedy = f"put `{name}` above the first [section]: it belongs to the whole file"
+        return {name}
+    if f"{table}.kind" in source.set_by and one.field not in source.set_by:
+        one.remedy = (
+            f"setting `{table}.kind` keeps the other fields; `{table}={{kind=..}}` replaces them"
+            " all"
+        )
+    elif one.remedy.startswith("did you mean"):
+        nearest_name = one.remedy.split("`")[1]
+        return {f"{table}.{nearest_name}" if table else nearest_name}
+    return set()
 
 
 def _path_of(detail: ErrorDetails, document: Any) -> list[str | int]:

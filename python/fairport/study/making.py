@@ -126,6 +126,11 @@ class Making:
         found = {row["run_id"]: row for row in rows.iter_rows(named=True)}
         return [found[one] for one in run_ids]
 
+    @property
+    def status(self) -> Status:
+        """The progress so far."""
+        return self._status
+
     def so_far(self) -> pl.DataFrame:
         """The study's runs, including those just made."""
         self._study.runs.flush()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -77,14 +76,7 @@ def sweep(
         "where": where,
     }
     file = read(SweepFile, document)
-    listeners = listeners or Listeners()
-    last: list[Status] = []
-
-    def listen(status: Status) -> None:
-        last[:] = [status]
-        listeners.status(status)
-
-    study = run(
+    study, status = run(
         file,
         base,
         place_of_study=folder or Path("results") / file.name,
@@ -94,19 +86,19 @@ def sweep(
         store=store,
         until_precise=until_precise,
         executor=None if executor is None else nullcontext(executor),
-        listeners=replace(listeners, status=listen),
+        listeners=listeners,
     )
-    if last and last[0].failed:
-        _warn(study, last[0])
+    if status.failed:
+        _warn(study, status)
     return study
 
 
-def _warn(study: Study, last: Status) -> None:
+def _warn(study: Study, status: Status) -> None:
     """Says that runs failed: whoever calls from Python sees no exit status."""
     errors = study.to_polars()["error"].drop_nulls()
     first = f"; the first one: {errors[0]}" if len(errors) else ""
     where = f"The column `error` of {study!r} has the reasons"
-    warnings.warn(f"{last.failed:,} of {last.of:,} runs failed{first}. {where}", stacklevel=3)
+    warnings.warn(f"{status.failed:,} of {status.of:,} runs failed{first}. {where}", stacklevel=3)
 
 
 def run(
@@ -121,8 +113,11 @@ def run(
     until_precise: Precision | None = None,
     executor: AbstractContextManager[Executor] | None = None,
     listeners: Listeners | None = None,
-) -> Study:
-    """Runs a sweep file whose scenario is `base`; the executor starts when all is checked."""
+) -> tuple[Study, Status]:
+    """Runs a sweep file whose scenario is `base`; the executor starts when all is checked.
+
+    Returns the study, and how many runs were made for it now.
+    """
     if executor is not None:
         check_for_cluster(backend, jobs)
     keep = _kept(file, until_precise)
@@ -143,7 +138,7 @@ def run(
             while wanted := plan.at(_more_seeds(making.so_far(), file, until_precise)):
                 making.run(wanted)
             _warn_of_width(making.so_far(), list(file.axes), until_precise)
-    return study
+    return study, making.status
 
 
 def checked(file: SweepFile, base: Scenario, backend: str = backends.DEFAULT) -> Plan:
