@@ -24,7 +24,7 @@ FILES = {
         "test_metrics.py",
         "test_metrics_verdict.py",
         "test_blackouts.py",
-        "test_loads.py",
+        "test_traffic_parts.py",
     ),
     "verdict.py": ("test_metrics_verdict.py", "test_metrics.py"),
     "study/rank_by_gain.py": ("test_gains.py",),
