@@ -132,11 +132,11 @@ def search(
             # this many at a time keep all processors busy
             at_a_time = max(2, -(-2 * executor.jobs // file.seeds))
             while (left := trials - len(tried)) > 0:
-                asked = [tried.ask() for _ in range(min(left, at_a_time))]
-                numbers = [plan.add(point) for _, point in asked]
+                suggested = [tried.suggest() for _ in range(min(left, at_a_time))]
+                numbers = [plan.add(point) for _, point in suggested]
                 every = _rows(making, numbers, file.seeds)
-                for (trial, point), rows in zip(asked, every, strict=True):
-                    tried.tell(trial, _found(point, rows, before, weights, goal))
+                for (trial, point), rows in zip(suggested, every, strict=True):
+                    tried.record(trial, _found(point, rows, before, weights, goal))
     found = sorted(tried.found(), key=lambda one: one.gain, reverse=goal == "tune")
     study = define(where, _definition(file, base, weights, found), force=False)
     return Searched(study, goal, weights, medians(before, list(weights)), found, len(tried))

@@ -52,12 +52,12 @@ class Trials:
             if one.value is not None
         ]
 
-    def ask(self) -> tuple[optuna.Trial, StudyPoint]:
+    def suggest(self) -> tuple[optuna.Trial, StudyPoint]:
         """A trial, and the point that it suggests."""
         trial = self._study.ask()
         return trial, self._space.point(trial)
 
-    def tell(self, trial: optuna.Trial, found: Found) -> None:
+    def record(self, trial: optuna.Trial, found: Found) -> None:
         """Keeps the result of a trial; without a gain in any seed, the trial has failed."""
         from optuna.trial import TrialState
 
