@@ -98,6 +98,7 @@ ACCEPTED = {
     ("value<10", "value<=10"): "10 to 99 are written alike in both ways",
     ("value<1e4", "value<=1e4"): "no exponential is exactly 10,000",
     (")<_NOTICEABLE", ")<=_NOTICEABLE"): "no difference of logarithms is exactly that of 1.02",
+    ("float(1-q1)", "float(0-q1)"): "distances are compared with each other alone",
     ("100*COSTLY", "101*COSTLY"): "both are 5 % when rounded",
     ("100*COSTLY", "99*COSTLY"): "both are 5 % when rounded",
     ("<-COSTLY", "<=-COSTLY"): "no difference of 1 and a double is exactly -0.05",
