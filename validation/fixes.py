@@ -13,9 +13,9 @@ from typing import Any
 import fairport as fp
 import polars as pl
 from fairport.quantities import QUANTITIES
+from fairport.spread import shown_of_row
+from fairport.study.compared_metrics import OF_THE_RUN
 from fairport.study.fixes import Fix, available
-from fairport.study.measures import MEASURES
-from fairport.study.spread import shown_of_row
 
 from validation.case import options
 from validation.markdown import table
@@ -264,14 +264,14 @@ def _comparison(claim: Claim, seeds: int, comparisons: dict[str, fp.Comparison])
 def _summary(comparison: fp.Comparison) -> str:
     """The comparison as Markdown: best first, medians with quartiles, the conclusion."""
     by_name = {row["fix"]: row for row in comparison.table.iter_rows(named=True)}
-    heads = ["fix", *(QUANTITIES[key].label for key in MEASURES)]
+    heads = ["fix", *(QUANTITIES[key].label for key in OF_THE_RUN)]
     names = ["none", *(one.fix for one in comparison.ranking)]
     rows = [[name, *_cells(by_name[name]), ", ".join(by_name[name]["needs"])] for name in names]
     rows += [
         [
             one.name,
             f"not applicable: {one.why_not}",
-            *[""] * (len(MEASURES) - 1),
+            *[""] * (len(OF_THE_RUN) - 1),
             ", ".join(one.needs),
         ]
         for one in comparison.candidates
@@ -284,4 +284,4 @@ def _summary(comparison: fp.Comparison) -> str:
 
 
 def _cells(row: Mapping[str, Any]) -> Sequence[str]:
-    return ["{} ({} to {})".format(*shown_of_row(row, key, QUANTITIES[key])) for key in MEASURES]
+    return ["{} ({} to {})".format(*shown_of_row(row, key, QUANTITIES[key])) for key in OF_THE_RUN]

@@ -26,7 +26,7 @@ from fairport.errors import InputError
 from fairport.record import Record
 from fairport.scenario import parse
 from fairport.scenario.host_profile import HostProfile
-from fairport.study.measures import Groups, measured
+from fairport.study.compared_metrics import Groups, metrics_of
 from fairport.study.precision import FEWEST_OF_AN_INTERVAL, median_interval
 from fairport.study.validate import LINUX, SIMULATION, Validation, agrees, simulated, validate
 
@@ -172,7 +172,7 @@ def _with_default(scenario: fp.Scenario) -> fp.Scenario:
 
 def _runs(scenario: fp.Scenario, groups: Groups, seeds: int) -> list[dict[str, Any]]:
     results = fp.run_many(scenario, range(1, seeds + 1), jobs=os.cpu_count() or 1)
-    return [measured(Record.of(result), groups) for result in results]
+    return [metrics_of(Record.of(result), groups) for result in results]
 
 
 def _file(name: str) -> Path:

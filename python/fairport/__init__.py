@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from fairport.study.pool import Done as Done
     from fairport.study.precision import Precision as Precision
     from fairport.study.results import Study as Study
-    from fairport.study.search import Searched as Searched
     from fairport.study.search import tune as tune
+    from fairport.study.searched import Searched as Searched
     from fairport.study.store import Store as Store
     from fairport.study.store import StoreWarning as StoreWarning
     from fairport.study.sweep import sweep as sweep
@@ -71,7 +71,7 @@ _HOME = {
     "RunFolderError": "fairport.errors",
     "Scenario": "fairport.scenario.model",
     "ScenarioError": "fairport.errors",
-    "Searched": "fairport.study.search",
+    "Searched": "fairport.study.searched",
     "Status": "fairport.study.making",
     "Store": "fairport.study.store",
     "StoreWarning": "fairport.study.store",

@@ -1,7 +1,7 @@
-"""What a run's tables mean: drop runs, blackouts, hop classes, fairness. Pure functions.
+"""From a run's tables to its summary: hop classes, fairness, the bottleneck. Pure functions.
 
-There is one implementation of each, for every backend and for captures. Functions about drop runs
-are in `fairport.drop_runs`.
+There is one implementation of each, for every backend and for captures. `fairport.summary` says
+what the keys mean. Functions about drop runs and blackouts are in `fairport.drop_runs`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The quantities that people read, each with its title, unit and number format, in one place.
+"""How numbers are shown: the title, unit and format of each, by its name. It computes none.
 
-Tables, figures, pages and the terminal take them from here. A key is the name in the summary, in a
-table or in a study's measures; values are in base units (s, B, bit/s) and are shown in `unit`.
+Tables, figures, pages and the terminal take them from here. A name is a key of the summary, a
+column of a table or of a study, or a metric of a comparison. Values are in base units (s, B, bit/s)
+and are shown in `unit`.
 """
 
 from __future__ import annotations

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from typing import Any
 
 from fairport.caveats import caveats
-
-FEWEST_FOR_QUARTILES = 4
-"""With fewer values, quartiles would be interpolations."""
-
-
-def quartiles(values: int) -> tuple[float, float, float]:
-    """The shares of the lower quartile, the median and the upper quartile of so many values.
-
-    Of too few values, the least and the greatest replace the quartiles.
-    """
-    return (0.25, 0.5, 0.75) if values >= FEWEST_FOR_QUARTILES else (0, 0.5, 1)
-
+from fairport.spread import FEWEST_FOR_QUARTILES, Spread
 
 # For these keys the sum says more than the median.
 _SUMMED = ("wall_s", "packet_hops")
@@ -90,12 +80,29 @@ def _over(values: list[Any]) -> Any:
         return statistics.median(present)
     if isinstance(first, dict):
         keys = dict.fromkeys(key for value in present for key in value)
-        return {key: _over([value.get(key) for value in present]) for key in keys}
+        bounds = [key for key in keys if _is_lower_bound(key, present)]
+        keys.pop("bounds", None)
+        whole = {key: _over([value.get(key) for value in present]) for key in keys}
+        return whole | ({"bounds": bounds} if bounds else {})
     if isinstance(first, list) and first and isinstance(first[0], dict):
         # one entry per [[traffic]], the same number in every run
         return [_over(list(entries)) for entries in zip(*present, strict=True)]
     # texts and lists: the value that all runs share
     return first if all(value == first for value in values) else None
+
+
+def _is_lower_bound(name: str, runs: Sequence[dict[str, Any]]) -> bool:
+    """Whether the median of this number over the runs is a lower bound.
+
+    It is if it would be greater with greater values in the runs where the number is a lower bound.
+    """
+    known = [run for run in runs if run.get(name) is not None]
+    is_bound = [name in (run.get("bounds") or ()) for run in known]
+    if not any(is_bound):
+        return False
+    values: list[float] = [run[name] for run in known]
+    most = [math.inf if lower else value for lower, value in zip(is_bound, values, strict=True)]
+    return statistics.median(most) > statistics.median(values)
 
 
 def sentence(summaries: Sequence[dict[str, Any]]) -> str:
@@ -111,8 +118,8 @@ def sentence(summaries: Sequence[dict[str, Any]]) -> str:
         return f"{found}."
     middle = ""
     if len(ratios) >= FEWEST_FOR_QUARTILES:
-        q1, _, q3 = statistics.quantiles(ratios, n=4, method="inclusive")
-        middle = f", the middle half {q1:.2f} to {q3:.2f}"
+        spread = Spread.of(ratios)
+        middle = f", the middle half {spread.q1:.2f} to {spread.q3:.2f}"
     return f"{found}{middle}; it ranges from {min(ratios):.2f} to {max(ratios):.2f}."
 
 

@@ -1,16 +1,16 @@
-"""The numbers of a run: one row of a study, made directly from arrays in well under a millisecond.
+"""The numbers of one run of a study: its columns, made from arrays in well under a millisecond.
 
 They are the summary's numbers, under flat names; filling tables of polars would take longer than
 many runs. `tests/python/test_run_numbers.py` compares the two. A number that does not apply to a
-run (completion times where no flow ends) is None.
+run (completion times where no flow ends) is None. A comparison of fixes has metrics of its own
+(`study.compared_metrics`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -71,38 +71,6 @@ NUMBERS: dict[str, str] = {
     "lower_bounds": "how many of these medians and percentiles are lower bounds",
 }
 """Every number by name, with what it is a number of."""
-
-Better = Literal["more", "less", "even"]
-"""Which values of a number are better; "even": those nearer to 1."""
-
-_LESS = (
-    *("timeout", "drop", "marks", "blackout", "rtt", "queue", "fct", "slowdown", "round_time"),
-    *("response", "loss", "delay", "unfinished", "outcast", "lower_bounds"),
-)
-
-
-def better(number: str) -> Better:
-    """Which values of this number are better for a network."""
-    if number == "throughput_ratio":
-        return "even"
-    return "less" if any(part in number for part in _LESS) else "more"
-
-
-# of a count half of one; of a share, a rate or a time what is next to nothing
-_FLOORS: dict[str, float] = {
-    **dict.fromkeys(("timeouts", "drop", "marks", "blackout", "unfinished", "rounds_done"), 0.5),
-    **{"transfers": 0.5, "lower_bounds": 0.5, "outcast": 0.5, "loss": 1e-4},
-    **dict.fromkeys(("ratio", "utilisation", "traffic_share"), 1e-3),
-    **{"period_s": 1e-3, "bps": 1.0, "bytes": 1.0},
-}
-
-
-def logarithm(number: str, value: float) -> float:
-    """The logarithm of a value of this number, from a floor on, because zero has none."""
-    floor = next((least for part, least in _FLOORS.items() if part in number), 0.0)
-    value = max(value, floor)
-    return math.log(value) if value > 0 else -math.inf
-
 
 _OF_TRAFFIC = frozenset(list(NUMBERS)[list(NUMBERS).index("rounds_done") :])
 

@@ -1,7 +1,7 @@
-"""The summary of a run: the keys of `Result.summary`, of `fairport run --json` and `summary.json`.
+"""The keys of a run's summary: of `Result.summary`, of `fairport run --json` and `summary.json`.
 
-Times are in seconds, sizes in bytes, rates in bit/s. A summary over several seeds has medians in
-these places, and `runs`.
+`metrics.summary` computes most of them. Times are in seconds, sizes in bytes, rates in bit/s. A
+summary over several seeds has medians in these places, and `runs`.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Completion(TypedDict):
     slowdown_p95: float | None
     slowdown_p99: float | None
     slowdown_max: float | None
-    bounds: NotRequired[list[str] | None]
+    bounds: NotRequired[list[str]]
     """The keys of those that are lower bounds, as in a traffic's quantiles."""
 
 
@@ -110,7 +110,7 @@ class AllRequests(TypedDict):
     response_p95_s: float | None
     response_p99_s: float | None
     response_max_s: float | None
-    bounds: NotRequired[list[str] | None]
+    bounds: NotRequired[list[str]]
     """The keys of those that are lower bounds, as in a traffic's quantiles."""
 
 
@@ -129,9 +129,9 @@ class MedianAndP99(TypedDict):
 
     median: float
     p99: float
-    bounds: NotRequired[list[str] | None]
+    bounds: NotRequired[list[str]]
     """The names of those that are lower bounds, because too many were not over by the end; absent
-    if none is. Over several seeds: null if they differ."""
+    if none is. Over several seeds: those whose medians are."""
 
 
 class Quantiles(MedianAndP99):

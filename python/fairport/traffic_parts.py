@@ -156,13 +156,13 @@ def _completion(transfers: pl.DataFrame) -> dict[str, Any]:
     return found
 
 
-SHARES = {"median": 0.5, "p99": 0.99, "max": 1.0}
-"""The quantiles of a summary, by their names."""
+# the quantiles of an entry, by their names
+_SHARES = {"median": 0.5, "p99": 0.99, "max": 1.0}
 
 
 def _quantiles(rows: pl.DataFrame, column: str, names: Sequence[str]) -> dict[str, Any]:
     durations, is_over = rows[column], rows["is_over"]
-    shares = {name: SHARES[name] for name in names}
+    shares = {name: _SHARES[name] for name in names}
     values = quantiles(durations, is_over, list(shares.values()))
     known_only = bounds(durations, is_over, shares)
     found: dict[str, Any] = dict(zip(names, values, strict=True))

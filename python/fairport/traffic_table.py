@@ -1,4 +1,4 @@
-"""The table by [[traffic]] for people: one row per part of the traffic, and its columns."""
+"""The summary's numbers of one [[traffic]] under flat names, and the table of them for people."""
 
 from __future__ import annotations
 

@@ -17,10 +17,10 @@ from conftest import ENTRY, Command
 from fairport.quantities import QUANTITIES
 from fairport.scenario import Scenario, load
 from fairport.study.compare import compare, without_number
+from fairport.study.compared_metrics import OF_THE_RUN
+from fairport.study.compared_parts import ComparedPart
 from fairport.study.comparison import Comparison
 from fairport.study.fixes import FixError, available
-from fairport.study.measures import MEASURES
-from fairport.study.metric import ComparedPart
 from fairport.study.store import Store
 
 SHORT = ["compare", "outcast-1-to-12", "--duration", "50ms", "--repeat", "2"]
@@ -95,7 +95,7 @@ def test_drop_runs_by_flow_add_up_to_the_drops(compared: Comparison) -> None:
 
 def test_every_measure_has_a_median_between_its_quartiles(compared: Comparison) -> None:
     for row in compared.table.iter_rows(named=True):
-        for measure in MEASURES:
+        for measure in OF_THE_RUN:
             q1, median, q3 = (row[f"{measure}_{part}"] for part in ("q1", "median", "q3"))
             assert q1 <= median <= q3, measure
 
@@ -266,7 +266,7 @@ def test_what_is_printed_goes_into_a_pipe_without_colour(fairport_process: Comma
     assert outcome.status == 0
     assert "\x1b" not in outcome.out
     assert outcome.err == ""
-    for measure in MEASURES:
+    for measure in OF_THE_RUN:
         assert QUANTITIES[measure].title.split()[0] in outcome.out
     assert "1. pacing: " in outcome.out
 
@@ -336,7 +336,7 @@ def test_the_figure_has_a_panel_a_measure(compared: Comparison) -> None:
     assert [panel.get_title(loc="left").split(" (")[0] for panel in panels] == [
         column.quantity.title for column in compared.columns
     ]
-    assert set(MEASURES) <= {column.key for column in compared.columns}
+    assert set(OF_THE_RUN) <= {column.key for column in compared.columns}
     assert [text.get_text() for text in panels[0].get_yticklabels()] == [
         "none", *(one.fix for one in compared.ranking)
     ]  # fmt: skip

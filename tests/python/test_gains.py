@@ -14,11 +14,11 @@ import polars as pl
 import pytest
 from fairport.errors import InputError
 from fairport.scenario import Scenario, load
-from fairport.study import metric
 from fairport.study.compare import compare
+from fairport.study.compared_parts import ComparedPart
 from fairport.study.comparison import Comparison
-from fairport.study.gains import conclusion, gain, ranking
-from fairport.study.metric import ComparedPart
+from fairport.study.gain import log_gain
+from fairport.study.rank_by_gain import ByGain, gain
 from fairport.study.store import Store
 
 INCAST = ComparedPart((0,), "incast", "rounds_done", ("rounds_done",))
@@ -106,22 +106,22 @@ def test_a_metric_of_ones_own(mixed: Scenario, tmp_path) -> None:
 
 
 def test_more_rounds_and_shorter_times_are_gains() -> None:
-    assert metric.gain("rounds_done", 3, 6) == pytest.approx(math.log(2))
-    assert metric.gain("small_fct_p99_s", 4e-3, 1e-3) == pytest.approx(math.log(4))
-    assert metric.gain("small_fct_p99_s", 1e-3, 4e-3) == pytest.approx(-math.log(4))
+    assert log_gain("rounds_done", 3, 6) == pytest.approx(math.log(2))
+    assert log_gain("small_fct_p99_s", 4e-3, 1e-3) == pytest.approx(math.log(4))
+    assert log_gain("small_fct_p99_s", 1e-3, 4e-3) == pytest.approx(-math.log(4))
     # a ratio of 2 is as far from an equal share as one of 1/2
-    assert metric.gain("throughput_ratio", 0.5, 2.0) == pytest.approx(0)
-    assert metric.gain("throughput_ratio", 0.25, 2.0) == pytest.approx(math.log(2))
+    assert log_gain("throughput_ratio", 0.5, 2.0) == pytest.approx(0)
+    assert log_gain("throughput_ratio", 0.25, 2.0) == pytest.approx(math.log(2))
 
 
 def test_no_round_at_all_counts_as_half_a_round() -> None:
-    assert metric.gain("rounds_done", 2, 0) == pytest.approx(-math.log(4))
-    assert metric.gain("rounds_done", 0, 0) == 0
+    assert log_gain("rounds_done", 2, 0) == pytest.approx(-math.log(4))
+    assert log_gain("rounds_done", 0, 0) == 0
 
 
 def test_what_never_finished_is_worse_than_anything() -> None:
-    assert metric.gain("fct_p99_s", 1.0, None) == -math.inf
-    assert metric.gain("fct_p99_s", None, None) == 0
+    assert log_gain("fct_p99_s", 1.0, None) == -math.inf
+    assert log_gain("fct_p99_s", None, None) == 0
 
 
 def test_several_loads_have_the_geometric_mean_of_their_gains() -> None:
@@ -179,30 +179,35 @@ def row_of(
 )
 def test_a_gain_in_words(with_fix: list[float | None], word: str) -> None:
     runs = rounds_done(none=[100.0] * 4, fix=with_fix)
-    (only,) = ranking([row_of("fix")], row_of("none"), runs, [INCAST])
+    (only,) = ByGain([row_of("fix")], row_of("none"), runs, [INCAST]).ranked
     assert only.effect == word
 
 
 def test_fixes_come_in_the_order_of_their_gains_and_then_of_what_they_need() -> None:
     runs = rounds_done(none=[100.0] * 4, a=[90.0] * 4, b=[300.0] * 4, c=[200.0] * 4, d=[300.0] * 4)
     rows = [row_of("a"), row_of("b", needs=("switch", "host")), row_of("c"), row_of("d")]
-    found = ranking(rows, row_of("none"), runs, [INCAST])
-    assert [(one.rank, one.fix) for one in found] == [(1, "d"), (2, "b"), (3, "c"), (4, "a")]
-    assert conclusion(found, [INCAST]) == (
+    ranking = ByGain(rows, row_of("none"), runs, [INCAST])
+    assert [(one.rank, one.fix) for one in ranking.ranked] == [
+        (1, "d"),
+        (2, "b"),
+        (3, "c"),
+        (4, "a"),
+    ]
+    assert ranking.conclusion == (
         "Best: d (better by a factor of 3), then b (better by a factor of 3), then c (better by a"
         " factor of 2); worse than no fix: a. Ranked by rounds done of traffic 0 (incast)."
     )
-    assert conclusion(found[3:], [INCAST]).startswith(
+    assert replace(ranking, rows=rows[:1]).conclusion.startswith(
         "No fix is clearly better than no fix at all; worse than no fix: a."
     )
-    both = conclusion(found[:1], [INCAST, TRANSFERS])
+    both = replace(ranking, rows=[], parts=[INCAST, TRANSFERS]).conclusion
     assert both.endswith("of traffic 1 (poisson), by the geometric mean of the gains.")
 
 
 def test_a_fix_without_effect_is_before_those_that_make_it_worse_and_after_the_others() -> None:
     runs = rounds_done(none=[100.0] * 4, worse=[90.0] * 4, same=[100.0] * 4, better=[110.0] * 4)
     rows = [row_of(name) for name in ("worse", "same", "better")]
-    found = ranking(rows, row_of("none"), runs, [INCAST])
+    found = ByGain(rows, row_of("none"), runs, [INCAST]).ranked
     assert [one.fix for one in found] == ["better", "same", "worse"]
 
 
@@ -218,7 +223,7 @@ def test_a_fix_that_helps_with_some_seeds_only_is_between_those_that_help_and_th
     )
     # by their medians alone: mixed_up, better, worse, mixed_down
     rows = [row_of(name) for name in ("worse", "mixed_down", "mixed_up", "better")]
-    found = ranking(rows, row_of("none"), runs, [INCAST])
+    found = ByGain(rows, row_of("none"), runs, [INCAST]).ranked
     assert [(one.fix, one.effect.split()[0]) for one in found] == [
         ("better", "better"),
         ("mixed_up", "no"),
@@ -232,7 +237,7 @@ def test_a_sentence_says_what_became_of_the_load_of_the_goodput_and_what_it_need
     none = row_of("none") | {"traffic_0_rounds_done_median": 3.0}
 
     def sentence(goodput_bps: float) -> str:
-        return ranking([row_of("fix", goodput_bps)], none, runs, [INCAST])[0].sentence
+        return ByGain([row_of("fix", goodput_bps)], none, runs, [INCAST]).ranked[0].sentence
 
     shown = "traffic 0 (incast): rounds done 3 to 6 (5 to 7)"
     assert sentence(1e9) == f"{shown}. Needs: switch."
@@ -244,7 +249,7 @@ def test_a_load_that_nothing_ranks_has_no_part() -> None:
     bulk = ComparedPart((2,), "bulk", None, ())
     runs = rounds_done(none=[100.0], fix=[200.0])
     assert gain("fix", runs, [bulk, INCAST]).factor == pytest.approx(2)
-    (only,) = ranking([row_of("fix")], row_of("none"), runs, [bulk, INCAST])
+    (only,) = ByGain([row_of("fix")], row_of("none"), runs, [bulk, INCAST]).ranked
     assert "traffic 0 (incast)" in only.sentence
     assert "traffic 2" not in only.sentence
 

@@ -8,8 +8,8 @@ import pytest
 from fairport import _core, run
 from fairport.errors import ScenarioError
 from fairport.scenario import load
+from fairport.scenario.job_errors import scenario_field
 from fairport.scenario.lower import Job, lower
-from fairport.scenario.refusal import scenario_field
 from fairport.scenario.selectors import SelectorError, select
 from fairport.scenario.tcp import ENGINE_NAMES
 

@@ -170,6 +170,20 @@ def test_the_picture_shows_each_packet_with_its_fate(plain: Result) -> None:
     assert accepted == [looks["edge0.0:1"].colour, looks["edge0.0:2"].colour]
 
 
+def test_the_legend_leaves_out_hop_counts_that_captures_do_not_have(whole: Slide) -> None:
+    def legend(slide: Slide) -> str:
+        entries = figure.draw(slide).axes[2].get_legend()
+        assert entries is not None
+        return "\n".join(text.get_text() for text in entries.get_texts())
+
+    assert "flow 0: h1 to h0, 2 hops" in legend(whole)
+    flows = whole.result.flows.with_columns(hops=pl.lit(None, pl.UInt32))
+    result = replace(whole.result, tables={**whole.result.tables, "flows": flows})
+    unknown = replace(whole, result=result)
+    assert "flow 0: h1 to h0\n" in legend(unknown)
+    assert "hop" not in legend(unknown)
+
+
 def test_a_flow_has_its_initial_window_before_the_first_sample() -> None:
     to_h0 = {"to": "h0", "start_jitter": "0s"}
     own = {"initial_window": 3, "mss": "1000B"}

@@ -16,8 +16,8 @@ from fairport.study.precision import (
     Precision,
     median_interval,
     more_seeds,
+    per_point,
     states,
-    summary,
     too_wide,
 )
 from fairport.study.sweep import sweep
@@ -37,12 +37,12 @@ def runs(**values: list[float | None]) -> pl.DataFrame:
 
 
 def test_median_and_range_are_those_of_the_seeds() -> None:
-    (row,) = summary(runs(a=[4.0, 1.0, 2.0, 3.0, None]), ["point"], "ratio").to_dicts()
+    (row,) = per_point(runs(a=[4.0, 1.0, 2.0, 3.0, None]), ["point"], "ratio").to_dicts()
     assert (row["runs"], row["median"], row["low"], row["high"]) == (4, 2.5, 1.0, 4.0)
 
 
 def test_one_value_and_equal_values_are_their_own_interval() -> None:
-    rows = summary(runs(a=[0.5], b=[0.7] * 9), ["point"], "ratio").to_dicts()
+    rows = per_point(runs(a=[0.5], b=[0.7] * 9), ["point"], "ratio").to_dicts()
     assert [(row["low"], row["high"]) for row in rows] == [(0.5, 0.5), (0.7, 0.7)]
     assert not any(row["is_bimodal"] for row in rows)
 
@@ -134,7 +134,7 @@ def test_seeds_are_added_where_the_interval_is_wide() -> None:
 
 def test_half_of_the_interval_is_compared_with_the_share_of_the_median() -> None:
     of = runs(a=[1.84] * 3 + [2.16] * 3)
-    (row,) = summary(of, ["point"], "ratio").to_dicts()
+    (row,) = per_point(of, ["point"], "ratio").to_dicts()
     assert (row["low"], row["median"], row["high"]) == pytest.approx((1.84, 2.0, 2.16))
     assert more_seeds(of, ["point"], Precision("ratio", 0.09)) == []
     # half as many as before, rounded up
@@ -170,7 +170,7 @@ def test_a_sweep_goes_on_until_it_is_precise(tmp_path: object) -> None:
         until_precise=Precision("jain_index", 0.25, most_seeds=64),
         listeners=Listeners(status=seen.append),
     )
-    found = summary(study.to_polars(), ["queue.limit"], "jain_index")
+    found = per_point(study.to_polars(), ["queue.limit"], "jain_index")
     for row in found.iter_rows(named=True):
         assert (row["high"] - row["low"]) / 2 <= 0.25 * row["median"]
     assert found["runs"].sum() == seen[-1].done > 8

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from fairport.study.measures import MEASURES, Groups
-from fairport.study.ranking import (
-    Ranked,
-    change,
-    conclusion,
-    note,
-    ranked_by,
-    ranking,
-    share,
-)
-from fairport.study.spread import Spread, of_row
+from fairport.spread import Spread, of_row
+from fairport.study.compared_metrics import OF_THE_RUN, Groups
+from fairport.study.rank_by_share import ByShare, share
+from fairport.study.ranking import Ranked, change
 
 LONE = Groups("2-hop", "6-hop", [0], list(range(1, 13)), "edge0.0:0")
 EQUALS = Groups("", "2-hop", [], list(range(13)), "s0:0")
@@ -23,7 +17,7 @@ EQUALS = Groups("", "2-hop", [], list(range(13)), "s0:0")
 
 def row(fix: str, q1: float, median: float, q3: float, **others: Any) -> dict[str, Any]:
     values: dict[str, Any] = {"fix": fix, "needs": ["switch"], "not_applicable": None}
-    for measure in MEASURES:
+    for measure in OF_THE_RUN:
         for part in ("q1", "median", "q3"):
             values[f"{measure}_{part}"] = 100.0
     values |= {f"jain_index_{part}": 0.96 for part in ("q1", "median", "q3")}
@@ -34,9 +28,15 @@ def row(fix: str, q1: float, median: float, q3: float, **others: Any) -> dict[st
 NONE = row("none", 0.1, 0.2, 0.3)
 
 
-def ranked(rows: list[dict[str, Any]], none: dict[str, Any], groups: Groups) -> list[Ranked]:
+def ranking(rows: list[dict[str, Any]], none: dict[str, Any], groups: Groups) -> ByShare:
     """The ranking, if the seeds of a fix are in another order than those without it."""
-    return ranking([one | {"apart": apart(one, none, share(groups))} for one in rows], none, groups)
+    return ByShare(
+        rows, none, {one["fix"]: apart(one, none, share(groups)) for one in rows}, groups
+    )
+
+
+def ranked(rows: list[dict[str, Any]], none: dict[str, Any], groups: Groups) -> list[Ranked]:
+    return ranking(rows, none, groups).ranked
 
 
 def apart(one: dict[str, Any], none: dict[str, Any], key: str) -> Spread:
@@ -52,8 +52,9 @@ def effect_of(one: dict[str, Any], none: dict[str, Any] = NONE) -> str:
 
 def test_seed_by_seed_a_small_difference_is_clear() -> None:
     # the shares overlap, from 0.1 to 0.3 and from 0.15 to 0.35, but each seed gains 0.05
-    fix = row("fix", 0.15, 0.25, 0.35) | {"apart": Spread(0.05, 0.05, 0.05, 4)}
-    assert ranking([fix], NONE, LONE)[0].effect == "helps, but not enough"
+    gains = {"fix": Spread(0.05, 0.05, 0.05, 4)}
+    (found,) = ByShare([row("fix", 0.15, 0.25, 0.35)], NONE, gains, LONE).ranked
+    assert found.effect == "helps, but not enough"
 
 
 def test_twice_is_as_far_from_an_equal_share_as_half() -> None:
@@ -87,7 +88,7 @@ def test_what_helps_the_lone_flow_and_starves_others_is_no_fair_fix() -> None:
     assert [one.fix for one in found] == ["even", "uneven"]
     assert found[1].effect == "fair to the lone class only"
     assert "Jain's index 0.96 to 0.80" in found[1].sentence
-    assert conclusion(found, NONE, LONE).endswith("; even makes it fair.")
+    assert ranking([uneven, even], NONE, LONE).conclusion.endswith("; even makes it fair.")
 
 
 @pytest.mark.parametrize(
@@ -129,30 +130,33 @@ def test_a_sentence_names_what_changes_and_what_it_needs() -> None:
 
 
 def test_the_conclusion_names_the_fair_ones() -> None:
-    found = ranked(
+    found = ranking(
         [row("a", 0.9, 1, 1), row("b", 0.5, 0.9, 1), row("c", 0.4, 0.4, 0.4)], NONE, LONE
     )
-    assert conclusion(found, NONE, LONE) == (
+    assert found.conclusion == (
         "Without a fix the ratio is 0.20 (0.10 to 0.30); "
         "a makes it fair, b makes it fair at the median."
     )
-    three = ranked([row(name, 0.9, 1, 1) for name in "abc"], NONE, LONE)
-    assert conclusion(three, NONE, LONE).endswith("; a, b and c make it fair.")
-    assert conclusion([], NONE, LONE).endswith("none of these fixes makes it fair.")
-    assert conclusion(found, row("none", 1, 1, 1), LONE).endswith("there is nothing to fix.")
+    three = ranking([row(name, 0.9, 1, 1) for name in "abc"], NONE, LONE)
+    assert three.conclusion.endswith("; a, b and c make it fair.")
+    assert replace(found, rows=[]).conclusion.endswith("none of these fixes makes it fair.")
+    as_it_is = replace(found, none=row("none", 1, 1, 1))
+    assert as_it_is.conclusion.endswith("there is nothing to fix.")
 
 
 def test_without_a_lone_class_jains_index_is_compared() -> None:
     better = row("fix", 1, 1, 1, jain_index_q1=0.98, jain_index_median=0.99, jain_index_q3=0.99)
     none = row("none", 1, 1, 1, jain_index_q1=0.6, jain_index_median=0.7, jain_index_q3=0.8)
-    (found,) = ranked([better], none, EQUALS)
+    of_equals = ranking([better], none, EQUALS)
+    (found,) = of_equals.ranked
     assert found.effect == "fair"
     assert found.sentence.startswith("Jain's index 0.990 (0.980 to 0.990). ")
     assert found.sentence.count("Jain's index") == 1
-    assert "Jain's index" in ranked_by(EQUALS)
-    assert "lone" not in ranked_by(EQUALS) + note(EQUALS)
-    assert "of Jain's index of 0.95 and more" in note(EQUALS)
-    for text in (ranked_by(LONE), note(LONE)):
+    assert "Jain's index" in of_equals.criterion
+    assert "lone" not in of_equals.criterion + of_equals.note
+    assert "of Jain's index of 0.95 and more" in of_equals.note
+    of_lone = ranking([], NONE, LONE)
+    for text in (of_lone.criterion, of_lone.note):
         assert "the ratio of the 2-hop class's mean goodput to that of its 6-hop peers" in text
 
 
@@ -166,18 +170,19 @@ NOTHING: dict[str, Any] = {
 @pytest.mark.parametrize("groups", [LONE, EQUALS])
 def test_where_nobody_delivered_anything_nothing_is_compared(groups: Groups) -> None:
     none, fix = (row(name, 1, 1, 1, **NOTHING) for name in ("none", "a"))
-    (found,) = ranked([fix], none, groups)
+    nothing = ranking([fix], none, groups)
+    (found,) = nothing.ranked
     assert found.effect == "nothing to compare"
     assert "no flow delivered data" in found.sentence
-    assert "no flow delivered data" in conclusion([found], none, groups)
+    assert "no flow delivered data" in nothing.conclusion
 
 
 @pytest.mark.parametrize("groups", [LONE, EQUALS])
 def test_a_fix_with_which_they_deliver_something_is_compared(groups: Groups) -> None:
     none = row("none", 1, 1, 1, **NOTHING)
-    (found,) = ranked([row("a", 1, 1, 1)], none, groups)
-    assert found.effect == "fair"
-    assert "a makes it fair" in conclusion([found], none, groups)
+    found = ranking([row("a", 1, 1, 1)], none, groups)
+    assert found.ranked[0].effect == "fair"
+    assert "a makes it fair" in found.conclusion
 
 
 def test_flows_without_a_lone_class_share_fairly_from_an_index_of_0_95_on() -> None:
@@ -200,12 +205,12 @@ def test_a_lone_flow_that_gets_nothing_is_no_help_where_nobody_got_anything() ->
 
 def test_the_places_are_counted_from_one_and_a_dear_fix_is_a_fair_one() -> None:
     dear, other = (row(name, 1, 1, 1, goodput_bps_total_median=90.0) for name in "ab")
-    found = ranked([dear, other], NONE, LONE)
-    assert [(one.rank, one.fix, one.effect) for one in found] == [
+    found = ranking([dear, other], NONE, LONE)
+    assert [(one.rank, one.fix, one.effect) for one in found.ranked] == [
         (1, "a", "fair, at a cost"),
         (2, "b", "fair, at a cost"),
     ]
-    assert conclusion(found, NONE, LONE).endswith("; a and b make it fair.")
+    assert found.conclusion.endswith("; a and b make it fair.")
 
 
 @pytest.mark.parametrize(
@@ -247,30 +252,28 @@ def test_an_index_that_changes_by_exactly_the_least_is_as_even() -> None:
 
 def test_the_note_says_the_limits_of_the_ranking() -> None:
     for words in (" from 0.8 to 1.25.", " by at most 0.02)", " less than 5 % of the goodput"):
-        assert words in note(LONE)
+        assert words in ranking([], NONE, LONE).note
 
 
 def test_a_fair_median_that_differs_by_chance_only_is_not_the_fixs_merit() -> None:
     none = row("none", 0.5, 0.75, 1.0)
     lucky, helps = row("lucky", 0.6, 0.85, 1.1), row("helps", 1.3, 1.3, 1.4)
-    found = ranked([helps, lucky], none, LONE)
-    assert {one.fix: one.effect for one in found} == {
+    found = ranking([helps, lucky], none, LONE)
+    assert {one.fix: one.effect for one in found.ranked} == {
         "lucky": "no clear difference",
         "helps": "reversed",
     }
-    assert conclusion(found, none, LONE).endswith("; none of these fixes makes it fair.")
+    assert found.conclusion.endswith("; none of these fixes makes it fair.")
 
 
 def test_a_fair_median_does_not_hide_seeds_that_are_not() -> None:
     none = row("none", 0.1, 0.9, 3.0)
-    found = ranked([row("a", 0.9, 1.0, 1.1)], none, LONE)
-    assert conclusion(found, none, LONE) == (
-        "Without a fix the ratio is 0.90 (0.10 to 3.00); a makes it fair."
-    )
+    found = ranking([row("a", 0.9, 1.0, 1.1)], none, LONE)
+    assert found.conclusion == ("Without a fix the ratio is 0.90 (0.10 to 3.00); a makes it fair.")
 
 
 def test_one_seed_has_no_range() -> None:
     none = row("none", 0.2, 0.2, 0.2)
-    found = ranked([row("a", 1, 1, 1)], none, LONE)
-    assert found[0].sentence == "ratio 1.00. Needs: switch."
-    assert conclusion(found, none, LONE) == ("Without a fix the ratio is 0.20; a makes it fair.")
+    found = ranking([row("a", 1, 1, 1)], none, LONE)
+    assert found.ranked[0].sentence == "ratio 1.00. Needs: switch."
+    assert found.conclusion == ("Without a fix the ratio is 0.20; a makes it fair.")

@@ -20,7 +20,7 @@ import reference_studies as studies
 from fairport.run_numbers import NUMBERS
 from fairport.study import precision
 from fairport.study.comparison import Comparison
-from fairport.study.spread import Order
+from fairport.study.order import Order
 from reference_summary import Summary
 
 SHARES = ["drr", "red", "dctcp", "pacing", "sfq", "port-fair", "shared-buffer", "bbr", "pie"]
@@ -227,7 +227,7 @@ def test_the_rows_and_intervals_of_a_sweep(tmp_path: Path) -> None:
     for row in runs.to_dicts():
         point = {axis: row[axis] for axis in axes}
         same_row(row, fp.run(base.patch(point), seed=row["seed"]))
-    for one in precision.summary(runs, list(axes), "jain_index").to_dicts():
+    for one in precision.per_point(runs, list(axes), "jain_index").to_dicts():
         values = runs.filter(**{axis: one[axis] for axis in axes})["jain_index"].to_list()
         assert one["median"] == statistics.median(values)
         assert (one["low"], one["high"]) == studies.sign_test(values)

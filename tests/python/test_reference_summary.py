@@ -181,6 +181,17 @@ def test_several_seeds_are_medians_of_each() -> None:
         assert not found, "\n".join(found)
 
 
+def is_lower_bound(key: str, runs: list[Any]) -> bool:
+    """Whether a run at or below the median, or with the next value above it, could be above it."""
+    there = [run for run in runs if isinstance(run.get(key), int | float)]
+    exact = sorted(run[key] for run in there if key not in run.get("bounds", []))
+    middle = len(there) // 2
+    return len(there) > 0 and (
+        len(exact) <= middle
+        or exact[middle] + exact[(len(there) - 1) // 2] > 2 * median(run[key] for run in there)
+    )
+
+
 def over_runs(values: list[Any]) -> Any:
     """The median, part by part, over the runs that have it; of answers, that of the majority."""
     known = [value for value in values if value is not None]
@@ -191,7 +202,11 @@ def over_runs(values: list[Any]) -> Any:
         return known.count(True) > len(known) / 2
     if isinstance(first, dict):
         keys = {key: None for one in known for key in one}
-        return {key: over_runs([one.get(key) for one in known]) for key in keys}
+        whole = {key: over_runs([one.get(key) for one in known]) for key in keys}
+        bounds = [key for key in keys if is_lower_bound(key, known)]
+        return {key: of for key, of in whole.items() if key != "bounds"} | (
+            {"bounds": bounds} if bounds else {}
+        )
     if isinstance(first, list) and isinstance(next(iter(first), None), dict):
         return [over_runs(list(entries)) for entries in zip(*known, strict=True)]
     if isinstance(first, int | float):

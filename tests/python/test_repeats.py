@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from fairport.repeats import summarise
 
 
@@ -53,11 +54,39 @@ def test_runs_without_an_answer_do_not_decide_but_are_counted() -> None:
 
 
 def test_a_list_is_kept_if_all_runs_have_it() -> None:
-    bounds: dict[str, Any] = {"slowdown": {"p99": 2.0, "bounds": ["p99"]}}
-    exact: dict[str, Any] = {"slowdown": {"p99": 1.0}}
-    for second, kept in ((bounds, ["p99"]), (exact, None)):
-        runs = [RUNS[0] | bounds, RUNS[1] | second]
-        assert summarise(runs)["slowdown"]["bounds"] == kept
+    for second, kept in ((["queue.hash"], ["queue.hash"]), (["host.jitter"], None)):
+        ignored = [{"ignored_settings": one} for one in (["queue.hash"], second)]
+        runs = [run | one for run, one in zip(RUNS[:2], ignored, strict=True)]
+        assert summarise(runs)["ignored_settings"] == kept
+
+
+@pytest.mark.parametrize(
+    ("runs", "is_bound"),
+    [
+        (["1", "2", "3"], False),
+        (["≥1", "≥2", "≥3"], True),
+        # the median is 2, whatever the third is
+        (["1", "2", "≥3"], False),
+        (["1", "≥2", "3"], True),
+        # the first may be above the others, and then the median is 3
+        (["≥1", "2", "3"], True),
+        # one of two equal values is known
+        (["1", "≥2", "2"], False),
+        # of two runs the median is the mean
+        (["1", "≥2"], True),
+        (["1", "2", "3", "≥4"], False),
+        (["1", "2", "≥3", "4"], True),
+    ],
+)
+def test_a_median_is_a_lower_bound_if_it_could_be_greater(runs: list[str], is_bound: bool) -> None:
+    summaries = []
+    for seed, shown in enumerate(runs, 1):
+        times: dict[str, Any] = {"fct_median_s": 0.5, "fct_p99_s": float(shown.removeprefix("≥"))}
+        if shown.startswith("≥"):
+            times["bounds"] = ["fct_p99_s"]
+        summaries.append(one(seed, 0.1, 10.0, True) | {"fct": {"all": times}})
+    whole = summarise(summaries)["fct"]["all"]
+    assert whole.get("bounds") == (["fct_p99_s"] if is_bound else None)
 
 
 def test_the_sentence_tells_how_often_and_how_widely() -> None:

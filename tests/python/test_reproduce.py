@@ -23,10 +23,10 @@ from fairport.papers.model import Claim, Drawing, Experiment
 from fairport.published import experiment_names
 from fairport.record import Record
 from fairport.report.reproduce import page, sentence, words
+from fairport.spread import Spread
 from fairport.study import totals_kept
 from fairport.study.reproduce import Reproduced, reproduce, totals
 from fairport.study.reproduce import _holds as holds_within
-from fairport.study.spread import Spread
 from fairport.study.store import Store
 from pydantic import ValidationError
 

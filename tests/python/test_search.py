@@ -15,10 +15,13 @@ import pytest
 from conftest import Command
 from fairport.errors import InputError, OutputError
 from fairport.scenario.patch import assignment, read_assignments
+from fairport.spread import medians
+from fairport.study.gain import weighted_log_gain
 from fairport.study.making import Listeners
 from fairport.study.results import Definition, Study
-from fairport.study.search import Found, Goal, Searched, search
-from fairport.study.search_file import SearchFile, log_gain, medians
+from fairport.study.search import search
+from fairport.study.search_file import SearchFile
+from fairport.study.searched import Found, Goal, Searched
 from fairport.study.space import Bounds
 from fairport.study.study_file import builtin_names, load
 
@@ -43,13 +46,13 @@ def file(tmp_path: Path) -> str:
 
 
 def gain(
-    found: dict[str, Any],
     before: dict[str, Any],
+    found: dict[str, Any],
     weights: dict[str, float],
     *,
     for_lone_flow: bool = False,
 ) -> float:
-    log = log_gain(found, before, weights, for_lone_flow=for_lone_flow)
+    log = weighted_log_gain(before, found, weights, for_lone_flow=for_lone_flow)
     assert log is not None
     return math.exp(log)
 
@@ -57,19 +60,19 @@ def gain(
 def test_a_gain_is_the_weighted_geometric_mean() -> None:
     before = {"jain_index": 0.5, "rtt_p99_s": 0.002}
     found = {"jain_index": 1.0, "rtt_p99_s": 0.004}
-    assert gain(found, before, {"jain_index": 1.0}) == pytest.approx(2)
-    assert gain(found, before, {"rtt_p99_s": 1.0}) == pytest.approx(0.5)
-    assert gain(found, before, {"jain_index": 1.0, "rtt_p99_s": 1.0}) == pytest.approx(1)
-    assert gain(found, before, {"jain_index": 3.0, "rtt_p99_s": 1.0}) == pytest.approx(2**0.5)
-    assert log_gain(found | {"jain_index": None}, before, {"jain_index": 1.0}) is None
+    assert gain(before, found, {"jain_index": 1.0}) == pytest.approx(2)
+    assert gain(before, found, {"rtt_p99_s": 1.0}) == pytest.approx(0.5)
+    assert gain(before, found, {"jain_index": 1.0, "rtt_p99_s": 1.0}) == pytest.approx(1)
+    assert gain(before, found, {"jain_index": 3.0, "rtt_p99_s": 1.0}) == pytest.approx(2**0.5)
+    assert weighted_log_gain(before, found | {"jain_index": None}, {"jain_index": 1.0}) is None
 
 
 def test_an_equal_share_is_tuned_for_and_the_smallest_is_hunted() -> None:
     half, double, five = ({"throughput_ratio": ratio} for ratio in (0.5, 2.0, 5.0))
     weights = {"throughput_ratio": 1.0}
-    assert gain(double, half, weights) == pytest.approx(1)
-    assert gain(five, half, weights) == pytest.approx(0.4)
-    assert gain(double, half, weights, for_lone_flow=True) == pytest.approx(4)
+    assert gain(half, double, weights) == pytest.approx(1)
+    assert gain(half, five, weights) == pytest.approx(0.4)
+    assert gain(half, double, weights, for_lone_flow=True) == pytest.approx(4)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +89,7 @@ def test_an_equal_share_is_tuned_for_and_the_smallest_is_hunted() -> None:
 def test_the_gain_of_a_number_that_becomes_zero_is_a_factor_to_reckon_with(
     number: str, before: float, found: float, factor: float
 ) -> None:
-    assert gain({number: found}, {number: before}, {number: 1.0}) == pytest.approx(factor)
+    assert gain({number: before}, {number: found}, {number: 1.0}) == pytest.approx(factor)
 
 
 def searched(*found: Found, goal: Goal = "tune", seeds: int = 5) -> Searched:

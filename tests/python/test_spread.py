@@ -6,7 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
-from fairport.study.spread import Order, Spread
+from fairport.spread import Spread
+from fairport.study.order import Order
 
 
 def test_quartiles_of_one_to_five_are_two_three_four() -> None:

@@ -24,7 +24,8 @@ from fairport.figures import studies
 from fairport.scenario import Scenario
 from fairport.study import one_run
 from fairport.study.execution import Task, outcome
-from fairport.study.making import Listeners, Runs, Status
+from fairport.study.making import Listeners, Status
+from fairport.study.plan import Plan
 from fairport.study.results import Study
 from fairport.study.store import Store
 from fairport.study.study_file import read
@@ -132,7 +133,7 @@ def test_a_run_that_fails_is_recorded_and_the_rest_goes_on(
     base: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # each value is possible alone, but not their combination
-    monkeypatch.setattr(Runs, "check", lambda _: None)
+    monkeypatch.setattr(Plan, "check", lambda _: None)
     axes = {"queue.limit": ["4KiB", "16KiB"], "measure.from": ["1ms", "1s"]}
     seen: list[Status] = []
     with pytest.warns(UserWarning, match=r"4 of 8 runs failed; the first one: .* is not before"):

@@ -36,6 +36,7 @@ PYTHON = (
         "files",
         "payload",
         "published",
+        "spread",
         "tables",
         "toml_files",
         "toml_lines",

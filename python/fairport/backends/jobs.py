@@ -9,8 +9,8 @@ from typing import Any
 from fairport import _core
 from fairport.errors import ScenarioError
 from fairport.scenario import Scenario
+from fairport.scenario.job_errors import scenario_error
 from fairport.scenario.lower import Job, lower
-from fairport.scenario.refusal import refusal
 
 
 def job_of(scenario: Scenario) -> Job:
@@ -38,7 +38,7 @@ def sender_stacks(job: Job) -> list[dict[str, Any]]:
 
 def refused(scenario: Scenario, job: Job | None, error: _core.JobError) -> ScenarioError:
     """Turns the core's refusal of a job into an error about the scenario's file."""
-    return refusal(scenario, job, error.field, error.value, error.problem, error.remedy)
+    return scenario_error(scenario, job, error.field, error.value, error.problem, error.remedy)
 
 
 def key(backend: str, job: Job, besides: str = "") -> str:

@@ -79,7 +79,7 @@ def compare(
     from fairport.cli import compare_table, output
     from fairport.cli.progress import pool_bar
     from fairport.storage import save
-    from fairport.study import metric as metrics
+    from fairport.study import compared_parts
     from fairport.study.compare import candidates_of
     from fairport.study.compare import compare as run
 
@@ -89,7 +89,7 @@ def compare(
     names = [name.strip() for part in fix for name in part.split(",")] if fix else None
 
     def check() -> None:
-        metrics.check(metric)
+        compared_parts.check(metric)
         first = chosen.seed if seed is None else seed
         candidates_of(chosen, names, seed=first, backend=backend, folder=fixes)
 

@@ -10,14 +10,14 @@ from fairport.cli.console import out
 from fairport.cli.output import new_table, styled
 from fairport.quantities import QUANTITIES
 from fairport.repeats import seeds_in_words
-from fairport.study.spread import shown_of_row
+from fairport.spread import shown_of_row
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from fairport.study.compared_parts import ComparedPart
     from fairport.study.comparison import Column, Comparison
-    from fairport.study.metric import ComparedPart
 
 # Columns of the whole run that a narrow terminal has no room for are left out, the last one first.
 _ALWAYS_SHOWN = 3

@@ -192,7 +192,7 @@ def _of_usage(error: Any) -> InputError:
     if type(error).__name__ == "MissingParameter":
         return InputError("is missing", field=name, remedy=remedy)
     if hasattr(error.__context__, "errors"):  # an error of pydantic, with which typer reads numbers
-        from fairport.scenario.problems import words
+        from fairport.scenario.checking import words
 
         detail = error.__context__.errors()[0]
         problem, remedy = words(detail, [name])

@@ -10,7 +10,7 @@ from fairport.cli.group import resumable
 from fairport.cli.options import Jobs, Json, Quiet, RestartStudy, results_folder
 
 if TYPE_CHECKING:
-    from fairport.study.search import Goal, Searched
+    from fairport.study.searched import Goal, Searched
 
 File = Annotated[
     str, typer.Argument(metavar="NAME|FILE", help="A search file in TOML, or a built-in search.")

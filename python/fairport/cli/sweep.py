@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -100,22 +100,17 @@ def sweep(
         study.check_for_cluster(backend, jobs)
     place = out or f"results/{loaded.name}"
     if estimate:
-        runs = study.checked(loaded, base, backend)
-        output.print_text(sweep_lines.size_of(loaded, len(runs.every)) + "\n")
+        plan = study.checked(loaded, base, backend)
+        output.print_text(sweep_lines.size_of(loaded, len(plan.points)) + "\n")
         return
     executor = sweep_lines.executor(cluster)
-    counted: list[Any] = []
     with resumable(), sweep_bar(loaded.name, shown=not quiet) as bar:
-
-        def listen(status: making.Status) -> None:
-            counted[:] = [status]
-            bar(status)
 
         def say(found: making.Estimate) -> None:
             if not quiet:
                 err().print(sweep_lines.estimate(found), soft_wrap=True)
 
-        done = study.run(
+        done, status = study.run(
             loaded,
             base,
             place_of_study=place,
@@ -124,9 +119,8 @@ def sweep(
             jobs=jobs,
             executor=executor,
             until_precise=precise,
-            listeners=making.Listeners(estimate=say, status=listen),
+            listeners=making.Listeners(estimate=say, status=bar),
         )
-    status = counted[-1]
     if json:
         output.print_json(sweep_lines.document(done, status))
     elif not quiet:

@@ -88,12 +88,12 @@ def _show(found: Validation, folder: Path | None) -> None:
     from fairport.cli import output
     from fairport.quantities import of_number
     from fairport.scenario.phase import phase_parameters
+    from fairport.spread import shown_of_row
     from fairport.study.ranking import with_range
-    from fairport.study.spread import shown_of_row
-    from fairport.study.validate import MEASURES, SIDES
+    from fairport.study.validate import COMPARED, SIDES
 
     rows = []
-    for key in MEASURES:
+    for key in COMPARED:
         quantity = of_number(key)
         row = {"": quantity.label}
         for side in SIDES:

@@ -25,7 +25,7 @@ CAPTION = (
 def draw(result: Result) -> Figure:
     """One panel: one cumulative distribution per group."""
     ours = completion.transfers(result.flows, completion.Span.of(result.summary))
-    picture, [[axes]] = style.frame(result, findings.transfers(result, ours), SUBJECT, [2.4])
+    picture, [[axes]] = style.frame(result, findings.transfers(result, ours.height), SUBJECT, [2.4])
     drawn = [
         distribution.line(
             axes,

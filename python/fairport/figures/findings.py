@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fairport import censored, metrics, repeats, traffic_parts
+from fairport import metrics, repeats, traffic_parts
 from fairport.quantities import QUANTITIES, Quantity, of_number, three_digits
 from fairport.verdict import headline, lone_and_peers, ratio_in_words, subject
 
@@ -176,25 +176,26 @@ def queue(result: Result) -> str:
     return f"The bottleneck's queue holds {mean} on average, {most} at most"
 
 
-def transfers(result: Result, ours: pl.DataFrame) -> str:
-    """How much longer transfers took than in the empty network; `ours` are those that count."""
-    found = result.summary["fct"]
+def transfers(result: Result, count: int) -> str:
+    """How much longer transfers took than in the empty network; `count` are those that count."""
+    found: Any = result.summary["fct"]
     if not found or not found["all"]["completed"]:
-        return traffic_parts.completed(0, ours.height)
-    every: Mapping[str, Any] = found["all"]
-    quantiles: dict[str, Any] = {part: every[f"slowdown_{part}"] for part in ("median", "p99")}
-    quantiles["bounds"] = censored.bounds(
-        ours["lasted_ideals"], ours["is_over"], traffic_parts.SHARES
-    )
-    return traffic_parts.slowdown("The transfers'", quantiles)
+        return traffic_parts.completed(0, count)
+    return traffic_parts.slowdown("The transfers'", _quantiles(found["all"], "slowdown_{}"))
 
 
-def requests(result: Result, asked: pl.DataFrame) -> str:
-    """How many requests were answered, and how soon; `asked` are those that count."""
+def requests(result: Result) -> str:
+    """How many requests were answered, and how soon."""
     found: Any = result.summary["requests"]
-    times: dict[str, Any] = {part: found[f"response_{part}_s"] for part in ("median", "p99")}
-    times["bounds"] = censored.bounds(asked["lasted_s"], asked["is_over"], traffic_parts.SHARES)
+    times = _quantiles(found, "response_{}_s")
     return traffic_parts.answered(found["answered"], found["requests"], times)
+
+
+def _quantiles(found: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Two quantiles of the summary by their parts, as an entry of a [[traffic]] has them."""
+    keys = {part: key.format(part) for part in ("median", "p99")}
+    bounds = [part for part, key in keys.items() if key in found.get("bounds", ())]
+    return {part: found[key] for part, key in keys.items()} | {"bounds": bounds}
 
 
 def seeds(summary: Mapping[str, Any], panels: Sequence[tuple[str, Sequence[Any]]]) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fairport.figures import style
 from fairport.quantities import of_number
-from fairport.repeats import FEWEST_FOR_QUARTILES
+from fairport.spread import FEWEST_FOR_QUARTILES
 
 WIDTH_IN = 7.2
 """Width of a picture of such panels, three in a row."""

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fairport.figures import findings, style, times
-from fairport.microscope import Slide
+from fairport.microscope import Focus, Slide
 from fairport.quantities import counted
 
 SUBJECT = "Every packet"
@@ -23,8 +23,12 @@ CAPTION = (
 MARKED = style.GREEN
 # If there are more ingress ports than this, those with most packets are shown.
 MOST_PORTS = 8
-# Number of windows that are drawn in a colour of their own.
-_SHOWN_FLOWS = 3
+# The windows of the first flows in focus have a colour of their own.
+_COLOURS = (style.ORANGE, style.BLUE, "#e69f00")
+_OTHER: dict[str, Any] = {
+    **{"color": style.MUTED, "linewidth": 0.6, "alpha": 0.6},
+    **{"zorder": 1, "label": "_"},
+}
 
 
 def draw(slide: Slide) -> Figure:
@@ -122,38 +126,46 @@ def _queue(panel: Axes, slide: Slide, to_x: Callable[[Any], Any]) -> None:
 
 def _windows(panel: Axes, slide: Slide, to_x: Callable[[Any], Any]) -> None:
     """Draws the windows, those of the flows in focus in colour."""
-    focus = slide.focus
-    chosen = slide.concerned[:_SHOWN_FLOWS]
-    names = {row["flow"]: row for row in slide.flows.iter_rows(named=True)}
+    chosen = slide.concerned[: len(_COLOURS)]
+    names = {row["flow"]: _name(row) for row in slide.flows.iter_rows(named=True)}
     top = 0.0
     others = 0
     for (flow,), samples in slide.windows.group_by("flow", maintain_order=True):
-        # one sample to each side of the view, so that the line crosses it
-        before = samples.filter(pl.col("time_s") < focus.from_s).tail(1)
-        seen = samples.filter(pl.col("time_s").is_between(focus.from_s, focus.to_s))
-        after = samples.filter(pl.col("time_s") > focus.to_s).head(1)
-        samples = pl.concat([before, seen, after])
+        samples = _in_view(samples, slide.focus)
         if samples.is_empty():
             continue
         kilobytes = samples["bytes"].to_numpy() / 1e3
         top = max(top, kilobytes.max())
-        look: dict[str, Any] = {"color": style.MUTED, "linewidth": 0.6, "alpha": 0.6, "zorder": 1}
+        look = _OTHER
         if flow in chosen:
-            colour = (style.ORANGE, style.BLUE, "#e69f00")[chosen.index(flow)]
-            row = names[flow]
-            links = f"{row['hops']} hop{'s' if row['hops'] != 1 else ''}"
-            ends = (style.fitting(row[end], 1.3, 7) for end in ("src", "dst"))
-            label = f"flow {flow}: {' to '.join(ends)}, {links}"
-            look = {"color": colour, "linewidth": 1.3, "label": label, "zorder": 3}
+            colour = _COLOURS[chosen.index(flow)]
+            look = {"color": colour, "linewidth": 1.3, "label": names[flow], "zorder": 3}
         else:
-            look["label"] = "" if others else "_"
             others += 1
         panel.plot(to_x(samples["time_s"].to_numpy()), kilobytes, drawstyle="steps-post", **look)
     if others:
-        look = {"color": style.MUTED, "linewidth": 0.6, "alpha": 0.6}
-        panel.plot([], [], label=counted(others, "other flow"), **look)
+        panel.plot([], [], **_OTHER | {"label": counted(others, "other flow")})
     labels = panel.get_legend_handles_labels()[1]
     wide = max((style.width_in(label, 7) for label in labels), default=0.0)
     columns = 2 if wide < style.PANEL_IN / 2 - style.HANDLE_IN else 1
     panel.set_ylim(0, top * (1.2 + 0.32 / columns * min(len(chosen) + bool(others), 4)))
     panel.legend(loc="upper right", borderaxespad=0, fontsize=7, ncols=columns)
+
+
+def _in_view(samples: pl.DataFrame, focus: Focus) -> pl.DataFrame:
+    """The samples in view, and one to each side of it, so that the line crosses it."""
+    time = pl.col("time_s")
+    return pl.concat(
+        [
+            samples.filter(time < focus.from_s).tail(1),
+            samples.filter(time.is_between(focus.from_s, focus.to_s)),
+            samples.filter(time > focus.to_s).head(1),
+        ]
+    )
+
+
+def _name(flow: dict[str, Any]) -> str:
+    """A flow in the legend, with its hop count if that is known."""
+    ends = " to ".join(style.fitting(flow[end], 1.3, 7) for end in ("src", "dst"))
+    hops = "" if flow["hops"] is None else f", {counted(flow['hops'], 'hop')}"
+    return f"flow {flow['flow']}: {ends}{hops}"

@@ -28,7 +28,7 @@ _RESPONSE = QUANTITIES["response_s"]
 def draw(result: Result) -> Figure:
     """One panel: one cumulative distribution per traffic."""
     asked = completion.asked(result.requests, completion.Span.of(result.summary))
-    picture, [[axes]] = style.frame(result, findings.requests(result, asked), SUBJECT, [2.4])
+    picture, [[axes]] = style.frame(result, findings.requests(result), SUBJECT, [2.4])
     ours = asked.with_columns(pl.col("lasted_s") * _RESPONSE.factor)
     traffics = ours["traffic"].unique().sort().to_list()
     several = len(traffics) > 1

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from fairport.figures import lanes, style
 from fairport.figures.lanes import Lane
 from fairport.repeats import seeds_in_words
-from fairport.study.validate import LINUX, MEASURES, NAMES, SIDES, SIMULATION
+from fairport.study.validate import COMPARED, LINUX, NAMES, SIDES, SIMULATION
 
 if TYPE_CHECKING:
     from fairport.study.validate import Validation
@@ -23,7 +23,7 @@ CAPTION = (
     " flow, per run."
 )
 # drop runs have a panel of their own
-_KEYS = tuple(key for key in MEASURES if key != "drop_runs_ge2")
+_KEYS = tuple(key for key in COMPARED if key != "drop_runs_ge2")
 _COLUMNS = 3
 _LOOKS = {SIMULATION: (style.BLUE, ""), LINUX: (style.ORANGE, "/////")}
 _LONGEST_RUN = 10

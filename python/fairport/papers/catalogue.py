@@ -13,7 +13,7 @@ from fairport.papers.model import Claim, Claims, Experiment, Paper, Platform, Va
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.base import Section
-from fairport.scenario.problems import checked
+from fairport.scenario.checking import checked
 from fairport.scenario.source import Source
 from fairport.toml_files import parse, read_text
 
@@ -192,4 +192,4 @@ def _read(kind: type[S], path: Traversable, shown: str) -> S:
     remedy = "docs/reference/papers.md shows how such a file is written"
     text = read_text(path, shown, PaperError, remedy)
     document = parse(text, shown, PaperError, remedy)
-    return checked(kind, document, Source(shown, text), PaperError)
+    return checked(kind.model_validate, document, Source(shown, text), PaperError)

@@ -1,4 +1,4 @@
-"""The metrics of claims: numbers of one run, computed from its record."""
+"""The metrics that claims of papers name: numbers of one run, or of some of its flows."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from fairport.repeats import first_to_last
 from fairport.report.inline import embed
 from fairport.report.template import fill_page
 from fairport.scenario.phase import phase_parameters
+from fairport.spread import shown_of_row
 from fairport.study.model_version import model_version
-from fairport.study.spread import shown_of_row
 
 if TYPE_CHECKING:
     from fairport.study.comparison import Comparison

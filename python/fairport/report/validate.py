@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from fairport.figures import validate as figure
 from fairport.quantities import of_number
-from fairport.repeats import FEWEST_FOR_QUARTILES, first_to_last
+from fairport.repeats import first_to_last
 from fairport.report.inline import embed
 from fairport.report.template import fill_page
 from fairport.scenario.phase import phase_parameters
+from fairport.spread import FEWEST_FOR_QUARTILES, shown_of_row
 from fairport.study.model_version import model_version
-from fairport.study.spread import shown_of_row
-from fairport.study.validate import LINUX, MEASURES, NAMES, SIDES, SIMULATION
+from fairport.study.validate import COMPARED, LINUX, NAMES, SIDES, SIMULATION
 
 if TYPE_CHECKING:
     from fairport.study.validate import Validation
@@ -38,7 +38,7 @@ def page(found: Validation, svg: Path) -> str:
         spread="quartiles"
         if min(runs.values()) >= FEWEST_FOR_QUARTILES
         else "least and greatest value",
-        rows=[_row(found, key) for key in MEASURES],
+        rows=[_row(found, key) for key in COMPARED],
         picture=embed(svg, "validate", found.conclusion),
         caption=figure.CAPTION,
         invalid=[(one["seed"], "; ".join(one["faults"])) for one in found.invalid],

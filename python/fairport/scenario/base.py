@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 from typing_extensions import Self
 
 from fairport.errors import ScenarioError, did_you_mean
-from fairport.scenario.problems import refused
+from fairport.scenario.checking import input_error
 from fairport.scenario.source import Source
 from fairport.scenario.units import Duration, Limit, PacketCount, Quantity, Rate, Size
 
@@ -47,7 +47,8 @@ class Section(BaseModel):
             try:
                 super().__init__(**fields)
             except ValidationError as error:
-                raise refused(error, fields, Source(), ScenarioError) from None
+                check = type(self).model_validate
+                raise input_error(error, check, fields, Source(), ScenarioError) from None
 
         # pydantic's validators need not call it
         __init__.__pydantic_base_init__ = True

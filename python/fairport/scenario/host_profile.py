@@ -21,8 +21,8 @@ from typing_extensions import Self
 
 from fairport.errors import ScenarioError, not_one_of
 from fairport.scenario.base import Section, refuse
+from fairport.scenario.checking import checked
 from fairport.scenario.named_files import absolute
-from fairport.scenario.problems import checked
 from fairport.scenario.source import Source
 from fairport.scenario.units import Duration, Rate
 from fairport.toml_files import parse, read_text
@@ -210,7 +210,7 @@ def read(path: Path) -> HostProfile:
 
 def _parse(text: str, file: str) -> HostProfile:
     document = parse(text, file, ScenarioError, _MEASURE)
-    return checked(HostProfile, document, Source(file, text), ScenarioError)
+    return checked(HostProfile.model_validate, document, Source(file, text), ScenarioError)
 
 
 def _known(profile: Any, info: ValidationInfo) -> Any:

@@ -10,8 +10,8 @@ from typing import Any
 
 from fairport import headers
 from fairport.errors import ScenarioError
+from fairport.scenario.document import look_up
 from fairport.scenario.model import Scenario
-from fairport.scenario.problems import look_up
 from fairport.scenario.selectors import SelectorError, position, select
 from fairport.scenario.source import parts
 from fairport.scenario.tcp import (

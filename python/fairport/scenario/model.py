@@ -6,21 +6,21 @@ import html
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 from typing_extensions import Self
 
 from fairport import headers
 from fairport.errors import ScenarioError, did_you_mean
 from fairport.published import experiment_names
 from fairport.scenario.base import Name, PositiveDuration, Section, refuse
+from fairport.scenario.checking import checked
 from fairport.scenario.classifier import Classifier
+from fairport.scenario.document import dotted, is_unicode, texts
 from fairport.scenario.fifo_queues import DropTail
-from fairport.scenario.hidden_errors import hidden_errors
 from fairport.scenario.loss import AnyLoss
 from fairport.scenario.measure import Measure, Probes
 from fairport.scenario.network import ADAPTER_TIMES, Host, HostTimes, Link, Switch
 from fairport.scenario.patch import overridden
-from fairport.scenario.problems import dotted, is_unicode, refused, texts
 from fairport.scenario.queues import Queue
 from fairport.scenario.routing import DestinationSuffix, Routing
 from fairport.scenario.shaper import Shaper, TokenBucket
@@ -266,11 +266,7 @@ class Scenario(Section):
 
         document = _plain(document)
         _require_characters(document, source)
-        try:
-            scenario = check(document)
-        except ValidationError as error:
-            hidden = hidden_errors(error, document, check)
-            raise refused(error, document, source, ScenarioError, _OWN_FIELDS, hidden) from None
+        scenario = checked(check, document, source, ScenarioError, _OWN_FIELDS)
         scenario._source = source
         return scenario
 

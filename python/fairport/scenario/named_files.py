@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from fairport.scenario.base import Section, refuse
-from fairport.scenario.problems import is_unicode
+from fairport.scenario.document import is_unicode
 
 
 def absolute(path: str, info: ValidationInfo) -> str:

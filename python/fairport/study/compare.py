@@ -17,11 +17,11 @@ from fairport.quantities import QUANTITIES
 from fairport.repeats import summarise
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
+from fairport.study.compared_metrics import Groups, RunTables
+from fairport.study.compared_parts import ComparedPart, check, compared_parts
 from fairport.study.comparison import Candidate, Comparison
 from fairport.study.fixes import BASELINE, Fix, FixError, available
 from fairport.study.fixes import load as load_fixes
-from fairport.study.measures import Groups, Measured
-from fairport.study.metric import ComparedPart, check, compared_parts
 from fairport.study.pool import Progress, run_all
 from fairport.study.store import Store
 
@@ -44,9 +44,9 @@ def compare(
     """Runs a scenario without and with each fix, with `repeat` seeds from `seed` on.
 
     `fixes` are names, paths of files, or Fix objects, or a single one; None: all fixes. `metric`
-    ranks them (`study.metric`); None: the one that the scenario's traffic suggests. `folder` holds
-    fixes of your own. Runs come from and go to `store` (None: the user's, see `study.store`).
-    `progress` and `jobs` are those of `study.pool.run_all`.
+    ranks them, one of `study.compared_metrics.METRICS`; None: the one that the scenario's traffic
+    suggests. `folder` holds fixes of your own. Runs come from and go to `store` (None: the user's,
+    see `study.store`). `progress` and `jobs` are those of `study.pool.run_all`.
 
     Raises FixError for a fix that does not exist or if none of the fixes applies, InputError for a
     metric that the scenario does not have, and ScenarioError for a scenario that cannot be run.
@@ -60,7 +60,7 @@ def compare(
     applicable = [one for one in candidates if one.refusal is None]
     tasks = [(one.scenario, seed) for one in applicable for seed in seeds]
     records = run_all(tasks, backend=backend, jobs=jobs, store=store or Store(), progress=progress)
-    found, groups = Measured("fix"), None
+    found, groups = RunTables("fix"), None
     parts: list[ComparedPart] = []
     as_it_is = []
     bounds: Counter[tuple[str, str]] = Counter()

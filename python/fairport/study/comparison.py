@@ -10,14 +10,17 @@ from typing import Any
 
 import polars as pl
 
+from fairport import spread
 from fairport.errors import InputError
 from fairport.quantities import QUANTITIES, Quantity
-from fairport.repeats import FEWEST_FOR_QUARTILES
 from fairport.scenario import Scenario
-from fairport.study import gains, ranking, spread
+from fairport.spread import FEWEST_FOR_QUARTILES
+from fairport.study.compared_metrics import METRICS, OF_THE_RUN, Groups, Metric
+from fairport.study.compared_parts import ComparedPart
 from fairport.study.fixes import Fix
-from fairport.study.measures import MEASURES, Groups, Metric
-from fairport.study.metric import METRICS, ComparedPart
+from fairport.study.rank_by_gain import ByGain
+from fairport.study.rank_by_share import ByShare, share
+from fairport.study.ranking import Ranked, Ranking
 
 _ONE_SEED = "This is one seed; another may rank the fixes differently (`--repeat 10`)."
 _FEW_SEEDS = "These are {} seeds; others may rank the fixes differently (`--repeat 10`)."
@@ -77,7 +80,8 @@ class Comparison:
     """What a reader must know before the numbers: about the scenario without a fix, and about fixes
     that do not reach all of it."""
     runs: pl.DataFrame
-    """One row per run: `fix`, `seed`, the numbers of `study.measures`, and the parts' metrics."""
+    """One row per run: `fix`, `seed`, and the metrics of the run and of the parts of its traffic
+    (`study.compared_metrics`)."""
     drop_runs: pl.DataFrame
     """Number of drop runs by flow of each length: `fix`, `seed`, `group` (lone, peers, others),
     `length` in packets, `runs`."""
@@ -95,7 +99,7 @@ class Comparison:
         has["throughput_ratio"] = has["jain_index"] and self.groups.lone != ""
         of_the_run = [
             self._column(key, QUANTITIES[key], "", metric)
-            for key, metric in MEASURES.items()
+            for key, metric in OF_THE_RUN.items()
             if key not in known and has.get(key, True)
         ]
         return of_parts + of_the_run
@@ -121,7 +125,7 @@ class Comparison:
         With fewer than four seeds, the least and the greatest values replace the quartiles.
         `not_applicable` says why a fix has no numbers.
         """
-        keys = list(dict.fromkeys([*MEASURES, *(column.key for column in self.columns)]))
+        keys = list(dict.fromkeys([*OF_THE_RUN, *(column.key for column in self.columns)]))
         rows = []
         for one in self.candidates:
             runs = self._runs_of.get(one.name, self.runs.clear())
@@ -154,60 +158,42 @@ class Comparison:
         """The parts that decide the ranking."""
         return [part for part in self.parts if part.metric is not None]
 
-    @property
-    def _by_share(self) -> bool:
-        """Whether the ranking is that of long-lived flows: by equal shares."""
-        metrics = [part.metric for part in self.ranked_parts]
-        return metrics == [ranking.share(self.groups)]
-
     @cached_property
-    def ranking(self) -> list[ranking.Ranked]:
-        """The fixes, best first, each with its effect and the reason."""
+    def _ranking(self) -> Ranking:
+        """By equal shares for long-lived flows, otherwise by gains."""
         none, *fixes = self.table.to_dicts()
-        with_numbers = [row for row in fixes if row["not_applicable"] is None]
-        if self._by_share:
-            rows = [row | {"apart": self._apart(row["fix"])} for row in with_numbers]
-            return ranking.ranking(rows, none, self.groups)
-        return gains.ranking(with_numbers, none, self.runs, self.ranked_parts)
+        rows = [row for row in fixes if row["not_applicable"] is None]
+        key = share(self.groups)
+        if [part.metric for part in self.ranked_parts] == [key]:
+            shares = {fix: runs[key].to_list() for fix, runs in self._runs_of.items()}
+            apart = {fix: spread.difference(shares["none"], of) for fix, of in shares.items()}
+            return ByShare(rows, none, apart, self.groups)
+        return ByGain(rows, none, self.runs, self.ranked_parts)
 
-    def _apart(self, fix: str) -> spread.Spread:
-        """How much greater the share is with a fix, seed by seed."""
-        key = ranking.share(self.groups)
-        before, now = (self._runs_of[name][key].to_list() for name in ("none", fix))
-        return spread.difference(before, now)
+    @property
+    def ranking(self) -> Sequence[Ranked]:
+        """The fixes, best first, each with its effect and the reason."""
+        return self._ranking.ranked
 
     @property
     def ranked_by(self) -> str:
         """The criterion of the ranking, as a sentence."""
-        if self._by_share:
-            return ranking.ranked_by(self.groups)
-        return gains.ranked_by(self.ranked_parts)
+        return self._ranking.criterion
 
     @property
     def ranking_note(self) -> str:
         """How the ranking is made, in full."""
-        if self._by_share:
-            return ranking.note(self.groups)
-        return f"{self.ranked_by} {gains.NOTE}"
+        return self._ranking.note
 
     @property
     def finding(self) -> str:
         """The comparison in one sentence, without a full stop and without what decided."""
-        if self._by_share:
-            return self._by_shares.removesuffix(".")
-        return gains.finding(self.ranking)
-
-    @property
-    def _by_shares(self) -> str:
-        return ranking.conclusion(self.ranking, self.table.row(0, named=True), self.groups)
+        return self._ranking.finding
 
     @cached_property
     def conclusion(self) -> str:
         """The comparison in one sentence; of fewer than four seeds, with a second that says so."""
-        if self._by_share:
-            found = self._by_shares
-        else:
-            found = gains.conclusion(self.ranking, self.ranked_parts)
+        found = self._ranking.conclusion
         if self.has_quartiles:
             return found
         few = _ONE_SEED if len(self.seeds) == 1 else _FEW_SEEDS.format(len(self.seeds))

@@ -10,14 +10,14 @@ import polars as pl
 
 from fairport.errors import OutputError
 from fairport.study.execution import Executor
-from fairport.study.making import Last, Runs
+from fairport.study.plan import Plan
 from fairport.study.results import Study
 
 _MADE_AGAIN = 3
 _REMEDY = "give another `folder`, or `force=True` to make all runs again"
 
 
-def require_same_content(study: Study, runs: Runs) -> None:
+def require_same_content(study: Study, plan: Plan) -> None:
     """Compares what decides the runs at the points that have been checked, which have every value.
 
     Raises OutputError.
@@ -25,20 +25,20 @@ def require_same_content(study: Study, runs: Runs) -> None:
     had = _finished(study)
     if "key" not in had.columns:
         return
-    of_point = {number: runs.ids[number] for number in runs.keys}
     points = had["run_id"].str.extract("^(.*)-", 1)
     known = dict(zip(points, had["key"], strict=True))
-    for number, point in of_point.items():
-        if known.get(point) not in (None, runs.keys[number]):
+    for number, key in plan.keys.items():
+        point = plan.points[number]
+        if known.get(point.id) not in (None, key):
             raise OutputError(
-                f"has runs of other content at {runs.every[number].name}: a file that is named"
+                f"has runs of other content at {point.name}: a file that is named"
                 " there, your own code, or the kernel has changed since",
                 file=study.place.name,
                 remedy=_REMEDY,
             )
 
 
-def require_same_code(study: Study, runs: Runs, executor: Executor) -> None:
+def require_same_code(study: Study, plan: Plan, executor: Executor) -> None:
     """Makes some runs of the user's own code again, which must send the same packets.
 
     The digests of classes say nothing about what the classes import. Raises OutputError.
@@ -46,7 +46,7 @@ def require_same_code(study: Study, runs: Runs, executor: Executor) -> None:
     had = _finished(study)
     if had.is_empty():
         return
-    if not runs.base.user_code.has_sources:
+    if not plan.base.user_code.has_sources:
         raise OutputError(
             "has runs of your own code, whose source cannot be read: it may have changed since",
             file=study.place.name,
@@ -56,16 +56,15 @@ def require_same_code(study: Study, runs: Runs, executor: Executor) -> None:
     seeds = sorted(set(had["seed"]))
     there = [
         (number, seed)
-        for number in range(len(runs.every))
+        for number in range(len(plan.points))
         for seed in seeds
-        if runs.run_id(number, seed) in known
+        if plan.run_id(number, seed) in known
     ]
     some = {there[at * (len(there) - 1) // (_MADE_AGAIN - 1)] for at in range(_MADE_AGAIN)}
-    last = Last()
-    for one in executor.ended(runs.task(*run, last) for run in sorted(some)):
+    for one in executor.ended(plan.tasks(sorted(some))):
         if one is None:
             continue
-        run_id = runs.run_id(one.task.point, one.task.seed)
+        run_id = plan.run_id(one.task.point, one.task.seed)
         found = one.error or (one.row or {})["fingerprint"]
         if found != known[run_id]:
             raise OutputError(

@@ -48,8 +48,10 @@ def require(entries: Sequence[Entry]) -> None:
 def run(
     entries: Sequence[Entry], *, quick: bool, progress: Callable[[Done], None] | None
 ) -> dict[str, LinuxRuns]:
-    """Runs experiments, each variant with its seeds; returns results by the experiment's name."""
-    require(entries)
+    """Runs experiments, each variant with its seeds; returns results by the experiment's name.
+
+    They were accepted by `require`.
+    """
     plans = {entry.name: (_variants(entry), _seeds(entry, quick)) for entry in entries}
     total = sum(len(variants) * len(seeds) for variants, seeds in plans.values())
     done = 0

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any
@@ -24,7 +25,7 @@ FIX = "fix"
 Axes = Mapping[str, Sequence[Point]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StudyPoint:
     """One combination, by the axes' names."""
 
@@ -35,7 +36,7 @@ class StudyPoint:
         """The contents of the axes' columns: the value, or the name of a point without a value."""
         return {axis: value_of(point) for axis, point in self.at.at.items()}
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Hash of the settings."""
         content = json.dumps([self.values, self.at.patch], sort_keys=True, default=str)

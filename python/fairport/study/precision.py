@@ -56,7 +56,7 @@ class Precision:
             )
 
 
-def summary(runs: pl.DataFrame, axes: Sequence[str], metric: str) -> pl.DataFrame:
+def per_point(runs: pl.DataFrame, axes: Sequence[str], metric: str) -> pl.DataFrame:
     """One row per point, with statistics over its runs.
 
     Columns: the axes, `runs`, `median`, `low` and `high` (the interval of the median), and
@@ -108,7 +108,7 @@ def more_seeds(
 
     With fewer than six seeds not even the range is a 95 % interval of the median.
     """
-    found = summary(runs, axes, precision.metric)
+    found = per_point(runs, axes, precision.metric)
     had = runs.group_by(axes).agg(pl.col("seed").max().alias("last"), pl.len().alias("had"))
     more: list[tuple[Mapping[str, Any], int]] = []
     for row in found.join(had, on=list(axes), maintain_order="left").iter_rows(named=True):
@@ -124,10 +124,10 @@ def more_seeds(
 
 
 def too_wide(runs: pl.DataFrame, axes: Sequence[str], precision: Precision) -> list[dict[str, Any]]:
-    """The points whose interval is too wide, or that have too few runs, as rows of `summary`."""
+    """The points whose interval is too wide, or that have too few runs, as rows of `per_point`."""
     return [
         row
-        for row in summary(runs, axes, precision.metric).iter_rows(named=True)
+        for row in per_point(runs, axes, precision.metric).iter_rows(named=True)
         if row["runs"] < FEWEST_OF_AN_INTERVAL or not _is_narrow(row, precision)
     ]
 

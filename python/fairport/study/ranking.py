@@ -1,42 +1,17 @@
-"""Which fix comes first for long-lived flows, and why, in computed words.
+"""A ranking of fixes, best first, and the words that every ranking uses.
 
-A fix is **fair** if the median throughput ratio of the lone class is within `verdict.PARITY` of an
-equal share, in either direction. If not the whole middle half is, it must also differ from the
-scenario without a fix: seed by seed, as everywhere (`study.spread`). Fair fixes come first; among
-them, those under which the flows stay as even as they were, by Jain's index; then those that keep
-the goodput. Then the order is that of the *distance* from an equal share: the larger of |ln q1| and
-|ln q3| of the ratio's quartiles. So a fix that works only with some seeds comes after one that
-works with all, and a ratio of 2 is as far off as one of 1/2.
-
-Without a lone class Jain's index replaces the ratio. If no flow has delivered anything, there is no
-ratio and no index, and nothing is compared.
+Long-lived flows are ranked by their shares (`rank_by_share`), other traffic by how much better its
+metrics become (`rank_by_gain`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from fairport.study.measures import Groups
-from fairport.study.spread import Spread, of_row
-from fairport.verdict import PARITY
-
-# A fix costs goodput if all flows together lose more than this share.
-COSTLY = 0.05
-# Without a lone class, flows share fairly from this Jain index on.
-FAIR_JAIN = 0.95
-# The flows share less evenly if Jain's index falls by more than this.
-UNEVEN = 0.02
-
-# The words for a fix with which every share is fair, and for one that is fair with some seeds only.
-_FAIR, _IN_PART = "fair", "fair at the median"
-_LONE_ONLY = "fair to the lone class only"
+from typing import Any, Protocol
 
 Row = Mapping[str, Any]
-"""A row of a comparison's table. A row that is ranked by shares also has `apart`: the `Spread` of
-the differences between its share and that without a fix, seed by seed."""
+"""A row of a comparison's table: a fix, with the median and quartiles of each metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,176 +25,33 @@ class Ranked:
     sentence: str
 
 
-def share(groups: Groups) -> str:
-    """The number by which long-lived flows are compared."""
-    return "throughput_ratio" if groups.lone else "jain_index"
+class Ranking(Protocol):
+    """A ranking of the fixes of one comparison."""
 
+    @property
+    def ranked(self) -> Sequence[Ranked]:
+        """The fixes, best first."""
 
-def ranking(rows: Sequence[Row], none: Row, groups: Groups) -> list[Ranked]:
-    """The fixes, best first; `none` is the row of the scenario without a fix."""
-    key = share(groups)
+    @property
+    def criterion(self) -> str:
+        """What the ranking goes by, as a sentence."""
 
-    def place(row: Row) -> tuple[bool, bool, bool, float, int]:
-        return (
-            _word(row, none, key) not in (_FAIR, _IN_PART, _LONE_ONLY),
-            _uneven(row, none),
-            _gain(row, none) < -COSTLY,
-            _distance(row, key),
-            len(row["needs"]),
-        )
+    @property
+    def note(self) -> str:
+        """How the ranking is made, for a page."""
 
-    return [
-        Ranked(rank, row["fix"], _effect(row, none, key), _sentence(row, none, key))
-        for rank, row in enumerate(sorted(rows, key=place), 1)
-    ]
+    @property
+    def finding(self) -> str:
+        """The comparison in one sentence, without a full stop and without what decided."""
 
-
-def ranked_by(groups: Groups) -> str:
-    """What the ranking goes by, as a sentence."""
-    what = _ratio(groups) if groups.lone else "Jain's index"
-    return (
-        f"Ranked by {what}: fair fixes first, then those that keep the flows as even, then those"
-        " that keep the goodput, then by the distance from an equal share."
-    )
-
-
-def note(groups: Groups) -> str:
-    """How the ranking is made, for a page."""
-    which = f"Fixes are ranked by {_ratio(groups)}. "
-    fair = f"ratio from {PARITY} to {1 / PARITY}"
-    if not groups.lone:
-        which, fair = "", f"of Jain's index of {FAIR_JAIN} and more"
-    return (
-        f"{which}Fair fixes come first: those with a median {fair}. Among them, and among the"
-        " others, fixes that leave all flows as even as before (Jain's index falls by at most"
-        f" {UNEVEN}) and cost less than {100 * COSTLY:.0f} % of the goodput come first. The rest is"
-        " ordered by how far the quartiles are from an equal share"
-        f"{', in either direction' if groups.lone else ''}."
-    )
-
-
-def _ratio(groups: Groups) -> str:
-    lone = f"the {groups.lone} class's mean goodput"
-    return f"the ratio of {lone} to that of its {groups.peers} peers"
-
-
-def conclusion(ranked: Sequence[Ranked], none: Row, groups: Groups) -> str:
-    """The comparison in one sentence."""
-    key = share(groups)
-    what = "ratio" if groups.lone else "Jain index"
-    before = none[f"{key}_median"]
-    without = f"Without a fix the {what} is {_spread(none, key)}"
-    if before is None:
-        without = f"Without a fix there is no {what}: no flow delivered data that is compared"
-    if all(_fair(one, key) for one in of_row(none, key)):
-        return f"{without}: there is nothing to fix."
-    words = {one.fix: one.effect.partition(",")[0] for one in ranked}
-    fair, in_part = (
-        [fix for fix, word in words.items() if word == wanted] for wanted in (_FAIR, _IN_PART)
-    )
-    makes = [
-        f"{_listed(names)} {'make' if len(names) > 1 else 'makes'} it {word}"
-        for names, word in ((fair, _FAIR), (in_part, _IN_PART))
-        if names
-    ]
-    return f"{without}; {', '.join(makes) or 'none of these fixes makes it fair'}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
-
-
-def _effect(row: Row, none: Row, key: str) -> str:
-    found = _word(row, none, key)
-    return f"{found}, at a cost" if _gain(row, none) < -COSTLY else found
-
-
-def _word(row: Row, none: Row, key: str) -> str:
-    """What the fix does to the share, whatever it costs."""
-    median, q1, q3 = of_row(row, key)
-    if median is None:
-        return "nothing to compare"
-    if _fair(median, key) and _uneven(row, none):
-        return _LONE_ONLY
-    if all(_fair(one, key) for one in (median, q1, q3)):
-        return _FAIR
-    apart: Spread = row["apart"]
-    if apart.count and not (apart.is_above_zero or apart.is_below_zero):
-        return "no clear difference"
-    if _fair(median, key):
-        return _IN_PART
-    if key == "throughput_ratio" and median > 1:
-        return "reversed"
-    return "helps, but not enough" if _distance(row, key) < _distance(none, key) else "worse"
-
-
-def _sentence(row: Row, none: Row, key: str) -> str:
-    if row[f"{key}_median"] is None:
-        return "no flow delivered data within the measurement, so there is nothing to compare."
-    found = [
-        _share(row, key),
-        _jain(row, none) if key == "throughput_ratio" else "",
-        change("total goodput", _gain(row, none), 0.01),
-        change("RTT p99", _relative(row, none, "rtt_p99_s"), 0.1),
-        _count("timeouts", row["timeouts_median"], none["timeouts_median"]),
-        _count("drop runs ≥ 2:", row["drop_runs_ge2_median"], none["drop_runs_ge2_median"]),
-    ]
-    return "; ".join([one for one in found if one]) + f". Needs: {needed(row)}."
+    @property
+    def conclusion(self) -> str:
+        """The comparison in one sentence or two."""
 
 
 def needed(row: Row) -> str:
     """What a fix needs from a network, as a list in words."""
     return ", ".join(row["needs"]) or "nothing"
-
-
-def _share(row: Row, key: str) -> str:
-    what, digits = ("ratio", 2) if key == "throughput_ratio" else ("Jain's index", 3)
-    median, q1, q3 = (f"{one:.{digits}f}" for one in of_row(row, key))
-    return f"{what} {with_range(median, q1, q3)}"
-
-
-def _fair(value: float | None, key: str) -> bool:
-    if value is None:
-        return False
-    return PARITY <= value <= 1 / PARITY if key == "throughput_ratio" else value >= FAIR_JAIN
-
-
-def _uneven(row: Row, none: Row) -> bool:
-    """Whether all flows together share less evenly than without the fix."""
-    now, before = row["jain_index_median"], none["jain_index_median"]
-    return now is not None and before is not None and bool(now < before - UNEVEN)
-
-
-def _jain(row: Row, none: Row) -> str:
-    now, before = row["jain_index_median"], none["jain_index_median"]
-    if now is None or before is None or abs(now - before) <= UNEVEN:
-        return ""
-    return f"Jain's index {before:.2f} to {now:.2f}"
-
-
-def _distance(row: Row, key: str) -> float:
-    _, q1, q3 = of_row(row, key)
-    if q1 is None:
-        return math.inf
-    if key == "jain_index":
-        return float(1 - q1)
-    return max(abs(math.log(q)) if q > 0 else math.inf for q in (q1, q3))
-
-
-def _gain(row: Row, none: Row) -> float:
-    return _relative(row, none, "goodput_bps_total") or 0.0
-
-
-def _relative(row: Row, none: Row, key: str) -> float | None:
-    ours, before = row[f"{key}_median"], none[f"{key}_median"]
-    return ours / before - 1 if ours is not None and before else None
-
-
-def _spread(row: Row, key: str) -> str:
-    median, q1, q3 = of_row(row, key)
-    if median is None:
-        return "unknown"
-    return with_range(f"{median:.2f}", f"{q1:.2f}", f"{q3:.2f}")
 
 
 def with_range(text: str, low: str, high: str) -> str:
@@ -232,7 +64,3 @@ def change(what: str, relative: float | None, least: float) -> str:
     if relative is None or abs(relative) < least:
         return ""
     return f"{what} {100 * abs(relative):.0f} % {'higher' if relative > 0 else 'lower'}"
-
-
-def _count(what: str, now: float, before: float) -> str:
-    return f"{what} {before:,.0f} to {now:,.0f}" if abs(now - before) > 0.1 * before else ""

@@ -15,10 +15,11 @@ from fairport.papers.metrics import METRICS, Metric, Of
 from fairport.papers.model import Claim
 from fairport.papers.models import MODELS
 from fairport.record import Record
+from fairport.spread import Spread, Values
 from fairport.study import on_linux, totals_kept
 from fairport.study.on_linux import LinuxRuns
+from fairport.study.order import Order
 from fairport.study.pool import Progress, run_all
-from fairport.study.spread import Order, Spread, Values
 from fairport.study.store import Store
 
 State = Literal["holds", "differs", "not comparable"]

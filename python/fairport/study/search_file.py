@@ -20,19 +20,16 @@ values, with the same seed, so weights need no units.
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
 
 from fairport.errors import did_you_mean
-from fairport.run_numbers import NUMBERS, better
+from fairport.run_numbers import NUMBERS
 from fairport.scenario import Scenario
 from fairport.scenario.base import refuse
 from fairport.study.fixes import load as load_fixes
-from fairport.study.metric import gain
 from fairport.study.space import Dimension, Space
 from fairport.study.study_file import StudyFile
 
@@ -79,36 +76,3 @@ class SearchFile(StudyFile):
     def searched(self) -> Space:
         """The space."""
         return Space(self.space)
-
-
-def medians(rows: Sequence[Mapping[str, Any]], numbers: Sequence[str]) -> dict[str, float | None]:
-    """The median of each number, over the runs that have it."""
-    found: dict[str, float | None] = {}
-    for name in numbers:
-        values = [float(row[name]) for row in rows if row.get(name) is not None]
-        found[name] = statistics.median(values) if values else None
-    return found
-
-
-def log_gain(
-    found: Mapping[str, Any],
-    before: Mapping[str, Any],
-    weights: Mapping[str, float],
-    *,
-    for_lone_flow: bool = False,
-) -> float | None:
-    """The weighted mean of the logarithms of the numbers' gains; above 0 is better than before.
-
-    A throughput ratio is better nearer to 1; with `for_lone_flow`, greater is better. None if one
-    of the two runs does not have a number.
-    """
-    logs = []
-    for name, weight in weights.items():
-        ours, theirs = found.get(name), before.get(name)
-        if ours is None or theirs is None:
-            return None
-        goal = better(name)
-        if goal == "even" and for_lone_flow:
-            goal = "more"
-        logs.append(weight * gain(name, theirs, ours, goal))
-    return sum(logs) / sum(weights.values())

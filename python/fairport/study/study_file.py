@@ -13,7 +13,7 @@ from fairport.errors import InputError, did_you_mean
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.base import Name, Section, refuse
-from fairport.scenario.problems import checked
+from fairport.scenario.checking import checked
 from fairport.scenario.source import Source
 from fairport.toml_files import parse, read_text
 
@@ -69,7 +69,9 @@ class StudyFile(Section):
 
 def read(model: type[F], document: Mapping[str, Any], file: str = "", text: str = "") -> F:
     """A document with the fields of a file, and its TOML. Raises InputError."""
-    found = checked(model, dict(document), Source(file or model.kind, text), InputError)
+    found = checked(
+        model.model_validate, dict(document), Source(file or model.kind, text), InputError
+    )
     found._file = file
     return found
 

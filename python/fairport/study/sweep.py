@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,9 @@ from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.study import continued
 from fairport.study.execution import Executor, Local
-from fairport.study.making import Listeners, Making, Runs, Status
+from fairport.study.making import Listeners, Making, Status
 from fairport.study.model_version import model_version
+from fairport.study.plan import Plan
 from fairport.study.points import count, points, value_of
 from fairport.study.precision import Precision, more_seeds, too_wide
 from fairport.study.results import Definition, Study, define
@@ -76,14 +76,7 @@ def sweep(
         "where": where,
     }
     file = read(SweepFile, document)
-    listeners = listeners or Listeners()
-    last: list[Status] = []
-
-    def listen(status: Status) -> None:
-        last[:] = [status]
-        listeners.status(status)
-
-    study = run(
+    study, status = run(
         file,
         base,
         place_of_study=folder or Path("results") / file.name,
@@ -93,19 +86,19 @@ def sweep(
         store=store,
         until_precise=until_precise,
         executor=None if executor is None else nullcontext(executor),
-        listeners=replace(listeners, status=listen),
+        listeners=listeners,
     )
-    if last and last[0].failed:
-        _warn(study, last[0])
+    if status.failed:
+        _warn(study, status)
     return study
 
 
-def _warn(study: Study, last: Status) -> None:
+def _warn(study: Study, status: Status) -> None:
     """Says that runs failed: whoever calls from Python sees no exit status."""
     errors = study.to_polars()["error"].drop_nulls()
     first = f"; the first one: {errors[0]}" if len(errors) else ""
     where = f"The column `error` of {study!r} has the reasons"
-    warnings.warn(f"{last.failed:,} of {last.of:,} runs failed{first}. {where}", stacklevel=3)
+    warnings.warn(f"{status.failed:,} of {status.of:,} runs failed{first}. {where}", stacklevel=3)
 
 
 def run(
@@ -120,40 +113,40 @@ def run(
     until_precise: Precision | None = None,
     executor: AbstractContextManager[Executor] | None = None,
     listeners: Listeners | None = None,
-) -> Study:
-    """Runs a sweep file whose scenario is `base`; the executor starts when all is checked."""
+) -> tuple[Study, Status]:
+    """Runs a sweep file whose scenario is `base`; the executor starts when all is checked.
+
+    Returns the study, and how many runs were made for it now.
+    """
     if executor is not None:
         check_for_cluster(backend, jobs)
     keep = _kept(file, until_precise)
-    runs = checked(file, base, backend)
+    plan = checked(file, base, backend)
     study = define(place(place_of_study), _definition(file, base, keep, backend), force=force)
-    continued.require_same_content(study, runs)
+    continued.require_same_content(study, plan)
     if executor is None:
-        executor = nullcontext(Local(runs.jobs(jobs), in_process=runs.in_process))
-    making = Making(study, runs, store or Store(), keep, listeners or Listeners())
-    with executor as started, making:
+        executor = nullcontext(Local(plan.jobs(jobs), in_process=plan.in_process))
+    with (
+        executor as started,
+        Making(study, plan, store or Store(), started, listeners) as making,
+    ):
         if base.user_code:
-            continued.require_same_code(study, runs, started)
-        points_to_run = range(len(runs.every))
-        wanted = [(number, seed) for number in points_to_run for seed in file.seed_numbers]
-        making.run(wanted, started)
-        while until_precise is not None:
-            wanted = runs.at_points(_more_seeds(making.so_far(), file, until_precise))
-            if not wanted:
-                break
-            making.run_at_once(wanted, started)
+            continued.require_same_code(study, plan, started)
+        numbers = range(len(plan.points))
+        making.run_and_estimate([(one, seed) for one in numbers for seed in file.seed_numbers])
         if until_precise is not None:
+            while wanted := plan.at(_more_seeds(making.so_far(), file, until_precise)):
+                making.run(wanted)
             _warn_of_width(making.so_far(), list(file.axes), until_precise)
-    return study
+    return study, making.status
 
 
-def checked(file: SweepFile, base: Scenario, backend: str = backends.DEFAULT) -> Runs:
-    """The runs of a sweep file. Raises InputError for an axis or a value that cannot be run."""
-    runs = Runs(
-        base, points(file.axes, file.zip, file.where, file.file), backend, file.file, "axes"
-    )
-    runs.check()
-    return runs
+def checked(file: SweepFile, base: Scenario, backend: str = backends.DEFAULT) -> Plan:
+    """The points of a sweep file. Raises InputError for an axis or a value that cannot be run."""
+    every = points(file.axes, file.zip, file.where, file.file)
+    plan = Plan(base, every, backend, file.file, "axes")
+    plan.check()
+    return plan
 
 
 def _warn_of_width(runs: pl.DataFrame, axes: list[str], until_precise: Precision) -> None:

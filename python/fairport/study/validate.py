@@ -17,6 +17,7 @@ from typing import Any
 
 import polars as pl
 
+from fairport import spread
 from fairport.backends.jobs import job_of, stacks_of
 from fairport.backends.protocol import Progress as RunProgress
 from fairport.backends.run import run_many
@@ -28,8 +29,7 @@ from fairport.scenario import load as load_scenario
 from fairport.scenario.host_profile import HostProfile
 from fairport.scenario.tcp import DEFAULT_STACK
 from fairport.scenario.traffic.bulk import Bulk
-from fairport.study import spread
-from fairport.study.measures import Groups, Measured
+from fairport.study.compared_metrics import Groups, RunTables
 from fairport.study.pool import Progress, Tally
 
 REPEAT = 5
@@ -37,7 +37,7 @@ LINUX, SIMULATION = "linux", "simulation"
 NAMES = {SIMULATION: "simulation", LINUX: "Linux"}
 """The two sides, and their names for people."""
 SIDES = tuple(NAMES)
-MEASURES = (
+COMPARED = (
     "throughput_ratio",
     "lone_goodput_bps_mean",
     "peers_goodput_bps_mean",
@@ -46,7 +46,7 @@ MEASURES = (
     "drop_runs_ge2",
     "queue_mean_bytes",
 )
-"""The numbers of `study.measures` that are compared."""
+"""The metrics of `study.compared_metrics` that are compared."""
 # the two sides agree if the lone flow's ratio is within one of the first two, the peers within the
 # last
 _RATIO_FACTOR, _RATIO_APART, _PEERS_SHARE = 2.0, 0.05, 0.15
@@ -71,7 +71,7 @@ class Validation:
     """Linux runs that do not count: `seed`, `faults`."""
     groups: Groups
     runs: pl.DataFrame
-    """One row per valid run: `side`, `seed`, and the numbers of `study.measures`."""
+    """One row per valid run: `side`, `seed`, and the metrics of `study.compared_metrics`."""
     drop_runs: pl.DataFrame
     """Number of drop runs by flow of each length: `side`, `seed`, `group`, `length`, `runs`."""
 
@@ -85,7 +85,7 @@ class Validation:
         for side in SIDES:
             runs = self.runs.filter(side=side)
             row: dict[str, Any] = {"side": side, "valid_runs": runs.height}
-            rows.append(row | spread.columns(runs, MEASURES))
+            rows.append(row | spread.columns(runs, COMPARED))
         schema: dict[str, Any] = {"side": pl.String, "valid_runs": pl.UInt32}
         return pl.DataFrame(rows, schema=schema | dict.fromkeys(list(rows[0])[2:], pl.Float64))
 
@@ -164,7 +164,7 @@ def validate(
     _require_long_lived(scenario)
     first = scenario.seed if seed is None else seed
     seeds = range(first, first + repeat)
-    found = Measured("side")
+    found = RunTables("side")
     answers, healths, invalid = [], [], []
     groups: Groups | None = None
     tally, duration_s = Tally(len(SIDES) * len(seeds), progress), scenario.duration.seconds
@@ -323,7 +323,7 @@ def _near_share(ours: float | None, theirs: float | None) -> bool:
 def _document(row: Mapping[str, Any]) -> dict[str, Any]:
     names = {"jain_index": "jain", "peers_goodput_bps_mean": "peers_goodput_bps"}
     found: dict[str, Any] = {"valid_runs": row["valid_runs"]}
-    for key in MEASURES:
+    for key in COMPARED:
         name = names.get(key, key)
         found[f"{name}_median"] = row[f"{key}_median"]
         found[f"{name}_iqr"] = spread.iqr(row, key, row["valid_runs"])

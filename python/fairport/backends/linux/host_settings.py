@@ -14,8 +14,8 @@ from fairport.backends.linux.flows import PayloadSizes, Stack
 from fairport.backends.linux.namespaces import HostSettings
 from fairport.errors import ScenarioError
 from fairport.scenario import Scenario
+from fairport.scenario.job_errors import scenario_error
 from fairport.scenario.lower import Job
-from fairport.scenario.refusal import refusal
 
 # the kernel's names where they differ from ours
 _KERNEL_NAMES = {"newreno": "reno"}
@@ -194,7 +194,7 @@ def refuse_user_code(scenario: Scenario, job: Job) -> None:
     """Raises ScenarioError if the scenario names code of the user's own."""
     for field, name in job.user_code.items():
         queue = field == "queue.name"
-        raise refusal(
+        raise scenario_error(
             scenario,
             job,
             field,
@@ -209,7 +209,7 @@ def _refuse_what_is_simulated(
 ) -> None:
     """Refuses what the kernel does not have: tiny segments, gaps at random, and coarse timers."""
     if stack["mss_bytes"] < _SMALLEST_MSS:
-        raise refusal(
+        raise scenario_error(
             scenario,
             job,
             f"stacks.{number}.mss_bytes",
@@ -220,7 +220,7 @@ def _refuse_what_is_simulated(
     paces = stack["pacing"] != "off"
     for field, refused in (("send_gap_max_ps", True), ("pacing_granularity_ps", paces)):
         if stack[field] and refused:
-            raise refusal(
+            raise scenario_error(
                 scenario,
                 job,
                 f"stacks.{number}.{field}",

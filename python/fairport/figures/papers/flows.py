@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 from fairport.figures import style
 from fairport.figures.papers import marks
-from fairport.repeats import quartiles
+from fairport.spread import quartiles
 
 if TYPE_CHECKING:
     from fairport.papers.model import Drawing

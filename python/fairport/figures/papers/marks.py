@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.lines import Line2D
 
 from fairport.figures import style
-from fairport.repeats import FEWEST_FOR_QUARTILES, seeds_in_words
+from fairport.repeats import seeds_in_words
+from fairport.spread import FEWEST_FOR_QUARTILES
 from fairport.verdict import ratio_in_words
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from fairport.figures.studies.view import (
     legend_beside,
     panels,
 )
-from fairport.run_numbers import better
+from fairport.study.gain import better
 
 COLOURS = (
     *("#d9d9d9", style.BLUE, style.ORANGE, style.GREEN, "#cc79a7", "#e69f00", "#56b4e9"),
@@ -47,7 +47,7 @@ MANY = "#8c8c8c"
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """The best points of a cell, as rows of `precision.summary`."""
+    """The best points of a cell, as rows of `precision.per_point`."""
 
     best: dict[str, Any]
     as_good: list[dict[str, Any]]

@@ -45,7 +45,7 @@ class View:
     study: Study
     number: str
     points: pl.DataFrame
-    """The points as `precision.summary` returns them."""
+    """The points as `precision.per_point` returns them."""
     facets: list[str]
     """Axes that are shown as small multiples."""
     runs: int
@@ -123,7 +123,7 @@ def as_it_is(study: Study) -> pl.DataFrame:
 
 def view_of(study: Study, runs: pl.DataFrame, number: str, shown: Sequence[str]) -> View:
     """The number at the points of these runs. Raises InputError."""
-    points = precision.summary(runs, list(study.axes), number)
+    points = precision.per_point(runs, list(study.axes), number)
     if points.is_empty():
         place, failed = study.place.name, runs["error"].count()
         why = f": {failed:,} of its {runs.height:,} runs failed" if failed else ""

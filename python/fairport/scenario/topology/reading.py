@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from pydantic import ValidationError
-
 from fairport.errors import ScenarioError, require_known
-from fairport.scenario.problems import refused
+from fairport.scenario.checking import checked
 from fairport.scenario.source import Source
 from fairport.scenario.topology.graph import Graph, GraphLink
 from fairport.scenario.topology.names import wrong_names
@@ -200,7 +198,4 @@ def _link(path: Path, a: Any, b: Any, data: dict[str, Any]) -> GraphLink:
         )
     document: dict[str, Any] = {"ends": ends}
     document |= {name: data[name] for name in _OF_LINKS if name in data}
-    try:
-        return GraphLink.model_validate(document)
-    except ValidationError as error:
-        raise refused(error, document, Source(where), ScenarioError) from None
+    return checked(GraphLink.model_validate, document, Source(where), ScenarioError)

@@ -28,7 +28,7 @@ from pydantic import Field, PrivateAttr
 from fairport.errors import InputError, not_one_of
 from fairport.scenario import Scenario
 from fairport.scenario.base import Name, Section
-from fairport.scenario.problems import checked
+from fairport.scenario.checking import checked
 from fairport.scenario.source import Source
 from fairport.scenario.tcp import TcpSettings
 from fairport.scenario.units import Limit
@@ -157,7 +157,9 @@ def read(path: Path) -> Fix:
     """The fix in a file. Raises FixError."""
     shown = path.name if path.parent == _BUILTIN else str(path)
     text = read_text(path, shown, FixError, _START)
-    fix = checked(Fix, parse(text, shown, FixError, _START), Source(shown, text), FixError)
+    fix = checked(
+        Fix.model_validate, parse(text, shown, FixError, _START), Source(shown, text), FixError
+    )
     fix._text = text
     return fix
 

@@ -1,7 +1,9 @@
-"""The numbers by which runs are compared, each from a run's record and a choice of flows.
+"""The metrics of a comparison: their definitions, and their values in one run.
 
-Flows are chosen once, in the scenario without a fix: a fix that lengthens paths (equal-length
-routing) changes hop counts, but the lone flow is still the lone flow.
+Some are about the whole run, others about one part of its traffic. They are not the numbers of a
+study (`fairport.run_numbers`), because the flows that they are about are chosen once, in the
+scenario without a fix: a fix that lengthens paths (equal-length routing) changes hop counts, but
+the lone flow is still the lone flow.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ class Metric:
     axis: Axis = "zero"
 
 
-MEASURES: dict[str, Metric] = {
+OF_THE_RUN: dict[str, Metric] = {
     "throughput_ratio": Metric(
         "mean goodput of the lone class over that of its peers; 1 is an equal share", "ratio"
     ),
@@ -45,6 +47,36 @@ MEASURES: dict[str, Metric] = {
     "queue_mean_bytes": Metric("at the bottleneck port"),
 }
 """The metrics of a whole run, by the names of `fairport.quantities`."""
+
+RANKING_OF_THE_RUN = ("goodput_bps_total", "timeouts", "rtt_p99_s", "queue_mean_bytes")
+"""Those of them that can rank fixes, whatever the traffic is."""
+
+_CENSORED = "a transfer under way at the end counts with its age"
+_SMALL = f"transfers up to 100 kB; {_CENSORED}"
+
+METRICS: dict[str, Metric] = {
+    "throughput_ratio": OF_THE_RUN["throughput_ratio"],
+    "jain_index": OF_THE_RUN["jain_index"],
+    "goodput_bps_min": Metric("of the slowest long-lived flow"),
+    "small_fct_p99_s": Metric(_SMALL),
+    "small_fct_median_s": Metric(_SMALL),
+    "fct_p99_s": Metric(_CENSORED),
+    "fct_median_s": Metric(_CENSORED),
+    "slowdown_p99": Metric(f"against the empty network; {_CENSORED}"),
+    "slowdown_median": Metric(f"against the empty network; {_CENSORED}"),
+    "unfinished": Metric("under way when the run ended"),
+    "rounds_done": Metric("of the rounds that began within the measurement"),
+    "round_time_median_s": Metric("the round under way counts with its age"),
+    "round_time_p99_s": Metric("the round under way counts with its age"),
+    "round_goodput_bps": Metric("of the completed rounds, while they last"),
+    "response_p99_s": Metric("a request without an answer counts with its age"),
+    "response_median_s": Metric("a request without an answer counts with its age"),
+    "loss_share": Metric("of the datagrams sent"),
+    "delay_p99_s": Metric("one way, of the datagrams that arrived"),
+    "delay_mean_s": Metric("one way, of the datagrams that arrived"),
+    **{name: OF_THE_RUN[name] for name in RANKING_OF_THE_RUN},
+}
+"""Every metric that can rank fixes (`--metric`), by the names of `fairport.quantities`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +108,8 @@ class Groups:
         return Groups(lone, peers, members.get(lone, []), members.get(peers, []), port)
 
 
-def measured(record: Record, groups: Groups) -> dict[str, Any]:
-    """The numbers of one run: those of `MEASURES` and some more."""
+def metrics_of(record: Record, groups: Groups) -> dict[str, Any]:
+    """The metrics of one run: `OF_THE_RUN`, and numbers that tables have besides."""
     lone, peers = _part(record, groups.lone_flows), _part(record, groups.peer_flows)
     ours, theirs = _mean(lone["goodput_bps"]), _mean(peers["goodput_bps"])
     runs = record.drop_runs
@@ -110,8 +142,8 @@ def measured(record: Record, groups: Groups) -> dict[str, Any]:
     }
 
 
-class Measured:
-    """The numbers of runs of several variants, of which each has its runs in order."""
+class RunTables:
+    """Collects the runs of several variants as tables; each variant has its runs in order."""
 
     def __init__(self, variant: str) -> None:
         """`variant` is the name of the column that says which variant a run is of."""
@@ -120,8 +152,8 @@ class Measured:
         self._lengths: list[pl.DataFrame] = []
 
     def add(self, variant: str, record: Record, groups: Groups, **more: Any) -> None:
-        """Adds a run, with `more` numbers of it."""
-        row = {self._variant: variant} | measured(record, groups) | more
+        """Adds a run, with `more` metrics of it."""
+        row = {self._variant: variant} | metrics_of(record, groups) | more
         self._rows.append(row)
         self._lengths.append(
             _drop_run_lengths(record, groups).select(

@@ -1,9 +1,9 @@
-"""The ranking of fixes by how much they improve the parts of a scenario's traffic.
+"""The ranking of fixes by how much better they make the parts of a scenario's traffic.
 
 A fix's *gain* with one seed is the factor by which the ranking metric of a part becomes better
-(`study.metric`), compared with the same seed without the fix. Over several parts it is the
+(`study.gain`), compared with the same seed without the fix. Over several parts it is the
 geometric mean of their gains. A fix is better, or worse, if the whole middle half of its gains is
-(`study.spread`). Better fixes come first and worse ones last; each group is in the order of the
+(`fairport.spread`). Better fixes come first and worse ones last; each group is in the order of the
 median gain over the seeds.
 """
 
@@ -13,21 +13,21 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import polars as pl
 
 from fairport.quantities import QUANTITIES
-from fairport.study import metric
-from fairport.study.metric import ComparedPart
+from fairport.spread import Spread, shown_of_row
+from fairport.study.compared_parts import ComparedPart
+from fairport.study.gain import log_gain
 from fairport.study.ranking import Ranked, Row, change, needed, with_range
-from fairport.study.spread import Spread, shown_of_row
 
-NOTE = (
+_NOTE = (
     "A gain is the factor by which a number becomes better with the fix, seed by seed. A fix is"
     " better or worse when the middle half of its gains is. Fixes that are better come first, those"
     " that are worse last. Within each group the order is that of the median gains."
 )
-"""How the ranking is made, for a page."""
 
 # Nobody would notice a smaller gain.
 _NOTICEABLE = math.log(1.02)
@@ -64,9 +64,7 @@ def gain(fix: str, runs: pl.DataFrame, ranked: Sequence[ComparedPart]) -> Gain:
     )
     by_part = [
         [
-            _finite(
-                metric.gain(part.metric, one[part.key(part.metric)], other[part.key(part.metric)])
-            )
+            _finite(log_gain(part.metric, one[part.key(part.metric)], other[part.key(part.metric)]))
             for one, other in zip(before, now, strict=True)
         ]
         for part in ranked
@@ -81,48 +79,67 @@ def _finite(gain: float) -> float:
     return min(max(gain, -_MOST), _MOST)
 
 
-def ranking(
-    rows: Sequence[Row], none: Row, runs: pl.DataFrame, ranked: Sequence[ComparedPart]
-) -> list[Ranked]:
-    """The fixes, best first; `rows` and `none` are those of the comparison's table."""
-    gains = {row["fix"]: gain(row["fix"], runs, ranked) for row in rows}
+@dataclass(frozen=True)
+class ByGain:
+    """The ranking of fixes by their gains (`ranking.Ranking`)."""
 
-    def place(row: Row) -> tuple[int, float, int]:
-        found = gains[row["fix"]]
-        return -found.direction, -(found.whole.median or 0.0), len(row["needs"])
+    rows: Sequence[Row]
+    """The fixes."""
+    none: Row
+    """The scenario without a fix."""
+    runs: pl.DataFrame
+    """The runs of the comparison."""
+    parts: Sequence[ComparedPart]
+    """The parts of the traffic that decide the ranking."""
 
-    return [
-        Ranked(rank, row["fix"], _word(gains[row["fix"]]), _sentence(row, none, ranked))
-        for rank, row in enumerate(sorted(rows, key=place), 1)
-    ]
+    @cached_property
+    def ranked(self) -> list[Ranked]:
+        """The fixes, best first."""
+        gains = {row["fix"]: gain(row["fix"], self.runs, self.parts) for row in self.rows}
 
+        def place(row: Row) -> tuple[int, float, int]:
+            found = gains[row["fix"]]
+            return -found.direction, -(found.whole.median or 0.0), len(row["needs"])
 
-def ranked_by(ranked: Sequence[ComparedPart]) -> str:
-    """The criterion of the ranking, as a sentence."""
-    each = " and ".join(
-        f"{QUANTITIES[part.metric].title} of {part.label}" for part in ranked if part.metric
-    )
-    several = ", by the geometric mean of the gains" if len(ranked) > 1 else ""
-    return f"Ranked by {each}{several}."
+        return [
+            Ranked(
+                rank, row["fix"], _word(gains[row["fix"]]), _sentence(row, self.none, self.parts)
+            )
+            for rank, row in enumerate(sorted(self.rows, key=place), 1)
+        ]
 
+    @property
+    def criterion(self) -> str:
+        """What the ranking goes by, as a sentence."""
+        each = " and ".join(
+            f"{QUANTITIES[part.metric].title} of {part.label}" for part in self.parts if part.metric
+        )
+        several = ", by the geometric mean of the gains" if len(self.parts) > 1 else ""
+        return f"Ranked by {each}{several}."
 
-def conclusion(ordered: Sequence[Ranked], ranked: Sequence[ComparedPart]) -> str:
-    """The finding, and what decided, as sentences."""
-    return f"{finding(ordered)}. {ranked_by(ranked)}"
+    @property
+    def note(self) -> str:
+        """How the ranking is made, for a page."""
+        return f"{self.criterion} {_NOTE}"
 
+    @property
+    def finding(self) -> str:
+        """The comparison in one sentence, without a full stop and without what decided."""
+        better = [
+            f"{one.fix} ({one.effect})" for one in self.ranked if one.effect.startswith("better")
+        ]
+        worse = [one.fix for one in self.ranked if one.effect.startswith("worse")]
+        found = (
+            f"Best: {', then '.join(better)}"
+            if better
+            else "No fix is clearly better than no fix at all"
+        )
+        return found + (f"; worse than no fix: {', '.join(worse)}" if worse else "")
 
-def finding(ordered: Sequence[Ranked]) -> str:
-    """The comparison in one sentence, without a full stop."""
-    better = [f"{one.fix} ({one.effect})" for one in ordered if one.effect.startswith("better")]
-    worse = [one.fix for one in ordered if one.effect.startswith("worse")]
-    found = (
-        f"Best: {', then '.join(better)}"
-        if better
-        else "No fix is clearly better than no fix at all"
-    )
-    if worse:
-        found += f"; worse than no fix: {', '.join(worse)}"
-    return found
+    @property
+    def conclusion(self) -> str:
+        """The finding, and what decided, as sentences."""
+        return f"{self.finding}. {self.criterion}"
 
 
 def _word(gain: Gain) -> str:

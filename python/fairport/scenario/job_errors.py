@@ -1,6 +1,6 @@
-"""Turns the engine's refusals into the words of the scenario's file.
+"""Errors about the job, in the words of the scenario's file.
 
-The engine names a field of the job, in base units; the author wrote a field of the scenario, with
+The engine refuses a field of the job, in base units; the author wrote a field of the scenario, with
 units. `lower` records the origin of each flow and each stack of the job.
 """
 
@@ -12,9 +12,9 @@ from contextlib import suppress
 from typing import Any
 
 from fairport.errors import ScenarioError, not_one_of
+from fairport.scenario.document import ABSENT, dotted, look_up, texts
 from fairport.scenario.lower import Job, Layer
 from fairport.scenario.model import Scenario
-from fairport.scenario.problems import ABSENT, dotted, look_up, texts
 from fairport.scenario.source import parts
 from fairport.scenario.tcp import ENGINE_NAMES
 from fairport.scenario.units import Duration, Rate, UnitError
@@ -22,10 +22,10 @@ from fairport.scenario.units import Duration, Rate, UnitError
 _SCENARIO_NAMES = {engine: name for name, engine in ENGINE_NAMES.items()} | {"preset": "stack"}
 
 
-def refusal(
+def scenario_error(
     scenario: Scenario, job: Job | None, field: str, value: str, problem: str, remedy: str
 ) -> ScenarioError:
-    """The engine's refusal of a field of the job as an error of the scenario."""
+    """An error about this field and value of the job, as an error about the scenario."""
     document = scenario.resolved()
     here = scenario_field(job, field)
     if field == "link.rate":

@@ -1,4 +1,4 @@
-"""The metrics of a comparison: the metric follows the workload.
+"""The parts of a comparison's traffic, and the metrics that suit each: they follow the workload.
 
 Long-lived flows are compared by the share that each gets, an incast by its rounds, transfers by
 their completion times, requests by their response times, datagrams by loss and delay. A *part* is
@@ -8,7 +8,6 @@ they share the line.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,38 +15,9 @@ from typing import Any
 from fairport import traffic_table
 from fairport.errors import InputError, require_known
 from fairport.record import Record
-from fairport.run_numbers import Better, better, logarithm
 from fairport.scenario import Scenario
 from fairport.scenario.traffic.incast import Incast
-from fairport.study.measures import MEASURES, Groups, Metric
-
-_OF_THE_RUN = ("goodput_bps_total", "timeouts", "rtt_p99_s", "queue_mean_bytes")
-_CENSORED = "a transfer under way at the end counts with its age"
-_SMALL = f"transfers up to 100 kB; {_CENSORED}"
-
-METRICS: dict[str, Metric] = {
-    "throughput_ratio": MEASURES["throughput_ratio"],
-    "jain_index": MEASURES["jain_index"],
-    "goodput_bps_min": Metric("of the slowest long-lived flow"),
-    "small_fct_p99_s": Metric(_SMALL),
-    "small_fct_median_s": Metric(_SMALL),
-    "fct_p99_s": Metric(_CENSORED),
-    "fct_median_s": Metric(_CENSORED),
-    "slowdown_p99": Metric(f"against the empty network; {_CENSORED}"),
-    "slowdown_median": Metric(f"against the empty network; {_CENSORED}"),
-    "unfinished": Metric("under way when the run ended"),
-    "rounds_done": Metric("of the rounds that began within the measurement"),
-    "round_time_median_s": Metric("the round under way counts with its age"),
-    "round_time_p99_s": Metric("the round under way counts with its age"),
-    "round_goodput_bps": Metric("of the completed rounds, while they last"),
-    "response_p99_s": Metric("a request without an answer counts with its age"),
-    "response_median_s": Metric("a request without an answer counts with its age"),
-    "loss_share": Metric("of the datagrams sent"),
-    "delay_p99_s": Metric("one way, of the datagrams that arrived"),
-    "delay_mean_s": Metric("one way, of the datagrams that arrived"),
-    **{name: MEASURES[name] for name in _OF_THE_RUN},
-}
-"""Every metric that `--metric` takes, by the names of `fairport.quantities`."""
+from fairport.study.compared_metrics import METRICS, OF_THE_RUN, RANKING_OF_THE_RUN, Groups
 
 # metrics of each kind of traffic; the first one that the part has ranks it
 _SHOWN: dict[str, tuple[str, ...]] = {
@@ -66,22 +36,6 @@ _SHOWN: dict[str, tuple[str, ...]] = {
         "unfinished",
     ),
 }
-
-
-def gain(number: str, before: float | None, now: float | None, goal: Better | None = None) -> float:
-    """The logarithm of the factor by which it became better; 0 if neither value is known.
-
-    `goal` replaces which values of the number are better (`run_numbers.better`).
-    """
-    costs = [_cost(number, value, goal or better(number)) for value in (before, now)]
-    return 0.0 if costs[0] == costs[1] else costs[0] - costs[1]
-
-
-def _cost(number: str, value: float | None, goal: Better) -> float:
-    if value is None:
-        return math.inf
-    log = logarithm(number, value)
-    return {"more": -log, "less": log, "even": abs(log)}[goal]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +68,7 @@ class ComparedPart:
         return f"traffic_{self.indices[0]}_{metric}" if _is_of_a_part(metric) else metric
 
     def values(self, record: Record) -> dict[str, float | None]:
-        """The metrics of one run that `measures.measured` does not have, by their columns."""
+        """The metrics of one run that `metrics_of` does not have, by their columns."""
         entry = record.summary["traffic"][self.indices[0]] if self.indices else {}
         found = {
             name: traffic_table.number(entry, name) for name in filter(_is_of_a_part, self.shown)
@@ -160,7 +114,7 @@ def compared_parts(
             )
         only_udp = all(part.kind == "udp" for part in parts if part.metric)
         return [part if only_udp or part.kind != "udp" else _unranked(part) for part in parts]
-    if metric in _OF_THE_RUN:
+    if metric in RANKING_OF_THE_RUN:
         return [*map(_unranked, parts), ComparedPart((), "run", metric, ())]
     chosen = [_by(part, metric, entries, groups) for part in parts]
     if not any(part.metric for part in chosen):
@@ -169,7 +123,7 @@ def compared_parts(
             f"is not a metric of any [[traffic]] of {scenario.name}",
             field="metric",
             value=metric,
-            remedy=f"choose one of {', '.join([*known, *_OF_THE_RUN])}",
+            remedy=f"choose one of {', '.join([*known, *RANKING_OF_THE_RUN])}",
         )
     return chosen
 
@@ -206,7 +160,7 @@ def _is_there(name: str, entry: Mapping[str, Any], groups: Groups) -> bool:
 
 def _is_of_a_part(name: str) -> bool:
     """Whether it is a number of one [[traffic]]; otherwise it is one of the run."""
-    return name not in (*MEASURES, "goodput_bps_min")
+    return name not in (*OF_THE_RUN, "goodput_bps_min")
 
 
 def _unranked(part: ComparedPart) -> ComparedPart:
