@@ -286,8 +286,9 @@ def estimate(
 ) -> int:
     """Estimated memory of a run of the job, in bytes. Checks the job, but builds no network."""
 
-def host_rates_bps(job_json: str) -> list[int]:
-    """By host: the rates of its links together."""
+def fullest_link(job_json: str) -> dict[str, Any] | None:
+    """The port to which UDP and Poisson arrivals offer most, relative to its rate (`FullestLink` of
+    the summary). None without such traffic."""
 
 def layout(job_json: str) -> dict[str, Any]: ...
 def topology_hosts(topology_json: str) -> list[str]: ...

@@ -5,6 +5,7 @@
 //! depend on other flows, and a packet carries its route from the start, as with other policies. Choices at each switch
 //! would need no list of paths, but random numbers at every hop.
 
+use super::expected_load::Demand;
 use super::path_counts::PathCounts;
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};
@@ -38,5 +39,12 @@ impl Routing for Spray {
     ) -> Vec<Path> {
         let ways = self.shortest.towards_host(topology, destination);
         ways.all(topology.hosts()[source])
+    }
+
+    fn add_expected_load(&mut self, topology: &Topology, demand: &Demand, load: &mut [f64]) {
+        for receiver in demand.receivers() {
+            let ways = self.shortest.towards_host(topology, receiver);
+            ways.carry_evenly(demand.nodes_to(topology, receiver), load);
+        }
     }
 }
