@@ -287,8 +287,7 @@ def estimate(
     """Estimated memory of a run of the job, in bytes. Checks the job, but builds no network."""
 
 def fullest_link(job_json: str) -> dict[str, Any] | None:
-    """The port to which UDP and Poisson arrivals offer most, relative to its rate (`FullestLink` of
-    the summary). None without such traffic."""
+    """The summary's `FullestLink`: the port that is offered most; None without UDP and Poisson."""
 
 def layout(job_json: str) -> dict[str, Any]: ...
 def topology_hosts(topology_json: str) -> list[str]: ...

@@ -220,8 +220,10 @@ class RunVerdict(TypedDict):
 
 
 class FullestLink(TypedDict):
-    """The port to which Poisson arrivals and UDP flows offer most, at any time, relative to its
-    rate. An expectation: from the scenario, not from the run."""
+    """The port that Poisson arrivals and UDP flows offer most, at any time, relative to its rate.
+
+    This is an expectation: from the scenario, not from the run.
+    """
 
     port: str | None
     """Over several seeds, null if they differ."""

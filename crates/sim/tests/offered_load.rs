@@ -39,7 +39,12 @@ fn ports_send_for_the_share_of_the_time_that_their_offered_load_takes() {
     ];
     let by_packet = json!({"equal-length": {"core": null, "per": "packet"}});
     for (topology, hosts, failed) in networks {
-        for routing in [json!("ecmp"), json!("ecmp-shared-hash"), json!("spray"), by_packet.clone()] {
+        for routing in [
+            json!("ecmp"),
+            json!("ecmp-shared-hash"),
+            json!("spray"),
+            by_packet.clone(),
+        ] {
             let name = format!("{routing} in {topology} without {failed:?}");
             if routing.is_object() && !failed.is_empty() {
                 continue; // needs every spine above every host
@@ -54,7 +59,10 @@ fn ports_send_for_the_share_of_the_time_that_their_offered_load_takes() {
                 // flows end 1 ms of 200 before they arrive; packets that draw paths do so at random
                 let tolerance = 0.02 * expected + if routing == "ecmp" { 0.0 } else { 0.01 };
                 let port = plan.topology().port_name(port);
-                assert!((expected - busy).abs() <= tolerance, "{name}, {port}: {expected} {busy}");
+                assert!(
+                    (expected - busy).abs() <= tolerance,
+                    "{name}, {port}: {expected} {busy}"
+                );
             }
         }
     }

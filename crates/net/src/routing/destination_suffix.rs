@@ -61,8 +61,9 @@ impl Routing for DestinationSuffix {
             let chosen = |node: NodeId, count: usize, way: usize, _| {
                 f64::from(way == choice(&self.height, node, count, receiver))
             };
-            ways.carry(demand.nodes_to(topology, receiver), chosen, load);
+            ways.carry(demand.senders_to(&[receiver]), chosen, load);
         }
+        demand.add_last_links(topology, load);
     }
 }
 

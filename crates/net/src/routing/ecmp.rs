@@ -60,9 +60,9 @@ impl Routing for Ecmp {
     }
 
     fn add_expected_load(&mut self, topology: &Topology, demand: &Demand, load: &mut [f64]) {
-        for receiver in demand.receivers() {
-            let ways = self.shortest.towards_host(topology, receiver);
-            let senders = || demand.nodes_to(topology, receiver);
+        for receivers in demand.receivers_by_gateway(topology) {
+            let ways = self.shortest.towards_host(topology, receivers[0]);
+            let senders = || demand.senders_to(&receivers);
             if !self.is_shared {
                 ways.carry(senders(), |_, _, _, _| 1.0, load);
                 continue;
@@ -70,12 +70,13 @@ impl Routing for Ecmp {
             // all hashes in one of these parts of the range choose alike at every switch
             let parts = ways.common_multiple(MOST_PARTS);
             for part in 0..parts {
-                let senders = senders().map(|(node, bps)| (node, bps / parts as f64));
+                let senders = senders().map(|(host, bps)| (host, bps / parts as f64));
                 let chosen = |_, count: usize, way: usize, _| {
                     f64::from(way == (2 * part + 1) * count / (2 * parts))
                 };
                 ways.carry(senders, chosen, load);
             }
         }
+        demand.add_last_links(topology, load);
     }
 }

@@ -199,12 +199,15 @@ impl Routing for EqualLength {
             let ways = self.shortest.towards(topology, *core);
             let [mut up, mut down] = [0, 1].map(|_| vec![0.0; load.len()]);
             for (bps, load) in ends.into_iter().zip([&mut up, &mut down]) {
-                let hosts = topology.hosts().iter().copied().zip(bps);
+                let hosts = bps.iter().copied().enumerate();
                 let hosts = hosts.filter(|(_, bps)| *bps > 0.0);
                 if self.each_packet {
                     ways.carry_evenly(hosts, load);
                 } else {
                     ways.carry(hosts, |_, _, _, _| 1.0, load);
+                }
+                if let Some(last) = ways.last_link() {
+                    load[last.0 as usize] += bps.iter().sum::<f64>();
                 }
             }
             for port in topology.port_ids() {

@@ -1,7 +1,9 @@
 //! The load that flows between random pairs of hosts put on every port: its expectation over the hashes of the flows.
 //!
-//! All that is offered to a receiver is carried there together, over each link once. So no flow's path is needed, and
-//! the time grows with the number of receivers times the number of links.
+//! All that is offered to the receivers at a switch is carried there together, over each link once. So no flow's path is
+//! needed, and the time grows with the number of such switches times the number of links.
+
+use std::collections::BTreeMap;
 
 use super::shortest::{Ways, gateway};
 use super::{FiveTuple, Path, Protocol, Routing};
@@ -22,20 +24,39 @@ impl Demand {
         (0..self.receives.len()).filter(|host| self.receives[*host])
     }
 
-    /// The hosts that offer something to this receiver, each with its rate in bit/s.
-    pub(super) fn senders_to(&self, receiver: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let offered = self.to_each_bps.iter().copied().enumerate();
-        offered.filter(move |(host, bps)| *host != receiver && *bps > 0.0)
+    /// The receivers, together with those at the same switch.
+    pub(super) fn receivers_by_gateway(&self, topology: &Topology) -> Vec<Vec<usize>> {
+        let mut by_gateway: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
+        for host in self.receivers() {
+            let gateway = gateway(topology, topology.hosts()[host]);
+            by_gateway.entry(gateway).or_default().push(host);
+        }
+        by_gateway.into_values().collect()
     }
 
-    /// [`Demand::senders_to`] with the hosts' nodes.
-    pub(super) fn nodes_to<'a>(
+    /// The hosts that offer something to these receivers, which are in order, each with its rate in bit/s.
+    pub(super) fn senders_to<'a>(
         &'a self,
-        topology: &'a Topology,
-        receiver: usize,
-    ) -> impl Iterator<Item = (NodeId, f64)> + 'a {
-        let senders = self.senders_to(receiver);
-        senders.map(|(host, bps)| (topology.hosts()[host], bps))
+        receivers: &'a [usize],
+    ) -> impl Iterator<Item = (usize, f64)> + 'a {
+        let senders = self.to_each_bps.iter().enumerate();
+        let all = senders.map(|(host, bps)| {
+            let others = receivers.len() - usize::from(receivers.binary_search(&host).is_ok());
+            (host, bps * others as f64)
+        });
+        all.filter(|(_, bps)| *bps > 0.0)
+    }
+
+    /// Adds what arrives at the receivers to the links from their switches.
+    pub(super) fn add_last_links(&self, topology: &Topology, load: &mut [f64]) {
+        let all_bps: f64 = self.to_each_bps.iter().sum();
+        for host in self.receivers() {
+            let node = topology.hosts()[host];
+            if gateway(topology, node) != node {
+                let port = topology.port(topology.node(node).ports[0]).peer;
+                load[port.0 as usize] += all_bps - self.to_each_bps[host];
+            }
+        }
     }
 }
 
@@ -62,11 +83,11 @@ impl Arrived {
 }
 
 impl Ways<'_> {
-    /// Carries what the sources offer to the destination, and adds it to `load`, by port. Every node divides what
-    /// arrives there among its ways, in proportion to `weight(node, number of ways, index of the way, way)`.
+    /// Carries what hosts offer to the gateway of the destination, and adds it to `load`, by port. Every node divides
+    /// what arrives there among its ways, in proportion to `weight(node, number of ways, index of the way, way)`.
     pub(super) fn carry(
         &self,
-        sources: impl Iterator<Item = (NodeId, f64)>,
+        senders: impl Iterator<Item = (usize, f64)>,
         weight: impl Fn(NodeId, usize, usize, PortId) -> f64,
         load: &mut [f64],
     ) {
@@ -75,13 +96,14 @@ impl Ways<'_> {
             bps: vec![0.0; self.distance.len()],
             waiting: Vec::new(),
         };
-        for (node, bps) in sources {
+        for (host, bps) in senders {
+            let node = self.topology.hosts()[host];
             arrived.add(node, distance(node), bps);
         }
         let mut ways = Vec::new();
-        // every way leads nearer, so all load of the farthest nodes has arrived there
-        while let Some(nodes) = arrived.waiting.pop() {
-            for node in nodes {
+        // every way leads nearer, so all load of the farthest nodes has arrived there; the gateway is at distance 0
+        while arrived.waiting.len() > 1 {
+            for node in arrived.waiting.pop().into_iter().flatten() {
                 ways.clear();
                 ways.extend(self.at(node).map(|way| (way, 0.0)));
                 let count = ways.len();
@@ -95,23 +117,21 @@ impl Ways<'_> {
                     let part = bps * share / sum;
                     load[way.0 as usize] += part;
                     let far = self.topology.far_node(*way);
-                    if far != self.host {
-                        arrived.add(far, distance(far), part);
-                    }
+                    arrived.add(far, distance(far), part);
                 }
             }
         }
     }
 
-    /// [`Ways::carry`] where all paths from a source carry the same.
+    /// [`Ways::carry`] where all paths from a host carry the same.
     pub(super) fn carry_evenly(
         &self,
-        sources: impl Iterator<Item = (NodeId, f64)>,
+        senders: impl Iterator<Item = (usize, f64)>,
         load: &mut [f64],
     ) {
         let paths = self.counts();
         let beyond = |_, _, _, way| paths[self.topology.far_node(way).0 as usize] as f64;
-        self.carry(sources, beyond, load);
+        self.carry(senders, beyond, load);
     }
 
     /// The least common multiple of the nodes' numbers of ways, or `most` if it is larger.
@@ -139,7 +159,7 @@ pub(super) fn add_by_destination(
     for receiver in demand.receivers() {
         // by node: the path from there, and what it carries
         let mut shared: Vec<Option<(Path, f64)>> = vec![None; topology.nodes().len()];
-        for (sender, bps) in demand.senders_to(receiver) {
+        for (sender, bps) in demand.senders_to(&[receiver]) {
             let host = topology.hosts()[sender];
             let first = gateway(topology, host);
             let (_, sum) = shared[first.0 as usize].get_or_insert_with(|| {

@@ -37,10 +37,11 @@ impl Routing for RiplHash {
     }
 
     fn add_expected_load(&mut self, topology: &Topology, demand: &Demand, load: &mut [f64]) {
-        for receiver in demand.receivers() {
-            let ways = self.shortest.towards_host(topology, receiver);
-            ways.carry_evenly(demand.nodes_to(topology, receiver), load);
+        for receivers in demand.receivers_by_gateway(topology) {
+            let ways = self.shortest.towards_host(topology, receivers[0]);
+            ways.carry_evenly(demand.senders_to(&receivers), load);
         }
+        demand.add_last_links(topology, load);
     }
 }
 

@@ -17,7 +17,7 @@ pub struct ShortestPaths {
 /// The ways to one destination.
 pub(super) struct Ways<'a> {
     pub(super) topology: &'a Topology,
-    pub(super) host: NodeId,
+    host: NodeId,
     /// the destination's only neighbour, or the destination itself
     gateway: NodeId,
     /// links from each node to the gateway
@@ -86,6 +86,12 @@ impl Ways<'_> {
         };
         let ports = self.topology.node(node).ports.iter().copied();
         ports.filter(is_nearer)
+    }
+
+    /// The port of the gateway that leads to the destination; none if that is the gateway itself.
+    pub(super) fn last_link(&self) -> Option<PortId> {
+        let is_beyond = self.gateway != self.host;
+        is_beyond.then(|| self.at(self.gateway).next()).flatten()
     }
 
     /// The path from `source` that takes the `choose(node, number of ways)`-th way at each node. None if there is no
