@@ -78,7 +78,7 @@ def _full_links(found: Mapping[str, Any]) -> str | None:
         f"More arrives than links carry: Poisson arrivals and UDP flows do not slow down, and offer"
         f" {port} {rate(fullest['offered_bps'])}, {ratio:.3g} times its rate of"
         f" {rate(fullest['rate_bps'])}."
-        + (f" Other ports of which that is true: {median_count(others)}." if others else "")
+        + (f" Ports besides it that are offered too much: {median_count(others)}." if others else "")
         + " Datagrams that do not fit are lost. Transfers wait, so completion times depend on how"
         " long the run is."
     )

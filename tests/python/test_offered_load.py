@@ -129,7 +129,7 @@ def test_an_oversubscribed_layer_is_full_where_hosts_links_are_not(routing: str)
     said = [text for text in full["caveats"] if "More arrives than links carry" in text]
     assert said
     assert "leaf0:4 (to spine0)" in said[0]
-    assert "Mbit/s, 1.44 times its rate of 500.0 Mbit/s. Other ports" in said[0]
+    assert "Mbit/s, 1.44 times its rate of 500.0 Mbit/s. Ports besides it" in said[0]
     assert full["fullest_link"]["overfilled_ports"] == len(busy) == 8
     assert min(busy.values()) > 0.85
     carried, busy = run(0.35, rate="500Mbps")
