@@ -73,12 +73,12 @@ def _full_links(found: Mapping[str, Any]) -> str | None:
     rate = QUANTITIES["goodput_bps"].with_unit
     port = f"{fullest['port']} (to {fullest['to']})" if fullest["port"] else "the fullest port"
     ratio = fullest["offered_bps"] / fullest["rate_bps"]
-    others = fullest["overfilled_ports"] - 1
+    others = median_count(fullest["overfilled_ports"] - 1)
     return (
         f"More arrives than links carry: Poisson arrivals and UDP flows do not slow down, and offer"
         f" {port} {rate(fullest['offered_bps'])}, {ratio:.3g} times its rate of"
         f" {rate(fullest['rate_bps'])}."
-        + (f" Ports besides it that are offered too much: {median_count(others)}." if others else "")
+        + (f" Ports besides it that are offered too much: {others}." if others != "0" else "")
         + " Datagrams that do not fit are lost. Transfers wait, so completion times depend on how"
         " long the run is."
     )
