@@ -80,11 +80,11 @@ fn assert_conserved(name: &str, topology: &Topology, demand: &Demand, load: &[f6
         surplus[topology.port(port).node.0 as usize] += load[port.0 as usize];
         surplus[topology.far_node(port).0 as usize] -= load[port.0 as usize];
     }
-    let receivers = demand.receives.iter().filter(|receives| **receives).count();
+    let count = demand.receives.iter().filter(|receives| **receives).count();
     let all_bps: f64 = demand.to_each_bps.iter().sum();
     for (host, node) in topology.hosts().iter().enumerate() {
         let (bps, receives) = (demand.to_each_bps[host], demand.receives[host]);
-        let sent = bps * (receivers - usize::from(receives)) as f64;
+        let sent = bps * (count - usize::from(receives)) as f64;
         let received = if receives { all_bps - bps } else { 0.0 };
         surplus[node.0 as usize] -= sent - received;
     }
