@@ -83,10 +83,10 @@ fn assert_conserved(name: &str, topology: &Topology, demand: &Demand, load: &[f6
     let count = demand.receives.iter().filter(|receives| **receives).count();
     let all_bps: f64 = demand.to_each_bps.iter().sum();
     for (host, node) in topology.hosts().iter().enumerate() {
-        let (bps, receives) = (demand.to_each_bps[host], demand.receives[host]);
-        let sent = bps * (count - usize::from(receives)) as f64;
-        let received = if receives { all_bps - bps } else { 0.0 };
-        surplus[node.0 as usize] -= sent - received;
+        let (bps, is_receiver) = (demand.to_each_bps[host], demand.receives[host]);
+        let sent = bps * (count - usize::from(is_receiver)) as f64;
+        let arrives_bps = if is_receiver { all_bps - bps } else { 0.0 };
+        surplus[node.0 as usize] -= sent - arrives_bps;
     }
     for (node, surplus) in topology.nodes().iter().zip(surplus) {
         assert!(
