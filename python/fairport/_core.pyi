@@ -286,8 +286,8 @@ def estimate(
 ) -> int:
     """Estimated memory of a run of the job, in bytes. Checks the job, but builds no network."""
 
-def host_rates_bps(job_json: str) -> list[int]:
-    """By host: the rates of its links together."""
+def fullest_link(job_json: str) -> dict[str, Any] | None:
+    """The summary's `FullestLink`: the port that is offered most; None without UDP and Poisson."""
 
 def layout(job_json: str) -> dict[str, Any]: ...
 def topology_hosts(topology_json: str) -> list[str]: ...

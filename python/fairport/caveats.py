@@ -68,15 +68,19 @@ def _short_run(found: Mapping[str, Any]) -> str | None:
 
 def _full_links(found: Mapping[str, Any]) -> str | None:
     fullest = found.get("fullest_link")
-    if not fullest or fullest["offered_bps"] <= fullest["rate_bps"]:
+    if not fullest or fullest["overfilled_ports"] < 1:
         return None
     rate = QUANTITIES["goodput_bps"].with_unit
+    port = f"{fullest['port']} (to {fullest['to']})" if fullest["port"] else "the fullest port"
     ratio = fullest["offered_bps"] / fullest["rate_bps"]
+    others = median_count(fullest["overfilled_ports"] - 1)
     return (
-        f"More arrives than hosts' links carry: Poisson arrivals give {fullest['host']}"
-        f" {rate(fullest['offered_bps'])} of payload to {fullest['direction']}, {ratio:.3g} times"
-        f" the {rate(fullest['rate_bps'])} of its links. Queues and completion times grow for as"
-        " long as such flows arrive, so the numbers depend on how long the run is."
+        f"More arrives than links carry: Poisson arrivals and UDP flows do not slow down, and offer"
+        f" {port} {rate(fullest['offered_bps'])}, {ratio:.3g} times its rate of"
+        f" {rate(fullest['rate_bps'])}."
+        + (f" Ports besides it that are offered too much: {others}." if others != "0" else "")
+        + " Datagrams that do not fit are lost. Transfers wait, so completion times depend on how"
+        " long the run is."
     )
 
 

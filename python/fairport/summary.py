@@ -220,15 +220,22 @@ class RunVerdict(TypedDict):
 
 
 class FullestLink(TypedDict):
-    """The host to whose links Poisson arrivals offer most, at any time, relative to their rate."""
+    """The port that Poisson arrivals and UDP flows offer most, at any time, relative to its rate.
 
-    host: str
-    direction: str
-    """`send` or `receive`."""
+    This is an expectation: from the scenario, not from the run.
+    """
+
+    port: str | None
+    """Over several seeds, null if they differ."""
+    to: str | None
+    """The host or switch to which its link leads."""
     offered_bps: float
-    """Payload, as an expectation: from the scenario, not from the run."""
+    """With all headers, of full-sized packets for Poisson arrivals; without ACKs and
+    retransmissions."""
     rate_bps: int
-    """Of all links of the host together."""
+    """Of the port's link, or of its shaper."""
+    overfilled_ports: int
+    """How many ports are offered more than their rate."""
 
 
 class InvalidRun(TypedDict):
@@ -287,7 +294,7 @@ class Summary(TypedDict):
     """Goodput of the host whose TCP flows, as a sender or as a receiver, together have most; null
     without TCP."""
     fullest_link: FullestLink | None
-    """Where Poisson arrivals offer the largest share of the rate of a host's links; null without
+    """Where Poisson arrivals and UDP flows offer the largest share of a port's rate; null without
     them."""
     host_times_rate_bps: int | None
     """Rate of the fastest link on which the hosts' times were measured; null without measured

@@ -5,6 +5,7 @@ mod ahead;
 mod common;
 mod custom;
 mod disciplines;
+mod expected_load;
 mod forwarding;
 mod hosts;
 mod regions;

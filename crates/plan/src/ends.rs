@@ -9,7 +9,6 @@ use crate::flow::{Application, End, FlowSpec, ListedFlow, Origin};
 use crate::job::workload::{EndJob, TraceJob, WorkloadJob, WorkloadPattern};
 use crate::job::{FlowJob, Job};
 use crate::permutation::draw_receivers;
-use crate::topology::with_fabric;
 use crate::wiring::link_rate;
 use crate::workload::Ends;
 
@@ -109,16 +108,6 @@ pub(crate) fn workload_ends(
         })
     };
     job.workloads.iter().enumerate().map(build).collect()
-}
-
-/// By host: the rates of its links together, in bit/s.
-///
-/// # Errors
-/// If the job's network is impossible; the error names the field.
-pub fn host_rates_bps(job: &Job) -> Result<Vec<u64>, BuildError> {
-    let topology = with_fabric(job)?;
-    let hosts = 0..topology.hosts().len() as u32;
-    Ok(hosts.map(|host| links_bps(job, &topology, host)).collect())
 }
 
 /// The rates of a host's links together. The ports by which a forwarding host reaches itself are no links.

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::flow::{End, ListedFlow};
 use crate::router::Router;
-use crate::udp::{self, Pattern, Udp};
+use crate::udp::Udp;
 use crate::watch::Watch;
 use crate::wiring::Wiring;
 use crate::workload::Workloads;
@@ -136,9 +136,7 @@ fn udp_drops(wiring: &Wiring<'_>, router: &mut Router, listed: &[ListedFlow]) ->
             continue;
         };
         let datagrams = datagrams(&source, flow, end);
-        let packet = (u32::from(source.payload_bytes) + udp::HEADER_BYTES) as u16;
-        let wire_bytes = framing.wire_bytes(packet);
-        let bps = 8.0 * f64::from(wire_bytes) / source.gap().as_secs_f64().max(1e-12);
+        let bps = source.link_bps(framing);
         // if there are several paths, each carries an equal part
         let paths = router.forward(topology, number, flow.spec.hosts(), Protocol::Udp);
         for port in paths.iter().flatten() {
@@ -161,14 +159,7 @@ fn udp_drops(wiring: &Wiring<'_>, router: &mut Router, listed: &[ListedFlow]) ->
 fn datagrams(source: &Udp, flow: &ListedFlow, end: Instant) -> u64 {
     let until = flow.stop.unwrap_or(end).min(end);
     let span = until.saturating_sub(flow.start);
-    let share = match source.pattern {
-        Pattern::Constant | Pattern::Poisson => 1.0,
-        Pattern::OnOff { on_mean, off_mean } => {
-            let [on, off] = [on_mean, off_mean].map(|mean| mean.as_ps() as f64);
-            on / (on + off).max(1.0)
-        }
-    };
-    let in_time = span.as_ps() as f64 * share / source.gap().as_ps().max(1) as f64;
+    let in_time = span.as_ps() as f64 * source.on_share() / source.gap().as_ps().max(1) as f64;
     let payload = u64::from(source.payload_bytes.max(1));
     let of_size = flow
         .spec

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fairport_net::routing::{FiveTuple, Path, Protocol, Routes, Routing, ShortestPaths};
+use fairport_net::routing::{Demand, FiveTuple, Path, Protocol, Routes, Routing, ShortestPaths};
 use fairport_net::{BuildError, PortId, Topology};
 
 use crate::job::Job;
@@ -53,6 +53,18 @@ impl Router {
     ) -> Vec<Path> {
         let tuple = tuple(topology, flow, ends, protocol);
         self.one_way(topology, ends, &tuple)
+    }
+
+    /// The ports that the flows of this demand are expected to load, each with its load in bit/s.
+    pub(crate) fn expected_load(
+        &mut self,
+        topology: &Topology,
+        demand: &Demand,
+    ) -> Vec<(PortId, f64)> {
+        let mut load = vec![0.0; topology.ports().len()];
+        self.policy.add_expected_load(topology, demand, &mut load);
+        let loads = topology.port_ids().zip(load);
+        loads.filter(|(_, bps)| *bps > 0.0).collect()
     }
 
     fn one_way(

@@ -1,5 +1,6 @@
 //! A source of UDP datagrams: constant bit rate, Poisson, or on-off.
 
+use fairport_net::framing::Framing;
 use fairport_net::stream::Stream;
 use fairport_units::{Duration, Instant, Rate};
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,23 @@ impl Udp {
     /// Time between two datagrams; for an on-off source, during a burst.
     pub fn gap(&self) -> Duration {
         self.rate.time_of(self.payload_bytes.into())
+    }
+
+    /// Rate on a link with this framing, with all headers, in bit/s; for an on-off source, during a burst.
+    pub(crate) fn link_bps(&self, framing: Framing) -> f64 {
+        let packet = (u32::from(self.payload_bytes) + HEADER_BYTES) as u16;
+        8.0 * f64::from(framing.wire_bytes(packet)) / self.gap().as_secs_f64()
+    }
+
+    /// The share of the time in which it sends.
+    pub(crate) fn on_share(&self) -> f64 {
+        match self.pattern {
+            Pattern::Constant | Pattern::Poisson => 1.0,
+            Pattern::OnOff { on_mean, off_mean } => {
+                let [on, off] = [on_mean, off_mean].map(|mean| mean.as_ps() as f64);
+                on / (on + off).max(1.0)
+            }
+        }
     }
 }
 

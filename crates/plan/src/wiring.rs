@@ -56,7 +56,7 @@ pub(crate) fn link_rate(job: &Job, topology: &Topology, port: PortId) -> Rate {
 }
 
 /// See [`Wiring::rate`].
-fn rate(job: &Job, topology: &Topology, port: PortId) -> Rate {
+pub(crate) fn rate(job: &Job, topology: &Topology, port: PortId) -> Rate {
     let link = link_rate(job, topology, port);
     shaper_at(job, topology, port).map_or(link, |shaper| link.min(shaper.rate()))
 }

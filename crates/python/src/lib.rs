@@ -310,11 +310,14 @@ fn estimate(
     Ok(fairport_sim::memory_bytes(&plan))
 }
 
-/// By host: the rates of its links together, in bit/s.
+/// The port that is offered the largest share of its rate; none if no traffic has a load of its own.
 #[pyfunction]
-fn host_rates_bps(py: Python<'_>, job_json: &str) -> PyResult<Vec<u64>> {
+fn fullest_link<'py>(py: Python<'py>, job_json: &str) -> PyResult<Bound<'py, PyAny>> {
     let job: Job = parse(py, job_json)?;
-    fairport_plan::host_rates_bps(&job).map_err(|error| job_error(py, &error))
+    let fullest = py
+        .detach(|| fairport_plan::fullest_link(&job))
+        .map_err(|error| job_error(py, &error))?;
+    to_python(py, &fullest)
 }
 
 /// The network of a job and the paths of its flows, without a run.
@@ -345,7 +348,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(preset_sources, module)?)?;
     module.add_function(wrap_pyfunction!(topology_hosts, module)?)?;
     module.add_function(wrap_pyfunction!(estimate, module)?)?;
-    module.add_function(wrap_pyfunction!(host_rates_bps, module)?)?;
+    module.add_function(wrap_pyfunction!(fullest_link, module)?)?;
     module.add_function(wrap_pyfunction!(layout, module)?)?;
     module.add_function(wrap_pyfunction!(drill::run_script, module)?)?;
     module.add_function(wrap_pyfunction!(captures::analyse_captures, module)?)?;

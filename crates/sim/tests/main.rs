@@ -10,6 +10,7 @@ mod host_queue;
 mod laws;
 mod losses;
 mod measurement;
+mod offered_load;
 mod offload;
 mod queues;
 mod records;

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from fairport import _core, caveats, known_spread, metrics, traffic_parts
-from fairport.backends import offered_load
 from fairport.backends.jobs import sender_stacks
 from fairport.backends.protocol import Backend, Prepared, Recorded
 from fairport.completion import Span
@@ -129,7 +129,7 @@ def _of_its_traffic(prepared: Prepared, recorded: Recorded) -> dict[str, Any]:
         "host_queue_drop_share": share,
         "rto_min_s": _rto_min_s(senders),
         "host_goodput_bps_max": caveats.host_goodput_bps_max(tables["flows"]),
-        "fullest_link": offered_load.fullest_link(scenario, prepared.job),
+        "fullest_link": _fullest_link(prepared),
         "host_times_rate_bps": _host_times_rate_bps(scenario, recorded),
         "ecn_is_idle": _uses_ecn(senders) and caveats.drops_without_marks(tables),
         "flows_outside_measurement": caveats.flows_outside(tables["flows"], span_of(recorded)),
@@ -140,6 +140,12 @@ def _of_its_traffic(prepared: Prepared, recorded: Recorded) -> dict[str, Any]:
             tables, [one.kind for one in scenario.traffic], span_of(recorded)
         ),
     }
+
+
+def _fullest_link(prepared: Prepared) -> dict[str, Any] | None:
+    if not any(traffic.kind in ("poisson", "udp") for traffic in prepared.scenario.traffic):
+        return None  # without a look at the network
+    return _core.fullest_link(json.dumps(prepared.job.document))
 
 
 def _host_times_rate_bps(scenario: Scenario, recorded: Recorded) -> int | None:

@@ -1,8 +1,8 @@
 """How figures look: sizes, colours, fonts, and the frame that every kind of figure shares.
 
-Sizes are for print: at the width of a journal's column (3.4 in) the smallest letters still have 6
-pt. Colours are those of Okabe & Ito (2008), which colour-blind readers can distinguish; a hop class
-has the same colour in every figure.
+Sizes are for print at 5 inches: letters have 8 and 8.5 pt at the axes, and 5 to 7 pt in notes. A
+journal's column (3.4 in) makes them a third smaller. Colours are those of Okabe & Ito (2008), which
+colour-blind readers can distinguish; a hop class has the same colour in every figure.
 """
 
 from __future__ import annotations

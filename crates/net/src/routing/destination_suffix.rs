@@ -5,9 +5,10 @@
 //! So all traffic to one destination comes down through one core and one aggregation switch. This imbalance causes
 //! outcast.
 
+use super::expected_load::Demand;
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};
-use crate::topology::Topology;
+use crate::topology::{NodeId, Topology};
 
 /// The policy, with the ways to every destination asked for so far.
 pub struct DestinationSuffix {
@@ -30,10 +31,15 @@ impl DestinationSuffix {
     pub fn path(&mut self, topology: &Topology, source: usize, destination: usize) -> Option<Path> {
         let ways = self.shortest.towards_host(topology, destination);
         ways.walk(topology.hosts()[source], |node, count| {
-            let level = self.height[node.0 as usize].saturating_sub(1);
-            destination / count.saturating_pow(level) % count
+            choice(&self.height, node, count, destination)
         })
     }
+}
+
+/// The way that a node takes to a host, of `count` ways.
+fn choice(height: &[u32], node: NodeId, count: usize, destination: usize) -> usize {
+    let level = height[node.0 as usize].saturating_sub(1);
+    destination / count.saturating_pow(level) % count
 }
 
 impl Routing for DestinationSuffix {
@@ -47,6 +53,17 @@ impl Routing for DestinationSuffix {
         self.path(topology, source, destination)
             .into_iter()
             .collect()
+    }
+
+    fn add_expected_load(&mut self, topology: &Topology, demand: &Demand, load: &mut [f64]) {
+        for receiver in demand.receivers() {
+            let ways = self.shortest.towards_host(topology, receiver);
+            let chosen = |node: NodeId, count: usize, way: usize, _| {
+                f64::from(way == choice(&self.height, node, count, receiver))
+            };
+            ways.carry(demand.senders_to(&[receiver]), chosen, load);
+        }
+        demand.add_last_links(topology, load);
     }
 }
 

@@ -6,9 +6,14 @@
 //! the flows that came to the same switch have hashes in the same part of the range, and leave some of its ways unused
 //! (polarisation).
 
+use super::expected_load::Demand;
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};
 use crate::topology::Topology;
+
+/// The most parts into which the range of a shared hash is divided for the expected load. With more, the expectation
+/// would be exact.
+const MOST_PARTS: usize = 1000;
 
 /// The policy.
 pub struct Ecmp {
@@ -52,5 +57,26 @@ impl Routing for Ecmp {
         };
         let path = ways.walk(topology.hosts()[source], choose);
         path.into_iter().collect()
+    }
+
+    fn add_expected_load(&mut self, topology: &Topology, demand: &Demand, load: &mut [f64]) {
+        for receivers in demand.receivers_by_gateway(topology) {
+            let ways = self.shortest.towards_host(topology, receivers[0]);
+            let senders = || demand.senders_to(&receivers);
+            if !self.is_shared {
+                ways.carry(senders(), |_, _, _, _| 1.0, load);
+                continue;
+            }
+            // all hashes in one of these parts of the range choose alike at every switch
+            let parts = ways.common_multiple(MOST_PARTS);
+            for part in 0..parts {
+                let senders = senders().map(|(host, bps)| (host, bps / parts as f64));
+                let chosen = |_, count: usize, way: usize, _| {
+                    f64::from(way == (2 * part + 1) * count / (2 * parts))
+                };
+                ways.carry(senders, chosen, load);
+            }
+        }
+        demand.add_last_links(topology, load);
     }
 }

@@ -9,6 +9,9 @@
 //! It needs full bisection bandwidth. If the links to the cores are fewer or slower, traffic that used to stay in the
 //! rack crowds them. A path passes no port twice; within a pod it passes the same switches upwards and downwards.
 
+use std::collections::BTreeMap;
+
+use super::expected_load::Demand;
 use super::path_counts::PathCounts;
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing, up_and_down};
@@ -89,6 +92,24 @@ impl EqualLength {
         up_and_down(topology, &up, &down)
     }
 
+    /// By host and core: how often a packet from there takes the core, relative to other cores. It also depends on the
+    /// receiver in the same way.
+    fn chances(&mut self, topology: &Topology) -> Vec<Vec<u64>> {
+        let mut chances = vec![Vec::new(); topology.hosts().len()];
+        for core in &self.cores {
+            let ways = self.shortest.towards(topology, *core);
+            let counts = ways.counts();
+            for (chances, host) in chances.iter_mut().zip(topology.hosts()) {
+                chances.push(if self.each_packet {
+                    ways.count_from(*host, &counts)
+                } else {
+                    1
+                });
+            }
+        }
+        chances
+    }
+
     /// All paths: through every core, by all ways up to it and all ways down from it.
     fn all(&mut self, topology: &Topology, ends: [NodeId; 2]) -> Vec<Path> {
         let mut paths = Vec::new();
@@ -101,6 +122,44 @@ impl EqualLength {
         }
         paths
     }
+}
+
+/// By core: what each host sends through it, and what each receives, in bit/s. `chances` are those of each host's cores.
+/// Hosts with the same chances are taken together.
+fn through_cores(chances: &[Vec<u64>], demand: &Demand) -> Vec<[Vec<f64>; 2]> {
+    let mut alike: BTreeMap<&[u64], Vec<usize>> = BTreeMap::new();
+    for (host, chances) in chances.iter().enumerate() {
+        alike.entry(chances).or_default().push(host);
+    }
+    let cores = chances[0].len();
+    let mut through = vec![[0, 1].map(|_| vec![0.0; chances.len()]); cores];
+    let bps = &demand.to_each_bps;
+    for (up, senders) in &alike {
+        let all_bps: f64 = senders.iter().map(|sender| bps[*sender]).sum();
+        for (down, hosts) in &alike {
+            let receivers = || hosts.iter().filter(|host| demand.receives[**host]);
+            let count = receivers().count();
+            let ways = || {
+                up.iter()
+                    .zip(*down)
+                    .map(|(up, down)| *up as f64 * *down as f64)
+            };
+            let all_ways: f64 = ways().sum();
+            for ([sent, received], ways) in through.iter_mut().zip(ways()) {
+                let share = ways / all_ways;
+                for sender in senders {
+                    let is_among = up == down && demand.receives[*sender];
+                    let others = count - usize::from(is_among);
+                    sent[*sender] += share * others as f64 * bps[*sender];
+                }
+                for receiver in receivers() {
+                    let own = if up == down { bps[*receiver] } else { 0.0 };
+                    received[*receiver] += share * (all_bps - own);
+                }
+            }
+        }
+    }
+    through
 }
 
 /// Refuses a core that is not `height` links above every host.
@@ -130,6 +189,31 @@ impl Routing for EqualLength {
             self.all(topology, ends)
         } else {
             vec![self.hashed(topology, ends, flow)]
+        }
+    }
+
+    fn add_expected_load(&mut self, topology: &Topology, demand: &Demand, load: &mut [f64]) {
+        let chances = self.chances(topology);
+        let ends = through_cores(&chances, demand);
+        for (core, ends) in self.cores.iter().zip(ends) {
+            let ways = self.shortest.towards(topology, *core);
+            let [mut up, mut down] = [0, 1].map(|_| vec![0.0; load.len()]);
+            for (bps, load) in ends.into_iter().zip([&mut up, &mut down]) {
+                let hosts = bps.iter().copied().enumerate();
+                let hosts = hosts.filter(|(_, bps)| *bps > 0.0);
+                if self.each_packet {
+                    ways.carry_evenly(hosts, load);
+                } else {
+                    ways.carry(hosts, |_, _, _, _| 1.0, load);
+                }
+                if let Some(last) = ways.last_link() {
+                    load[last.0 as usize] += bps.iter().sum::<f64>();
+                }
+            }
+            for port in topology.port_ids() {
+                let peer = topology.port(port).peer;
+                load[port.0 as usize] += up[port.0 as usize] + down[peer.0 as usize];
+            }
         }
     }
 }
@@ -205,7 +289,7 @@ mod tests {
         // two cores and two aggregation switches above each rack: four ways, equally likely
         let network = vl2(4, 4, 2).unwrap();
         let mut routing = EqualLength::new(&network, 1, None).unwrap();
-        let mut ways = std::collections::BTreeMap::new();
+        let mut ways = BTreeMap::new();
         for number in 0..400 {
             let flow = FiveTuple::of_tcp(number, [10, 0, 0, 1], [10, 0, 0, 8]);
             let path = routing.paths(&network, 0, 7, &flow).remove(0);
@@ -270,7 +354,7 @@ mod tests {
         }
         let mut routing = EqualLength::new(&network, 1, None).unwrap();
         for (source, destination) in [(0, 1), (1, 0)] {
-            let mut ways = std::collections::BTreeMap::new();
+            let mut ways = BTreeMap::new();
             for number in 0..400 {
                 let flow = FiveTuple::of_tcp(number, [10, 0, 0, 1], [10, 0, 0, 2]);
                 let path = routing

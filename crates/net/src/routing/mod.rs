@@ -7,6 +7,7 @@ mod config;
 mod destination_suffix;
 mod ecmp;
 mod equal_length;
+mod expected_load;
 mod five_tuple;
 mod path_counts;
 mod ripl_hash;
@@ -20,6 +21,7 @@ pub use config::{Config, Per};
 pub use destination_suffix::DestinationSuffix;
 pub use ecmp::Ecmp;
 pub use equal_length::EqualLength;
+pub use expected_load::Demand;
 pub use five_tuple::{FiveTuple, Protocol};
 pub use ripl_hash::RiplHash;
 pub use routes::Routes;
@@ -51,4 +53,8 @@ pub trait Routing: Send + Sync {
         destination: usize,
         flow: &FiveTuple,
     ) -> Vec<Path>;
+
+    /// Adds what flows of this demand are expected to load on every port to `load`, by port in bit/s. The expectation
+    /// is over the flows' hashes, so each flow is small against the whole.
+    fn add_expected_load(&mut self, topology: &Topology, demand: &Demand, load: &mut [f64]);
 }

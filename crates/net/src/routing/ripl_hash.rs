@@ -4,6 +4,7 @@
 //! packs the 5-tuple like C structures on a 64-bit machine, lowest byte first: addresses take 8 bytes, protocol and
 //! ports 2. It sorts paths by the switches' names as text, which is the order of their numbers here up to k = 8.
 
+use super::expected_load::Demand;
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};
 use crate::topology::Topology;
@@ -33,6 +34,14 @@ impl Routing for RiplHash {
         let hash = u64::from(crc32(&packed(flow)));
         let path = ways.choose(topology.hosts()[source], |count| hash % count);
         path.into_iter().collect()
+    }
+
+    fn add_expected_load(&mut self, topology: &Topology, demand: &Demand, load: &mut [f64]) {
+        for receivers in demand.receivers_by_gateway(topology) {
+            let ways = self.shortest.towards_host(topology, receivers[0]);
+            ways.carry_evenly(demand.senders_to(&receivers), load);
+        }
+        demand.add_last_links(topology, load);
     }
 }
 

@@ -16,12 +16,12 @@ pub struct ShortestPaths {
 
 /// The ways to one destination.
 pub(super) struct Ways<'a> {
-    topology: &'a Topology,
+    pub(super) topology: &'a Topology,
     host: NodeId,
     /// the destination's only neighbour, or the destination itself
     gateway: NodeId,
     /// links from each node to the gateway
-    distance: &'a [u16],
+    pub(super) distance: &'a [u16],
 }
 
 impl ShortestPaths {
@@ -88,6 +88,12 @@ impl Ways<'_> {
         ports.filter(is_nearer)
     }
 
+    /// The port of the gateway that leads to the destination; none if that is the gateway itself.
+    pub(super) fn last_link(&self) -> Option<PortId> {
+        let is_beyond = self.gateway != self.host;
+        is_beyond.then(|| self.at(self.gateway).next()).flatten()
+    }
+
     /// The path from `source` that takes the `choose(node, number of ways)`-th way at each node. None if there is no
     /// path.
     pub(super) fn walk(
@@ -112,7 +118,7 @@ impl Ways<'_> {
 
     /// The number of paths from every node that forwards, and 1 for the destination, indexed by [`NodeId`]. Hundreds of
     /// switches can have more paths than a number holds: then it is `u64::MAX`.
-    fn counts(&self) -> Vec<u64> {
+    pub(super) fn counts(&self) -> Vec<u64> {
         let mut counts = vec![0; self.distance.len()];
         counts[self.host.0 as usize] = 1;
         let ids = (0..self.distance.len() as u32).map(NodeId);
@@ -126,7 +132,7 @@ impl Ways<'_> {
     }
 
     /// The number of paths from a node, which is not the destination; `counts` are known for all nodes that are nearer.
-    fn count_from(&self, node: NodeId, counts: &[u64]) -> u64 {
+    pub(super) fn count_from(&self, node: NodeId, counts: &[u64]) -> u64 {
         let beyond = self
             .at(node)
             .map(|way| counts[self.topology.far_node(way).0 as usize]);

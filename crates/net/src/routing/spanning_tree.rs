@@ -4,6 +4,7 @@
 //! standard's default would be the lowest MAC address. The parent of every other node is its first neighbour on the way
 //! to the root. In a fat-tree all traffic passes the first core and each pod's first aggregation switch.
 
+use super::expected_load::{Demand, add_by_destination};
 use super::{FiveTuple, Path, Routing, up_and_down};
 use crate::topology::{NodeId, PortId, Topology, UNREACHED};
 
@@ -68,5 +69,9 @@ impl Routing for SpanningTree {
             down.pop();
         }
         vec![up_and_down(topology, &up, &down)]
+    }
+
+    fn add_expected_load(&mut self, topology: &Topology, demand: &Demand, load: &mut [f64]) {
+        add_by_destination(self, topology, demand, load);
     }
 }

@@ -4,6 +4,7 @@
 //! counted from its first upward port. Cores choose by the pod. The switch's own number is in the sum, so traffic to
 //! one receiver from different racks comes through different cores, unlike with [`super::DestinationSuffix`].
 
+use super::expected_load::{Demand, add_by_destination};
 use super::{FiveTuple, Path, Routing};
 use crate::topology::{NodeId, PortId, Topology};
 
@@ -62,6 +63,10 @@ impl Routing for TwoLevel {
             }
             path.push(self.port(topology, node, destination));
         }
+    }
+
+    fn add_expected_load(&mut self, topology: &Topology, demand: &Demand, load: &mut [f64]) {
+        add_by_destination(self, topology, demand, load);
     }
 }
 

@@ -33,8 +33,8 @@ class Poisson(TrafficSection):
     load: Annotated[float, AfterValidator(_load)]
     """Offered payload as a share of `capacity`: load * capacity / (8 * mean size) flows arrive per
     second. The mean is that of the sizes that are drawn. If fewer hosts receive than send, or if
-    links have different rates, a load below 1 may be more than some host's links carry: then the
-    run has a caveat with the numbers. Links between switches are not looked at."""
+    links differ, a load below 1 may be more than some link carries: then the run has a caveat with
+    the numbers."""
     overload: bool = False
     """Allows a load above 1, at which queues and flow completion times grow without bound."""
     capacity: PositiveRate | None = None
