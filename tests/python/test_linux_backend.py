@@ -31,8 +31,8 @@ from typer.testing import CliRunner
 if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)
 
-from fairport.backends import linux
 from fairport.backends.linux import gate, measured, namespaces, prepared, sockets, tcp_info
+from fairport.backends.linux.backend import BACKEND
 from fairport.backends.linux.flows import FlowReport, FlowSpec
 from fairport.backends.linux.generator_task import GeneratorReport
 from fairport.backends.linux.observing import Observe, Observer
@@ -139,7 +139,7 @@ def test_what_a_host_sent_by_the_end_counts_when_the_switch_is_late_and_nothing_
     monkeypatch.setattr(prepared, "Child", Watched)
     udp = [{"kind": "udp", "from": "h1", "to": "h0", "rate": "40Mbps"}]
     scenario = SCENARIO | {"duration": "1s", "traffic": udp}
-    ready = linux.BACKEND.prepare(fp.scenario(scenario), 1)
+    ready = BACKEND.prepare(fp.scenario(scenario), 1)
     ready = ready.observing(Observation(packets=("h1:0",)))
     tables = ready.run(stop_at_the_end).tables
     packets, (port,) = tables["packets"], tables["ports"].filter(port="h1:0").to_dicts()
@@ -409,7 +409,7 @@ def test_the_gate_expects_the_rates_that_links_have() -> None:
     fast["link"] = {"rate": "1Gbps"}
 
     def expected(scenario: dict[str, Any]) -> gate.Expectation:
-        return linux.BACKEND.prepare(fp.scenario(scenario), 1)._expectation
+        return BACKEND.prepare(fp.scenario(scenario), 1)._expectation
 
     of_link, of_links = expected(fast), expected(fast | {"topology": own})
     assert of_link.line_goodput_bps == pytest.approx(1e9 * 1448 / 1538)
