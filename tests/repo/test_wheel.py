@@ -40,7 +40,7 @@ def test_the_wheel_runs_a_scenario_in_an_empty_environment(tmp_path: Path) -> No
     home = tmp_path / "empty"
     uv = [sys.executable, "-m", "uv"]
     subprocess.run([*uv, "venv", "--quiet", "--python", sys.executable, home], check=True)
-    into = ["--python", home / "bin" / "python", "--constraint", constraints]
+    into: list[str | Path] = ["--python", home / "bin" / "python", "--constraint", constraints]
     subprocess.run([*uv, "pip", "install", "--quiet", *into, wheel], check=True)
     done = subprocess.run(
         [home / "bin" / "fairport", "run", "outcast", "--duration", "0.1s"],
