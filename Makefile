@@ -41,13 +41,14 @@ test: .rust-tests $(VENV)/.built  ## run every test, Rust and Python
 	$(BIN)/python -m pytest -m "not alone" --numprocesses logical --dist loadfile --no-loadscope-reorder tests/repo tests/python
 	$(BIN)/python -m pytest -m "alone" tests/repo tests/python
 
-# The last two need tools, or a network, that may not be there: they are skipped with their reason.
+# The last two need tools, or a network, that may not be there: they are skipped with their reason. The fuzz targets are
+# checked without libFuzzer, which is C++ and takes half a minute to compile, because a check links nothing.
 lint: $(VENV)/.locked $(VENV)/.tools  ## check format, lints, types, rustdoc's links and the dependencies' licences; FIX=1: format the sources first
 	$(if $(FIX),$(CARGO) fmt --all && $(BIN)/ruff check --fix . && $(BIN)/ruff format .)
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
-	$(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --locked
+	CUSTOM_LIBFUZZER_PATH=not-linked/libfuzzer.a $(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target --locked
 	$(CARGO) fmt --manifest-path $(ONE_PROGRAM)/Cargo.toml --check
 	$(CARGO) clippy --manifest-path $(ONE_PROGRAM)/Cargo.toml --target-dir target/one-program --all-targets --locked -- -D warnings
 	$(BIN)/ruff check .
@@ -121,9 +122,13 @@ $(VENV)/.tools: $(VENV)/.created
 		echo "error: \`$(CARGO)\` was not found. Install a Rust toolchain with rustup, see rust-toolchain.toml" >&2; exit 1; }
 	@touch $@
 
+# uv installs in a tenth of pip's time. Only pip reads pip's settings, so pip installs where uv finds no packages.
 # A module is compiled when it is first imported, and most are never.
 $(VENV)/.locked: requirements.lock $(VENV)/.created
-	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements.lock
+	sed -n '/^uv==/,/[^\\]$$/p' $< >$(VENV)/uv.lock
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r $(VENV)/uv.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $< || \
+		$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r $<
 	@touch $@
 
 $(VENV)/.built: $(RUST_SOURCES) $(VENV)/.locked $(VENV)/.tools

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import fairport as fp
-from fairport.backends import linux
 from fairport.backends.linux import capacity, congestion
+from fairport.backends.linux.backend import BACKEND
 from fairport.backends.linux.namespaces import Namespaces, create, inside, offloads_off
 from fairport.backends.linux.sockets import allow_many
 from fairport.payload import RandomizedSender
@@ -60,7 +60,7 @@ def switch() -> None:
     for pairs in (1, 2, 4):
         duration_s = 4.0
         scenario = capacity.overload(pairs=pairs, duration_s=duration_s)
-        health = linux.BACKEND.prepare(scenario, 1, is_checked=False).run().health
+        health = BACKEND.prepare(scenario, 1, is_checked=False).run().health
         lags = [1e6 * health[f"lag_{name}_s"] for name in ("p50", "p99", "p999", "max")]
         print(
             f"{pairs:5}  {health['frames_in'] / duration_s:12,.0f}"

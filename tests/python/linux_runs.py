@@ -18,7 +18,7 @@ as_root = pytest.mark.skipif(
 # every sender at once through one slow port
 SCENARIO: dict[str, Any] = {
     "name": "linux-test",
-    "duration": "2s",
+    "duration": "1.2s",
     "topology": {"kind": "two-switch", "peers": 2},
     "link": {"rate": "50Mbps", "delay": "0s"},
     "queue": {"kind": "drop-tail", "limit": "20 packets"},

@@ -57,6 +57,16 @@ def test_a_run_without_figures_needs_no_matplotlib() -> None:
     assert "matplotlib" not in done.stderr.split()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the Linux backend needs Linux")
+def test_the_processes_of_a_run_on_linux_import_no_scenario_and_no_tables() -> None:
+    """They import for twice as long with these, and a run waits for both."""
+    program = "import fairport.backends.linux.processes, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    assert "fairport.backends.linux.traffic_generator" in loaded
+    assert not loaded & {"fairport.scenario", "pydantic", "polars"}
+
+
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
 def test_the_types_of_every_call_can_be_imported(call: Callable[..., Any]) -> None:
     """Whoever writes annotations needs the types of arguments and of results."""

@@ -29,24 +29,16 @@ ENDLESS = [
     "probes.queue_interval=1h",
 ]
 
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them"),
-]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
 
 
-def interrupted(
-    folder: Path,
-    *arguments: str,
-    by: int = signal.SIGINT,
-    terminal: int | None = None,
-) -> tuple[int, str]:
+def interrupted(folder: Path, *arguments: str, by: int = signal.SIGINT) -> tuple[int, str]:
     """Starts a run, presses Ctrl-C when it is under way, and returns status and stderr."""
     process = subprocess.Popen(
         [*ENTRY, *ENDLESS, *arguments],
         cwd=folder,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE if terminal is None else terminal,
+        stderr=subprocess.PIPE,
         text=True,
     )
     deadline = time.monotonic() + 60
@@ -59,7 +51,29 @@ def interrupted(
     process.send_signal(by)
     out, err = process.communicate(timeout=60)
     assert out == ""
-    return process.returncode, err or ""
+    return process.returncode, err
+
+
+def interrupted_in_a_terminal(folder: Path, sign: str, *arguments: str) -> tuple[int, str]:
+    """Presses Ctrl-C once the sign is shown, and returns the status and all that was shown."""
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        [*ENTRY, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=theirs
+    )
+    try:
+        shown = b""
+        while sign.encode() not in shown:
+            assert select.select([ours], [], [], 60)[0], shown
+            shown += os.read(ours, 1 << 16)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        while select.select([ours], [], [], 0)[0]:
+            shown += os.read(ours, 1 << 16)
+    finally:
+        process.kill()
+        os.close(ours)
+        os.close(theirs)
+    return process.returncode, shown.decode()
 
 
 @pytest.mark.parametrize("arguments", [[], ["--repeat", "4", "--jobs", "2"], ["--json"]])
@@ -116,18 +130,11 @@ def test_ctrl_c_cannot_come_while_the_first_array_is_made() -> None:
 
 
 def test_ctrl_c_restores_the_terminal(tmp_path: Path) -> None:
-    ours, theirs = os.openpty()
-    try:
-        status, _ = interrupted(tmp_path, terminal=theirs)
-        written = os.read(ours, 1 << 16).decode()
-    finally:
-        os.close(ours)
-        os.close(theirs)
+    status, shown = interrupted_in_a_terminal(tmp_path, "packet-hops/s", *ENDLESS)
     assert status == 130
-    assert "packet-hops/s" in written
     # the cursor was hidden while the bar moved, and is shown again
-    assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")
-    assert "Traceback" not in written
+    assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")
+    assert "Traceback" not in shown
     assert list(tmp_path.iterdir()) == []
 
 
@@ -176,23 +183,9 @@ def test_a_disk_that_gets_full_behind_stdout_is_named_without_a_buffer_too(tmp_p
 
 
 def test_ctrl_c_is_heard_while_a_study_waits_for_its_runs(tmp_path: Path) -> None:
-    ours, theirs = os.openpty()
     study = ["compare", "outcast", "--fix", "red", "--repeat", "2", "--duration", "5min"]
-    process = subprocess.Popen(
-        [*ENTRY, *study], cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, text=True
-    )
-    try:
-        shown = b""
-        while b"of 4 runs" not in shown:
-            assert select.select([ours], [], [], 60)[0], shown
-            shown += os.read(ours, 1 << 16)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
-    finally:
-        process.kill()
-        os.close(ours)
-        os.close(theirs)
-    assert process.returncode == 130
+    status, _ = interrupted_in_a_terminal(tmp_path, "of 4 runs", *study)
+    assert status == 130
     assert list(tmp_path.iterdir()) == []
 
 

@@ -23,7 +23,8 @@ if sys.platform != "linux":
 
 from fairport import _core
 from fairport.backends.jobs import job_of
-from fairport.backends.linux import BACKEND, capacity, demand, namespaces, receiving
+from fairport.backends.linux import capacity, demand, namespaces, receiving
+from fairport.backends.linux.backend import BACKEND
 from fairport.backends.linux.ticks import Ticks
 from fairport.backends.linux.waiting import Waiting
 

@@ -19,8 +19,8 @@ from linux_runs import SCENARIO, as_root
 if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)
 
-from fairport.backends import linux
 from fairport.backends.linux import doctor, namespaces, processes
+from fairport.backends.linux.backend import BACKEND
 from fairport.backends.protocol import Observation
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
@@ -128,7 +128,7 @@ def test_segments_that_no_host_sends_are_refused(
     change: dict[str, Any], field: str, problem: str
 ) -> None:
     with pytest.raises(ScenarioError, match=problem) as refused:
-        linux.BACKEND.prepare(fp.scenario(SCENARIO | change), 1)
+        BACKEND.prepare(fp.scenario(SCENARIO | change), 1)
     assert refused.value.field == field
 
 
@@ -193,15 +193,15 @@ def test_each_host_has_the_settings_of_its_own_stack() -> None:
     slow = {"rto_min": "20ms", "sack": False}
     pairs = [{"from": "h1", "to": "h0", "tcp": slow}, {"from": "h3", "to": "h2"}]
     star = SCENARIO | {"topology": {"kind": "star", "hosts": 4}, "traffic": pairs}
-    settings = linux.BACKEND.prepare(fp.scenario(star), 1).settings
+    settings = BACKEND.prepare(fp.scenario(star), 1).settings
     assert [settings[host].rto_min_ms for host in range(4)] == [20, 20, 10, 10]
     sack = [dict(settings[host].sysctls)["ipv4/tcp_sack"] for host in range(4)]
     assert sack == ["0", "0", "1", "1"]
     pairs[0]["tcp"] = slow | {"pacing": "window"}
-    settings = linux.BACKEND.prepare(fp.scenario(star), 1).settings
+    settings = BACKEND.prepare(fp.scenario(star), 1).settings
     percent = [dict(settings[host].sysctls).get("ipv4/tcp_pacing_ca_ratio") for host in range(4)]
     assert percent == ["100", "100", None, None]
     # two flows to one host would each need settings of their own
     to_one = [pairs[0], {"from": "h3", "to": "h0"}]
     with pytest.raises(ScenarioError, match="between flows of h0 in `sack`"):
-        linux.BACKEND.prepare(fp.scenario(star | {"traffic": to_one}), 1)
+        BACKEND.prepare(fp.scenario(star | {"traffic": to_one}), 1)

@@ -64,7 +64,7 @@ def test_bins_are_those_of_the_simulation() -> None:
 @as_root
 def test_a_real_flow_has_round_trips_like_a_simulated_one() -> None:
     """Three flows share a line: they wait behind at most the buffer's 20 packets of 0.6 ms."""
-    shared = SCENARIO | {"link": {"rate": "20Mbps", "delay": "2ms"}}
+    shared = SCENARIO | {"duration": "2s", "link": {"rate": "20Mbps", "delay": "2ms"}}
     means = {}
     for backend in ("simulation", "linux"):
         result = fp.run(shared, seed=1, backend=backend)

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.alone
 
 MSS = 1448
 THREE_PEERS = SCENARIO | {
-    "duration": "1.5s",
+    "duration": "1s",
     "topology": {"kind": "two-switch", "peers": 3},
     "queue": {"kind": "drop-tail", "limit": "40 packets"},
 }
@@ -117,7 +117,7 @@ def test_a_syn_that_is_sent_again_is_no_segment(backend: str) -> None:
         "requests": 1, "request": "100B", "response": "5kB",
     }  # fmt: skip
     first = [{"kind": "numbered", "at": host, "packets": [1]} for host in ("h0:0", "h1:0")]
-    change = {"traffic": [asked], "loss": first, "duration": "3s"}
+    change = {"traffic": [asked], "loss": first, "duration": "2.5s"}
     flow = fp.run(THREE_PEERS | change, seed=1, backend=backend).flows.row(0, named=True)
     assert flow["established_s"] > 2
     assert (flow["segments_sent"], flow["retransmits"]) == (5, 0)
@@ -142,6 +142,7 @@ def test_finite_and_constant_rate_flows_side_by_side() -> None:
             "stop": "1.3s",
         },
         {"from": "h3", "to": "h0", "stop": "1s", "size": "1GB"},
+        duration="1.5s",
     )  # fmt: skip
     file, udp, stopped = result.flows.sort("flow").iter_rows(named=True)
     assert file["delivered_bytes"] == file["size_bytes"] == 500_000

@@ -107,7 +107,6 @@ def test_closing_stops_the_runs_under_way(short: Scenario, tmp_path: Path) -> No
     assert store.size()[0] == 1
 
 
-@pytest.mark.alone
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
 def test_ctrl_c_keeps_what_is_done_and_the_next_time_goes_on(
     tmp_path: Path, store_of_its_own: Path

@@ -35,7 +35,8 @@ def test_what_ran_on_real_hosts_has_a_linux_part() -> None:
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs root on Linux")
 @pytest.mark.parametrize("entry", with_linux(), ids=lambda entry: entry.name)
 def test_every_linux_part_is_accepted_by_the_backend(entry: Any) -> None:
-    from fairport.backends.linux import BACKEND, programs
+    from fairport.backends.linux import programs
+    from fairport.backends.linux.backend import BACKEND
 
     try:
         programs.require()

@@ -119,10 +119,24 @@ def run_python(program: str, folder: Path) -> str:
 
 def _printed(command: list[str], folder: Path) -> str:
     done = subprocess.run(
-        command, cwd=folder, env=environment(), capture_output=True, text=True, check=False
+        command,
+        cwd=folder,
+        env=environment(),
+        preexec_fn=_beside_other_tests,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, f"{command[-1]}: exit status {done.returncode}\n{done.stderr}"
     return done.stdout
+
+
+def _beside_other_tests() -> None:
+    """Leaves a command one processor: on several it starts processes, which here only cost time."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker and hasattr(os, "sched_setaffinity"):
+        processors = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {processors[int(worker[2:]) % len(processors)]})
 
 
 def agrees(shown: list[str], printed: str) -> bool:

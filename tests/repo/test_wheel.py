@@ -32,27 +32,16 @@ def test_the_wheel_runs_a_scenario_in_an_empty_environment(tmp_path: Path) -> No
     )
     (wheel,) = tmp_path.glob("fairport-*.whl")
     assert "-cp310-abi3-" in wheel.name, "one wheel serves every Python from 3.10 on"
-    # the versions of the lock file without its hashes, which pip would ask of the new wheel, too
+    # the versions of the lock file without its hashes, which the new wheel has not
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     pins = re.findall(r"^([\w.-]+==\S+(?: ; .*?)?) \\$", lock, flags=re.MULTILINE)
     constraints = tmp_path / "constraints.txt"
     constraints.write_text("\n".join(pins) + "\n", encoding="utf-8")
     home = tmp_path / "empty"
-    subprocess.run([sys.executable, "-m", "venv", home], check=True)
-    subprocess.run(
-        [
-            home / "bin" / "python",
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--no-compile",
-            "--constraint",
-            constraints,
-            wheel,
-        ],
-        check=True,
-    )
+    uv = [sys.executable, "-m", "uv"]
+    subprocess.run([*uv, "venv", "--quiet", "--python", sys.executable, home], check=True)
+    into: list[str | Path] = ["--python", home / "bin" / "python", "--constraint", constraints]
+    subprocess.run([*uv, "pip", "install", "--quiet", *into, wheel], check=True)
     done = subprocess.run(
         [home / "bin" / "fairport", "run", "outcast", "--duration", "0.1s"],
         cwd=tmp_path,

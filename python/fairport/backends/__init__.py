@@ -15,7 +15,7 @@ DEFAULT = "simulation"
 # A backend is the object BACKEND of its module, imported when it is asked for.
 _MODULES = {
     "simulation": "fairport.backends.simulation",
-    "linux": "fairport.backends.linux",
+    "linux": "fairport.backends.linux.backend",
 }
 
 

@@ -4,6 +4,6 @@ The same forwarding core, queue disciplines, topology and routing as in the simu
 time between the kernel's TCP stacks. Hosts take real time, so the scenario's profile and processing
 times do not apply. A run is valid if the switch was on time (`gate`); otherwise its numbers say
 more about the machine than about TCP.
-"""
 
-from fairport.backends.linux.backend import BACKEND as BACKEND
+The package imports nothing: each run starts two processes, which need few of its modules.
+"""
