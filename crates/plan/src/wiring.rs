@@ -55,7 +55,7 @@ pub(crate) fn link_rate(job: &Job, topology: &Topology, port: PortId) -> Rate {
     own.unwrap_or(job.link.rate_bps)
 }
 
-/// See [`Wiring::rate`].
+/// The rate at which a port's queue is emptied: that of its link, or of its shaper if that is lower.
 pub(crate) fn rate(job: &Job, topology: &Topology, port: PortId) -> Rate {
     let link = link_rate(job, topology, port);
     shaper_at(job, topology, port).map_or(link, |shaper| link.min(shaper.rate()))
@@ -130,7 +130,7 @@ impl<'a> Wiring<'a> {
         Ok(())
     }
 
-    /// The rate at which a port's queue is emptied: that of its link, or of its shaper if that is lower.
+    /// See [`rate`].
     pub(crate) fn rate(&self, port: PortId) -> Rate {
         rate(self.job, self.topology, port)
     }
