@@ -49,11 +49,11 @@ def between_markers(file: Path, name: str, content: str) -> None:
 
 
 def _wrapped(content: str) -> str:
-    """Long lines as several ones, except in tables; those of a list's item are indented."""
+    """Long lines as several ones, except in tables and lists of code; those of items are indented."""
     wrapper = textwrap.TextWrapper(_WIDTH, break_long_words=False, break_on_hyphens=False)
     lines: list[str] = []
     for line in content.splitlines():
-        if len(line) <= _WIDTH or line.startswith(("|", "<", "!")):
+        if len(line) <= _WIDTH or line.startswith(("|", "<", "!", "- `")):
             lines.append(line)
             continue
         item = re.match(r"(?:[-*]|\d+\.) ", line)

@@ -114,7 +114,7 @@ QUANTITIES: dict[str, Quantity] = {
     "queue_bytes": Quantity("queue", **_KB),
     "queue_mean_bytes": Quantity("mean queue", **_KB),
     "queue_max_bytes": Quantity("largest queue", **_KB),
-    "signals_per_s": Quantity("drops and marks at the bottleneck", "1/s"),
+    "signals_per_s": Quantity("drops and marks", "1/s"),
     # of a connection
     "cwnd_bytes": Quantity("cwnd", **_KB),
     "rtt_s": Quantity("RTT", **_MS, form=".2f"),

@@ -44,6 +44,17 @@ def test_the_page_s_rows_are_read_with_their_survivors(mutants: ModuleType) -> N
     ]
 
 
+def test_what_is_published_is_read_again_with_long_survivors(
+    mutants: ModuleType, tmp_path: Path
+) -> None:
+    survivor = f"verdict.py:149: {'a, ' * 40}a < 1 -> a <= 1"
+    row = mutants.Row(("verdict.py", "197", "10", "9", "", "8"), (survivor,))
+    page = tmp_path / "page.md"
+    page.write_text(PAGE, encoding="utf-8")
+    mutants.between_markers(page, "mutants", mutants._report([row]))
+    assert mutants.published(page.read_text(encoding="utf-8")) == [row]
+
+
 @pytest.mark.parametrize(
     ("after", "is_accepted"),
     [
