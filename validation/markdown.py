@@ -49,7 +49,7 @@ def between_markers(file: Path, name: str, content: str) -> None:
 
 
 def _wrapped(content: str) -> str:
-    """Long lines as several ones, except in tables and lists of code; those of items are indented."""
+    """Long lines as several ones, except in tables and lists of code; items are indented."""
     wrapper = textwrap.TextWrapper(_WIDTH, break_long_words=False, break_on_hyphens=False)
     lines: list[str] = []
     for line in content.splitlines():
