@@ -395,3 +395,18 @@ fn without_sack_a_timeout_before_late_acks_is_taken_back() {
     let gauges = pair.client.gauges();
     assert!(gauges.cwnd_bytes >= 20 * u64::from(PAYLOAD), "{gauges:?}");
 }
+
+#[test]
+fn on_a_path_without_delay_new_data_after_a_retransmission_is_acknowledged_in_the_same_instant() {
+    // it counts as a picosecond younger than the retransmission for the same ACK
+    let settings = modern(&json!({"initial_window_segments": 12}));
+    for lost in [&[3][..], &[0], &[5, 8], &[0, 5, 10]] {
+        let mut pair = Pair::same(&settings, Duration::ZERO)
+            .connected()
+            .losing(lost);
+        pair.client.write(60 * u64::from(PAYLOAD));
+        pair.run();
+        assert!(!pair.resent_segments().is_empty(), "{lost:?}");
+        assert_eq!(pair.server.delivered_bytes(), 60 * u64::from(PAYLOAD));
+    }
+}

@@ -100,7 +100,7 @@ impl Recovery {
         // what this ACK shows of reordering counts from the next ACK on
         let reorders = self.reordering.seen() > 0;
         if let Some(arrived) = &ack.arrived {
-            let since = |sent: Option<Instant>| sent.map(|sent| ack.now - sent);
+            let since = |sent: Option<Instant>| sent.map(|sent| ack.since(sent));
             self.reordering
                 .on_delivery(ack.now, since(arrived.sent_once));
             if let (Detection::Rack(rack), Some(rtt)) = (&mut self.detection, since(arrived.sent)) {

@@ -58,6 +58,13 @@ impl AckFacts {
             ..Self::default()
         }
     }
+
+    /// The time since a transmission. New data may be stamped a picosecond after its ACK comes, see
+    /// [`crate::scoreboard::Scoreboard::follow_retransmission`].
+    #[inline]
+    pub(crate) fn since(&self, sent: Instant) -> Duration {
+        self.now.saturating_sub(sent)
+    }
 }
 
 /// New data of the sender. Used in state Loss and for early retransmit only.

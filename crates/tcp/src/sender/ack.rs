@@ -170,10 +170,11 @@ impl Sender {
     /// segment is lost, and its timer restarts (`tcp_clean_rtx_queue`).
     #[inline]
     fn is_overtaken(&self, facts: &AckFacts) -> bool {
-        let since = |sent: Instant| facts.now - sent;
-        facts
-            .sack_rtt
-            .is_some_and(|(first, _)| self.board.head_sent().is_some_and(|it| first > since(it)))
+        facts.sack_rtt.is_some_and(|(first, _)| {
+            self.board
+                .head_sent()
+                .is_some_and(|it| first > facts.since(it))
+        })
     }
 
     /// Changes the window after the ACK: a mark starts a reduction, delivered data lets the window grow, and a

@@ -54,7 +54,7 @@ impl Sender {
             self.note_rtt(facts.now, facts.rtt, facts.ack, events);
             if self.rto.samples_sack && facts.once {
                 // congestion control uses the round-trip time of the segment delivered last (`ca_rtt_us`)
-                let last = acked.sent_last.map(|sent| facts.now - sent);
+                let last = acked.sent_last.map(|sent| facts.since(sent));
                 facts.rtt = last.or(facts.rtt);
             }
             facts.segments = self.recovery.newly_delivered(&self.board, acked.segments);
@@ -82,12 +82,12 @@ impl Sender {
         facts.segments = acked.segments;
         facts.delivered = acked.amount;
         facts.rtt = match acked.sent {
-            Some(sent) => Some(now - sent),
+            Some(sent) => Some(facts.since(sent)),
             None => self.echoed_rtt(now, segment),
         };
         self.note_rtt(now, facts.rtt, facts.ack, events);
         if let Some(last) = last {
-            let rtt = now - last;
+            let rtt = facts.since(last);
             self.recovery.on_delivery(now, rtt);
             if self.rto.samples_sack {
                 // congestion control uses the round-trip time of the segment delivered last (`ca_rtt_us`)
@@ -125,7 +125,7 @@ impl Sender {
         if self.rto.samples_sack {
             facts.sack_rtt = arrived
                 .sacked
-                .map(|(first, last)| (now - first, now - last));
+                .map(|(first, last)| (facts.since(first), facts.since(last)));
         }
         if facts.advances || facts.sack_rtt.is_some() {
             self.sample_rtt(facts, segment, events);
@@ -155,7 +155,7 @@ impl Sender {
         facts.rtt = acked
             .sent
             .filter(|_| facts.once)
-            .map(|sent| facts.now - sent);
+            .map(|sent| facts.since(sent));
         self.rto.timeouts = 0;
         acked
     }
@@ -175,7 +175,7 @@ impl Sender {
         if self.rto.samples_sack {
             // congestion control uses the round-trip time of the segment delivered last (`ca_rtt_us`)
             let acked = facts.arrived.and_then(|it| it.sent_once);
-            let acked = acked.filter(|_| facts.once).map(|sent| now - sent);
+            let acked = acked.filter(|_| facts.once).map(|sent| facts.since(sent));
             facts.rtt = facts.sack_rtt.map(|(_, last)| last).or(acked).or(facts.rtt);
         }
     }
