@@ -75,11 +75,13 @@ def test_the_pauses_between_two_moves_double(monkeypatch: pytest.MonkeyPatch) ->
     moved_at_s = []
     monkeypatch.setattr(time, "perf_counter", lambda: now_s)
     monkeypatch.setattr(huge_pages, "collapse", lambda: moved_at_s.append(now_s - 100))
-    pages = huge_pages.HugePages()
+    reports = []
+    report = huge_pages.moving(lambda simulated_s, packet_hops: reports.append(packet_hops))
     for step in range(9 * 16):
         now_s = 100 + step / 16
-        pages.look()
-    assert moved_at_s == [0.25, 0.5, 1, 2, 4, 8]
+        report(0.0, step)
+    assert moved_at_s == [1, 2, 4, 8]
+    assert reports == list(range(9 * 16))
 
 
 def test_a_run_moves_its_memory_and_its_result_stays_the_same(

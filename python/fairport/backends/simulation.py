@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from fairport import _core
-from fairport.backends.huge_pages import HugePages
+from fairport.backends.huge_pages import moving
 from fairport.backends.jobs import job_of, key, refused
 from fairport.backends.observation import capture_paths, named
 from fairport.backends.protocol import Estimate, Observation, Progress, Recorded
@@ -92,14 +92,12 @@ class PreparedSimulation:
 
     def run_engine(self, progress: Progress | None = None, *, threads: int = 1) -> dict[str, Any]:
         """What the engine says of the run: `run` makes a record of it. A second call raises."""
-        pages = HugePages()
 
         def report(simulated_s: float, packet_hops: int) -> None:
-            pages.look()
             if progress is not None:
                 progress(self.scenario.seed, simulated_s, packet_hops)
 
-        return self.simulation.run(report, self._observation(), threads)
+        return self.simulation.run(moving(report), self._observation(), threads)
 
     def observing(self, observation: Observation) -> PreparedSimulation:
         """The same run, which keeps single packets."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairport import _core, backends
+from fairport.backends.huge_pages import moving
 from fairport.backends.protocol import Prepared
 from fairport.backends.run import run_many, run_prepared
 from fairport.backends.simulation import PreparedSimulation
@@ -54,7 +55,7 @@ def simulated(report: Report, run: LeanRun, seed: int) -> Row:
     """The row of a simulation."""
     begin = time.perf_counter()
     simulation = _core.Simulation(f'{{"seed": {seed}, {run.job[1:]}')
-    raw = simulation.run(report)
+    raw = simulation.run(moving(report))
     wall_s = time.perf_counter() - begin
     return {
         "key": run.key,
