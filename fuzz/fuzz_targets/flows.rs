@@ -40,24 +40,18 @@ fuzz_target!(|events: Vec<Event>| {
             .take(4)
             .map(|(start, end)| SackBlock { start: near(*start), end: near(*end) })
             .collect();
+        let key = Key { source: 1, destination: 2, ports: [3, 4], protocol: 6 };
         let packet = Packet {
-            key: Key { source: 1, destination: 2, ports: [3, 4], protocol: 6 },
-            time_ns: now,
-            frame_bytes: 1514,
             payload: u32::from(event.payload),
             seq: near(event.seq),
             ack: near(event.ack),
             window: event.window,
-            identification: 0,
             ttl: 64,
-            ecn: 0,
             flags: Flags::from_bits(event.flags),
             window_scale: event.scale,
-            mss: None,
             timestamps: event.stamps.map(|(val, ecr)| Timestamps { val, ecr }),
             sacks: SackList::new(&blocks).unwrap_or_default(),
-            options_cut: false,
-            sacks_cut: false,
+            ..Packet::new(key, now, 1514)
         };
         tracker.observe(&Seen {
             direction,

@@ -7,7 +7,6 @@ use arbitrary::Arbitrary;
 use fairport_tcp::Flags;
 use fairport_trace::join::{Completeness, Fate, Join, Side};
 use fairport_trace::{Key, Packet};
-use fairport_wire::SackList;
 use libfuzzer_sys::fuzz_target;
 
 const TAPS: u32 = 3;
@@ -67,15 +66,13 @@ fuzz_target!(|case: (u32, Vec<Event>)| {
         let ends = u128::from(direction / 2);
         // numbers that wrap make the same sense
         let base = if event.is_far { u32::MAX - 1000 } else { 0 };
+        let key = Key {
+            source: 2 * ends + u128::from(direction % 2),
+            destination: 2 * ends + u128::from(1 - direction % 2),
+            ports: [3, 4],
+            protocol: 6,
+        };
         let packet = Packet {
-            key: Key {
-                source: 2 * ends + u128::from(direction % 2),
-                destination: 2 * ends + u128::from(1 - direction % 2),
-                ports: [3, 4],
-                protocol: 6,
-            },
-            time_ns: now,
-            frame_bytes: 66 + u32::from(event.payload),
             payload: u32::from(event.payload),
             seq: base.wrapping_add(u32::from(event.seq) * 8),
             ack: base.wrapping_add(u32::from(event.ack) * 8),
@@ -84,12 +81,7 @@ fuzz_target!(|case: (u32, Vec<Event>)| {
             ttl: 64,
             ecn: event.ecn & 3,
             flags: if event.has_ack { Flags::ACK } else { Flags::NONE },
-            window_scale: None,
-            mss: None,
-            timestamps: None,
-            sacks: SackList::default(),
-            options_cut: false,
-            sacks_cut: false,
+            ..Packet::new(key, now, 66 + u32::from(event.payload))
         };
         join.add(&packet, direction, side, now, None, &mut take);
     }
