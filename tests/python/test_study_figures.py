@@ -203,7 +203,7 @@ def test_names_have_marks_with_intervals_and_no_lines_between_them(study: Study)
 def test_a_query_has_the_interval_that_lines_have(study: Study) -> None:
     drawn = precision.per_point(study.to_polars(), list(study.axes), "throughput_ratio")
     ends = "low95(throughput_ratio) as low, high95(throughput_ratio) as high"
-    asked = study.sql(f"select {ends} from runs group by peers, \"queue.limit\", stack")
+    asked = study.sql(f'select {ends} from runs group by peers, "queue.limit", stack')
     assert drawn.height == 8
     assert sorted(asked.rows()) == sorted(drawn.select("low", "high").rows())
     five = study.sql(f"select {ends} from runs where peers = 2 and stack = 'old' and seed < 3")

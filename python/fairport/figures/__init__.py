@@ -87,8 +87,9 @@ def plot(
 
     `kind` is one of `KINDS`, by default goodput over time; a comparison has one figure only.
     `width_in` is the width in which it is printed, such as 3.4 for a journal's column: then no
-    letter is smaller than 7 pt. `options` are those of the kind's `draw`: `plot(result, "queue", blackout_of="edge0.0:1")`. For
-    a study they are those of `fairport plot`: `plot(study, x="topology.peers", y="jain_index")`.
+    letter is smaller than 7 pt. `options` are those of the kind's `draw`: `plot(result, "queue",
+    blackout_of="edge0.0:1")`. For a study they are those of `fairport plot`: `plot(study,
+    x="topology.peers", y="jain_index")`.
     """
     from fairport.figures import compare, compared, studies, width
     from fairport.result import Result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -129,7 +130,7 @@ def _key(picture: style.Picture, chart: Chart, height: float) -> None:
     if any(panel.axis == "ratio" for panel in chart.panels):
         note += "; band: an equal share"
     below = 0.1
-    look = {"color": style.MUTED, "fontsize": 7.5}
+    look: dict[str, Any] = {"color": style.MUTED, "fontsize": 7.5}
     if width.is_narrow():
         room_in = picture.get_figwidth() - 0.2
         note = "\n".join(broken(note, room_in, width.READABLE_PT, "normal"))

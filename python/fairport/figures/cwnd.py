@@ -112,7 +112,8 @@ def _rows(
         text = text if most < 1e3 else f"{most / 1e3:.2g}k"
         strip.annotate(
             text, (1, bottom + 0.5), (2, 0), xycoords=("axes fraction", "data"), va="center",
-            textcoords="offset points", fontsize=width.smallest_pt(), color=style.MUTED, annotation_clip=False,
+            textcoords="offset points", fontsize=width.smallest_pt(), color=style.MUTED,
+            annotation_clip=False,
         )  # fmt: skip
     strip.set_ylim(0, len(kinds))
     strip.set_yticks(

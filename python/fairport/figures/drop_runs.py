@@ -13,8 +13,9 @@ from matplotlib.ticker import LogLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
 from fairport import metrics
-from fairport.figures import findings, style, width
+from fairport.figures import findings, style
 from fairport.figures.bars import MANY
+from fairport.figures.width import is_narrow
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -57,7 +58,7 @@ def draw(result: Result) -> Figure:
     sizes = [len(one.flows) for one in style.hop_classes(result.flows)]
     dots = ", dots are flows" if any(1 < size <= MANY for size in sizes) else ""
     lines = ", lines the most of one flow" if max(sizes) > MANY else ""
-    brackets = f"; {style.IN_BRACKETS}" if width.is_narrow() else ""
+    brackets = f"; {style.IN_BRACKETS}" if is_narrow() else ""
     style.note(picture, f"above: bars are means over the class{dots}{lines}{brackets}")
     return picture
 
@@ -102,7 +103,9 @@ def _by_ingress(panel: Axes, result: Result, drops: pl.DataFrame) -> None:
         port, flows, _ = ports.row(place)
         heights.append(_histogram(runs.filter(pl.col("ingress_port") == port)))
         of = f" ({style.flows_in_legend(flows)})"
-        room_in = style.panel_in() / _columns(ports.height) - style.HANDLE_IN - style.width_in(of, 8)
+        room_in = (
+            style.panel_in() / _columns(ports.height) - style.HANDLE_IN - style.width_in(of, 8)
+        )
         label = style.fitting(port, room_in, 8) + of
         panel.bar(x, heights[-1], width, **looks[port].bar, label=label)
     _scale(panel, heights)

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fairport.figures import style, width
+from fairport.figures import style
 from fairport.figures.heading import heading
 from fairport.quantities import counted
 
@@ -43,10 +43,10 @@ def draw_one(network: Network) -> style.Picture:
 def draw(panels: Sequence[tuple[str, Network]]) -> style.Picture:
     """One panel per network, one below the other; a line's width grows with its flows."""
     with style.applied():
-        head = heading(_title(panels), "Paths of the flows", _CAPTION, width.of_picture(style.WIDTH_IN))
+        head = heading(_title(panels), "Paths of the flows", _CAPTION, style.WIDTH_IN)
         top_in = head.tall_in + _HEAD_IN
         height = top_in + len(panels) * (_PANEL_IN + _GAP_IN) - _GAP_IN + _FOOT_IN
-        picture = style.Picture(figsize=(width.of_picture(style.WIDTH_IN), height))
+        picture = style.Picture(figsize=(style.WIDTH_IN, height))
         head.write(picture)
         for index, (title, network) in enumerate(panels):
             top = height - top_in - index * (_PANEL_IN + _GAP_IN)
@@ -175,7 +175,7 @@ def _draw_nodes(axes: Axes, network: Network, places: dict[str, tuple[float, flo
 
 def _apart_points(nodes: int) -> float:
     """The way from one of so many nodes of a layer to the next."""
-    return 72 * _WIDE * width.of_picture(style.WIDTH_IN) / nodes
+    return 72 * _WIDE * style.WIDTH_IN / nodes
 
 
 def _font_points(nodes: int) -> float:
@@ -190,7 +190,7 @@ def _names(names: list[str], points: float) -> dict[str, str]:
     if len(names) > _MOST_NAMED:
         return {}
     padding_in = 2 * 0.3 * points / 72
-    room_in = _WIDE * width.of_picture(style.WIDTH_IN) / len(names) - padding_in - 0.02
+    room_in = _WIDE * style.WIDTH_IN / len(names) - padding_in - 0.02
     shown = {name: style.fitting(name, room_in, points) for name in names}
     return shown if len(set(shown.values())) == len(names) else {}
 

@@ -95,7 +95,9 @@ def _points(written: Any) -> Any:
     if isinstance(written, dict):
         return Steps.model_validate(written).points()
     if isinstance(written, list):
-        return [_with_number(one) if isinstance(one, dict | Point) else named(one) for one in written]
+        return [
+            _with_number(one) if isinstance(one, dict | Point) else named(one) for one in written
+        ]
     return written
 
 

@@ -274,8 +274,8 @@ def _one_ingress(tables: Tables) -> list[str]:
         return []
     return [
         f"All flows came in by one capture, {ports[0]}. If it is of several ports, drop runs and"
-        " blackouts of each are not known: give a capture per port, or one file that tells its"
-        " interfaces apart."
+        " blackouts of each are not known: give a capture per port, or a pcapng file that records"
+        " the interface of each packet."
     ]
 
 

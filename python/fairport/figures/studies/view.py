@@ -244,7 +244,9 @@ def label_axes(picture: style.Picture, axes: Sequence[Axes], x: str, y: str) -> 
     bottom, top = min(place.y0 for place in places), max(place.y1 for place in places)
     below = height * bottom - 0.36
     picture.text((left + right) / 2, below / height, x, ha="center", va="center")
-    picture.text(0.14 / picture.get_figwidth(), (bottom + top) / 2, y, rotation=90, ha="center", va="center")
+    picture.text(
+        0.14 / picture.get_figwidth(), (bottom + top) / 2, y, rotation=90, ha="center", va="center"
+    )
     for number, (panel, place) in enumerate(zip(axes, places, strict=True)):
         panel.tick_params(labelleft=place.x0 < left + 0.01)
         below = [
