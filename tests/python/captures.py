@@ -142,17 +142,21 @@ def delayed(file: Path, to: Path, by_ns: int, drift: float = 0.0) -> None:
     to.write_bytes(b"".join(late))
 
 
-def as_tcpdump_writes(file: Path, to: Path, back: Path | None = None) -> None:
+def as_tcpdump_writes(
+    file: Path, to: Path, back: Path | None = None, interface: int | None = None
+) -> None:
     """A capture as classic pcap, which does not say which way packets went.
 
-    With `back`, the packets of that capture are in it, too: a port in both directions.
+    With `back`, the packets of that capture are in it, too: a port in both directions. With
+    `interface`, those of the others are left out.
     """
     packets = []
     for one in [file, *([back] if back else [])]:
         for block in blocks(one.read_bytes()):
             if struct.unpack_from("<I", block)[0] == _ENHANCED_PACKET:
-                high, low, kept, wire = struct.unpack_from("<4I", block, 12)
-                packets.append((high << 32 | low, wire, block[28 : 28 + kept]))
+                place, high, low, kept, wire = struct.unpack_from("<5I", block, 8)
+                if interface in (None, place):
+                    packets.append((high << 32 | low, wire, block[28 : 28 + kept]))
     packets.sort(key=lambda packet: packet[0])
     out = [bytes.fromhex("4d3cb2a1020004000000000000000000ffff000001000000")]
     for time_ns, wire, frame in packets:

@@ -8,7 +8,7 @@ import pytest
 from fairport.errors import InputError
 from fairport.papers.model import Experiment
 from fairport.scenario.axes import Points, combinations
-from fairport.study.points import points
+from fairport.study.points import points, value_of
 from fairport.study.study_file import read
 from fairport.study.sweep_file import SweepFile
 from pydantic import TypeAdapter, ValidationError
@@ -27,6 +27,14 @@ def test_a_point_may_have_the_name_that_people_use() -> None:
     assert point.title == "CUBIC"
     with pytest.raises(ValidationError):
         READ.validate_python([{"name": "CUBIC, marks"}])
+
+
+def test_points_whose_names_are_numbers_lie_at_them() -> None:
+    points = READ.validate_python([{"name": 8, "patch": {"a": 1}}, {"name": 2.5}, {"name": "12"}])
+    assert [point.title for point in points] == ["8", "2.5", "12"]
+    assert [value_of(point) for point in points] == [8, 2.5, "12"]
+    with pytest.raises(ValidationError):
+        READ.validate_python([{"name": True}])
 
 
 def test_a_row_of_numbers_has_both_ends() -> None:

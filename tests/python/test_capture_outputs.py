@@ -135,6 +135,41 @@ def test_sides_as_tcpdump_writes_them(two: Captured, found: fp.Result, tmp_path:
         assert seen.equals(truth)
 
 
+def test_an_output_captured_in_both_directions_hides_no_drop_run(
+    two: Captured, found: fp.Result, tmp_path: Path
+) -> None:
+    """ACKs that come in by the output are no packets that an ingress capture missed."""
+    out = tmp_path / "out.pcap"
+    as_tcpdump_writes(two.file("egress"), out, back=two.file("ingress", "s0:6"))
+    sources = [Source(str(out), "egress", "s0:0")]
+    for interface, port in ((2, "s0:2"), (6, "s0:6")):
+        file = tmp_path / f"in{interface}.pcap"
+        as_tcpdump_writes(two.file("ingress"), file, interface=interface)
+        sources.append(Source(str(file), "ingress", port))
+    given = analyse(sources)
+    for by in ("ingress", "flow"):
+        runs, truth = (
+            metrics.drop_runs(by_run(one, one.drops).filter(port="s0:0"), by)["length"]
+            for one in (given, found)
+        )
+        assert runs.max() > 3
+        assert runs.sort().equals(truth.sort()), by
+    assert "at its ingress port" in given.summary["verdict"]["sentence"]
+
+
+def test_who_came_in_by_one_capture_of_several_ports_is_not_told_by_port(
+    two: Captured, tmp_path: Path
+) -> None:
+    """As from a mirror: its blackouts are those of no port, so the verdict is silent on them."""
+    files = [tmp_path / f"{side}.pcap" for side in ("ingress", "egress")]
+    for file in files:
+        as_tcpdump_writes(two.file(file.stem), file)
+    summary = analyse(list(map(str, files))).summary
+    assert summary["verdict"]["outcast"]
+    assert "at its ingress port" not in summary["verdict"]["sentence"]
+    assert "All flows came in by one capture, ingress." in " ".join(summary["caveats"])
+
+
 def test_clocks_of_outputs_that_differ_are_aligned(
     two: Captured, found: fp.Result, tmp_path: Path
 ) -> None:

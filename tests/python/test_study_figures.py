@@ -17,6 +17,7 @@ from fairport.figures.studies import best
 from fairport.figures.studies.view import WIDTH_IN, chosen, in_cells, viewed
 from fairport.files.place import place
 from fairport.report.study import document
+from fairport.study import precision
 from fairport.study.results import Study, define
 from made_up_studies import Numbers, made_up
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -197,6 +198,16 @@ def test_names_have_marks_with_intervals_and_no_lines_between_them(study: Study)
     places = {round(float(x), 6) for line in marks for x in line.get_xdata()}  # type: ignore[union-attr]
     assert places == {-0.07, 0.07, 0.93, 1.07}, "side by side"
     assert panel.get_yscale() == "log"
+
+
+def test_a_query_has_the_interval_that_lines_have(study: Study) -> None:
+    drawn = precision.per_point(study.to_polars(), list(study.axes), "throughput_ratio")
+    ends = "low95(throughput_ratio) as low, high95(throughput_ratio) as high"
+    asked = study.sql(f'select {ends} from runs group by peers, "queue.limit", stack')
+    assert drawn.height == 8
+    assert sorted(asked.rows()) == sorted(drawn.select("low", "high").rows())
+    five = study.sql(f"select {ends} from runs where peers = 2 and stack = 'old' and seed < 3")
+    assert five.rows() == [(None, None)], "four runs have no such interval"
 
 
 def test_the_best_is_nearest_to_an_equal_share(study: Study) -> None:

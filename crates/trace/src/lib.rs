@@ -20,6 +20,7 @@ mod copies;
 mod damage;
 mod error;
 pub mod flow;
+mod in_order;
 mod input;
 pub mod join;
 mod layout;

@@ -6,6 +6,7 @@ use crate::capture::Capture;
 use crate::copies::Copies;
 use crate::damage::Damage;
 use crate::error::Error;
+use crate::in_order::InOrder;
 use crate::join::Side;
 use crate::layout::Layout;
 use crate::packet::{Packet, UnreadCounts, decode};
@@ -47,6 +48,7 @@ pub(crate) struct Reading {
     pub(crate) capture: Capture,
     summary: FileSummary,
     copies: Copies,
+    order: InOrder<Next>,
     pub(crate) next: Option<Next>,
     is_over: bool,
     /// later timestamps do not fit into a run
@@ -73,6 +75,7 @@ impl Reading {
             },
             capture,
             copies: Copies::new(has_copies),
+            order: InOrder::new(),
             next: None,
             is_over: false,
             last_ns: u64::MAX,
@@ -120,9 +123,36 @@ impl Reading {
         Ok(())
     }
 
-    /// Gives the next TCP or UDP packet to `put`. False at the end of the file.
+    /// Gives the next TCP or UDP packet, in order of time, to `put`. False at the end of the file.
     #[inline]
     pub(crate) fn read(
+        &mut self,
+        file: usize,
+        layout: &Layout,
+        tunnels: bool,
+        put: impl FnOnce(Next),
+    ) -> Result<bool, Error> {
+        if !self.order.is_needed {
+            return self.read_as_written(file, layout, tunnels, put);
+        }
+        let mut found = self.order.next();
+        while found.is_none() {
+            let mut next = None;
+            if !self.read_as_written(file, layout, tunnels, |one| next = Some(one))? {
+                found = self.order.rest();
+                break;
+            }
+            if let Some(next) = next {
+                self.order.add(next.packet.time_ns, next);
+            }
+            found = self.order.next();
+        }
+        Ok(found.map(put).is_some())
+    }
+
+    /// Gives the packet that comes next in the file to `put`.
+    #[inline]
+    fn read_as_written(
         &mut self,
         file: usize,
         layout: &Layout,
@@ -158,6 +188,7 @@ impl Reading {
             }
             let back_ns = self.newest_ns.saturating_sub(time_ns);
             self.summary.backward_ns = self.summary.backward_ns.max(back_ns);
+            self.order.note(back_ns);
             if self.newest_ns > 0 {
                 let gap_ns = time_ns.saturating_sub(self.newest_ns);
                 self.summary.gap_ns = self.summary.gap_ns.max(gap_ns);

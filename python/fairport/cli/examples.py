@@ -35,6 +35,7 @@ EXAMPLES: dict[str, list[str]] = {
     "plot": [
         "fairport plot results/my-sweep --x queue.limit --y throughput_ratio",
         "fairport plot results/my-sweep --out my-sweep.html",
+        "fairport plot results/outcast --kind queue --width 3.4in --out queue.pdf",
     ],
     "tune": ["fairport tune tune-red --trials 20", "fairport tune my-search.toml"],
     "hunt": ["fairport hunt hunt-outcast --trials 20", "fairport hunt my-search.toml"],

@@ -76,29 +76,38 @@ def kinds(result: Result) -> tuple[str, ...]:
     )
 
 
-def plot(found: Result | Comparison | Study, kind: str | None = None, **options: Any) -> Figure:
+def plot(
+    found: Result | Comparison | Study,
+    kind: str | None = None,
+    *,
+    width_in: float | None = None,
+    **options: Any,
+) -> Figure:
     """A figure of a run, of a comparison or of a study, as a matplotlib Figure.
 
     `kind` is one of `KINDS`, by default goodput over time; a comparison has one figure only.
-    `options` are those of the kind's `draw`: `plot(result, "queue", blackout_of="edge0.0:1")`. For
-    a study they are those of `fairport plot`: `plot(study, x="topology.peers", y="jain_index")`.
+    `width_in` is the width in which it is printed, such as 3.4 for a journal's column: then no
+    letter is smaller than 7 pt. `options` are those of the kind's `draw`: `plot(result, "queue",
+    blackout_of="edge0.0:1")`. For a study they are those of `fairport plot`: `plot(study,
+    x="topology.peers", y="jain_index")`.
     """
-    from fairport.figures import compare, compared, studies
+    from fairport.figures import compare, compared, studies, width
     from fairport.result import Result
     from fairport.study.comparison import Comparison
     from fairport.study.results import Study
 
-    if isinstance(found, Comparison):
-        return compare.draw(compared.chart(found))
-    if isinstance(found, Study):
-        return studies.draw(found, **options)
-    if not isinstance(found, Result):
-        raise InputError(
-            "is neither a result nor a comparison nor a study",
-            value=found,
-            remedy="give one result of `fp.run`, or what `fp.compare` or `fp.sweep` returns",
-        )
-    return draw(found, kind, **options)
+    with width.drawn_at(width_in):
+        if isinstance(found, Comparison):
+            return compare.draw(compared.chart(found))
+        if isinstance(found, Study):
+            return studies.draw(found, **options)
+        if isinstance(found, Result):
+            return draw(found, kind, **options)
+    raise InputError(
+        "is neither a result nor a comparison nor a study",
+        value=found,
+        remedy="give one result of `fp.run`, or what `fp.compare` or `fp.sweep` returns",
+    )
 
 
 def draw(result: Result, name: str | None = None, **options: Any) -> Figure:

@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from fairport.figures import distribution, findings, over_time, style
+from fairport.figures import distribution, findings, over_time, style, width
 from fairport.quantities import QUANTITIES, counted, time_at_size
 from fairport.summary import is_measured_in_part
 
@@ -120,7 +120,8 @@ def _bars(
         panels[0].set(ylim=(0, 1), yticks=[0])
     panels[0].yaxis.set_major_formatter("{x:,g}")
     shared = ", dotted: fair share" if count > 1 else ""
-    style.note(picture, f"bar: one flow, line: mean of the class{shared}")
+    brackets = f"; {style.IN_BRACKETS}" if width.is_narrow() else ""
+    style.note(picture, f"bar: one flow, line: mean of the class{shared}{brackets}")
     handles = [Patch(**one.look.bar, label=one.label) for one in classes]
     style.legend_above(picture, panels[0], handles)
 
@@ -161,7 +162,9 @@ def _distributions(
             panel.xaxis.set_major_locator(MaxNLocator(4))
         panel.set_ylim(0, 1.02)
         panel.set_title(_of_span(span, result), loc="left", fontsize=8, pad=3)
-        panel.set_xlabel(quantity.label, labelpad=2)
+        # three names have no room side by side
+        if not width.is_narrow() or panel is panels[1]:
+            panel.set_xlabel(quantity.label, labelpad=2)
     names = [
         Line2D([], [], color=one.look.colour, linestyle=dashes, label=one.label)
         for one, dashes in zip(classes, _DASHES * len(classes), strict=False)
@@ -170,8 +173,8 @@ def _distributions(
     picture.legend(
         handles=names,
         loc="lower center",
-        ncols=len(names),
-        fontsize=7.5,
+        ncols=-(-len(names) // 2) if width.is_narrow() else len(names),
+        fontsize=width.READABLE_PT if width.is_narrow() else 7.5,
         handlelength=distribution.HANDLE_LENGTH,
         handletextpad=0.5,
         columnspacing=1.0,
@@ -186,6 +189,8 @@ def _say_no_samples(panel: Axes) -> None:
 
 def _of_span(span: float, result: Result) -> str:
     share = f"first {100 * span:.0f} %" if span < 1 else "whole run"
+    if width.is_narrow():
+        return share
     end_s = over_time.end_s(result)
     return f"{share} ({time_at_size(end_s).with_unit(span * end_s)})"
 

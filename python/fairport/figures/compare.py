@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
-from fairport.figures import style
+from fairport.figures import style, width
 from fairport.figures.compared import SUBJECT, Chart, Line, Panel
-from fairport.figures.heading import heading
+from fairport.figures.heading import broken, heading
 from fairport.verdict import PARITY
 
 _WIDTH_IN, _LEFT_IN, _RIGHT_IN = 7.2, 1.05, 0.28
@@ -21,6 +22,7 @@ _TOP_IN, _GAP_IN, _BOTTOM_IN = 0.36, 0.72, 0.62
 # half of the last tick of a panel, such as 30,000, and half of the next panel's first are in it
 _BETWEEN_IN = 0.32
 _LINE_IN = 0.17
+_NOTE_LINE_IN = 0.13
 _TITLE_PT = 8
 _MOST_COLUMNS = 4
 # ticks of each decade, by how many decades the ratios span
@@ -29,16 +31,18 @@ _TICKS = ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
 
 def draw(chart: Chart) -> Figure:
     """Panels in even rows; the scenario as it is on top, then the fixes in their order."""
-    rows = -(-len(chart.panels) // _MOST_COLUMNS)
+    rows = -(-len(chart.panels) // width.columns(_MOST_COLUMNS, _WIDTH_IN))
     in_a_row = -(-len(chart.panels) // rows)
     tall = _LINE_IN * (len(chart.names) + 0.4)
-    head = heading(chart.title, SUBJECT, chart.of, _WIDTH_IN)
+    wide_in = width.of_picture(_WIDTH_IN)
+    head = heading(chart.title, SUBJECT, chart.of, wide_in)
     top_in = head.tall_in + _TOP_IN
-    height = top_in + rows * tall + (rows - 1) * _GAP_IN + _BOTTOM_IN
-    step = (_WIDTH_IN - _LEFT_IN - _RIGHT_IN + _BETWEEN_IN) / in_a_row
+    bottom_in = _BOTTOM_IN + 2 * _NOTE_LINE_IN * width.is_narrow()
+    height = top_in + rows * tall + (rows - 1) * _GAP_IN + bottom_in
+    step = (wide_in - _LEFT_IN - _RIGHT_IN + _BETWEEN_IN) / in_a_row
     wide = step - _BETWEEN_IN
     with style.applied():
-        picture = style.Picture(figsize=(_WIDTH_IN, height))
+        picture = style.Picture(figsize=(wide_in, height))
         for index, panel in enumerate(chart.panels):
             row, column = divmod(index, in_a_row)
             bottom = height - top_in - (row + 1) * tall - row * _GAP_IN
@@ -62,8 +66,10 @@ def _draw_panel(axes: Axes, panel: Panel, names: Sequence[str], wide_in: float) 
     axes.grid(axis="x")
     # a long title would run into that of the next panel
     share = wide_in / style.width_in(panel.title, _TITLE_PT, "bold")
-    points = _TITLE_PT * min(1.0, share)
-    axes.set_title(panel.title, loc="left", fontweight="bold", fontsize=points)
+    points = max(width.smallest_pt(), _TITLE_PT * min(1.0, share))
+    lines = broken(panel.title, wide_in + _BETWEEN_IN, points) if width.is_narrow() else []
+    title = "\n".join(lines) or panel.title
+    axes.set_title(title, loc="left", fontweight="bold", fontsize=points)
     if panel.of:
         axes.annotate(
             panel.of, (0, 1), (0, 14), xycoords="axes fraction", textcoords="offset points",
@@ -83,7 +89,7 @@ def _draw_panel(axes: Axes, panel: Panel, names: Sequence[str], wide_in: float) 
             # room for a marker at the largest value
             most = axes.dataLim.x1
             axes.set_xlim(0, 1.06 * most if 0 < most < math.inf else None)
-    axes.tick_params(labelsize=7.5)
+    axes.tick_params(labelsize=width.READABLE_PT if width.is_narrow() else 7.5)
 
 
 def _lines(axes: Axes, lines: Mapping[int, Line], count: int) -> None:
@@ -123,4 +129,10 @@ def _key(picture: style.Picture, chart: Chart, height: float) -> None:
     note = f"median and {chart.spread} over the seeds"
     if any(panel.axis == "ratio" for panel in chart.panels):
         note += "; band: an equal share"
-    picture.text(0.1 / _WIDTH_IN, 0.1 / height, note, color=style.MUTED, fontsize=7.5)
+    below = 0.1
+    look: dict[str, Any] = {"color": style.MUTED, "fontsize": 7.5}
+    if width.is_narrow():
+        room_in = picture.get_figwidth() - 0.2
+        note = "\n".join(broken(note, room_in, width.READABLE_PT, "normal"))
+        below, look["fontsize"] = 0.28, width.READABLE_PT
+    picture.text(0.1 / picture.get_figwidth(), below / height, note, **look)

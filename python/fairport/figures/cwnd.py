@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
-from fairport.figures import findings, over_time, style
+from fairport.figures import findings, over_time, style, width
 from fairport.figures.groups import Group
 from fairport.quantities import QUANTITIES
 
@@ -71,10 +71,9 @@ def draw(result: Result) -> Figure:
     ]
     if classes:
         panels[0].set_ylim(0, max(top * 1.08, 1.0))
-        over_time.note(picture, classes)
-    if strips:
         most = "; right: most per s and flow" if any(rates) else ""
-        style.left_note(picture, f"rows: decisions{most}")
+        rows = f"rows: decisions{most}" if strips else ""
+        over_time.note(picture, classes, rows)
     return picture
 
 
@@ -113,13 +112,14 @@ def _rows(
         text = text if most < 1e3 else f"{most / 1e3:.2g}k"
         strip.annotate(
             text, (1, bottom + 0.5), (2, 0), xycoords=("axes fraction", "data"), va="center",
-            textcoords="offset points", fontsize=5, color=style.MUTED, annotation_clip=False,
+            textcoords="offset points", fontsize=width.smallest_pt(), color=style.MUTED,
+            annotation_clip=False,
         )  # fmt: skip
     strip.set_ylim(0, len(kinds))
     strip.set_yticks(
         [len(kinds) - 0.5 - row for row in range(len(kinds))],
         [_MARKS[kind] for kind in kinds],
-        fontsize=6.5,
+        fontsize=max(6.5, width.smallest_pt()),
     )
     strip.grid(visible=False)
     strip.spines["left"].set_visible(False)

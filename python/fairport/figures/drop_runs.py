@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fairport import metrics
 from fairport.figures import findings, style
 from fairport.figures.bars import MANY
-from fairport.quantities import counted
+from fairport.figures.width import is_narrow
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -58,7 +58,8 @@ def draw(result: Result) -> Figure:
     sizes = [len(one.flows) for one in style.hop_classes(result.flows)]
     dots = ", dots are flows" if any(1 < size <= MANY for size in sizes) else ""
     lines = ", lines the most of one flow" if max(sizes) > MANY else ""
-    style.note(picture, f"above: bars are means over the class{dots}{lines}")
+    brackets = f"; {style.IN_BRACKETS}" if is_narrow() else ""
+    style.note(picture, f"above: bars are means over the class{dots}{lines}{brackets}")
     return picture
 
 
@@ -101,8 +102,10 @@ def _by_ingress(panel: Axes, result: Result, drops: pl.DataFrame) -> None:
     for place, (x, width) in enumerate(zip(*_places(ports.height), strict=True)):
         port, flows, _ = ports.row(place)
         heights.append(_histogram(runs.filter(pl.col("ingress_port") == port)))
-        of = f" ({counted(flows, 'flow')})"
-        room_in = style.PANEL_IN / _columns(ports.height) - style.HANDLE_IN - style.width_in(of, 8)
+        of = f" ({style.flows_in_legend(flows)})"
+        room_in = (
+            style.panel_in() / _columns(ports.height) - style.HANDLE_IN - style.width_in(of, 8)
+        )
         label = style.fitting(port, room_in, 8) + of
         panel.bar(x, heights[-1], width, **looks[port].bar, label=label)
     _scale(panel, heights)

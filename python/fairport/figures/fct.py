@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 
 from fairport import completion
-from fairport.figures import distribution, findings, style
+from fairport.figures import distribution, findings, style, width
 from fairport.quantities import group_label
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def draw(result: Result) -> Figure:
     if not any(drawn):
         style.say(axes, "no transfer completed")
         return picture
-    distribution.frame(axes, "slowdown: completion time / that in the empty network")
+    against = "" if width.is_narrow() else ": completion time / that in the empty network"
+    distribution.frame(axes, f"slowdown{against}")
     style.y_label(picture, [axes], "share of transfers")
     style.note(picture, distribution.NOTE)
     return picture

@@ -68,23 +68,23 @@ def heading(title: str, subject: str, of: str, wide_in: float) -> Heading:
     """The heading of a picture so wide; `of` is the scenario or study, whose name may be long."""
     room_in = wide_in - _LEFT_IN - _RIGHT_IN
     points = _TITLE_PT
-    lines = _broken(title, room_in, points)
+    lines = broken(title, room_in, points)
     # a word on a line of its own, or a line too many
-    while points > _SMALLEST_PT and len(_broken(title, room_in, _SMALLEST_PT)) < len(lines):
+    while points > _SMALLEST_PT and len(broken(title, room_in, _SMALLEST_PT)) < len(lines):
         points -= 0.5
-        lines = _broken(title, room_in, points)
+        lines = broken(title, room_in, points)
     if len(lines) > _MOST_LINES:
         rest = " ".join(lines[_MOST_LINES - 1 :])
         lines = [*lines[: _MOST_LINES - 1], beginning(rest, room_in, points, "bold")]
     what = f"{subject}: " if subject and of else subject
-    below = _broken(what + of, room_in, _SUBJECT_PT, "normal") if what + of else []
+    below = broken(what + of, room_in, _SUBJECT_PT, "normal") if what + of else []
     is_too_wide = any(width_in(line, _SUBJECT_PT) > room_in for line in below)
     if is_too_wide or len(below) > _MOST_LINES_BELOW:
         below = [what + fitting(of, room_in - width_in(what, _SUBJECT_PT), _SUBJECT_PT)]
     return Heading(title, lines, points, below)
 
 
-def _broken(text: str, room_in: float, points: float, weight: str = "bold") -> list[str]:
+def broken(text: str, room_in: float, points: float, weight: str = "bold") -> list[str]:
     """The text in lines that are not wider than the room, as far as its words allow."""
     if width_in(text, points, weight) <= room_in:
         return [text]

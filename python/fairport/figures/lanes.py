@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 
-from fairport.figures import style
+from fairport.figures import style, width
 from fairport.quantities import of_number
 from fairport.spread import FEWEST_FOR_QUARTILES
 
@@ -53,7 +53,7 @@ def draw(axes: Axes, key: str, lanes: Sequence[Lane]) -> None:
             (2, 7),
             xycoords=("axes fraction", "data"),
             textcoords="offset points",
-            fontsize=6.5,
+            fontsize=max(6.5, width.smallest_pt()),
             color=lane.colour,
             annotation_clip=False,
         )

@@ -109,7 +109,7 @@ def _arrivals(panel: Axes, slide: Slide, ports: list[str], to_x: Callable[[Any],
         text = f"from {port}: {flows}, {fates['dropped'].height} of {mine.height} dropped"
         if fates["marked"].height:
             text += f", {fates['marked'].height} marked"
-        text = style.fitting(text, style.PANEL_IN, 7)
+        text = style.fitting(text, style.panel_in(), 7)
         panel.annotate(text, (0, -place), (3, 6), fontsize=7, color=colour, **above)
     panel.set(yticks=range(0, -len(ports), -1), yticklabels=[], ylim=(0.6 - len(ports), 0.9))
     panel.grid(visible=False)
@@ -147,7 +147,7 @@ def _windows(panel: Axes, slide: Slide, to_x: Callable[[Any], Any]) -> None:
         panel.plot([], [], **_OTHER | {"label": counted(others, "other flow")})
     labels = panel.get_legend_handles_labels()[1]
     wide = max((style.width_in(label, 7) for label in labels), default=0.0)
-    columns = 2 if wide < style.PANEL_IN / 2 - style.HANDLE_IN else 1
+    columns = 2 if wide < style.panel_in() / 2 - style.HANDLE_IN else 1
     panel.set_ylim(0, top * (1.2 + 0.32 / columns * min(len(chosen) + bool(others), 4)))
     panel.legend(loc="upper right", borderaxespad=0, fontsize=7, ncols=columns)
 

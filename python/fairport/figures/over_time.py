@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from fairport import metrics
-from fairport.figures import groups, style, times
+from fairport.figures import groups, style, times, width
 from fairport.figures.groups import Group
 from fairport.quantities import Quantity
 
@@ -200,8 +200,8 @@ def edges(times: Floats) -> Floats:
     return np.column_stack([times - half, times + half]).ravel()
 
 
-def note(picture: style.Picture, classes: list[Group]) -> None:
-    """Explains the lines that `lines` has drawn."""
+def note(picture: style.Picture, classes: list[Group], rows: str = "") -> None:
+    """Explains the lines that `lines` has drawn, and what the rows below them are."""
     many = [len(one.flows) > MAX_LINES for one in classes]
     if all(many):
         text = "line: mean, band: middle 90 % of the flows"
@@ -209,4 +209,9 @@ def note(picture: style.Picture, classes: list[Group]) -> None:
         text = "thick: mean, thin: each flow, band: middle 90 %"
     else:
         text = "thick: mean, thin: each flow"
+    if rows and width.is_narrow():
+        style.note(picture, f"{text}; {rows}")
+        return
     style.note(picture, text)
+    if rows:
+        style.left_note(picture, rows)

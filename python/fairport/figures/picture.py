@@ -11,6 +11,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fairport.figures import width
 from fairport.figures.colours import GRID, INK, MUTED, PAPER
 
 PNG_DPI = 220
@@ -58,6 +59,16 @@ _RC: Any = {
     "svg.hashsalt": "fairport",
 }
 
+_NARROW: Any = {
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": width.READABLE_PT,
+    "ytick.labelsize": width.READABLE_PT,
+    "legend.fontsize": width.READABLE_PT,
+    "legend.handlelength": 1.0,
+    "legend.handletextpad": 0.4,
+}
+
 
 class Picture(Figure):
     """A figure that a notebook shows without pyplot."""
@@ -65,14 +76,18 @@ class Picture(Figure):
     title = ""
     """What it shows, as a sentence."""
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._asked_in = width.asked_in()
+
     def add_panel(self, left_in: float, bottom_in: float, wide_in: float, tall_in: float) -> Axes:
         """Axes at this place, in inches from the picture's lower left corner."""
         wide, tall = self.get_size_inches()
         return self.add_axes((left_in / wide, bottom_in / tall, wide_in / wide, tall_in / tall))
 
     def savefig(self, fname: Any, **options: Any) -> None:
-        """As matplotlib's, in the style of the picture."""
-        with applied():
+        """As matplotlib's, in the style of the picture: ticks are made only now."""
+        with width.drawn_at(self._asked_in), applied():
             super().savefig(fname, **options)
 
     def _repr_png_(self) -> bytes:
@@ -83,7 +98,7 @@ class Picture(Figure):
 
 def applied() -> AbstractContextManager[None]:
     """The style, for the time of a `with`."""
-    return matplotlib.rc_context(_RC)
+    return matplotlib.rc_context(_RC | (_NARROW if width.is_narrow() else {}))
 
 
 def save(picture: Figure, path: Path) -> None:

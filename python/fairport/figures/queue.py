@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fairport import blackouts
-from fairport.figures import findings, over_time, style, times
+from fairport.figures import findings, over_time, style, times, width
 from fairport.quantities import QUANTITIES, counted, three_digits
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def draw(result: Result, blackout_of: str | None = None) -> Figure:
     shown = blackouts.shown(result.tables, result.summary, blackout_of)
     if shown is None:
         picture, [[panel]] = style.frame(result, findings.queue(result), SUBJECT, [1.1])
-        _whole_run(picture, panel, result)
-        style.note(picture, _without(result))
+        marks = _whole_run(picture, panel, result)
+        style.note(picture, f"{marks}; {_without(result)}" if marks else _without(result))
         return picture
     trace = _of_few_ports(_prepared(shown.packets), shown.ingress_port)
     ports = trace["ingress_port"].n_unique()
@@ -63,20 +63,22 @@ def draw(result: Result, blackout_of: str | None = None) -> Figure:
     title = findings.blackout(shown.ingress_port, run.length, accepted.height)
     picture, rows = style.frame(result, title, SUBJECT, heights, [0.7, 0.12])
     panels = [row[0] for row in rows]
-    _whole_run(picture, panels[0], result)
+    marks = _whole_run(picture, panels[0], result)
     looks = style.ingress_looks(result, sorted(trace["ingress_port"].unique()))
     _blackout(panels[1], panels[2], trace, looks)
     origin_s: Any = trace["time_s"][0]
     for panel in panels[1:]:
         first_s, last_s = run.first_s - origin_s, run.last_s - origin_s
         panel.axvspan(first_s, last_s, color=style.MUTED, alpha=0.18, linewidth=0)
-    detail = f"shaded: blackout of {shown.ingress_port}; x: dropped"
+    detail = f"shaded: blackout of {shown.ingress_port}; x: dropped" if not marks else ""
     style.panel_title(panels[1], f"Arrivals at {shown.port}", detail=detail)
     unit = times.label_axis(panels[2], trace["wait_s"].max() or 0.0)  # type: ignore[arg-type]
     style.y_label(picture, panels[2:], f"wait ({unit})")
     others = f"; not shown: packets from {counted(hidden, 'other port')}" if hidden else ""
     part = f"; {shown.part}" if shown.part else ""
     said = f"longest recorded blackout of {shown.ingress_port}: {shown.why}"
+    if marks:
+        said = f"{marks}; x: dropped; shaded: blackout of {shown.ingress_port}"
     style.note(picture, said + part + others)
     return picture
 
@@ -153,12 +155,13 @@ def occupancy(result: Result, port: str, most_steps: int) -> pl.DataFrame:
     )
 
 
-def _whole_run(picture: style.Picture, panel: Axes, result: Result) -> None:
+def _whole_run(picture: style.Picture, panel: Axes, result: Result) -> str:
+    """Draws the occupancy; returns what its lines are, if the panel's title has no room for it."""
     worst = result.summary["bottleneck"]
     steps = occupancy(result, worst["port"] if worst else "", over_time.MAX_POINTS)
     if worst is None or steps.is_empty():
         style.say(panel, f"no samples of {worst['port']}" if worst else "no port carries a flow")
-        return
+        return ""
     limit = buffer_limit(result)
     quantity = _QUEUE.at_size(worst["queue_max_bytes"])
     style.y_label(picture, [panel], quantity.label)
@@ -167,7 +170,7 @@ def _whole_run(picture: style.Picture, panel: Axes, result: Result) -> None:
     panel.plot(moments, mean, color=style.INK, linewidth=1)
     top = worst["queue_max_bytes"] * quantity.factor
     panel.axhline(top, **style.DOTTED)
-    detail = f"band: min to max, dotted: fullest ({three_digits(top)} {quantity.unit})"
+    band, detail = "band: min to max", f"dotted: fullest ({three_digits(top)} {quantity.unit})"
     held = limit.bytes * quantity.factor if limit else 0.0
     if limit and held > _FAR * top:
         detail += f"; limit {limit.text}, far above"
@@ -180,7 +183,9 @@ def _whole_run(picture: style.Picture, panel: Axes, result: Result) -> None:
     panel.set(xlim=(0, over_time.end_s(result)), ylim=(0, 1.12 * tall))
     panel.yaxis.set_major_formatter("{x:,g}")
     times.name_axis(panel, over_time.end_s(result))
-    style.panel_title(panel, worst["port"], detail=detail)
+    is_narrow = width.is_narrow()
+    style.panel_title(panel, worst["port"], detail=band if is_narrow else f"{band}, {detail}")
+    return detail if is_narrow else ""
 
 
 def _blackout(
@@ -198,7 +203,7 @@ def _blackout(
         waits.plot(passed["since_s"], passed["wait_s"], ".", color=colour, markersize=4)
         flows = counted(mine["flow"].n_unique(), "flow")
         text = f"from {port}: {flows}, {dropped.height} of {mine.height} dropped"
-        text = style.fitting(text, style.PANEL_IN, 7)
+        text = style.fitting(text, style.panel_in(), 7)
         arrivals.annotate(text, (0, -place), (3, 5), fontsize=7, color=colour, **above)
     arrivals.set(yticks=range(0, -len(ports), -1), yticklabels=[], ylim=(0.7 - len(ports), 0.85))
     arrivals.sharex(waits)

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from fairport import traffic_table
-from fairport.figures import findings, lanes, style
+from fairport.figures import findings, lanes, style, width
 from fairport.figures.lanes import Lane
 from fairport.repeats import seeds_in_words
 
@@ -36,7 +36,8 @@ _LANE_IN = 0.3
 def draw(summary: Mapping[str, Any]) -> Figure:
     """One panel per quantity, one lane per class or [[traffic]]. `summary` is of several seeds."""
     panels = _panels(summary)
-    columns = -(-len(panels) // -(-len(panels) // _MOST_COLUMNS))  # rows as even as possible
+    most = width.columns(_MOST_COLUMNS, lanes.WIDTH_IN)
+    columns = -(-len(panels) // -(-len(panels) // most))  # rows as even as possible
     rows = [panels[at : at + columns] for at in range(0, len(panels), columns)]
     heights = [_LANE_IN * max(len(kept) for _, kept in row) + 0.1 for row in rows]
     seeds = summary["seeds"]

@@ -1,13 +1,14 @@
 """How figures look: sizes, colours, fonts, and the frame that every kind of figure shares.
 
-Sizes are for print at 5 inches: letters have 8 and 8.5 pt at the axes, and 5 to 7 pt in notes. A
-journal's column (3.4 in) makes them a third smaller. Colours are those of Okabe & Ito (2008), which
-colour-blind readers can distinguish; a hop class has the same colour in every figure.
+Sizes are for print at 5 inches: letters have 8 and 8.5 pt at the axes, and 5 to 7 pt in notes.
+`width` says how a picture is drawn for a journal's column. Colours are those of Okabe & Ito (2008),
+which colour-blind readers can distinguish; a hop class has the same colour in every figure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,14 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
+from fairport.figures import width
 from fairport.figures.colours import BLUE as BLUE
 from fairport.figures.colours import GRID as GRID
 from fairport.figures.colours import INK as INK
 from fairport.figures.colours import MUTED as MUTED
 from fairport.figures.colours import PAPER as PAPER
+from fairport.figures.heading import broken, heading
 from fairport.figures.heading import fitting as fitting
-from fairport.figures.heading import heading
 from fairport.figures.heading import width_in as width_in
 from fairport.figures.picture import PNG_DPI as PNG_DPI
 from fairport.figures.picture import Picture as Picture
@@ -45,12 +47,10 @@ NO_FLOWS = "no TCP flows to compare"
 
 # Margins around the axes in inches: they hold tick labels and axis names at these font sizes.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.6, 0.2, 0.23, 0.53
-PANEL_IN = WIDTH_IN - _LEFT - _RIGHT
-"""How wide a panel is, if it is alone in its row."""
 HANDLE_IN = 0.35
 """In a legend: the mark beside a text, and the gap to the next one."""
-# smaller letters cannot be read, so a text that is longer is shortened
-_SMALLEST = 5.0
+# the most lines of a note in a picture of another width, and the height of a line
+_NOTE_LINES, _NOTE_LINE_IN = 2, 0.12
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,16 @@ class HopClass:
     @property
     def label(self) -> str:
         """The text in a legend, e.g. "6-hop (12 flows)"."""
-        return f"{self.name} ({counted(len(self.flows), 'flow')})"
+        return f"{self.name} ({flows_in_legend(len(self.flows))})"
+
+
+def flows_in_legend(count: int) -> str:
+    """The number of flows in a legend; a narrow one has no room for the word."""
+    return str(count) if width.is_narrow() else counted(count, "flow")
+
+
+IN_BRACKETS = "in brackets: number of flows"
+"""Explains the legend of a narrow picture."""
 
 
 def hop_classes(flows: pl.DataFrame) -> list[HopClass]:
@@ -198,15 +207,17 @@ def panels(
     All positions are computed here, because a layout engine would draw each figure twice to find
     them.
     """
+    wide_in = width.of_picture(wide_in)
     head = heading(title, subject, of, wide_in)
-    height = head.tall_in + _TOP + sum(heights_in) + sum(gaps_in) + _BOTTOM
+    bottom_in = _BOTTOM + width.is_asked() * (_NOTE_LINES - 1) * _NOTE_LINE_IN
+    height = head.tall_in + _TOP + sum(heights_in) + sum(gaps_in) + bottom_in
     picture = Picture(figsize=(wide_in, height))
     between = 0.16
-    width = (wide_in - _LEFT - _RIGHT - between * (columns - 1)) / columns
+    each_in = (wide_in - _LEFT - _RIGHT - between * (columns - 1)) / columns
     rows, top = [], height - head.tall_in - _TOP
     for tall, gap in zip(heights_in, [*gaps_in, 0.0], strict=True):
-        lefts = [_LEFT + i * (width + between) for i in range(columns)]
-        rows.append([picture.add_panel(left, top - tall, width, tall) for left in lefts])
+        lefts = [_LEFT + i * (each_in + between) for i in range(columns)]
+        rows.append([picture.add_panel(left, top - tall, each_in, tall) for left in lefts])
         top -= tall + gap
     head.write(picture)
     return picture, rows
@@ -225,12 +236,27 @@ def legend_above(picture: Picture, panel: Axes, handles: Sequence[Any], **how: A
     )
 
 
+def panel_in() -> float:
+    """How wide a panel is, if it is alone in its row."""
+    return width.of_picture(WIDTH_IN) - _LEFT - _RIGHT
+
+
 def _shrunk(text: str, room_in: float, points: float) -> tuple[str, float]:
-    """The text and the size of its letters: smaller ones, or its ends if none could be read."""
+    """The text and the size of its letters: smaller ones, or a part of it if none could be read."""
     points *= min(1.0, room_in / width_in(text, points))
-    if points >= _SMALLEST:
+    smallest = width.smallest_pt()
+    if points >= smallest:
         return text, points
-    return fitting(text, room_in, _SMALLEST), _SMALLEST
+    if width.is_asked():
+        fits = (part for part in _beginnings(text) if width_in(part, smallest) <= room_in)
+        return next(fits, ""), smallest
+    return fitting(text, room_in, smallest), smallest
+
+
+def _beginnings(text: str) -> Iterator[str]:
+    """The statements of a text: all of them, then without the last one, and so on."""
+    said = re.split("(; |, )", text)
+    return ("".join(said[:end]) for end in range(len(said), 0, -2))
 
 
 def panel_title(axes: Axes, text: str, colour: str = INK, detail: str = "") -> None:
@@ -243,12 +269,13 @@ def panel_title(axes: Axes, text: str, colour: str = INK, detail: str = "") -> N
     # the names of a network of one's own may be long
     wide: Any = axes.figure.bbox.width / axes.figure.dpi
     room_in = (1 - axes.get_position().x0) * wide - 0.1
-    text = fitting(text, room_in if not detail else 0.6 * room_in, 8.5, "bold")
+    share = 1.0 if not detail or width.is_asked() else 0.6
+    text = fitting(text, share * room_in, 8.5, "bold")
     name = axes.annotate(
         text, (0, 1), (0, 3), xycoords="axes fraction", color=colour, fontweight="bold", **above
     )
-    if detail:
-        room_in -= width_in(text, 8.5, "bold") + 0.1
+    room_in -= width_in(text, 8.5, "bold") + 0.1
+    if detail and room_in > 0:
         detail, points = _shrunk(detail, room_in, 8)
         axes.annotate(detail, (1, 0), (5, 0), xycoords=name, color=MUTED, fontsize=points, **above)
 
@@ -256,21 +283,27 @@ def panel_title(axes: Axes, text: str, colour: str = INK, detail: str = "") -> N
 def note(picture: Picture, text: str) -> None:
     """Explains lines and marks, in small grey letters at the lower right."""
     wide = picture.get_figwidth()
-    text, points = _shrunk(text, wide - _RIGHT - 0.15, 7)
+    room_in = wide - _RIGHT - 0.15
     place = (1 - _RIGHT / wide, 0.06 / picture.get_figheight())
+    if width.is_asked():
+        points = width.smallest_pt()
+        said = (broken(part, room_in, points, "normal") for part in _beginnings(text))
+        text = "\n".join(next((part for part in said if len(part) <= _NOTE_LINES), []))
+    else:
+        text, points = _shrunk(text, room_in, 7)
     picture.text(*place, text, ha="right", color=MUTED, fontsize=points)
 
 
 def left_note(picture: Picture, text: str) -> None:
     """Explains lines and marks at the lower left."""
-    place = (0.1 / WIDTH_IN, 0.06 / picture.get_figheight())
+    place = (0.1 / picture.get_figwidth(), 0.06 / picture.get_figheight())
     picture.text(*place, text, ha="left", color=MUTED, fontsize=7)
 
 
 def y_label(picture: Picture, panels: Sequence[Axes], text: str) -> None:
     """Names the vertical axis of `panels` once, at their middle."""
     middle = (panels[0].get_position().y1 + panels[-1].get_position().y0) / 2
-    picture.text(0.08 / WIDTH_IN, middle, text, rotation=90, va="center", ha="left")
+    picture.text(0.08 / picture.get_figwidth(), middle, text, rotation=90, va="center", ha="left")
 
 
 DOTTED: dict[str, Any] = {"color": MUTED, "linewidth": 0.9, "linestyle": (0, (1, 2))}

@@ -41,6 +41,8 @@ class Point(Section):
     """The value at the axis's path, if the axis is a path."""
     patch: dict[str, Any] = Field(default={})
     """Further values by dotted paths."""
+    number: int | float | None = None
+    """The name, if it is a number: the point lies there on its axis."""
 
     @property
     def title(self) -> str:
@@ -93,8 +95,17 @@ def _points(written: Any) -> Any:
     if isinstance(written, dict):
         return Steps.model_validate(written).points()
     if isinstance(written, list):
-        return [one if isinstance(one, dict | Point) else named(one) for one in written]
+        return [
+            _with_number(one) if isinstance(one, dict | Point) else named(one) for one in written
+        ]
     return written
+
+
+def _with_number(point: Any) -> Any:
+    name = point.get("name") if isinstance(point, dict) else None
+    if isinstance(name, bool) or not isinstance(name, int | float):
+        return point
+    return point | {"name": f"{name:g}", "number": name}
 
 
 Points = Annotated[list[Point], BeforeValidator(_points), Field(min_length=1)]

@@ -60,6 +60,8 @@ class StudyPoint:
 
 def value_of(point: Point) -> Any:
     """The content of the axis's column at the point."""
+    if point.number is not None:
+        return point.number
     return point.title if point.value is None else in_column(point.value, point.title)
 
 

@@ -159,17 +159,17 @@ def median_interval(values: Sequence[float] | Values) -> tuple[float, float]:
     Each value is below it with probability 1/2, so how many are is binomial (the sign test). Of
     fewer than six values it is the range: five lie on one side of the median in 6 % of all cases.
     """
-    ordered, rank = np.sort(values), max(1, _rank(len(values)))
-    return float(ordered[rank - 1]), float(ordered[-rank])
+    ordered, lowest = np.sort(values), max(1, rank(len(values)))
+    return float(ordered[lowest - 1]), float(ordered[-lowest])
 
 
 @cache
-def _rank(count: int) -> int:
+def rank(count: int) -> int:
     """Rank of the interval's lower end among so many values; 0 if even the range is too narrow."""
-    outside, rank = 0.0, 0
-    while (outside := outside + 2 * comb(count, rank) / 2**count) <= _OUTSIDE:
-        rank += 1
-    return rank
+    outside, found = 0.0, 0
+    while (outside := outside + 2 * comb(count, found) / 2**count) <= _OUTSIDE:
+        found += 1
+    return found
 
 
 def _split(ordered: Values) -> int:

@@ -2,7 +2,7 @@
 
 An axis of texts sorts in its own order: `4KiB` before `16KiB`. An axis of quantities also has a
 column of numbers, named by its unit, because comparing texts compares letters: `"queue.limit_bytes"
-> 8000`.
+> 8000`. `low95(x)` and `high95(x)` are the ends of the 95 % interval of a median.
 """
 
 from __future__ import annotations
@@ -18,9 +18,14 @@ import polars as pl
 
 from fairport.errors import InputError, did_you_mean
 from fairport.scenario.rows import in_base_units
+from fairport.study import precision
 
 if TYPE_CHECKING:
     import duckdb
+
+_INTERVAL = re.compile(r"\b(low|high)95\b", re.IGNORECASE)
+# the most values of which an interval is computed; of more it is null
+_MOST_SEEDS = 400
 
 Orders = Mapping[str, Sequence[str]]
 """The values of columns of text in their order: `4KiB` comes before `16KiB`."""
@@ -43,6 +48,8 @@ def query(
         listed = ", ".join(_column(connection, name, ordered) for name in shown)
         source.create_view("stored")
         connection.execute(f"create view runs as select {distinct} {listed} from stored")
+        if _INTERVAL.search(sql):
+            _add_interval(connection)
         return _answer(connection, sql, file)
 
 
@@ -64,6 +71,16 @@ def matching(rows: Sequence[Mapping[str, Any]], where: str, file: str) -> list[i
         sql = f'select "#" from points where {where} order by "#"'
         found: list[int] = _answer(connection, sql, file, "where")["#"].to_list()
         return found
+
+
+def _add_interval(connection: duckdb.DuckDBPyConnection) -> None:
+    """Adds the ends of a median's interval, which figures have, too; null of fewer than six."""
+    ranks = [precision.rank(count) or None for count in range(1, _MOST_SEEDS + 1)]
+    listed = ", ".join("null" if rank is None else str(rank) for rank in ranks)
+    ordered = "list_sort(list(x) filter (x is not null))"
+    for name, rank in (("low95", "{rank}"), ("high95", "count(x) + 1 - {rank}")):
+        of = rank.format(rank=f"[{listed}][count(x)]")
+        connection.execute(f"create macro {name}(x) as {ordered}[{of}]")
 
 
 def _source(

@@ -328,9 +328,10 @@ impl Join {
             .find(is_next)
             .map_or(u64::MAX, |one| one.time_ns + margin_ns);
         debug_assert!(from_ns <= time_ns);
+        // what came in by the output, which was captured in both directions, came in by no other port
         let of_tap = |one: &Waiting| {
             let ingress = self.directions[one.direction as usize].ingress;
-            ingress.is_none_or(|ingress| ingress == tap)
+            ingress.map_or_else(|| !self.goes_back(one.direction), |ingress| ingress == tap)
         };
         let mut missed = output.missed.iter().take_while(|one| one.time_ns <= to_ns);
         missed.any(|one| !one.is_gone && one.time_ns >= from_ns && of_tap(one))

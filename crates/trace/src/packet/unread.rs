@@ -148,7 +148,7 @@ impl UnreadCounts {
                 "--tunnels decodes what is in GRE, VXLAN, Geneve and IP in IP"
             }
             Some(Unread::CutOff) => {
-                "capture at least 128 bytes of each packet: tcpdump -i PORT -s 128 -w FILE"
+                "capture at least 128 bytes of each packet, and 200 with tunnels: tcpdump -i PORT -s 200 -w FILE"
             }
             Some(_) => "capture at a port that the flows pass: tcpdump -i PORT -s 128 -w FILE",
         }

@@ -17,6 +17,7 @@ _LISTED = 3
 # the core's names
 _CUT_OFF = "whose headers were cut off"
 _FRAGMENTS = "later fragments"
+_MORE = "capture more of each packet (-s 128, and -s 200 with tunnels)"
 
 
 def on_files(files: Sequence[Mapping[str, Any]], longest_rtt_s: float) -> list[str]:
@@ -82,7 +83,7 @@ def _lacks(file: Mapping[str, Any]) -> bool:
 
 def _unread(file: Mapping[str, Any]) -> str:
     each = [f"{count:,} {what}" for what, count in file["unread"].items()]
-    remedy = " Capture more of each packet (-s 128)." if _CUT_OFF in file["unread"] else ""
+    remedy = f" {_MORE[0].upper()}{_MORE[1:]}." if _CUT_OFF in file["unread"] else ""
     return (
         f"{file['file']}: {file['skipped']:,} of {counted(file['packets'], 'packet')} hold no TCP"
         f" or UDP that can be read ({listed(each)}), and are left out.{remedy}"
@@ -100,8 +101,7 @@ def _lost(file: Mapping[str, Any]) -> str:
 def _cut(file: Mapping[str, Any]) -> str:
     return (
         f"{file['file']}: TCP's options were cut off in {counted(file['options_cut'], 'packet')}."
-        " Round trips, needless retransmissions and windows are known less well: capture more of"
-        " each packet (-s 128)."
+        f" Round trips, needless retransmissions and windows are known less well: {_MORE}."
     )
 
 

@@ -61,6 +61,12 @@ def _by_port(flows: pl.DataFrame, tables: Tables) -> str:
     return f", by port {ports[0]}" if len(ports) == 1 else ""
 
 
+def _ingress_ports(tables: Tables) -> list[str]:
+    """The ports by which flows came in."""
+    ports: list[str] = tables["conversations"]["ingress_port"].drop_nulls().unique().to_list()
+    return ports
+
+
 def _hops(name: str) -> str:
     return "1 hop" if name == "1-hop" else name.replace("-hop", " hops")
 
@@ -74,7 +80,7 @@ def _waiting(
     waited = metrics.waiting(caused, ours.height, measure["from_s"], measure["to_s"])
     if waited.after_drop_runs is None:
         return "None of its retransmission timers was seen to expire"
-    if not is_joined:
+    if not is_joined or len(_ingress_ports(tables)) < 2:
         return spent(waited, ours.height)
     share = f"{100 * waited.after_drop_runs:.0f} %"
     return (
@@ -166,6 +172,7 @@ def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | 
     else:
         found += _elsewhere([file["file"] for file in raw["files"] if file["elsewhere"]])
         found += _apart(tables)
+        found += _one_ingress(tables)
         found += _completeness(complete)
         found += [
             f"{one['port']} shares no packet with the ingress captures: what came in for it was not"
@@ -258,6 +265,18 @@ def _apart(tables: Tables) -> list[str]:
             " of several switches; each is assessed alone."
         )
     return found
+
+
+def _one_ingress(tables: Tables) -> list[str]:
+    """Senders that all came in by one capture, as that of a mirror of several ports."""
+    ports = _ingress_ports(tables)
+    if len(ports) != 1 or metrics.compared(tables["flows"])["src"].n_unique() < 2:
+        return []
+    return [
+        f"All flows came in by one capture, {ports[0]}. If it is of several ports, drop runs and"
+        " blackouts of each are not known: give a capture per port, or a pcapng file that records"
+        " the interface of each packet."
+    ]
 
 
 def _tunnelled(files: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -17,10 +17,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator, StrMethodFormatter
 
-from fairport.figures import style
+from fairport.figures import style, width
 from fairport.figures.studies import findings
 from fairport.figures.studies.view import (
-    WIDTH_IN,
     View,
     as_map,
     axis_title,
@@ -119,10 +118,11 @@ def _key(picture: style.Picture, view: View, norm: Normalize, colours: Colormap)
     height = picture.get_figheight()
     top_in = height * max(panel.get_position().y1 for panel in picture.axes)
     tall = min(2.0, top_in - 1.0)
-    bar = picture.add_panel(WIDTH_IN - 0.72, top_in - tall, 0.12, tall)
+    wide_in = picture.get_figwidth()
+    bar = picture.add_panel(wide_in - 0.72, top_in - tall, 0.12, tall)
     key = picture.colorbar(ScalarMappable(norm, colours), cax=bar)
     key.outline.set_visible(False)
-    bar.tick_params(length=2, labelsize=7.5)
+    bar.tick_params(length=2, labelsize=width.READABLE_PT if width.is_narrow() else 7.5)
     if view.number == "throughput_ratio":
         bar.yaxis.set_major_locator(FixedLocator(_RATIO_TICKS))
         bar.yaxis.set_minor_locator(NullLocator())
@@ -133,10 +133,10 @@ def _key(picture: style.Picture, view: View, norm: Normalize, colours: Colormap)
         bar.yaxis.set_minor_formatter(NullFormatter())
     label = view.quantity.label
     picture.text(
-        (WIDTH_IN - 0.08) / WIDTH_IN,
+        (wide_in - 0.08) / wide_in,
         (top_in + 0.16) / height,
         label,
         ha="right",
         va="center",
-        fontsize=7.5,
+        fontsize=width.READABLE_PT if width.is_narrow() else 7.5,
     )

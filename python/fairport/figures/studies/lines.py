@@ -24,6 +24,7 @@ from fairport.figures.studies.view import (
     label_axes,
     legend_beside,
     panels,
+    room_beside,
     scale_number,
     ticks,
 )
@@ -51,10 +52,16 @@ def draw(view: View, x: str, color: str) -> Figure:
     note = _NOTE.format(line=line, band=band, interval=view.interval)
     if view.points["is_bimodal"].any():
         note += _BISTABLE
-    picture, axes = panels(
-        view, findings.number(view), subject, note, tall_in=_TALL_IN[columns], right_in=_RIGHT_IN
-    )
     lines = view.values(color) if color else [None]
+    labels = [view.title_of(color), *(view.label(color, value) for value in lines)] if color else []
+    picture, axes = panels(
+        view,
+        findings.number(view),
+        subject,
+        note,
+        tall_in=_TALL_IN[columns],
+        right_in=room_beside(labels, _RIGHT_IN),
+    )
     apart = min(_APART, _MOST_APART / len(lines)) if has_names else 0.0
     for panel, (_, points) in zip(axes, view.panels(), strict=True):
         for number, value in enumerate(lines):

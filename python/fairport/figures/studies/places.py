@@ -9,6 +9,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
+from fairport.figures import width
 from fairport.figures.heading import width_in
 from fairport.figures.studies.view import TICK_PT, WIDTH_IN, View, tick_label
 from fairport.scenario.rows import kind_of
@@ -17,6 +18,8 @@ from fairport.scenario.rows import kind_of
 _LARGEST_SPAN = 8
 # free at both ends of the axis, of the distance between the first and the last value
 _MARGIN = 0.05
+# half of the room between two panels
+_BESIDE_IN = 0.08
 
 
 def of_numbers(values: Sequence[Any]) -> list[float] | None:
@@ -42,12 +45,16 @@ def label_values(panel: Axes, view: View, axis: str, numbers: Sequence[float]) -
     transform = panel.xaxis.get_transform()
     along = [float(place) for place in transform.transform(numbers)]
     low, high = min(along), max(along)
-    margin = _MARGIN * (high - low) or 0.5 * abs(low) or 0.5
-    ends = transform.inverted().transform([low - margin, high + margin])
-    panel.set_xlim(*map(float, ends))
-    inches = panel.get_position().width * WIDTH_IN / (high - low + 2 * margin)
     labels = [tick_label(view, axis, value) for value in view.values(axis)]
     widths = [width_in(f"{label} ", TICK_PT) for label in labels]
+    wide_in = panel.get_position().width * width.of_picture(WIDTH_IN)
+    # labels at the ends of neighbouring panels need room side by side
+    over_in = max(widths) / 2 - _BESIDE_IN
+    share = max(_MARGIN, over_in / (wide_in - 2 * over_in))
+    margin = share * (high - low) or 0.5 * abs(low) or 0.5
+    ends = transform.inverted().transform([low - margin, high + margin])
+    panel.set_xlim(*map(float, ends))
+    inches = wide_in / (high - low + 2 * margin)
     shown: list[int] = []
     for index in sorted(range(len(numbers)), key=along.__getitem__):
         if shown:

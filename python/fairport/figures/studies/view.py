@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from fairport.errors import InputError
-from fairport.figures import style
-from fairport.figures.heading import fitting, heading, width_in
+from fairport.figures import style, width
+from fairport.figures.heading import broken, fitting, heading, width_in
 from fairport.quantities import Quantity, counted, of_number
 from fairport.study import precision
 from fairport.study.results import WHY_FAILED
@@ -28,6 +28,9 @@ _LEFT_IN, _TOP_IN, _BOTTOM_IN, _GAP_IN = 0.74, 0.3, 0.78, 0.36
 _GAP_WITH_LABELS_IN = 0.56
 _MOST_PANELS = 12
 _MOST_COLUMNS = 3
+# a panel with two or three labels below it
+_NARROWEST_IN = 1.2
+_NOTE_LINE_IN = 0.12
 _MOST_TICKS = 14
 TICK_PT = 8.0
 """The size of the labels of an axis's values."""
@@ -162,8 +165,9 @@ def panels(
     The panels are those of the view, or as many as `names`, each with labels of its own below.
     """
     shown = names or [name for name, _ in view.panels()]
-    rows = -(-len(shown) // _MOST_COLUMNS)
-    columns = -(-len(shown) // rows) if names else min(_MOST_COLUMNS, len(shown))
+    wide_in = width.of_picture(WIDTH_IN)
+    rows = -(-len(shown) // _columns(wide_in - right_in))
+    columns = -(-len(shown) // rows)
     gap_in = _GAP_WITH_LABELS_IN if names else _GAP_IN
     runs = f"{view.runs:,}"
     of = f"{view.study.definition.name}, {runs} runs, {view.seeds}"
@@ -173,12 +177,15 @@ def panels(
     unnamed = [axis for axis in view.facets if isinstance(view.values(axis)[0], str)]
     if unnamed:
         of += f"; panels by {' and '.join(map(view.title_of, unnamed))}"
-    head = heading(title, subject, of, WIDTH_IN)
+    head = heading(title, subject, of, wide_in)
     top_in = head.tall_in + _TOP_IN
-    height = top_in + rows * tall_in + (rows - 1) * gap_in + _BOTTOM_IN
-    wide = (WIDTH_IN - _LEFT_IN - right_in) / columns
+    points = width.READABLE_PT if width.is_asked() else 7.5
+    notes = broken(note, wide_in - 0.2, points, "normal") if width.is_asked() else [note]
+    bottom_in = _BOTTOM_IN + (len(notes) - 1) * _NOTE_LINE_IN
+    height = top_in + rows * tall_in + (rows - 1) * gap_in + bottom_in
+    wide = (wide_in - _LEFT_IN - right_in) / columns
     gap = 0.16 if columns > 1 else 0.0
-    picture = style.Picture(figsize=(WIDTH_IN, height))
+    picture = style.Picture(figsize=(wide_in, height))
     axes = []
     for index, name in enumerate(shown):
         row, column = divmod(index, columns)
@@ -188,27 +195,35 @@ def panels(
         panel.set_title(name, loc="left", fontweight="bold", fontsize=8.5, pad=4)
         axes.append(panel)
     head.write(picture)
-    picture.text(0.1 / WIDTH_IN, 0.08 / height, note, color=style.MUTED, fontsize=7.5)
+    look: dict[str, Any] = {"color": style.MUTED, "fontsize": points}
+    picture.text(0.1 / wide_in, 0.08 / height, "\n".join(notes), **look)
     return picture, axes
+
+
+def _columns(room_in: float) -> int:
+    """How many panels are side by side in this width."""
+    return max(1, min(_MOST_COLUMNS, int((room_in - _LEFT_IN) / _NARROWEST_IN)))
 
 
 def scale_number(view: View, axes: Sequence[Axes]) -> None:
     """Gives the vertical axes of all panels the scale that suits the number, and one range."""
+    is_log = _spans_much(view)
     for panel in axes:
-        if _spans_much(view):
+        if is_log:
             panel.set_yscale("log")
-            least, most = panel.get_ylim()
-            subs = _TICKS[int(most > 20 * least)]
-            panel.yaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=9))
-            panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-            panel.yaxis.set_minor_formatter(NullFormatter())
         elif not view.number.endswith("_index"):
             panel.set_ylim(bottom=0)
         if view.number == "throughput_ratio":
             style.fair_share(panel, 1.0)
     limits = [panel.get_ylim() for panel in axes]
+    least, most = min(low for low, _ in limits), max(high for _, high in limits)
+    subs = _TICKS[int(most > 20 * least)]
     for panel in axes:
-        panel.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+        panel.set_ylim(least, most)
+        if is_log:
+            panel.yaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=9))
+            panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+            panel.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _spans_much(view: View) -> bool:
@@ -227,8 +242,11 @@ def label_axes(picture: style.Picture, axes: Sequence[Axes], x: str, y: str) -> 
     places = [panel.get_position() for panel in axes]
     left, right = min(place.x0 for place in places), max(place.x1 for place in places)
     bottom, top = min(place.y0 for place in places), max(place.y1 for place in places)
-    picture.text((left + right) / 2, 0.42 / height, x, ha="center", va="center")
-    picture.text(0.14 / WIDTH_IN, (bottom + top) / 2, y, rotation=90, ha="center", va="center")
+    below = height * bottom - 0.36
+    picture.text((left + right) / 2, below / height, x, ha="center", va="center")
+    picture.text(
+        0.14 / picture.get_figwidth(), (bottom + top) / 2, y, rotation=90, ha="center", va="center"
+    )
     for number, (panel, place) in enumerate(zip(axes, places, strict=True)):
         panel.tick_params(labelleft=place.x0 < left + 0.01)
         below = [
@@ -260,13 +278,21 @@ def legend_beside(picture: style.Picture, title: str, handles: Sequence[Artist])
         loc="upper right",
         bbox_to_anchor=(0.995, top),
         alignment="left",
-        title_fontsize=8,
+        title_fontsize=width.READABLE_PT if width.is_narrow() else 8,
     )
+
+
+def room_beside(labels: Sequence[str], usual_in: float) -> float:
+    """The room at the right for a legend; in a narrow picture no more than its texts need."""
+    if not width.is_narrow():
+        return usual_in
+    widest = max((width_in(label, width.READABLE_PT) for label in labels), default=0.0)
+    return min(usual_in, widest + style.HANDLE_IN)
 
 
 def in_cells(view: View, axes: Sequence[Axes], columns: float) -> Callable[[float], str]:
     """How the number is written into the cells of a map: with fewer digits if they are narrow."""
-    room_pt = axes[0].get_position().width * WIDTH_IN * 72 / columns
+    room_pt = axes[0].get_position().width * width.of_picture(WIDTH_IN) * 72 / columns
     most = int(room_pt / _DIGIT_PT)
 
     def shown(value: float) -> str:
@@ -288,7 +314,7 @@ def ticks(
     """
     labels = [tick_label(view, axis, value) for value in view.values(axis)]
     if across:
-        room_in = across.get_position().width * WIDTH_IN
+        room_in = across.get_position().width * width.of_picture(WIDTH_IN)
         widest_in = max(width_in(f"{label} ", TICK_PT) for label in labels)
         room = min(room, max(1, int(room_in / widest_in)))
     step = -(-len(labels) // room)
