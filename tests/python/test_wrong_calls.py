@@ -87,6 +87,14 @@ def test_a_folder_that_exists_is_kept_and_the_hint_is_of_python(tmp_path: Path) 
     assert raised.value.remedy == "give another `folder`, or `force=True` to replace it"
 
 
+def test_a_study_in_the_place_of_a_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "letter.txt"
+    file.write_text("dear")
+    with pytest.raises(fp.InputError, match=r"letter\.txt: is a file, not a folder"):
+        fp.sweep(SCENARIO, SPACE, seeds=1, folder=file)
+    assert file.read_text() == "dear"
+
+
 @pytest.mark.parametrize("change", ["duration", "durration"])
 def test_a_scenario_is_not_changed_in_place(change: str) -> None:
     with pytest.raises(fp.ScenarioError, match=f"{change}: cannot be set") as raised:
