@@ -212,6 +212,14 @@ def test_the_name_of_a_scenario_is_made_from_any_name_of_a_file(
     assert load(file).name == f"rack-7-{'x' * 93}"
 
 
+def test_a_scenario_that_cannot_be_written_is_refused_before_the_captures_are_read(
+    fairport: Command,
+) -> None:
+    outcome = fairport("analyze", "absent.pcap", "--to-scenario", "missing/mine.toml")
+    assert outcome.status == 2
+    assert outcome.err.startswith('error: --to-scenario: "missing/mine.toml" cannot be written')
+
+
 def flows_between(*ends: tuple[str, str]) -> dict[str, pl.DataFrame]:
     """Tables of flows about which routers, ports and a map say nothing."""
     numbers = pl.Series("flow", range(len(ends)), pl.UInt32)

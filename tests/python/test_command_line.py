@@ -35,6 +35,10 @@ from fairport.scenario.load import builtin_names
         (["run", "outcast", "--metric", "a"], "--metric: is not an option of", "see `fairport run"),
         (["run", "outcast", "--no-output", "--out", "x"], "--out: cannot go with --", "leave "),
         (["compare", "outcast", "--no-output", "--out", "x"], "--out: cannot go with ", "leave "),
+        (["reproduce", "prakash2012", "--all"], "--all: cannot go with experiments", "leave one "),
+        (["run", "outcast", "--packets", ""], '--packets: "" names no port', "such as --packets"),
+        (["analyze", "--ingress", "A="], '--ingress: "A=" names no file', "give [PORT=]FILE"),
+        (["analyze", "--egress", ""], '--egress: "" names no file', "give [PORT=]FILE"),
         (["query", "x", "select 1", "--json", "--csv"], "--json: cannot go with", "leave "),
         (["--bogus"], "--bogus: is not an option of fairport", "give the options of a command af"),
         (["-q", "run", "outcast"], "-q: is not an option of fairport", "give the options of a c"),
@@ -144,6 +148,13 @@ def test_who_writes_to_a_pipe_without_reader_ends_as_if_by_sigpipe(
         assert (done.returncode, done.stdout or b"", done.stderr or b"") == (141, b"", b"")
     else:
         assert done.returncode == (0 if to == "stdout" else 2)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+def test_a_message_that_finds_no_room_does_not_change_the_exit_status() -> None:
+    with Path("/dev/full").open("w", encoding="ascii") as full:
+        done = subprocess.run([*ENTRY, "run", "outcats"], stderr=full, check=False)
+    assert done.returncode == 2
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from fairport.files import (
     put_back,
     refuse_what_is_there,
     replace_file,
+    require_writable,
 )
 from fairport.files.place import place
 
@@ -486,6 +487,12 @@ def test_the_name_of_a_stream_is_that_stream(tmp_path: Path, to: str) -> None:
         assert os.path.samestat(file.stat(), os.fstat(sink.fileno()))
     written = file.read_bytes() if to == "file" else done.stdout
     assert written.startswith(b"graph ")
+
+
+def test_a_file_that_can_be_written_is_tried_without_a_trace(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("whole")
+    require_writable(tmp_path / "kept", "--out")
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("kept", "whole")]
 
 
 def test_a_folder_is_not_a_file(tmp_path: Path) -> None:

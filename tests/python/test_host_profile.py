@@ -372,6 +372,15 @@ def test_measure_hosts_replaces_no_file_by_itself(tmp_path: Path) -> None:
 
 
 @linux_only
+def test_measure_hosts_is_refused_at_once_where_its_file_cannot_be(tmp_path: Path) -> None:
+    out = tmp_path / "missing" / "mine.toml"
+    answer = CliRunner().invoke(app, ["doctor", "--measure-hosts", "--out", str(out)])
+    assert answer.exit_code == 2
+    assert "cannot be written" in answer.output
+    assert "measuring" not in answer.output
+
+
+@linux_only
 def test_measure_hosts_writes_what_a_scenario_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -207,3 +210,74 @@ def test_each_host_has_the_settings_of_its_own_stack() -> None:
     to_one = [pairs[0], {"from": "h3", "to": "h0"}]
     with pytest.raises(ScenarioError, match="between flows of h0 in `sack`"):
         BACKEND.prepare(fp.scenario(star | {"traffic": to_one}), 1)
+
+
+@as_root
+def test_ctrl_c_waits_until_the_thread_is_back_in_its_own_namespace() -> None:
+    made = namespaces.Namespaces()
+    own = Path("/proc/thread-self/ns/net").readlink()
+    done: list[str] = []
+
+    def interrupted() -> None:
+        with namespaces.inside(made.switch):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+            done.append("all")
+
+    try:
+        made.make_switch()
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+    finally:
+        made.remove()
+    assert done == ["all"]
+    assert Path("/proc/thread-self/ns/net").readlink() == own
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def _ends_at_once(*_: Any) -> None:
+    os._exit(3)
+
+
+def test_a_process_that_ends_before_it_is_sent_its_start_is_named() -> None:
+    child = processes.Child("switch", _ends_at_once, None)
+    try:
+        child._process.wait()
+        with pytest.raises(processes.ChildError, match=r"the switch ended early \(3\)"):
+            child.send("start")
+    finally:
+        child.close()
+
+
+def test_a_process_that_cannot_be_started_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subprocess, "Popen", MagicMock(side_effect=OSError(errno.ENOMEM, "full")))
+    with pytest.raises(processes.ChildError, match="the switch cannot be started"):
+        processes.Child("switch", _ends_at_once, None)
+
+
+@as_root
+def test_what_reports_progress_fails_with_its_own_error() -> None:
+    def progress(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    with pytest.raises(OSError, match="no space left"):
+        fp.run(SCENARIO, seed=1, backend="linux", progress=progress)
+
+
+@as_root
+def test_without_tc_the_doctor_names_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (found,) = [one for one in doctor.examine() if "(tc)" in one.what]
+    assert (found.is_there, found.here) == (False, "no: needs `tc`; install iproute2")
+
+
+@as_root
+def test_a_tc_that_says_nothing_is_reported_by_its_status(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "tc").write_text("#!/bin/sh\nexit 7\n", encoding="ascii")
+    (tmp_path / "tc").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    slow = {"queue": SCENARIO["queue"] | {"implementation": "tc"}}
+    with pytest.raises(BackendError, match="exit status 7"):
+        fp.run(SCENARIO | slow, seed=1, backend="linux")

@@ -129,7 +129,9 @@ def test_what_bridges_cannot_be_is_refused(change: dict[str, Any], problem: str)
         fp.run(scenario, seed=1, backend="linux")
 
 
-def _outcome(times_ms: Any, drops_ms: Any = (), *, samples: Any = ()) -> dict[str, Any]:
+def _outcome(
+    times_ms: Any, drops_ms: Any = (), *, samples: Any = (), **others: Any
+) -> dict[str, Any]:
     """Of a run of 1 s: packets of 1000 bytes come to a port, where each takes 1 ms."""
     ports = [
         shapers.PortInterface("s0:0", 0, "p0", index=7, is_to_host=True, rate_bps=8_000_000),
@@ -141,7 +143,7 @@ def _outcome(times_ms: Any, drops_ms: Any = (), *, samples: Any = ()) -> dict[st
     events["is_drop"][len(times_ms) :] = 1
     # the clock is at 5 s when the run begins
     events["at_ns"] = 5_000_000_000 + np.array([*times_ms, *drops_ms]) * 1_000_000
-    return queue_trace._outcome(events, samples, task, zero=5.0)
+    return queue_trace._outcome(events, samples, task, zero=5.0, **others)
 
 
 def _first_port(outcome: dict[str, Any]) -> dict[str, Any]:
@@ -157,6 +159,15 @@ def test_what_arrives_after_the_run_is_no_part_of_it() -> None:
     assert port["queue_max_bytes"] == 3000
     assert outcome["tables"]["drops"]["time_s"].size == 0
     assert outcome["tables"]["queue"]["time_s"].tolist() == [0.5]
+
+
+def test_a_long_trace_is_evaluated_in_sight_of_the_parent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(queue_trace, "_EVENTS_PER_REPORT", 100)
+    words: list[str] = []
+    _outcome(range(250), report=lambda: words.append("at"))
+    assert words == ["at"] * 3
 
 
 def test_a_port_is_busy_until_the_end_with_what_still_waits_there() -> None:

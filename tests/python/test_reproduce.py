@@ -24,7 +24,7 @@ from fairport.published import experiment_names
 from fairport.record import Record
 from fairport.report.reproduce import page, sentence, words
 from fairport.spread import Spread
-from fairport.study import totals_kept
+from fairport.study import last_totals
 from fairport.study.reproduce import Reproduced, reproduce, totals
 from fairport.study.reproduce import _holds as holds_within
 from fairport.study.store import Store
@@ -221,13 +221,13 @@ def test_an_unknown_experiment_gets_a_suggestion() -> None:
 def test_the_list_tells_what_the_last_run_gave_until_a_claim_changes(tmp_path: Path) -> None:
     store = Store(tmp_path)
     entry = catalogue.entry("lee2017/enqueue-probability")
-    assert totals_kept.last(entry, store) is None
+    assert last_totals.last(entry, store) is None
     done = reproduce([entry], quick=True, store=store)
-    found = totals_kept.last(entry, store)
+    found = last_totals.last(entry, store)
     assert found is not None
     assert found["quick"] is True
     assert found["totals"] == totals(done)
-    assert totals_kept.last(replace(entry, claims=entry.claims[1:]), store) is None
+    assert last_totals.last(replace(entry, claims=entry.claims[1:]), store) is None
 
 
 def test_figures_of_an_experiment_have_files_of_their_own() -> None:

@@ -255,6 +255,15 @@ def test_what_is_not_asked_for_is_chosen(
     assert (chosen.x, chosen.y, chosen.color, chosen.number) == shown
 
 
+@pytest.mark.parametrize("options", [{}, {"y": "jain_index"}, {"color": "stack"}])
+def test_an_unknown_number_is_named_by_its_own_option(
+    study: Study, options: dict[str, str]
+) -> None:
+    with pytest.raises(InputError) as error:
+        studies.choose(study, **options, by="nope")
+    assert (error.value.field, error.value.value) == ("by", "nope")
+
+
 def test_of_a_study_of_fixes_the_best_is_the_first_look(study: Study) -> None:
     axes = {"peers": [2], "fix": ["none", "red"], "queue.limit": ["1KiB"]}
     definition = replace(study.definition, axes=axes, labels=axes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -85,6 +87,28 @@ def test_a_folder_that_exists_is_kept_and_the_hint_is_of_python(tmp_path: Path) 
     with pytest.raises(fp.InputError, match="exists") as raised:
         fp.save(fp.run(SCENARIO), tmp_path)
     assert raised.value.remedy == "give another `folder`, or `force=True` to replace it"
+
+
+def test_a_study_can_be_copied_and_sent_to_another_process(tmp_path: Path) -> None:
+    study = fp.sweep(SCENARIO, SPACE, seeds=1, folder=tmp_path / "study")
+    for other in (copy.deepcopy(study), pickle.loads(pickle.dumps(study))):
+        assert repr(other) == repr(study)
+        assert other.to_polars().equals(study.to_polars())
+
+
+def test_a_study_in_the_place_of_a_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "letter.txt"
+    file.write_text("dear")
+    with pytest.raises(fp.InputError, match=r"letter\.txt: is a file, not a folder"):
+        fp.sweep(SCENARIO, SPACE, seeds=1, folder=file)
+    assert file.read_text() == "dear"
+
+
+@pytest.mark.parametrize("overrides", [3, "queue.limit=16KiB", {3: 4}])
+def test_a_patch_is_a_dictionary_by_dotted_paths(overrides: Any) -> None:
+    with pytest.raises(fp.ScenarioError, match=r"patch: .* is not a dictionary") as raised:
+        SCENARIO.patch(overrides)
+    assert raised.value.remedy == 'for example {"queue.limit": "16KiB"}'
 
 
 @pytest.mark.parametrize("change", ["duration", "durration"])

@@ -10,6 +10,8 @@ import typer
 from fairport.cli.options import Csv, Force, Json, NoFigures, Quiet, refuse_without_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fairport.backends.captures import Source
 
 
@@ -106,7 +108,7 @@ def analyze(
     from fairport.backends import captures as backend
     from fairport.cli import analyze_table, output
     from fairport.cli.progress import reading_bar
-    from fairport.files import write_text
+    from fairport.files import require_writable, write_text
     from fairport.storage import save
     from fairport.storage.parts import files_below
 
@@ -114,6 +116,8 @@ def analyze(
         need_folder = {"--csv": ("tables", csv), "--packets": ("table", packets)}
         refuse_without_folder(need_folder, "add --out DIR")
     sources = _sources(captures or [], ingress or [], egress or [])
+    if to_scenario is not None:
+        require_writable(to_scenario, "--to-scenario")
     with reading_bar([one.file for one in sources], shown=not quiet) as progress:
         result = backend.analyse(
             sources,
@@ -145,8 +149,8 @@ def _sources(captures: list[str], ingress: list[str], egress: list[str]) -> list
     from fairport.errors import InputError
 
     found = [Source(file) for file in captures]
-    found += [Source(file, "ingress", port) for port, file in map(_port_and_file, ingress)]
-    found += [Source(file, "egress", port) for port, file in map(_port_and_file, egress)]
+    found += [Source(file, "ingress", port) for port, file in _with_ports("--ingress", ingress)]
+    found += [Source(file, "egress", port) for port, file in _with_ports("--egress", egress)]
     if not found:
         raise InputError(
             "is missing",
@@ -157,12 +161,16 @@ def _sources(captures: list[str], ingress: list[str], egress: list[str]) -> list
     return found
 
 
-def _port_and_file(text: str) -> tuple[str | None, str]:
-    """Reads `PORT=FILE` or `FILE`. The name of an existing file is always a file."""
-    port, separator, file = text.partition("=")
-    if not separator or Path(text).exists():
-        return None, text
-    return port, file
+def _with_ports(option: str, texts: list[str]) -> Iterator[tuple[str | None, str]]:
+    """Reads `PORT=FILE` or `FILE` each. The name of an existing file is always a file."""
+    from fairport.errors import InputError
+
+    for text in texts:
+        port, separator, file = text.partition("=")
+        is_file = not separator or Path(text).exists()
+        if not text or not (is_file or file):
+            raise InputError("names no file", field=option, value=text, remedy="give [PORT=]FILE")
+        yield (None, text) if is_file else (port, file)
 
 
 def _measure(start: float | None, end: float | None) -> tuple[float, float] | None:

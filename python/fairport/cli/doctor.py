@@ -90,7 +90,7 @@ def _refuse_without_profile(given: Mapping[str, object]) -> None:
 
 def _measured(out: Path, description: str, *, force: bool, quiet: bool) -> HostProfile:
     from fairport.errors import BackendError, OutputError
-    from fairport.files import write_text
+    from fairport.files import require_writable, write_text
 
     if sys.platform != "linux":
         raise BackendError(
@@ -107,6 +107,7 @@ def _measured(out: Path, description: str, *, force: bool, quiet: bool) -> HostP
             value=str(out),
             remedy="choose another file, or replace it with --force",
         )
+    require_writable(out, "--out")
     if not quiet:
         print("measuring: about two minutes, longer beside other programs", file=sys.stderr)
     profile = measure_hosts(description)

@@ -136,20 +136,30 @@ def _one_message() -> Iterator[None]:
         if type(error).__name__ == "NoArgsIsHelpError":
             error.show()  # the help
             raise typer.Exit(BAD_INPUT) from None
-        print(*_of_usage(error).lines(), sep="\n", file=sys.stderr)
+        _say("\n".join(_of_usage(error).lines()))
         raise typer.Exit(BAD_INPUT) from None
     except InputError as error:
-        print(_with_options(error), file=sys.stderr)
+        _say(_with_options(error))
         raise typer.Exit(BAD_INPUT) from None
     except BrokenPipeError:
         raise
     except OSError as error:
         # Errors about named files are handled elsewhere, so this is one of the streams.
-        print(f"error: {error.filename or 'stdout'}: {error.strerror}", file=sys.stderr)
+        _say(f"error: {error.filename or 'stdout'}: {error.strerror}")
         raise typer.Exit(BAD_INPUT) from None
     except KeyboardInterrupt as pressed:
-        print(f"interrupted: {str(pressed) or 'nothing was written'}", file=sys.stderr)
+        _say(f"interrupted: {str(pressed) or 'nothing was written'}")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _say(message: str) -> None:
+    """Prints a message on stderr. If that cannot be written, the exit status is the same."""
+    try:
+        print(message, file=sys.stderr)
+    except BrokenPipeError:
+        raise
+    except OSError:
+        pass  # such as a full disk
 
 
 def _with_options(error: InputError) -> str:

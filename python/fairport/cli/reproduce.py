@@ -50,6 +50,12 @@ def reproduce(
     With `--backend linux` (as root), experiments that were run on real hosts run over real TCP as
     well, and each claim has both results.
     """
+    if everything and experiments:
+        from fairport.errors import InputError
+
+        raise InputError(
+            "cannot go with experiments", field="--all", remedy="leave one of the two out"
+        )
     if everything and not (no_output or no_figures):
         # before this process imports the same
         from fairport.backends.cores import cores

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fairport.cli.console import out
 from fairport.cli.output import new_table, print_text, styled
 from fairport.storage.parts import REPORT
-from fairport.study import totals_kept
+from fairport.study import last_totals
 from fairport.study.reproduce import STATES, CheckedClaim, Reproduced, totals
 from fairport.study.store import Store
 
@@ -57,7 +57,7 @@ def print_list(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _last_run(entry: Entry, store: Store) -> dict[str, Any]:
-    found = totals_kept.last(entry, store)
+    found = last_totals.last(entry, store)
     if found is None:
         return {"last_run": "not run", **dict.fromkeys(_KEYS.values())}
     counts = {key: found["totals"][state] for state, key in _KEYS.items()}

@@ -47,14 +47,14 @@ def run(
     json: Json = False,
     quiet: Quiet = False,
     pcap: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--pcap",
             metavar="PORT,..",
             help="Write captures (pcapng) of packets that arrive for these output ports, and of "
             "those that leave by them. `bottleneck` is the one that most flows pass.",
         ),
-    ] = "",
+    ] = None,
     capture_all: Annotated[
         bool, typer.Option("--capture-all", help="Write captures of every port.")
     ] = False,
@@ -70,13 +70,13 @@ def run(
         ),
     ] = 0,
     packets: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--packets",
             metavar="PORT,..",
             help="Keep one row per packet at these ports, in the table `packets`.",
         ),
-    ] = "",
+    ] = None,
     jobs: Jobs = None,
     threads: Annotated[
         int | None,
@@ -167,7 +167,9 @@ def _with_overload(scenario: Scenario) -> Scenario:
     )
 
 
-def _observation(pcap: str, capture_all: bool, snaplen: int, packets: str) -> Observation | None:
+def _observation(
+    pcap: str | None, capture_all: bool, snaplen: int, packets: str | None
+) -> Observation | None:
     """The ports to be captured, and those with a table of packets; None if there are none."""
     from fairport.backends.protocol import EVERY_PORT, Observation
     from fairport.errors import InputError
@@ -185,12 +187,14 @@ def _observation(pcap: str, capture_all: bool, snaplen: int, packets: str) -> Ob
     return Observation(captures=captures, snap_bytes=snaplen, packets=observed)
 
 
-def _ports(names: str, option: str) -> tuple[str, ...]:
-    """Splits a list of ports at its commas."""
+def _ports(names: str | None, option: str) -> tuple[str, ...]:
+    """Splits a list of ports at its commas; none if the option is not given."""
     from fairport.errors import InputError
 
+    if names is None:
+        return ()
     ports = tuple(name.strip() for name in names.split(",") if name.strip())
-    if names and not ports:
+    if not ports:
         raise InputError(
             "names no port", field=option, value=names, remedy=f"such as {option} bottleneck"
         )

@@ -6,7 +6,7 @@ however it ends. So the next writer of the same name recognises what a killed on
 it.
 
 - `atomic_file`: a file that a user names, with a clear error; devices, FIFOs and links are kept.
-  `write_text` writes a text to such a file.
+  `write_text` writes a text to such a file; `require_writable` tries it before a long work.
 - `replace_file`: a small file of Fairport's own, given its content.
 - `atomic_folder`: a results folder, which carries a list of what Fairport wrote into it.
 """
@@ -22,4 +22,5 @@ from fairport.files.partial import partial_folder as partial_folder
 from fairport.files.partial import put_back as put_back
 from fairport.files.single import atomic_file as atomic_file
 from fairport.files.single import replace_file as replace_file
+from fairport.files.single import require_writable as require_writable
 from fairport.files.single import write_text as write_text

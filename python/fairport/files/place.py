@@ -68,6 +68,10 @@ class _Local:
         path = self.folder / name
         try:
             replace_file(path, content)
+        except FileExistsError:
+            raise OutputError(
+                "is a file, not a folder", file=self.name, remedy="give another `folder`"
+            ) from None
         except OSError as error:
             raise OutputError(
                 f"cannot be written: {error.strerror or error}",

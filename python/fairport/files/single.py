@@ -58,6 +58,16 @@ def write_text(path: Path, option: str, text: str) -> None:
         partial.write_text(text, encoding="utf-8")
 
 
+class _TriedError(Exception):
+    """Ends a write that was begun to see whether it can be."""
+
+
+def require_writable(path: Path, option: str) -> None:
+    """Raises OutputError for a path that `atomic_file` could not write; changes nothing there."""
+    with suppress(_TriedError), atomic_file(path, option):
+        raise _TriedError
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Writes a file of Fairport's own, and makes its folders. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)

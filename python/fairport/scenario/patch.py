@@ -20,6 +20,13 @@ def overridden(
 
     `by` is the source of the values in messages.
     """
+    if not isinstance(overrides, Mapping) or not all(isinstance(path, str) for path in overrides):
+        raise ScenarioError(
+            "is not a dictionary by dotted paths",
+            file=by,
+            value=overrides,
+            remedy='for example {"queue.limit": "16KiB"}',
+        )
     result = copy.deepcopy(dict(document))
     for path, value in overrides.items():
         # a copy, because a later path may change this value, which belongs to the caller

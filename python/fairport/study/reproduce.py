@@ -16,7 +16,7 @@ from fairport.papers.model import Claim
 from fairport.papers.models import MODELS
 from fairport.record import Record
 from fairport.spread import Spread, Values
-from fairport.study import on_linux, totals_kept
+from fairport.study import last_totals, on_linux
 from fairport.study.on_linux import LinuxRuns
 from fairport.study.order import Order
 from fairport.study.pool import Progress, run_all
@@ -241,7 +241,7 @@ def reproduce(
     with closing(run_all(tasks, jobs=jobs, store=store, progress=progress)) as records:
         for entry in entries:
             done.append(_gathered(entry, quick, records))
-            totals_kept.keep(entry, totals(done[-1:]), store, quick=quick)
+            last_totals.keep(entry, totals(done[-1:]), store, quick=quick)
     if backend == on_linux.BACKEND:
         runs = on_linux.run(entries, quick=quick, progress=progress)
         done = [replace(one, linux=runs[one.entry.name]) for one in done]

@@ -120,6 +120,10 @@ class Study:
     def __repr__(self) -> str:
         return f"<fairport.Study {self.definition.name}: {self.place.name}>"
 
+    def __reduce__(self) -> tuple[type[Study], tuple[str]]:
+        """A copy, in another process too, opens the same folder."""
+        return Study, (self.place.name,)
+
     @cached_property
     def axes(self) -> Mapping[str, Sequence[Any]]:
         """The values of each axis."""

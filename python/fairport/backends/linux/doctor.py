@@ -73,6 +73,8 @@ def examine() -> list[Finding]:
 def _finding(what: str, check: Callable[[], tuple[bool, str]], cost: str) -> Finding:
     try:
         is_there, here = check()
+    except BackendError as error:
+        is_there, here = False, f"no: {error.problem}; {error.remedy}"
     except namespaces.ERRORS as error:
         is_there, here = False, f"no: {getattr(error, 'strerror', None) or error}"
     return Finding(what, is_there, here, "" if is_there else cost)

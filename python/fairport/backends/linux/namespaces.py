@@ -11,14 +11,17 @@ import ctypes
 import fcntl
 import os
 import re
+import signal
 import socket
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from ipaddress import IPv4Address
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from pyroute2 import IPRoute, netns
@@ -127,13 +130,9 @@ def create(name: str) -> None:
     pyroute2 forks for this, and gives up if the copy of this process needs more than 2 s. On a busy
     machine it does. Here the present thread goes into a new namespace, and returns.
     """
-    own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-    try:
+    with _and_back():
         called("unshare", _CLONE_NEWNET)
         netns.attach(name, "thread-self")
-    finally:
-        join(own)
-        os.close(own)
 
 
 def leftovers() -> list[str]:
@@ -159,13 +158,48 @@ def remove(names: Iterator[str] | Sequence[str]) -> list[str]:
 @contextmanager
 def inside(namespace: str) -> Iterator[None]:
     """Puts the present thread into a namespace for a `with`: what it opens belongs there."""
-    own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-    try:
+    with _and_back():
         enter(namespace)
         yield
+
+
+@contextmanager
+def _and_back() -> Iterator[None]:
+    """Returns the present thread to its own namespace at the end of a `with`.
+
+    Ctrl-C waits until then. Otherwise the thread could stay in a namespace that is removed, and
+    pyroute2, if interrupted, prints the tracebacks of its event loop.
+    """
+    with _without_interrupts():
+        own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+        try:
+            yield
+        finally:
+            join(own)
+            os.close(own)
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Signals that end the program wait until the end of a `with`. Only the main thread has any."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[tuple[int, FrameType | None]] = []
+    handlers: dict[int, Callable[[int, FrameType | None], Any]] = {
+        number: handler
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if callable(handler := signal.getsignal(number))
+    }
+    for number in handlers:
+        signal.signal(number, lambda *one: received.append(one))
+    try:
+        yield
     finally:
-        join(own)
-        os.close(own)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number, frame in received:
+            handlers[number](number, frame)
 
 
 def enter(namespace: str) -> None:

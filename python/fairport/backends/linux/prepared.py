@@ -117,29 +117,35 @@ class PreparedLinux:
         except (programs.ProgramError, OSError) as error:
             raise BackendError(str(error), remedy="`fairport doctor` checks this machine") from None
         try:
-            spaces.make(self.settings)
-            if processors := capacity.processors_of_hosts(self._frames_per_s):
-                within = capacity.within_calls(self._frames_per_s, demand.only_receiving(self.job))
-                others = [one for one in spaces.hosts if self.job.hosts[one.number] not in within]
-                receiving.in_threads(others, processors)
+            network = self._built(spaces)
             lost = capacity.backlog_losses()
-            outcome, report = self._run(spaces, self._network(spaces), progress)
+            outcome, report = self._run(spaces, network, progress)
             outcome["health"]["backlog_losses"] = capacity.backlog_losses() - lost
             windows, thresholds = registered.lost_answers()
             outcome["health"] |= {"lost_windows": windows, "lost_thresholds": thresholds}
         except (ChildError, programs.ProgramError) as error:
             raise BackendError(str(error), remedy="`fairport doctor` checks this machine") from None
-        except namespaces.ERRORS as error:
-            raise BackendError(
-                f"cannot make its network namespaces: {error}",
-                remedy="`fairport doctor` checks this machine",
-            ) from None
         finally:
             spaces.remove()
             registered.close()
         wall_s = time.perf_counter() - begin
         hosts = tasks.places(spaces)
         return self._recorded(outcome, report, hosts, started, wall_s)
+
+    def _built(self, spaces: Namespaces) -> Starts:
+        """Makes hosts and network; returns the function that starts the process between them."""
+        try:
+            spaces.make(self.settings)
+            if processors := capacity.processors_of_hosts(self._frames_per_s):
+                within = capacity.within_calls(self._frames_per_s, demand.only_receiving(self.job))
+                others = [one for one in spaces.hosts if self.job.hosts[one.number] not in within]
+                receiving.in_threads(others, processors)
+            return self._network(spaces)
+        except namespaces.ERRORS as error:
+            raise BackendError(
+                f"cannot make its network namespaces: {error}",
+                remedy="`fairport doctor` checks this machine",
+            ) from None
 
     def _run(
         self, spaces: Namespaces, network: Starts, progress: Progress | None

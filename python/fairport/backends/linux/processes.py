@@ -57,17 +57,24 @@ class SwitchTask:
 
 
 class Child:
-    """A process that reports through a pipe, in pairs of a word and its content."""
+    """A process that reports through a pipe, in pairs of a word and its content.
+
+    Raises ChildError if it cannot be started.
+    """
 
     def __init__(self, name: str, main: Callable[[Connection, Any], None], task: Any) -> None:
         self.name = name
         self.reports, there = multiprocessing.Pipe()
         pipe = there.fileno()
-        self._process = children.started(
-            "fairport.backends.linux.child", str(pipe), str(os.getpid()), pass_fds=[pipe]
-        )
-        there.close()
-        self.reports.send((main, task))
+        try:
+            self._process = children.started(
+                "fairport.backends.linux.child", str(pipe), str(os.getpid()), pass_fds=[pipe]
+            )
+        except OSError as error:
+            raise ChildError(f"the {name} cannot be started: {error}") from None
+        finally:
+            there.close()
+        self.send((main, task))
 
     def report(self) -> tuple[str, Any]:
         """Its next report. Raises ChildError if it has ended, or reports nothing for long."""
@@ -78,10 +85,7 @@ class Child:
                     raise ChildError(f"the {self.name}: {content}")
                 return word, content
         except (EOFError, ConnectionResetError):
-            status = self._process.wait()
-            is_killed = status == -signal.SIGKILL
-            how = "killed, as the kernel does when memory is short" if is_killed else status
-            raise ChildError(f"the {self.name} ended early ({how})") from None
+            raise self._early_end() from None
         raise ChildError(f"the {self.name} has not reported for {_SILENT_S:g} s")
 
     def has_reported(self) -> bool:
@@ -101,8 +105,17 @@ class Child:
         return self._process.pid
 
     def send(self, content: Any) -> None:
-        """Sends the process an object for which it waits."""
-        self.reports.send(content)
+        """Sends the process an object for which it waits. Raises ChildError if it has ended."""
+        try:
+            self.reports.send(content)
+        except (BrokenPipeError, ConnectionResetError):
+            raise self._early_end() from None
+
+    def _early_end(self) -> ChildError:
+        status = self._process.wait()
+        is_killed = status == -signal.SIGKILL
+        how = "killed, as the kernel does when memory is short" if is_killed else status
+        return ChildError(f"the {self.name} ended early ({how})")
 
     def close(self) -> None:
         """Ends the process at once."""

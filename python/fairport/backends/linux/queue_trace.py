@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
+import struct
 import subprocess
 import time
 from collections import Counter
@@ -42,6 +43,7 @@ _EVENT = np.dtype(
     ]
 )
 _POLL_MS = 20
+_EVENTS_PER_REPORT = 100_000
 # after the run the hosts fall silent, and the counts of the disciplines no longer change
 _QUIET_S = 0.5
 _FIN, _SYN, _ACK = 0x01, 0x02, 0x10
@@ -135,7 +137,11 @@ def watch_queues(reports: Connection, task: QueueTask) -> None:
     trace.poll()
     lost = trace.lost()
     events = trace.close()
-    outcome = _outcome(events, samples, task, zero)
+    # The evaluation takes some 10 us per event. Without a word from it for a minute, the parent
+    # would take this process for stuck.
+    outcome = _outcome(
+        events, samples, task, zero, lambda: reports.send(("at", (zero, task.run_s)))
+    )
     outcome["health"] = {
         "events_lost": lost,
         "drops_traced": int(events["is_drop"].sum()),
@@ -161,24 +167,30 @@ def _kernel_drops(ports: Sequence[PortInterface]) -> int:
 
 
 def _outcome(
-    events: np.ndarray, samples: Sequence[tuple[float, int, int, int]], task: QueueTask, zero: float
+    events: np.ndarray,
+    samples: Sequence[tuple[float, int, int, int]],
+    task: QueueTask,
+    zero: float,
+    report: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
-    """The outcome as `_core.run_switch` returns it, without events after the end of the run."""
+    """The outcome as `_core.run_switch` returns it, without events after the end of the run.
+
+    It calls `report` from time to time.
+    """
     numbers = {port.index: port.number for port in task.ports}
     known = np.isin(events["port"], list(numbers)) & np.isin(events["ingress"], list(numbers))
     events = events[known & (events["at_ns"] <= (zero + task.run_s) * 1e9)]
     samples = [one for one in samples if one[0] <= task.run_s]
     # a drop is reported after the arrival of the dropped packet
     events = events[np.argsort(events["at_ns"], kind="stable")]
-    keys = _keys(events)
     flows: dict[Key, int] = {}
-    of_event = []
-    for key in keys:
-        forward = _forward(key, flows)
-        of_event.append((flows.setdefault(forward, len(flows)), key != forward))
+    lanes: dict[bytes, Lane] = {}
     drops = _Drops()
     lines = {port.number: _Line(port.rate_bps) for port in task.ports}
-    for event, lane in zip(events, of_event, strict=True):
+    for place, event in enumerate(events):
+        if place % _EVENTS_PER_REPORT == 0:
+            report()
+        lane = _lane(event, lanes, flows)
         port, ingress = numbers[int(event["port"])], numbers[int(event["ingress"])]
         line = lines[port]
         line.until(int(event["at_ns"]) * 1e-9 - zero)
@@ -307,21 +319,17 @@ def _is_pure_ack(event: np.void) -> bool:
     return int(ip[9]) == TCP and flags == _ACK and not has_data
 
 
-def _keys(events: np.ndarray) -> list[Key]:
-    def address(row: np.ndarray) -> str:
-        return str(IPv4Address(row.tobytes()))
-
-    ip, transport = events["ip"], events["transport"]
-    return [
-        (
-            address(ip[at, 12:16]),
-            address(ip[at, 16:20]),
-            int(ip[at, 9]),
-            int(transport[at, 0]) << 8 | int(transport[at, 1]),
-            int(transport[at, 2]) << 8 | int(transport[at, 3]),
-        )
-        for at in range(len(events))
-    ]
+def _lane(event: np.void, lanes: dict[bytes, Lane], flows: dict[Key, int]) -> Lane:
+    """The lane of a packet; a flow that is new gets the next number."""
+    ip, transport = event["ip"].tobytes(), event["transport"].tobytes()
+    header = ip[9:10] + ip[12:20] + transport[:4]
+    if header not in lanes:
+        source, destination = str(IPv4Address(ip[12:16])), str(IPv4Address(ip[16:20]))
+        ports = struct.unpack(">HH", transport[:4])
+        key = (source, destination, ip[9], *ports)
+        forward = _forward(key, flows)
+        lanes[header] = (flows.setdefault(forward, len(flows)), key != forward)
+    return lanes[header]
 
 
 def _forward(key: Key, known: Mapping[Key, int]) -> Key:

@@ -58,7 +58,11 @@ class PortInterface:
 
 
 def disciplines() -> dict[str, bool]:
-    """Which of the queue disciplines the running kernel has. Needs root."""
+    """Which of the queue disciplines the running kernel has. Needs root.
+
+    Raises BackendError without `tc`.
+    """
+    _require_tc()
     spaces = Namespaces()
     spaces.make_switch()
     try:
@@ -115,10 +119,9 @@ def check(scenario: Scenario, layout: Mapping[str, Any]) -> None:
 def build(spaces: Namespaces, scenario: Scenario, layout: Mapping[str, Any]) -> list[PortInterface]:
     """Joins the hosts' interfaces with bridges, and gives each port its queue discipline.
 
-    Raises BackendError for a discipline that the kernel lacks.
+    Raises BackendError without `tc`, and for a discipline that the kernel lacks.
     """
-    if shutil.which("tc") is None:
-        raise BackendError("needs `tc`", remedy="install iproute2")
+    _require_tc()
     nodes = layout["nodes"]
     bridges: dict[int, int] = {}
     ports: list[PortInterface] = []
@@ -231,8 +234,16 @@ def _run(scenario: Scenario, commands: Sequence[str]) -> None:
             )
 
 
+def _require_tc() -> None:
+    if shutil.which("tc") is None:
+        raise BackendError("needs `tc`", remedy="install iproute2")
+
+
 def _try(command: str) -> str:
     """Runs `tc` in the present namespace; returns its error message, empty if it succeeded."""
     words = ["tc", *command.split()]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
-    return "" if done.returncode == 0 else done.stderr.strip().splitlines()[0]
+    if done.returncode == 0:
+        return ""
+    # killed, it says nothing
+    return (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[0]

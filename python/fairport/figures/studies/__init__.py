@@ -40,6 +40,8 @@ def choose(study: Study, x: str = "", y: str = "", color: str = "", by: str = ""
     multiples.
     """
     axes, kept = list(study.axes), study.definition.keep
+    if by:
+        _known(by, kept, "by")
     by = by or study.first_number()
     asks_for_lines = y != "" and y not in axes
     x = x or next((axis for axis in axes if axis not in (y, color)), axes[0])
@@ -62,9 +64,7 @@ def choose(study: Study, x: str = "", y: str = "", color: str = "", by: str = ""
         return Choice(x, y, color, y)
     color = color or (FIX if FIX in rest and y != FIX else by)
     _known(color, [*kept, *(axis for axis in axes if axis not in (x, y))], "color")
-    number = by if color in axes else color
-    _known(number, kept, "by")
-    return Choice(x, y, color, number)
+    return Choice(x, y, color, by if color in axes else color)
 
 
 def draw(
@@ -84,7 +84,9 @@ def draw(
     axes = study.axes
     before = as_it_is(study)
     if not (before.is_empty() or color or y in axes):
-        return _of_search(study, before, x, y or by or study.first_number(), where)
+        number = y or by or study.first_number()
+        _known(number, study.definition.keep, "y" if y else "by")
+        return _of_search(study, before, x, number, where)
     chosen = choose(study, x, y, color, by)
     shown = [axis for axis in (chosen.x, chosen.y, chosen.color) if axis in axes]
     view = viewed(study, chosen.number, shown, where)
@@ -108,7 +110,6 @@ def _of_search(study: Study, before: pl.DataFrame, x: str, number: str, where: s
     axes = list(study.axes)
     if x:
         _known(x, axes, "x")
-    _known(number, study.definition.keep, "y")
     view = viewed(study, number, axes, where)
     with style.applied():
         return trials.draw(view, [x] if x else axes, before[number].drop_nulls().to_list())

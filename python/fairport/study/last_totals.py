@@ -1,7 +1,7 @@
-"""The result of the last run of an experiment, kept with the records so that listing is fast.
+"""How many claims of an experiment held in its last run, for a fast list of experiments.
 
-The result is the number of claims in each state, as a note of the store. It is valid only as long
-as the experiment, its claims and its platform are the same.
+The number of claims in each state is a note of the store. It is valid only as long as the
+experiment, its claims and its platform are the same.
 """
 
 from __future__ import annotations
