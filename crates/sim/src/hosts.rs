@@ -8,7 +8,7 @@ use fairport_record::Simulated;
 use fairport_tcp::{Ecn, Segment};
 use fairport_units::Instant;
 
-use crate::flow::{Endpoint, LiveFlow, Side};
+use crate::live_flow::{Endpoint, LiveFlow, Side};
 use crate::reports::Reports;
 use crate::timers::Timers;
 use crate::udp::{HEADER_BYTES, UdpFlow, stamp, stamped};
