@@ -15,7 +15,7 @@ use super::Simulation;
 use crate::domain::Domain;
 use crate::domains::Domains;
 use crate::flows::Flows;
-use crate::hosts::{Endpoints, Outputs};
+use crate::hosts::{DomainHosts, Outputs};
 use crate::measurement::Measurement;
 use crate::pace::Pace;
 use crate::reports::Reports;
@@ -151,7 +151,7 @@ impl DomainParts {
                 self.arbiter,
                 observer,
             ),
-            hosts: Endpoints {
+            hosts: DomainHosts {
                 live: Vec::new(),
                 outputs: Outputs::new(self.hosts, self.classifier),
                 timers: Timers::default(),
