@@ -61,11 +61,11 @@ fuzz_target!(|events: Vec<Event>| {
         });
     }
     for connection in 0..tracker.connections() as u32 {
-        let end = tracker.end(tracker.data_direction(connection));
-        assert!(end.counts.retransmits <= end.counts.segments);
+        let totals = tracker.totals(tracker.data_direction(connection));
+        assert!(totals.counts.retransmits <= end.counts.segments);
         // a packet that the captured host merged has several segments
-        assert!(end.counts.merged > 0 || end.counts.segments <= end.counts.packets);
-        assert!(end.first_ns <= end.last_ns);
+        assert!(totals.counts.merged > 0 || end.counts.segments <= end.counts.packets);
+        assert!(totals.first_ns <= end.last_ns);
     }
     assert!(tracker.timeouts().len() <= events.len());
 });

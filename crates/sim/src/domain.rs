@@ -8,14 +8,14 @@ use fairport_net::{Network, Observer};
 use fairport_record::{Simulated, Watcher};
 use fairport_units::{Duration, Instant};
 
-use crate::hosts::Endpoints;
+use crate::hosts::DomainHosts;
 
 /// A region of the network, and the hosts in it. It is aligned to a pair of cache lines, so that threads that work on
 /// different domains do not slow each other down.
 #[repr(align(128))]
 pub(crate) struct Domain<P: Copy, O: Observer<P>> {
     pub(crate) network: Network<P, O>,
-    pub(crate) hosts: Endpoints,
+    pub(crate) hosts: DomainHosts,
 }
 
 /// How much one call of [`Domain::advance`] may do.

@@ -8,7 +8,7 @@ use fairport_record::Simulated;
 use fairport_tcp::{Ecn, Segment};
 use fairport_units::Instant;
 
-use crate::flow::{Endpoint, LiveFlow, Side};
+use crate::live_flow::{Endpoint, LiveFlow, Side};
 use crate::reports::Reports;
 use crate::timers::Timers;
 use crate::udp::{HEADER_BYTES, UdpFlow, stamp, stamped};
@@ -126,8 +126,8 @@ fn answer(segment: &Segment) -> Answer {
     }
 }
 
-/// All hosts.
-pub(crate) struct Endpoints {
+/// The hosts of a domain. It has an entry for every host and flow of the run, and uses those in its region.
+pub(crate) struct DomainHosts {
     /// by flow; none if it has not started or was given up
     pub(crate) live: Vec<Option<LiveFlow>>,
     pub(crate) outputs: Outputs,
@@ -137,7 +137,7 @@ pub(crate) struct Endpoints {
     pub(crate) reports: Reports,
 }
 
-impl Endpoints {
+impl DomainHosts {
     /// Wakes the endpoint whose timer is the earliest.
     #[inline(never)] // so that the packet loop stays in the instruction cache
     pub(crate) fn fire<P: Simulated, O: Observer<P>>(&mut self, network: &mut Access<'_, P, O>) {
@@ -263,7 +263,7 @@ fn send_datagram<P: Simulated, O: Observer<P>>(
     way.take_room();
 }
 
-impl<P: Simulated, O: Observer<P>> Hosts<P, O> for Endpoints {
+impl<P: Simulated, O: Observer<P>> Hosts<P, O> for DomainHosts {
     #[inline]
     fn horizon(&self) -> Instant {
         self.timers.next_time().min(self.reports.stop_at())

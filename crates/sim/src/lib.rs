@@ -4,23 +4,20 @@
 //! has passed, and then returns its record (see [`fairport_record`]).
 
 mod barrier;
-mod build;
 mod domain;
-mod flow;
+mod domains;
+mod flows;
 mod hosts;
-mod life;
-mod lifecycle;
+mod live_flow;
+mod measurement;
 mod memory;
 mod notice;
 mod pace;
 mod pilot;
-mod recorded;
 mod reports;
 mod shared;
 mod simulation;
-mod stretches;
 mod timers;
-mod turns;
 mod udp;
 
 pub use fairport_record::{Column, Recorded, Table};

@@ -58,12 +58,13 @@ impl Pilot {
             return None;
         }
         let rules = self.rules.take()?;
-        if run.simulated() * LAST_LOOK > run.duration {
+        if run.simulated() * LAST_LOOK > run.duration() {
             return None;
         }
-        let ports = run.topology.port_ids();
-        let arrivals: Vec<u64> = ports
-            .map(|id| run.network_of(id).totals(id).arrivals)
+        let topology = run.flows().topology();
+        let arrivals: Vec<u64> = topology
+            .port_ids()
+            .map(|id| run.flows().domains.network_of(id).totals(id).arrivals)
             .collect();
         let since = run.simulated() - self.simulated;
         let new = arrivals
@@ -72,7 +73,7 @@ impl Pilot {
             .map(|(now, then)| now - then);
         let work: Vec<u64> = new.collect();
         let pays = |regions: &u16| {
-            let partition = Partition::new(&run.topology, &rules, *regions);
+            let partition = Partition::new(topology, &rules, *regions);
             partition.regions() > 1 && is_worth_cutting(&partition, &work, since)
         };
         let regions = (2..=self.cores).rev().find(pays);

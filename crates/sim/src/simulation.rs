@@ -1,22 +1,22 @@
-//! A run, advanced in slices.
+//! A run, advanced in slices: a loop that advances the network and its hosts from one tick to the next.
 
-use std::ops::Add;
+mod build;
+mod recorded;
 
-use fairport_net::{Balance, Crossing, Network, NodeId, Observer, Partition, PortId, Topology};
-use fairport_plan::FlowFactory;
-use fairport_plan::flow::{Flow, Side};
-use fairport_plan::workload::Workloads;
-use fairport_record::{
-    FlowSample, Progress, QueueSamples, Recorder, RttSummary, Series, Simulated, Watcher,
-};
+use std::time::Instant as WallTime;
+
+use fairport_net::Observer;
+use fairport_plan::workload::{Action, Workloads};
+use fairport_record::{QueueSamples, Recorder, Series, Simulated, Watcher};
 use fairport_tcp::Segment;
 use fairport_units::{Duration, Instant};
 
-use crate::domain::{Budget, Domain};
-use crate::flow::LiveFlow;
-use crate::life::Life;
-use crate::pace::Pace;
-use crate::reports::Reports;
+use crate::domain::Budget;
+use crate::domains::stretches::Board;
+use crate::flows::Flows;
+use crate::measurement::Measurement;
+use crate::pace::{Pace, TRY_PART};
+use crate::reports::PendingEvent;
 
 /// Most timers that fire in one step. The limit lets Ctrl-C stop a run in which no packet moves.
 const TIMERS_PER_STEP: u64 = 16;
@@ -27,7 +27,7 @@ const HOPS_PER_SLICE: u64 = 200_000;
 /// An event at a scheduled time. The ticks of one instant come after all packets and timers of that
 /// instant, in the order of the variants.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Tick {
+enum Tick {
     Plan,
     MeasureFrom,
     MeasureTo,
@@ -38,36 +38,16 @@ pub(crate) enum Tick {
 
 /// A network with its hosts during a run. Its packets carry a `P`, and `O` observes them.
 pub struct Simulation<P: Copy = Segment, O: Observer<P> = Recorder> {
-    pub(crate) topology: Topology,
-    pub(crate) partition: Partition,
-    /// By region of the partition. Boxed, because each domain moves to its thread and back in every stretch.
-    pub(crate) domains: Vec<Box<Domain<P, O>>>,
-    /// scratch space for packets that cross between domains; empty between uses
-    pub(crate) batch: Vec<Crossing<P>>,
-    pub(crate) factory: FlowFactory,
-    pub(crate) workloads: Workloads,
-    pub(crate) flows: Vec<Flow>,
-    /// by flow
-    pub(crate) lives: Vec<Life>,
-    /// flows that are over but not given up yet: packets of theirs may still be in flight
-    pub(crate) draining: Vec<u32>,
-    /// length of `draining` at which it is checked which of these flows can be given up
-    pub(crate) drain_at: usize,
-    /// flows that must still be established before the measurement begins
-    pub(crate) unestablished: u32,
-    /// when the measurement begins; [`Instant::NEVER`] once it has begun, and while that is unknown
-    pub(crate) begin_at: Instant,
-    /// when the measurement ends; [`Instant::NEVER`] once it has ended, and if it lasts until the run ends
-    pub(crate) end_at: Instant,
-    /// data flows routed through each port
-    pub(crate) flows_through: Vec<u32>,
+    flows: Flows<P, O>,
+    workloads: Workloads,
+    measurement: Measurement,
+    series: Series,
+    queue: QueueSamples,
     /// the clock error of each port, in parts per billion
-    pub(crate) clock_errors_ppb: Vec<i32>,
-    pub(crate) series: Series,
-    pub(crate) queue: QueueSamples,
-    pub(crate) duration: Duration,
-    pub(crate) pace: Pace,
-    pub(crate) finished: bool,
+    clock_errors_ppb: Vec<i32>,
+    duration: Duration,
+    pace: Pace,
+    finished: bool,
 }
 
 impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
@@ -76,30 +56,44 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         if self.finished {
             self.duration
         } else {
-            let now = self.domains.iter().map(|domain| domain.network.now());
-            now.max().unwrap_or(Instant::ZERO) - Instant::ZERO
+            self.flows.domains.now() - Instant::ZERO
         }
+    }
+
+    /// How long the run is in simulated time.
+    pub(crate) fn duration(&self) -> Duration {
+        self.duration
+    }
+
+    pub(crate) fn flows(&self) -> &Flows<P, O> {
+        &self.flows
     }
 
     /// The observer of a simulation that has one domain.
     pub fn observer_mut(&mut self) -> &mut O {
-        self.domains[0].network.observer_mut()
+        self.flows.domains[0].network.observer_mut()
     }
 
     /// Packet-hops so far.
     pub fn packet_hops(&self) -> u64 {
-        let domains = self.domains.iter();
-        domains.map(|domain| domain.network.packet_hops()).sum()
+        self.flows.domains.packet_hops()
     }
 
     /// How many packet-hops to ask for in one call of [`Simulation::advance`]: about 10 ms of work, and four times as
     /// much with several domains, because each call starts and ends threads.
     pub fn slice(&self) -> u64 {
-        if self.domains.len() > 1 {
+        if self.flows.domains.len() > 1 {
             4 * HOPS_PER_SLICE
         } else {
             HOPS_PER_SLICE
         }
+    }
+
+    /// Fixes for the whole run whether domains advance in parallel or on one thread.
+    #[must_use]
+    pub fn at_once(mut self, at_once: bool) -> Self {
+        self.pace = Pace::fixed(at_once);
+        self
     }
 
     /// Advances the run by about `packet_hops`; returns whether the run has ended.
@@ -107,58 +101,89 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         let goal = self.packet_hops().saturating_add(packet_hops);
         // Steps are limited too, because no packet moves in some: a datagram may be dropped in its host, or a
         // sample taken every picosecond.
-        let mut steps = packet_hops;
-        if self.domains.len() > 1 {
+        let steps = packet_hops;
+        if self.flows.domains.len() > 1 {
             self.advance_at_pace(goal, steps);
         } else {
-            while !self.finished && self.packet_hops() < goal && steps > 0 {
-                steps -= 1;
-                self.step_with(goal, Self::advance_in_turn);
-            }
+            self.advance_by_steps(goal, steps, None);
         }
-        let balances = self.domains.iter().map(|domain| domain.network.balance());
-        balances
-            .fold(Balance::default(), Balance::add)
-            .assert_conservation();
+        self.flows.domains.assert_conservation();
         self.finished
+    }
+
+    /// Advances several domains to `goal` packet-hops, in `steps` at most, in the way that is faster.
+    fn advance_at_pace(&mut self, goal: u64, steps: u64) {
+        let before = self.packet_hops();
+        let (at_once, is_try) = self.pace.next();
+        let part = if is_try { TRY_PART } else { 1 };
+        let goal = before + (goal - before) / part;
+        let begin = WallTime::now();
+        Board::new(&self.flows.domains, at_once)
+            .with_threads(|board| self.advance_by_steps(goal, steps, Some(board)));
+        let hops = self.packet_hops() - before;
+        if hops > 0 {
+            let s_per_hop = begin.elapsed().as_secs_f64() / hops as f64;
+            self.pace.note(at_once, is_try, s_per_hop);
+        }
+    }
+
+    /// Advances to `goal` packet-hops, in `steps` at most. Several domains advance by stretches of this board.
+    fn advance_by_steps(&mut self, goal: u64, steps: u64, board: Option<&Board<P, O>>) {
+        for _ in 0..steps {
+            if self.finished || self.packet_hops() >= goal {
+                return;
+            }
+            self.step(goal, board);
+        }
     }
 
     /// Handles the pending events, advances the network and the timers up to the next tick, and runs that tick.
     /// The tick waits for a later step if packets or timers are still due before it, or if an urgent event is pending.
-    pub(crate) fn step_with(
-        &mut self,
-        goal: u64,
-        advance: impl FnOnce(&mut Self, Instant, Budget) -> Instant,
-    ) {
+    fn step(&mut self, goal: u64, board: Option<&Board<P, O>>) {
         self.handle_pending();
         let (time, tick) = self.next_tick();
         let budget = Budget {
             packet_hops: goal.saturating_sub(self.packet_hops()),
             timers: TIMERS_PER_STEP,
         };
-        if advance(self, time, budget) > time && !self.is_urgent() {
+        let domains = &mut self.flows.domains;
+        let next = match board {
+            // a measurement that waits for flows to be established needs each such event at its instant
+            Some(board) if !self.measurement.awaits_flows() => board.advance(domains, time, budget),
+            _ => domains.advance_in_turn(time, budget),
+        };
+        if next > time && !self.flows.domains.is_urgent() {
             self.handle_pending(); // a flow that is over has no further samples
-            self.tick(time, tick);
+            self.run_tick(time, tick);
         }
     }
 
-    /// The earliest [`Domain::next_effect`] of all domains.
-    pub(crate) fn next_effect(&self) -> Instant {
-        let next = self.domains.iter().map(|domain| domain.next_effect());
-        next.min().unwrap_or(Instant::NEVER)
+    /// Handles the pending events: deliveries, to which workloads react, and flows that are established or over.
+    fn handle_pending(&mut self) {
+        for domain in 0..self.flows.domains.len() {
+            let reports = &mut self.flows.domains[domain].hosts.reports;
+            for (now, event) in reports.take_pending() {
+                self.handle(now, event);
+            }
+        }
     }
 
-    /// Whether an event is pending in any domain that must be handled before anything later happens.
-    fn is_urgent(&self) -> bool {
-        let domains = self.domains.iter();
-        domains.map(|it| &it.hosts.reports).any(Reports::is_urgent)
+    fn handle(&mut self, now: Instant, event: PendingEvent) {
+        match event {
+            PendingEvent::Delivered(flow, from) => {
+                let origin = self.flows.spec(flow).origin;
+                self.workloads.delivered(from, origin, now, flow);
+            }
+            PendingEvent::Established => self.measurement.flow_established(now),
+            PendingEvent::Finished(flow) => self.flows.finish_end(now, flow),
+        }
     }
 
-    pub(crate) fn next_tick(&self) -> (Instant, Tick) {
+    fn next_tick(&self) -> (Instant, Tick) {
         [
             (self.workloads.schedule.next_at(), Tick::Plan),
-            (self.begin_at, Tick::MeasureFrom),
-            (self.end_at, Tick::MeasureTo),
+            (self.measurement.begin_at(), Tick::MeasureFrom),
+            (self.measurement.end_at(), Tick::MeasureTo),
             (self.series.next_at(), Tick::Series),
             (self.queue.next_at(), Tick::QueueSample),
             (Instant::ZERO + self.duration, Tick::End),
@@ -169,40 +194,42 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
     }
 
     #[cold]
-    fn tick(&mut self, now: Instant, tick: Tick) {
+    fn run_tick(&mut self, now: Instant, tick: Tick) {
         match tick {
             Tick::Plan => self.run_action(now),
             Tick::MeasureFrom => self.begin_measurement(now),
             Tick::MeasureTo => self.end_measurement(now),
             Tick::Series => {
-                let watched = 0..self.series.watched(self.flows.len());
-                let samples: Vec<_> = watched.map(|flow| self.sample(flow as u32)).collect();
-                self.series
-                    .sample(samples.len(), |flow| samples[flow as usize]);
+                let flows = &mut self.flows;
+                self.series.sample(flows.len(), |flow| flows.sample(flow));
             }
             Tick::QueueSample => {
-                let partition = &self.partition;
-                let domains = &mut self.domains;
-                self.queue.sample(|port, now| {
-                    let region = partition.port_region(port);
-                    domains[usize::from(region)].network.backlog(port, now)
-                });
+                let domains = &mut self.flows.domains;
+                self.queue
+                    .sample(|port, now| domains.network_of_mut(port).backlog(port, now));
             }
-            Tick::End => {
-                self.end_measurement(now);
-                for domain in &mut self.domains {
-                    domain.network.settle(now);
-                }
-                self.exchange_all();
-                self.finished = true;
+            Tick::End => self.end(now),
+        }
+    }
+
+    /// Runs the workloads' next scheduled action.
+    fn run_action(&mut self, now: Instant) {
+        match self.workloads.schedule.pop() {
+            Some(Action::Open(flow)) => self.flows.open(now, flow),
+            Some(Action::Start(spec)) => self.flows.start(now, spec),
+            Some(Action::Write(flow, side, bytes)) => self.flows.write(now, flow, side, bytes),
+            Some(Action::Stop(flow)) => self.flows.stop(now, flow),
+            Some(Action::Wake(workload, token)) => {
+                self.workloads.wake(workload, now, token);
             }
+            None => {}
         }
     }
 
     fn begin_measurement(&mut self, now: Instant) {
-        self.begin_at = Instant::NEVER;
-        let progress = self.progress_of_all();
-        for domain in &mut self.domains {
+        self.measurement.begin();
+        let progress = self.flows.progress_of_all();
+        for domain in self.flows.domains.iter_mut() {
             let log = &mut domain.hosts.reports.log;
             log.begin(now, progress.iter().copied());
             let recorder = domain.network.observer_mut().recorder_mut();
@@ -211,66 +238,21 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
     }
 
     fn end_measurement(&mut self, now: Instant) {
-        self.end_at = Instant::NEVER;
-        let progress = self.progress_of_all();
-        for domain in &mut self.domains {
+        self.measurement.end();
+        let progress = self.flows.progress_of_all();
+        for domain in self.flows.domains.iter_mut() {
             let log = &mut domain.hosts.reports.log;
             log.end(now, progress.iter().copied());
         }
     }
 
-    /// The domain in which this end of a flow is.
-    pub(crate) fn domain_at(&self, flow: u32, side: Side) -> usize {
-        let host = self.flows[flow as usize].spec.hosts()[side as usize];
-        let node: NodeId = self.topology.hosts()[host as usize];
-        usize::from(self.partition.region(node))
-    }
-
-    /// The network to which a port belongs.
-    pub(crate) fn network_of(&self, port: PortId) -> &Network<P, O> {
-        let region = self.partition.port_region(port);
-        &self.domains[usize::from(region)].network
-    }
-
-    /// A flow as the domain of one of its ends sees it; none if it has not started or was given up.
-    pub(crate) fn live(&self, flow: u32, side: Side) -> Option<&LiveFlow> {
-        let domain = &self.domains[self.domain_at(flow, side)];
-        domain.hosts.live[flow as usize].as_ref()
-    }
-
-    /// What a flow's receiving host has received.
-    pub(crate) fn progress(&self, flow: u32) -> Progress {
-        let domain = &self.domains[self.domain_at(flow, Side::Receiver)];
-        match &domain.hosts.live[flow as usize] {
-            Some(live) => live.progress(),
-            None => self.lives[flow as usize].done.progress,
+    fn end(&mut self, now: Instant) {
+        self.end_measurement(now);
+        let domains = &mut self.flows.domains;
+        for domain in domains.iter_mut() {
+            domain.network.settle(now);
         }
-    }
-
-    fn progress_of_all(&self) -> Vec<Progress> {
-        let flows = 0..self.flows.len() as u32;
-        flows.map(|flow| self.progress(flow)).collect()
-    }
-
-    /// One flow's sample at the end of an interval of the series; none if the flow has not started.
-    fn sample(&mut self, flow: u32) -> Option<FlowSample> {
-        let progress = self.progress(flow);
-        let live = self.live(flow, Side::Sender);
-        let has_started = live.is_some() || progress.arrived_bytes > 0;
-        if !has_started {
-            return None;
-        }
-        let is_over = self.lives[flow as usize].is_over();
-        let gauges = live.filter(|_| !is_over).and_then(LiveFlow::gauges);
-        let intervals = self.domains.iter_mut().map(|domain| {
-            let record = domain.hosts.reports.log.flow_mut(flow);
-            record.take_interval()
-        });
-        Some(FlowSample {
-            progress,
-            gauges,
-            is_over,
-            rtt: intervals.fold(RttSummary::EMPTY, RttSummary::and),
-        })
+        domains.exchange_all();
+        self.finished = true;
     }
 }

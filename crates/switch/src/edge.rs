@@ -188,8 +188,8 @@ pub(crate) struct Due {
 }
 
 impl Due {
-    /// The number of the lane whose data the frame acknowledges.
-    pub(crate) fn acknowledged_lane(&self) -> u32 {
+    /// The number of the direction whose data the frame acknowledges.
+    pub(crate) fn acknowledged_direction(&self) -> u32 {
         2 * self.flow + u32::from(!self.content.is_backward)
     }
 }

@@ -7,7 +7,7 @@ use fairport_wire::{FlowKey, udp};
 
 /// One direction of a flow, as the network sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lane {
+pub(crate) struct Direction {
     /// The flow's number.
     pub(crate) flow: u32,
     /// The route of its packets, which they carry at the start.
@@ -16,10 +16,10 @@ pub(crate) struct Lane {
     pub(crate) is_backward: bool,
 }
 
-impl Lane {
+impl Direction {
     /// A number that is unique for each direction of each flow.
     #[inline]
-    pub(crate) fn index(self) -> u32 {
+    pub(crate) fn number(self) -> u32 {
         2 * self.flow + u32::from(self.is_backward)
     }
 }
@@ -27,7 +27,7 @@ impl Lane {
 /// The known flows, and the hosts between which others may start.
 #[derive(Default)]
 pub(crate) struct FlowTable {
-    lanes: HashMap<FlowKey, Lane>,
+    directions: HashMap<FlowKey, Direction>,
     /// by flow: the key of its data
     keys: Vec<FlowKey>,
     hosts: HashMap<IpAddr, u32>,
@@ -37,7 +37,7 @@ impl FlowTable {
     /// A table without flows yet, for hosts with these addresses.
     pub(crate) fn new(hosts: impl IntoIterator<Item = (IpAddr, u32)>) -> Self {
         Self {
-            lanes: HashMap::new(),
+            directions: HashMap::new(),
             keys: Vec::new(),
             hosts: hosts.into_iter().collect(),
         }
@@ -45,8 +45,8 @@ impl FlowTable {
 
     /// The direction to which a frame belongs, if it is known.
     #[inline]
-    pub(crate) fn lane(&self, key: &FlowKey) -> Option<Lane> {
-        self.lanes.get(key).copied()
+    pub(crate) fn direction(&self, key: &FlowKey) -> Option<Direction> {
+        self.directions.get(key).copied()
     }
 
     /// The numbers of the hosts between which an unknown flow runs, if both are hosts of the network.
@@ -61,18 +61,19 @@ impl FlowTable {
     }
 
     /// Adds both directions of a flow, and returns that of its data. `key` is the key of its data.
-    pub(crate) fn add(&mut self, key: FlowKey, routes: [u32; 2]) -> Lane {
+    pub(crate) fn add(&mut self, key: FlowKey, routes: [u32; 2]) -> Direction {
         let flow = self.count();
         let [forward, backward] = routes;
-        let lane = |route, is_backward| Lane {
+        let direction = |route, is_backward| Direction {
             flow,
             route,
             is_backward,
         };
         self.keys.push(key);
-        self.lanes.insert(key.reversed(), lane(backward, true));
-        let data = lane(forward, false);
-        self.lanes.insert(key, data);
+        self.directions
+            .insert(key.reversed(), direction(backward, true));
+        let data = direction(forward, false);
+        self.directions.insert(key, data);
         data
     }
 

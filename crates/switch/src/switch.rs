@@ -26,7 +26,7 @@ use crate::attachment::{Attachment, Limits};
 use crate::capture::{Capturing, Writer};
 use crate::clock::Clock;
 use crate::edge::{Exits, InFlight, PacketObserver};
-use crate::flows::{FlowTable, Lane};
+use crate::flows::{Direction, FlowTable};
 use crate::frames::{FrameId, Frames};
 use crate::health::Health;
 use crate::identify::{Identified, identify};
@@ -268,9 +268,9 @@ impl Switch {
 
     /// Lets a host's frame enter the network.
     fn enter(&mut self, at: Instant, host: u32, known: &Identified, frame: FrameId) {
-        let Some(lane) = self
+        let Some(direction) = self
             .flows
-            .lane(&known.key)
+            .direction(&known.key)
             .or_else(|| self.add_unknown(known.key))
         else {
             self.frames.free(frame);
@@ -284,21 +284,22 @@ impl Switch {
             ack: known.ack,
             has_ack: known.has_ack,
             length: known.length,
-            is_backward: lane.is_backward,
+            is_backward: direction.is_backward,
         };
-        self.answers.answered(at, host, content.numbers(lane.flow));
+        self.answers
+            .answered(at, host, content.numbers(direction.flow));
         let last = &mut self.last_arrival[host as usize];
         let at = at.max(*last).max(self.network.now());
         *last = at;
         let output = &self.outputs[host as usize];
         let at_nic = at + output.latency;
         let class = match &mut self.classifier {
-            Some(classifier) => classifier.classify(at_nic, output.edge, lane.index()),
+            Some(classifier) => classifier.classify(at_nic, output.edge, direction.number()),
             None => LONG,
         };
         let header = Header {
-            flow: lane.flow,
-            route: lane.route,
+            flow: direction.flow,
+            route: direction.route,
             size_bytes: known.size_bytes,
             ecn: known.ecn.bits(),
             class,
@@ -306,11 +307,12 @@ impl Switch {
         };
         if known.length > 0 {
             let (seq, length) = (known.seq, known.length.into());
-            let is_overtaken = !lane.is_backward && self.round_trips.is_overtaken(lane.flow);
+            let is_overtaken =
+                !direction.is_backward && self.round_trips.is_overtaken(direction.flow);
             self.timeouts
-                .sent(at, lane.index(), seq, length, is_overtaken);
-            if !lane.is_backward {
-                self.round_trips.sent(at, lane.flow, seq, length);
+                .sent(at, direction.number(), seq, length, is_overtaken);
+            if !direction.is_backward {
+                self.round_trips.sent(at, direction.flow, seq, length);
             }
         }
         self.network.inject(at_nic, Packet { header, content });
@@ -319,14 +321,14 @@ impl Switch {
 
     /// Adds the flow that begins with this frame. Its data travels in the same direction, unless it begins with a
     /// request.
-    fn add_unknown(&mut self, first: FlowKey) -> Option<Lane> {
+    fn add_unknown(&mut self, first: FlowKey) -> Option<Direction> {
         let asks = self.request_ports.contains(&first.destination_port);
         self.add_flow(if asks { first.reversed() } else { first })?;
-        self.flows.lane(&first)
+        self.flows.direction(&first)
     }
 
     /// Gives a flow its number and its routes. None if one of its ends is not a host of the network.
-    fn add_flow(&mut self, key: FlowKey) -> Option<Lane> {
+    fn add_flow(&mut self, key: FlowKey) -> Option<Direction> {
         let [src, dst] = self.flows.hosts_of(&key)?;
         let number = self.flows.count();
         let end = |host| End { host, stack: 0 };

@@ -31,7 +31,7 @@ struct Sender {
 /// Finds the timeouts of all flows.
 #[derive(Default)]
 pub(crate) struct TimeoutFinder {
-    /// by lane; none if its timeouts do not count
+    /// by direction; none if its timeouts do not count
     senders: Vec<Option<Sender>>,
     found: Timeouts,
 }
@@ -47,17 +47,17 @@ impl TimeoutFinder {
         self.senders.extend(silences.map(|it| it.map(sender)));
     }
 
-    /// `length` bytes of the sequence space of a lane, starting at `seq`, were sent. `is_overtaken`: SACKs have reported
+    /// `length` bytes of the sequence space of a direction, from `seq` on, were sent. `is_overtaken`: SACKs have reported
     /// data behind the first unacknowledged segment, which was sent once.
     pub(crate) fn sent(
         &mut self,
         now: Instant,
-        lane: u32,
+        direction: u32,
         seq: u32,
         length: u32,
         is_overtaken: bool,
     ) {
-        let Some(sender) = &mut self.senders[lane as usize] else {
+        let Some(sender) = &mut self.senders[direction as usize] else {
             return;
         };
         let end = seq.wrapping_add(length);
@@ -75,14 +75,14 @@ impl TimeoutFinder {
         let is_retransmission = is_before(seq, sender.next) && !is_overtaken;
         if is_retransmission && seq == sender.unacknowledged && silence >= sender.silence {
             self.found.push(TimeoutRow {
-                flow: lane / 2,
+                flow: direction / 2,
                 start_s: sender.active_at,
                 end_s: now,
                 rto_s: silence,
                 backoff: sender.in_a_row,
                 cause: 0,
                 seq,
-                is_backward: !lane.is_multiple_of(2),
+                is_backward: !direction.is_multiple_of(2),
             });
             sender.in_a_row += 1;
         }
@@ -92,9 +92,9 @@ impl TimeoutFinder {
         sender.active_at = now;
     }
 
-    /// An ACK of everything before `ack` reached the sender of a lane.
-    pub(crate) fn acknowledged(&mut self, now: Instant, lane: u32, ack: u32) {
-        let Some(sender) = self.senders[lane as usize]
+    /// An ACK of everything before `ack` reached the sender of a direction.
+    pub(crate) fn acknowledged(&mut self, now: Instant, direction: u32, ack: u32) {
+        let Some(sender) = self.senders[direction as usize]
             .as_mut()
             .filter(|it| it.is_known)
         else {
@@ -165,10 +165,10 @@ mod tests {
     fn each_sender_has_a_minimum_rto_of_its_own() {
         let mut finder = sender_of_three_segments();
         finder.add_flow([Some(Duration::from_ms(150)), None]);
-        for lane in [0, 2] {
-            finder.sent(ms(100), lane, 5000, 1000, false);
-            finder.acknowledged(ms(101), lane, 5000);
-            finder.sent(ms(121), lane, 5000, 1000, false);
+        for direction in [0, 2] {
+            finder.sent(ms(100), direction, 5000, 1000, false);
+            finder.acknowledged(ms(101), direction, 5000);
+            finder.sent(ms(121), direction, 5000, 1000, false);
         }
         // 20 ms are a timeout of the first sender only
         assert_eq!(rows(finder), 1);
@@ -181,9 +181,9 @@ mod tests {
         finder.add_flow([silence, None]);
         finder.add_flow([silence, silence]);
         // the second of each is the receiver, which answers a SYN or sends a request
-        for lane in [1, 3] {
-            finder.sent(ms(0), lane, 100, 1, false);
-            finder.sent(ms(1000), lane, 100, 1, false);
+        for direction in [1, 3] {
+            finder.sent(ms(0), direction, 100, 1, false);
+            finder.sent(ms(1000), direction, 100, 1, false);
         }
         assert_eq!(
             finder.into_table().column("flow"),

@@ -119,7 +119,7 @@ fn sequence_numbers_wrap() {
             let at = 3 * MS + u64::from(n) * 2 * MS;
             tap.data(at, n).ack(at + MS, n + 1);
         }
-        let end = tap.tracker.end(0);
+        let end = tap.tracker.totals(0);
         assert_eq!(
             (end.counts.delivered_bytes, end.counts.retransmits),
             (10_000, 0),
@@ -134,7 +134,7 @@ fn sequence_numbers_wrap() {
 fn a_capture_may_begin_in_the_middle() {
     let mut tap = Tap::new(u32::MAX - 100);
     tap.ack(0, 0).data(MS, 0).ack(2 * MS, 1).data(3 * MS, 1);
-    let end = tap.tracker.end(0);
+    let end = tap.tracker.totals(0);
     assert_eq!((end.counts.delivered_bytes, end.has_start), (2000, false));
     assert_eq!(end.established_ns, Some(0));
 }
@@ -145,12 +145,12 @@ fn a_window_of_unknown_scale_is_not_taken_for_a_small_one() {
     let small = |packet: &mut Packet| packet.window = 500;
     tap.data(MS, 0).answer(2 * MS, 1, small).data(3 * MS, 1);
     tap.answer(4 * MS, 1, small).data(40 * MS, 2);
-    let counts = tap.tracker.end(0).counts;
+    let counts = tap.tracker.totals(0).counts;
     assert_eq!(counts.window_max_bytes, None);
     assert_eq!(counts.stalls[Cause::Window as usize], 0);
     // a closed window is closed at any scale
     tap.answer(41 * MS, 1, |packet| packet.window = 0);
-    assert_eq!(tap.tracker.end(0).counts.zero_windows, 1);
+    assert_eq!(tap.tracker.totals(0).counts.zero_windows, 1);
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn an_answer_to_duplicate_acks_is_a_fast_retransmission() {
             .ack(4 * MS + u64::from(n) * 1000, 0);
     }
     tap.data(5 * MS, 0).ack(6 * MS, 5);
-    let counts = tap.tracker.end(0).counts;
+    let counts = tap.tracker.totals(0).counts;
     assert_eq!(
         (counts.retransmits, counts.timeouts, counts.fast_recoveries),
         (1, 0, 1)
@@ -190,7 +190,7 @@ fn silence_before_the_first_outstanding_segment_is_a_timeout() {
         })
         .collect();
     assert_eq!(waited, [(0.003, 0.203, 0), (0.203, 0.603, 1)]);
-    let counts = tap.tracker.end(0).counts;
+    let counts = tap.tracker.totals(0).counts;
     assert_eq!(counts.stalled_ns[Cause::Timeout as usize], 600 * MS);
     assert_eq!(counts.fast_recoveries, 0);
 }
@@ -211,7 +211,7 @@ fn a_retransmission_that_is_lost_too_ends_in_a_timeout_while_acks_keep_coming() 
         tap.data(at, n).ack(at + MS / 2, 0);
     }
     tap.data(18 * MS + MS / 2, 0);
-    let counts = tap.tracker.end(0).counts;
+    let counts = tap.tracker.totals(0).counts;
     assert_eq!((counts.timeouts, counts.fast_recoveries), (1, 1));
 }
 
@@ -234,7 +234,7 @@ fn a_lost_retransmission_that_the_sender_knows_of_from_sack_is_no_timeout() {
     // a busy sender takes 6 ms to send more; a round trip is 2 ms
     tap.data(11 * MS, 4).answer(12 * MS, 0, with_block(4));
     tap.data(13 * MS, 0);
-    let counts = tap.tracker.end(0).counts;
+    let counts = tap.tracker.totals(0).counts;
     assert_eq!((counts.timeouts, counts.retransmits), (0, 2));
 }
 
@@ -256,7 +256,7 @@ fn segments_that_were_merged_are_counted() {
         };
         tap.see(0, u64::from(at_ms) * MS, &packet, false);
     }
-    assert_eq!(tap.tracker.end(0).counts.merged, 1);
+    assert_eq!(tap.tracker.totals(0).counts.merged, 1);
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn a_lost_syn_is_a_timeout() {
     };
     tap.see(0, 0, &syn, true);
     tap.handshake(1000 * MS);
-    assert_eq!(tap.tracker.end(0).counts.timeouts, 1);
+    assert_eq!(tap.tracker.totals(0).counts.timeouts, 1);
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn a_needless_retransmission_is_spurious() {
         };
         packet.sacks = SackList::new(&[block]).unwrap();
     });
-    assert_eq!(tap.tracker.end(0).counts.duplicate_sacks, 1);
+    assert_eq!(tap.tracker.totals(0).counts.duplicate_sacks, 1);
     // the ACK echoes the original's stamp (RFC 3522)
     let mut tap = Tap::new(5);
     tap.handshake(0);
@@ -294,7 +294,7 @@ fn a_needless_retransmission_is_spurious() {
     tap.answer(204 * MS, 1, |packet| {
         packet.timestamps = Some(Timestamps { val: 1, ecr: 3 });
     });
-    assert_eq!(tap.tracker.end(0).counts.spurious, 1);
+    assert_eq!(tap.tracker.totals(0).counts.spurious, 1);
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn segments_out_of_order_are_not_sent_again() {
     let mut tap = Tap::new(5);
     tap.handshake(0);
     tap.data(3 * MS, 1).data(3 * MS + 10_000, 0).ack(4 * MS, 2);
-    let counts = tap.tracker.end(0).counts;
+    let counts = tap.tracker.totals(0).counts;
     assert_eq!((counts.out_of_order, counts.retransmits), (1, 0));
     assert_eq!((counts.delivered_bytes, counts.gap_bytes), (2000, 1000));
 }
@@ -315,7 +315,7 @@ fn what_was_lost_before_the_tap_fills_its_gap_later() {
         .ack(4 * MS, 0)
         .data(20 * MS, 0)
         .ack(21 * MS, 2);
-    let counts = tap.tracker.end(0).counts;
+    let counts = tap.tracker.totals(0).counts;
     assert_eq!(
         (counts.out_of_order, counts.retransmits, counts.timeouts),
         (0, 1, 1)
@@ -327,7 +327,7 @@ fn data_that_nobody_saw_but_the_receiver_has_was_lost_by_the_capture() {
     let mut tap = Tap::new(5);
     tap.handshake(0);
     tap.data(3 * MS, 0).data(3 * MS + 10, 2).ack(4 * MS, 3);
-    let counts = tap.tracker.end(0).counts;
+    let counts = tap.tracker.totals(0).counts;
     assert_eq!((counts.unseen_bytes, counts.delivered_bytes), (1000, 3000));
 }
 
@@ -337,7 +337,7 @@ fn the_last_data_of_a_capture_may_be_known_by_its_ack_alone() {
     tap.handshake(0);
     // the capture lacks segments 1 and 3: one before what it shows, one behind
     tap.data(3 * MS, 0).data(3 * MS + 10, 2).ack(4 * MS, 4);
-    let counts = tap.tracker.end(0).counts;
+    let counts = tap.tracker.totals(0).counts;
     assert_eq!((counts.unseen_bytes, counts.delivered_bytes), (2000, 4000));
 }
 
@@ -349,10 +349,10 @@ fn a_closed_window_is_its_own_kind_of_stall() {
         .answer(4 * MS, 1, |packet| packet.window = 0);
     tap.answer(54 * MS, 1, |packet| packet.window = 1000)
         .data(55 * MS, 1);
-    let counts = tap.tracker.end(0).counts;
+    let counts = tap.tracker.totals(0).counts;
     assert_eq!((counts.zero_windows, counts.zero_window_ns), (1, 50 * MS));
     tap.ack(56 * MS, 2).data(256 * MS, 2);
-    let counts = tap.tracker.end(0).counts;
+    let counts = tap.tracker.totals(0).counts;
     assert_eq!(counts.stalled_ns[Cause::Window as usize], 52 * MS);
     assert_eq!(counts.stalled_ns[Cause::Idle as usize], 201 * MS);
     assert_eq!(counts.window_max_bytes, Some(60_000));
@@ -374,9 +374,9 @@ fn windows_are_scaled_as_the_syn_says() {
     });
     tap.data(3 * MS, 0)
         .answer(4 * MS, 1, |packet| packet.window = 100);
-    assert_eq!(tap.tracker.end(0).counts.window_max_bytes, Some(12_800));
+    assert_eq!(tap.tracker.totals(0).counts.window_max_bytes, Some(12_800));
     tap.answer(5 * MS, 1, |packet| packet.window = 1000);
-    assert_eq!(tap.tracker.end(0).counts.window_max_bytes, Some(128_000));
+    assert_eq!(tap.tracker.totals(0).counts.window_max_bytes, Some(128_000));
 }
 
 #[test]
@@ -386,14 +386,14 @@ fn a_connection_with_nothing_to_send_is_idle_and_one_that_waits_for_a_timeout_is
     idle.data(3 * MS, 0).ack(4 * MS, 1);
     // after a second it sends once more
     idle.data(1000 * MS, 1).ack(1001 * MS, 2);
-    let end = idle.tracker.end(0);
+    let end = idle.tracker.totals(0);
     assert_eq!(end.idle_ns(2000 * MS), 997 * MS + 1000 * MS);
     let mut starved = Tap::new(5);
     starved.handshake(0);
     starved.data(3 * MS, 0).ack(4 * MS, 1);
     starved.sent(5 * MS, 1, true, None);
     starved.sent(205 * MS, 1, true, None);
-    assert_eq!(starved.tracker.end(0).idle_ns(2000 * MS), 0);
+    assert_eq!(starved.tracker.totals(0).idle_ns(2000 * MS), 0);
 }
 
 #[test]
@@ -430,7 +430,7 @@ fn round_trips_count_within_the_measurement() {
     for (n, at, back) in [(0, 10, 2), (1, 60, 1), (2, 90, 1), (3, 120, 4)] {
         tap.data(at * MS, n).ack((at + back) * MS, n + 1);
     }
-    let end = tap.tracker.end(0);
+    let end = tap.tracker.totals(0);
     let found = (end.rtt.min_s(), end.rtt.mean_s(), end.rtt.max_s());
     assert_eq!(found, (0.002, 0.002, 0.002));
     let samples: u64 = tap.tracker.rtt_bins(0).iter().map(|(_, n)| n).sum();

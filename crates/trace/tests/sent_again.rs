@@ -35,7 +35,7 @@ fn late(late_ns: u64, stamp: Option<u32>, identification: u16) -> Counts {
         );
     }
     segment(&mut tap, 3 * MS + late_ns, 1, stamp, identification);
-    tap.tracker.end(0).counts
+    tap.tracker.totals(0).counts
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn an_original_that_passes_after_its_retransmission_is_not_sent_again() {
     segment(&mut tap, 3 * MS, 1, Some(7), 0);
     segment(&mut tap, 23 * MS, 0, Some(27), 0);
     segment(&mut tap, 33 * MS, 0, Some(6), 0);
-    let counts = tap.tracker.end(0).counts;
+    let counts = tap.tracker.totals(0).counts;
     assert_eq!((counts.retransmits, counts.out_of_order), (1, 1));
 }
 
@@ -104,7 +104,7 @@ fn each_needless_retransmission_of_a_burst_is_found() {
         .unwrap();
         tap.answer(6 * MS, 10, |packet| packet.sacks = twice);
     }
-    let counts = tap.tracker.end(0).counts;
+    let counts = tap.tracker.totals(0).counts;
     assert_eq!((counts.retransmits, counts.spurious), (5, 4));
 }
 
@@ -115,7 +115,7 @@ fn what_is_sent_again_after_its_ack_has_passed_is_needless() {
     tap.data(3 * MS, 0).data(3 * MS, 1).ack(4 * MS, 2);
     // the ACK was lost behind the tap
     tap.data(204 * MS, 0).ack(205 * MS, 2);
-    let counts = tap.tracker.end(0).counts;
+    let counts = tap.tracker.totals(0).counts;
     assert_eq!((counts.retransmits, counts.spurious), (1, 1));
 }
 
@@ -134,7 +134,7 @@ fn a_needless_syn_is_no_needless_segment() {
         packet.flags = Flags::from_bits(Flags::SYN.bits() | Flags::ACK.bits());
         packet.timestamps = Some(Timestamps { val: 9, ecr: 1 });
     });
-    let counts = tap.tracker.end(0).counts;
+    let counts = tap.tracker.totals(0).counts;
     assert_eq!((counts.retransmits, counts.spurious), (0, 0));
 }
 
@@ -149,7 +149,7 @@ fn old_data_with_new_data_behind_it_is_sent_again() {
         ..tap.packet()
     };
     tap.see(0, 210 * MS, &both, false);
-    let counts = tap.tracker.end(0).counts;
+    let counts = tap.tracker.totals(0).counts;
     assert_eq!((counts.retransmits, counts.timeouts), (1, 1));
     assert_eq!(counts.delivered_bytes, 2000);
 }
@@ -179,7 +179,7 @@ fn a_merged_packet_counts_as_the_segments_in_it() {
     tap.see(0, 3 * MS, &merged, false);
     tap.ack(4 * MS, 0);
     tap.see(0, 30 * MS, &merged, false);
-    let counts = tap.tracker.end(0).counts;
+    let counts = tap.tracker.totals(0).counts;
     assert_eq!((counts.segments, counts.retransmits), (88, 44));
     assert_eq!((counts.packets, counts.merged), (3, 2));
 }
@@ -194,7 +194,7 @@ fn a_segment_is_not_merged_if_its_maximum_was_cut_off() {
         ..tap.packet()
     };
     tap.see(0, 3 * MS, &full, false);
-    let counts = tap.tracker.end(0).counts;
+    let counts = tap.tracker.totals(0).counts;
     assert_eq!((counts.segments, counts.merged), (1, 0));
 }
 
@@ -213,9 +213,9 @@ fn a_paced_sender_that_answers_late_waited_for_no_timer() {
     tap.ack(at - MS, 39);
     // it learns from duplicate ACKs that a segment is lost, and still has to wait
     tap.data(at + 16 * MS / 10, 39);
-    assert_eq!(tap.tracker.end(0).counts.timeouts, 0);
+    assert_eq!(tap.tracker.totals(0).counts.timeouts, 0);
     tap.data(at + 203 * MS, 39);
-    assert_eq!(tap.tracker.end(0).counts.timeouts, 1);
+    assert_eq!(tap.tracker.totals(0).counts.timeouts, 1);
 }
 
 #[test]
@@ -235,9 +235,9 @@ fn without_acks_only_a_silence_is_a_timeout() {
         tap.data((5 + u64::from(n)) * MS, n);
     }
     tap.data(15 * MS, 0);
-    assert_eq!(tap.tracker.end(0).counts.timeouts, 0);
+    assert_eq!(tap.tracker.totals(0).counts.timeouts, 0);
     tap.data(215 * MS, 0);
-    assert_eq!(tap.tracker.end(0).counts.timeouts, 1);
+    assert_eq!(tap.tracker.totals(0).counts.timeouts, 1);
 }
 
 /// The segments from 0 to 5 are sent, of which only 0 and 3 are lost. A timeout later the sender repeats 0, and then
@@ -254,7 +254,7 @@ fn all_again(answers: impl Fn(&mut Tap, u64)) -> Counts {
     tap.data(300 * MS, 0).ack(301 * MS, 3);
     tap.data(302 * MS, 3).data(302 * MS, 4).data(302 * MS, 5);
     answers(&mut tap, 303 * MS);
-    tap.tracker.end(0).counts
+    tap.tracker.totals(0).counts
 }
 
 #[test]
@@ -291,6 +291,6 @@ fn with_sack_a_repeated_ack_says_nothing_of_segments_without_a_block() {
             tap.data(300 * MS, n);
         }
         tap.ack(301 * MS, 6).ack(302 * MS, 6);
-        assert_eq!(tap.tracker.end(0).counts.spurious, 0);
+        assert_eq!(tap.tracker.totals(0).counts.spurious, 0);
     }
 }

@@ -6,6 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use fairport_units::Instant;
 use serde::{Deserialize, Serialize};
 
+use super::push_out::{Leaving, PushOut};
 use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets, hash::BuildFlowHasher};
 use crate::BuildError;
 use crate::context::PortContext;
@@ -55,8 +56,7 @@ pub struct Drr {
     queue_of: HashMap<u32, u32, BuildFlowHasher>,
     /// queues with packets, in the order of their turns
     round: VecDeque<u32>,
-    /// packets that make room for a newcomer, with their queues; empty between calls
-    leaving: Vec<(u32, Handle)>,
+    leaving: Leaving,
 }
 
 impl Drr {
@@ -70,51 +70,24 @@ impl Drr {
             free: Vec::new(),
             queue_of: HashMap::default(),
             round: VecDeque::new(),
-            leaving: Vec::new(),
+            leaving: Leaving::default(),
         }
     }
 
-    /// The queue with the most bytes, or none if that would be the newcomer's own queue with the newcomer in it. Among
-    /// equals, the one that is served first.
-    fn longest_but(&self, newcomer: &PacketView) -> Option<u32> {
-        let mut longest = (None, self.bytes_of(newcomer.flow) + newcomer.frame_bytes);
-        for index in &self.round {
-            let queue = &self.queues[*index as usize];
-            if queue.flow != newcomer.flow && queue.fifo.bytes() > longest.1 {
-                longest = (Some(*index), queue.fifo.bytes());
-            }
-        }
-        longest.0
-    }
-
-    /// Takes last packets of the longest queues until the newcomer fits. If that is not enough, puts them all back.
-    /// Returns whether there is room.
-    #[cold]
+    /// Pushes out packets of longer queues than the newcomer's. Returns whether there is room now.
     fn make_room(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> bool {
-        let mut backlog = offer.backlog;
         let newcomer = packets[offer.packet].packet;
-        while !self.buffer.fits(backlog, newcomer.frame_bytes) {
-            let Some(longest) = self.longest_but(&newcomer) else {
-                while let Some((index, packet)) = self.leaving.pop() {
-                    self.queues[index as usize].fifo.push(packet, packets);
-                }
-                return false;
-            };
-            let last = self.queues[longest as usize].fifo.pop_last(packets);
-            let last = last.expect("a queue in the round holds a packet");
-            backlog.bytes -= packets[last].packet.frame_bytes;
-            backlog.packets -= 1;
-            self.leaving.push((longest, last));
-        }
+        let length = self.bytes_of(newcomer.flow) + newcomer.frame_bytes;
+        let mut leaving = std::mem::take(&mut self.leaving);
+        let loser = leaving.make_room(length, offer, self, packets);
+        self.leaving = leaving;
+        let Some(loser) = loser else {
+            return false;
+        };
         // Only the queue that lost a packet last may be empty: the packet was longer than the newcomer, which now fits.
-        if let Some(&(index, _)) = self.leaving.last()
-            && self.queues[index as usize].fifo.is_empty()
-        {
-            self.round.retain(|queue| *queue != index);
-            self.give_back(index);
-        }
-        for (_, packet) in self.leaving.drain(..) {
-            packets.drop_queued(packet, Reason::PushedOut);
+        if self.queues[loser as usize].fifo.is_empty() {
+            self.round.retain(|queue| *queue != loser);
+            self.give_back(loser);
         }
         true
     }
@@ -146,6 +119,22 @@ impl Drr {
         queue.has_turn = false;
         self.queue_of.remove(&queue.flow);
         self.free.push(index);
+    }
+}
+
+impl PushOut for Drr {
+    fn buffer(&self) -> &DropTail {
+        &self.buffer
+    }
+
+    /// In bytes, from the queue that is served first.
+    fn lengths(&self) -> impl Iterator<Item = (u32, u32)> {
+        let bytes = |index: &u32| self.queues[*index as usize].fifo.bytes();
+        self.round.iter().map(move |index| (*index, bytes(index)))
+    }
+
+    fn queue(&mut self, number: u32) -> &mut PacketFifo {
+        &mut self.queues[number as usize].fifo
     }
 }
 

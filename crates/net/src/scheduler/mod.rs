@@ -13,6 +13,7 @@ pub mod fq_codel;
 mod hash;
 pub mod linux_sfq;
 pub mod port_fair;
+mod push_out;
 pub mod sfq;
 pub mod shared_buffer;
 pub mod strict_priority;

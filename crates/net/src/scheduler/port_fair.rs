@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use fairport_units::Instant;
 use serde::{Deserialize, Serialize};
 
+use super::push_out::{Leaving, PushOut};
 use super::{Handle, Offer, PacketFifo, PacketScheduler, WaitingPackets};
 use crate::BuildError;
 use crate::context::PortContext;
@@ -45,8 +46,7 @@ pub struct PortFair {
     /// the ingress ports of accepted packets in the order of their arrival, with the numbers of these arrivals; those
     /// pushed out since are skipped
     order: VecDeque<(u64, u32)>,
-    /// packets that make room for a newcomer, last packets first; empty between calls
-    leaving: Vec<(usize, Handle)>,
+    leaving: Leaving,
 }
 
 impl PortFair {
@@ -56,12 +56,12 @@ impl PortFair {
             buffer,
             ingress: Vec::new(),
             order: VecDeque::new(),
-            leaving: Vec::new(),
+            leaving: Leaving::default(),
         }
     }
 
-    fn held(&self, ingress: usize) -> u32 {
-        let fifo = &self.ingress[ingress];
+    /// What the buffer holds of these packets, in the unit of its limit.
+    fn held(&self, fifo: &PacketFifo) -> u32 {
         if self.buffer.counts_packets() {
             fifo.packets()
         } else {
@@ -69,21 +69,7 @@ impl PortFair {
         }
     }
 
-    /// The ingress port that holds most, if it holds more than `level`. Among equals, the first.
-    fn largest_above(&self, mut level: u32) -> Option<usize> {
-        let mut largest = None;
-        for ingress in 0..self.ingress.len() {
-            if self.held(ingress) > level {
-                level = self.held(ingress);
-                largest = Some(ingress);
-            }
-        }
-        largest
-    }
-
-    /// Removes packets of ports that hold more than the newcomer's port until the newcomer fits. If that is not enough,
-    /// puts them all back. Returns whether there is room.
-    #[cold]
+    /// Pushes out packets of ports that hold more than the newcomer's. Returns whether there is room now.
     fn make_room(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> bool {
         let newcomer = packets[offer.packet].packet;
         let size = if self.buffer.counts_packets() {
@@ -91,25 +77,26 @@ impl PortFair {
         } else {
             newcomer.frame_bytes
         };
-        let level = self.held(newcomer.ingress_number as usize) + size;
-        let mut backlog = offer.backlog;
-        while !self.buffer.fits(backlog, newcomer.frame_bytes) {
-            let Some(largest) = self.largest_above(level) else {
-                while let Some((ingress, packet)) = self.leaving.pop() {
-                    self.ingress[ingress].push(packet, packets);
-                }
-                return false;
-            };
-            let last = self.ingress[largest].pop_last(packets);
-            let last = last.expect("a port that holds more than the newcomer's has a packet");
-            backlog.bytes -= packets[last].packet.frame_bytes;
-            backlog.packets -= 1;
-            self.leaving.push((largest, last));
-        }
-        for (_, packet) in self.leaving.drain(..) {
-            packets.drop_queued(packet, Reason::PushedOut);
-        }
-        true
+        let length = self.held(&self.ingress[newcomer.ingress_number as usize]) + size;
+        let mut leaving = std::mem::take(&mut self.leaving);
+        let loser = leaving.make_room(length, offer, self, packets);
+        self.leaving = leaving;
+        loser.is_some()
+    }
+}
+
+impl PushOut for PortFair {
+    fn buffer(&self) -> &DropTail {
+        &self.buffer
+    }
+
+    /// In the unit of the limit.
+    fn lengths(&self) -> impl Iterator<Item = (u32, u32)> {
+        (0..).zip(self.ingress.iter().map(|fifo| self.held(fifo)))
+    }
+
+    fn queue(&mut self, number: u32) -> &mut PacketFifo {
+        &mut self.ingress[number as usize]
     }
 }
 

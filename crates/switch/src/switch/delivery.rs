@@ -27,8 +27,9 @@ impl Switch {
                 self.mark(one.content.frame);
             }
             if one.content.has_ack {
-                let lane = one.acknowledged_lane();
-                self.timeouts.acknowledged(one.at, lane, one.content.ack);
+                let direction = one.acknowledged_direction();
+                self.timeouts
+                    .acknowledged(one.at, direction, one.content.ack);
             }
             self.deliver(&one, clock.now());
         }

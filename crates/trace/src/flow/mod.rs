@@ -6,8 +6,8 @@
 //! however often it is sent.
 
 mod connections;
+mod direction;
 mod events;
-mod half;
 mod histogram;
 mod legs;
 mod ranges;
@@ -18,5 +18,5 @@ mod tracker;
 pub(crate) use connections::Connections;
 pub use events::Seen;
 pub(crate) use ranges::{Arrived, position};
-pub use report::{Cause, Counts, Expiry, FlowEnd};
+pub use report::{Cause, Counts, Expiry, FlowTotals};
 pub use tracker::Tracker;

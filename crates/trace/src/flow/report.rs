@@ -86,7 +86,7 @@ pub struct Counts {
 
 /// A flow at the end of the capture, which is one direction of a connection.
 #[derive(Clone, Copy, Debug)]
-pub struct FlowEnd {
+pub struct FlowTotals {
     /// when its first packet passed
     pub first_ns: u64,
     /// when its last packet passed
@@ -111,7 +111,7 @@ pub struct FlowEnd {
     pub legs_ns: [Option<u64>; 2],
 }
 
-impl FlowEnd {
+impl FlowTotals {
     /// For how long until `end_ns` it had nothing to send. Without ACKs, every silence that did not end with a timeout
     /// counts.
     pub fn idle_ns(&self, end_ns: u64) -> u64 {

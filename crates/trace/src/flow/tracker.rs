@@ -6,10 +6,10 @@ use fairport_tcp::Flags;
 use fairport_units::{Duration, Instant};
 use fairport_wire::tcp;
 
+use super::direction::Direction;
 use super::events::{Ack, Seen};
-use super::half::Half;
 use super::histogram::Histogram;
-use super::report::{Counts, Expiry, FlowEnd};
+use super::report::{Counts, Expiry, FlowTotals};
 use super::series::{Present, Series};
 
 /// Facts about a connection that both directions share.
@@ -32,7 +32,7 @@ struct Opening {
 /// Follows all flows.
 #[derive(Debug)]
 pub struct Tracker {
-    halves: Vec<Half>,
+    directions: Vec<Direction>,
     openings: Vec<Opening>,
     /// by direction
     histograms: Vec<Histogram>,
@@ -46,7 +46,7 @@ impl Tracker {
     /// A tracker with a series of this interval, and the bounds of the measurement if they are known.
     pub fn new(interval_ns: u64, measure_ns: Option<(u64, u64)>) -> Self {
         Self {
-            halves: Vec::new(),
+            directions: Vec::new(),
             openings: Vec::new(),
             histograms: Vec::new(),
             series: Series::new(interval_ns),
@@ -56,7 +56,8 @@ impl Tracker {
     }
 
     fn add_connection(&mut self, now: u64) {
-        self.halves.extend([Half::default(), Half::default()]);
+        self.directions
+            .extend([Direction::default(), Direction::default()]);
         self.histograms
             .extend([Histogram::default(), Histogram::default()]);
         self.openings.push(Opening {
@@ -73,15 +74,15 @@ impl Tracker {
         let mut sum = 0;
         let known = directions
             .iter()
-            .filter(|one| (**one as usize) < self.halves.len());
+            .filter(|one| (**one as usize) < self.directions.len());
         for place in known.clone().map(|one| *one as usize) {
-            sum ^= self.halves[place].warm() ^ self.halves[place ^ 1].warm();
+            sum ^= self.directions[place].warm() ^ self.directions[place ^ 1].warm();
             sum ^= self.openings[place / 2].last_ns;
         }
         // then the data that these point to
         for direction in known {
             let other = direction ^ 1;
-            sum ^= self.halves[other as usize].oldest_ns();
+            sum ^= self.directions[other as usize].oldest_ns();
             sum ^= u64::from(self.series.warm(*direction) ^ self.series.warm(other));
             sum ^= u64::from(self.histograms[other as usize].warm());
         }
@@ -92,13 +93,13 @@ impl Tracker {
     #[inline]
     pub fn observe(&mut self, seen: &Seen<'_>) {
         let place = seen.direction as usize;
-        while self.halves.len() <= place {
+        while self.directions.len() <= place {
             self.add_connection(seen.time_ns);
         }
         let opening = &mut self.openings[place / 2];
         opening.last_ns = opening.last_ns.max(seen.time_ns);
         let packet = seen.packet;
-        let counts = &mut self.halves[place].counts;
+        let counts = &mut self.directions[place].counts;
         counts.packets += 1;
         counts.ttl = counts.ttl.max(packet.ttl);
         if packet.key.protocol != tcp::PROTOCOL {
@@ -107,7 +108,7 @@ impl Tracker {
                 .established_ns
                 .get_or_insert(seen.time_ns);
             if let Some(left_ns) = seen.left_ns {
-                self.halves[place].counts.delivered_bytes += u64::from(packet.payload);
+                self.directions[place].counts.delivered_bytes += u64::from(packet.payload);
                 self.deliver(seen.direction, left_ns, u64::from(packet.payload));
             }
             return;
@@ -128,20 +129,20 @@ impl Tracker {
             self.note_established(seen);
         }
         if let Some(stamps) = packet.timestamps {
-            self.halves[place].leg.stamp(stamps.val, now);
+            self.directions[place].leg.stamp(stamps.val, now);
             if packet.flags.contains(Flags::ACK)
-                && let Some(sample) = self.halves[other].leg.echoed(stamps.ecr, now)
+                && let Some(sample) = self.directions[other].leg.echoed(stamps.ecr, now)
             {
-                // the time to the sender of this packet and back belongs to its own half
-                self.halves[place].leg_of_answers(sample);
+                // the time to the sender of this packet and back belongs to its own direction
+                self.directions[place].leg.add(sample);
             }
         }
         if packet.flags.contains(Flags::ACK) {
             self.on_ack(seen);
         }
         if packet.sequence_length() > 0 {
-            let other_leg_ns = self.halves[other].answers_ns();
-            let outcome = self.halves[place].on_segment(seen, other_leg_ns);
+            let other_leg_ns = self.directions[other].leg.typical_ns();
+            let outcome = self.directions[place].on_segment(seen, other_leg_ns);
             if let Some(expiry) = outcome.expiry {
                 self.expiries.push((seen.direction, expiry));
             }
@@ -163,26 +164,26 @@ impl Tracker {
         if packet.flags.contains(Flags::ACK) {
             if opening.syns == 1 && opening.answer_ns == 0 {
                 let sample = seen.time_ns.saturating_sub(opening.syn_ns);
-                self.halves[place].leg_of_answers(sample);
+                self.directions[place].leg.add(sample);
             }
             opening.answer_ns = seen.time_ns;
             if packet.window_scale.is_none() && !packet.options_cut {
                 // windows are scaled only if both ends offer it (RFC 7323 2.2)
-                self.halves[place ^ 1].window_scale = Some(0);
+                self.directions[place ^ 1].window_scale = Some(0);
             }
         } else {
             opening.syns += 1;
             opening.syn_ns = seen.time_ns;
         }
-        let half = &mut self.halves[place];
-        half.window_scale = match packet.window_scale {
+        let state = &mut self.directions[place];
+        state.window_scale = match packet.window_scale {
             None if packet.options_cut => None,
             offered => Some(offered.unwrap_or(0).min(14)),
         };
         let mss = packet.mss.unwrap_or(0);
-        self.halves[place ^ 1].counts.mss = mss;
+        self.directions[place ^ 1].counts.mss = mss;
         // where the answer takes another way, an end probably sends what it accepts
-        let own = &mut self.halves[place].counts.mss;
+        let own = &mut self.directions[place].counts.mss;
         *own = if *own == 0 { mss } else { *own };
     }
 
@@ -197,10 +198,10 @@ impl Tracker {
         let opening = *opening;
         if opening.answer_ns > 0 {
             let sample = seen.time_ns.saturating_sub(opening.answer_ns);
-            self.halves[seen.direction as usize].leg_of_answers(sample);
+            self.directions[seen.direction as usize].leg.add(sample);
         } else if opening.syns == 1 {
             // the SYN-ACK took another path, so this is the full round trip
-            self.halves[seen.direction as usize]
+            self.directions[seen.direction as usize]
                 .add_rtt(seen.time_ns.saturating_sub(opening.syn_ns));
         }
     }
@@ -218,11 +219,11 @@ impl Tracker {
         let scale = match packet.window {
             0 => Some(0),
             _ if packet.flags.contains(Flags::SYN) => None,
-            _ => self.halves[place].window_scale,
+            _ => self.directions[place].window_scale,
         };
-        let sender_leg_ns = self.halves[other].answers_ns();
-        let half = &mut self.halves[other];
-        let outcome = half.on_ack(&Ack {
+        let sender_leg_ns = self.directions[other].leg.typical_ns();
+        let acknowledged = &mut self.directions[other];
+        let outcome = acknowledged.on_ack(&Ack {
             time_ns: now,
             to: packet.ack,
             window: scale.map(|bits| u32::from(packet.window) << bits),
@@ -234,7 +235,7 @@ impl Tracker {
         if let Some(leg_ns) = outcome.rtt_ns {
             // if the path to the sender was never measured, only this part is known
             let rtt_ns = leg_ns + sender_leg_ns.unwrap_or(0);
-            half.add_rtt(rtt_ns);
+            acknowledged.add_rtt(rtt_ns);
             self.series.add_rtt(other as u32, now, rtt_ns);
             if self
                 .measure_ns
@@ -251,10 +252,10 @@ impl Tracker {
 
     #[inline]
     fn deliver(&mut self, direction: u32, left_ns: u64, new_bytes: u64) {
-        let half = &self.halves[direction as usize];
+        let state = &self.directions[direction as usize];
         let present = Present {
-            in_flight_bytes: half.in_flight(),
-            srtt_ns: half.srtt_ns,
+            in_flight_bytes: state.in_flight(),
+            srtt_ns: state.srtt_ns,
         };
         self.series.add(direction, left_ns, new_bytes, present);
         let opening = &mut self.openings[direction as usize / 2];
@@ -277,7 +278,7 @@ impl Tracker {
     pub fn data_direction(&self, connection: u32) -> u32 {
         let first = 2 * connection;
         let load = |direction: u32| {
-            let counts = &self.halves[direction as usize].counts;
+            let counts = &self.directions[direction as usize].counts;
             (counts.delivered_bytes, counts.segments)
         };
         if load(first + 1) > load(first) {
@@ -289,26 +290,29 @@ impl Tracker {
 
     /// The counters of a direction so far.
     pub fn counts(&self, direction: u32) -> &Counts {
-        &self.halves[direction as usize].counts
+        &self.directions[direction as usize].counts
     }
 
-    /// Everything known about a flow.
-    pub fn end(&self, direction: u32) -> FlowEnd {
+    /// Everything known about a flow so far.
+    pub fn totals(&self, direction: u32) -> FlowTotals {
         let place = direction as usize;
         let opening = &self.openings[place / 2];
-        let half = &self.halves[place];
-        FlowEnd {
+        let state = &self.directions[place];
+        FlowTotals {
             first_ns: opening.first_ns,
             last_ns: opening.last_ns,
             established_ns: opening.established_ns,
             has_start: opening.syns > 0,
             ended_ns: opening.ended_ns[place % 2],
             measured_bytes: opening.measured_bytes[place % 2],
-            counts: half.counts,
-            done_ns: half.done_ns(),
-            back: self.halves[place ^ 1].counts,
+            counts: state.counts,
+            done_ns: state.done_ns(),
+            back: self.directions[place ^ 1].counts,
             rtt: opening.rtt[place % 2],
-            legs_ns: [half.answers_ns(), self.halves[place ^ 1].answers_ns()],
+            legs_ns: [
+                state.leg.typical_ns(),
+                self.directions[place ^ 1].leg.typical_ns(),
+            ],
         }
     }
 

@@ -7,15 +7,18 @@ use fairport_net::port::PortConfig;
 use fairport_net::routing::Routes;
 use fairport_net::{Feeders, Network, Observer, Partition, Topology};
 use fairport_plan::flow::ListedFlow;
-use fairport_plan::{HostOutput, MeasureFrom, Parts, Plan};
+use fairport_plan::{HostOutput, Parts, Plan};
 use fairport_record::{QueueSamples, Recorder, Series, Simulated, Watcher};
 use fairport_units::Instant;
 
+use super::Simulation;
 use crate::domain::Domain;
-use crate::hosts::{Endpoints, Outputs};
+use crate::domains::Domains;
+use crate::flows::Flows;
+use crate::hosts::{DomainHosts, Outputs};
+use crate::measurement::Measurement;
 use crate::pace::Pace;
 use crate::reports::Reports;
-use crate::simulation::Simulation;
 use crate::timers::Timers;
 
 impl Simulation {
@@ -61,11 +64,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         let clock_errors_ppb = ports.iter().map(|port| port.clock_error_ppb).collect();
         let framing = plan.framing();
         let hear = plan.workloads_hear();
-        let rule = plan.measurement();
-        let (begin_at, unestablished) = match rule.from {
-            MeasureFrom::At(from) => (from, 0),
-            MeasureFrom::Established { flows } => (Instant::NEVER, flows),
-        };
+        let measurement = Measurement::new(plan.measurement());
         let Parts {
             topology,
             factory,
@@ -74,7 +73,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         } = plan.into_parts(ports);
         let domain = |(region, parts): (u16, DomainParts)| {
             let observer = observer(&topology, Recorder::new(&topology, watch.traced, end));
-            let reports = Reports::new(probes.watched_flows, hear, unestablished > 0);
+            let reports = Reports::new(probes.watched_flows, hear, measurement.awaits_flows());
             let mut domain = parts.domain(&topology, framing, observer, reports);
             domain.network.end_at(end);
             if partition.regions() > 1 {
@@ -83,24 +82,14 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
             Box::new(domain)
         };
         let domains = (0..).zip(domains).map(domain).collect();
+        let domains = Domains::new(partition, domains);
         let mut simulation = Self {
-            partition,
-            domains,
-            batch: Vec::new(),
-            factory,
+            flows: Flows::new(domains, topology, factory),
             workloads,
-            flows: Vec::new(),
-            lives: Vec::new(),
-            draining: Vec::new(),
-            drain_at: 0,
-            unestablished,
-            begin_at,
-            end_at: rule.to.unwrap_or(Instant::NEVER),
-            flows_through: vec![0; topology.ports().len()],
-            clock_errors_ppb,
+            measurement,
             series: Series::new(probes.series_interval_ps, probes.watched_flows),
             queue: QueueSamples::new(probes.queue_interval_ps, watch.queues),
-            topology,
+            clock_errors_ppb,
             duration: end - Instant::ZERO,
             pace: Pace::default(),
             finished: false,
@@ -111,15 +100,15 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
 
     /// Adds the flows that are known before the run. If no other flows will start, ports may forward packets ahead.
     fn add_first_flows(&mut self, flows: Vec<ListedFlow>, end: Instant) {
-        let mut feeders = Feeders::new(self.topology.ports().len());
+        let mut feeders = Feeders::new(self.flows.topology().ports().len());
         for flow in flows {
-            let (_, paths) = self.add_flow(flow.start, flow.spec);
+            let (_, paths) = self.flows.add(flow.start, flow.spec);
             paths.forward.iter().for_each(|path| feeders.add(path));
             paths.backward.iter().for_each(|path| feeders.add(path));
         }
         if !self.workloads.start_flows() {
             let sampled = self.queue.ports();
-            for domain in &mut self.domains {
+            for domain in self.flows.domains.iter_mut() {
                 domain.network.forward_ahead(&feeders, sampled, end);
             }
         }
@@ -162,7 +151,7 @@ impl DomainParts {
                 self.arbiter,
                 observer,
             ),
-            hosts: Endpoints {
+            hosts: DomainHosts {
                 live: Vec::new(),
                 outputs: Outputs::new(self.hosts, self.classifier),
                 timers: Timers::default(),

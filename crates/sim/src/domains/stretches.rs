@@ -14,18 +14,16 @@
 
 use std::sync::PoisonError;
 use std::thread;
-use std::time::Instant as WallTime;
 
 use fairport_net::{Crossing, Observer};
 use fairport_record::{Simulated, Watcher};
 use fairport_units::{Duration, Instant};
 
+use super::Domains;
 use crate::barrier::Barrier;
 use crate::domain::{Budget, Domain};
 use crate::notice::Notice;
-use crate::pace::{Pace, TRY_PART};
 use crate::shared::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, spin_loop};
-use crate::simulation::Simulation;
 
 /// No limit, because a turn is short.
 const WITHOUT_END: Budget = Budget {
@@ -44,7 +42,7 @@ const LOOKS: u32 = 2_000;
 type Slot<P, O> = Option<Box<Domain<P, O>>>;
 
 /// What the threads of a run share.
-struct Board<P: Copy, O: Observer<P>> {
+pub(crate) struct Board<P: Copy, O: Observer<P>> {
     barrier: Barrier,
     lookahead: Duration,
     /// by domain
@@ -57,16 +55,38 @@ struct Board<P: Copy, O: Observer<P>> {
 }
 
 impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
-    /// A board for `domains`, with one thread for each of them or one for all.
-    fn new(domains: usize, threads: usize, lookahead: Duration) -> Self {
+    /// A board for these domains. With `at_once` each of them has a thread, otherwise one thread advances all.
+    pub(crate) fn new(domains: &Domains<P, O>, at_once: bool) -> Self {
+        let numbers = 0..domains.len();
+        let threads = if at_once { domains.len() } else { 1 };
         Self {
             barrier: Barrier::new(threads as u32),
-            lookahead,
-            notices: (0..domains).map(|_| Notice::new(domains)).collect(),
-            domains: (0..domains).map(|_| Mutex::new(None)).collect(),
+            lookahead: domains.lookahead(),
+            notices: numbers
+                .clone()
+                .map(|_| Notice::new(domains.len()))
+                .collect(),
+            domains: numbers.map(|_| Mutex::new(None)).collect(),
             until: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
         }
+    }
+
+    /// Advances all domains for a stretch, until `until` at most, inclusive. Returns the time of the next event.
+    pub(crate) fn advance(
+        &self,
+        domains: &mut Domains<P, O>,
+        until: Instant,
+        budget: Budget,
+    ) -> Instant {
+        domains.exchange_all(); // packets of a flow's start, and those not sent in the last stretch
+        let begin = domains.next_effect();
+        if begin > until {
+            return domains.advance_in_turn(until, budget);
+        }
+        let until = until.min(begin + self.lookahead * STRETCH);
+        self.lead(&mut domains.list, begin, until);
+        domains.next_effect()
     }
 
     /// The loop of one thread, which takes its domain through one stretch after another.
@@ -203,56 +223,17 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
     }
 }
 
-impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
-    /// Fixes for the whole run whether domains advance in parallel or on one thread.
-    #[must_use]
-    pub fn at_once(mut self, at_once: bool) -> Self {
-        self.pace = Pace::fixed(at_once);
-        self
-    }
-
-    /// Advances to `goal` packet-hops, in `steps` at most, in the way that is faster.
-    pub(crate) fn advance_at_pace(&mut self, goal: u64, steps: u64) {
-        let before = self.packet_hops();
-        let (at_once, is_try) = self.pace.next();
-        let part = if is_try { TRY_PART } else { 1 };
-        let begin = WallTime::now();
-        self.advance_by_stretches(before + (goal - before) / part, steps, at_once);
-        let hops = self.packet_hops() - before;
-        if hops > 0 {
-            let s_per_hop = begin.elapsed().as_secs_f64() / hops as f64;
-            self.pace.note(at_once, is_try, s_per_hop);
-        }
-    }
-
-    /// Advances to `goal` packet-hops, in `steps` at most, with all domains in parallel or on this thread alone.
-    fn advance_by_stretches(&mut self, goal: u64, steps: u64, at_once: bool) {
-        let threads = if at_once { self.domains.len() } else { 1 };
-        let board = Board::new(self.domains.len(), threads, self.partition.lookahead());
+impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Board<P, O> {
+    /// Calls `lead` while the other threads wait for its stretches, and then ends them.
+    pub(crate) fn with_threads(&self, lead: impl FnOnce(&Self)) {
         thread::scope(|scope| {
-            for number in 1..threads {
-                let board = &board;
-                scope.spawn(move || board.work(number));
+            for number in 1..self.barrier.threads() {
+                scope.spawn(move || self.work(number as usize));
             }
-            let _guard = board.barrier.guard();
-            for _ in 0..steps {
-                if self.finished || self.packet_hops() >= goal {
-                    break;
-                }
-                self.step_with(goal, |simulation, until, budget| {
-                    simulation.exchange_all(); // packets of a flow's start, and those not sent in the last stretch
-                    let begin = simulation.next_effect();
-                    // a measurement that waits for flows to be established needs each such event at its instant
-                    if simulation.unestablished > 0 || begin > until {
-                        return simulation.advance_in_turn(until, budget);
-                    }
-                    let until = until.min(begin + board.lookahead * STRETCH);
-                    board.lead(&mut simulation.domains, begin, until);
-                    simulation.next_effect()
-                });
-            }
-            board.is_over.store(true, Ordering::Relaxed);
-            board.barrier.wait();
+            let _guard = self.barrier.guard();
+            lead(self);
+            self.is_over.store(true, Ordering::Relaxed);
+            self.barrier.wait();
         });
     }
 }

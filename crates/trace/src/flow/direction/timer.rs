@@ -2,14 +2,66 @@
 
 use fairport_tcp::Flags;
 
-use super::Half;
+use super::Direction;
 use crate::flow::events::Seen;
 use crate::flow::report::Expiry;
 
 /// If there is no sample of the round-trip time, a silence of this length indicates a timeout.
 const UNKNOWN_RTT_NS: u64 = 3_000_000;
 
-impl Half {
+/// The sender's retransmission timer, and what shows that it expired.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Timer {
+    /// when it was last started
+    started_ns: u64,
+    /// expiries since the last progress
+    in_a_row: u32,
+    /// the first segment that was missing, at the receiver or at the tap, and when it was last sent again
+    head: (u64, u64),
+    /// when an ACK first showed that a segment sent after the head had arrived before it
+    overtaken_ns: u64,
+    /// recent silences before new data, the longest
+    pause_ns: u64,
+}
+
+impl Timer {
+    #[inline]
+    pub(super) fn start(&mut self, now: u64) {
+        self.started_ns = now;
+    }
+
+    /// An ACK acknowledges new data.
+    #[inline]
+    pub(super) fn on_progress(&mut self, now: u64) {
+        self.started_ns = now;
+        self.in_a_row = 0;
+    }
+
+    /// The first missing segment is sent again.
+    pub(super) fn note_head(&mut self, start: u64, now: u64) {
+        self.head = (start, now);
+    }
+
+    /// If the segment at `una` was sent again, and no ACK has shown since that a later one has arrived: when it was sent.
+    pub(super) fn head_sent_ns(&self, una: u64) -> Option<u64> {
+        let (start, sent_ns) = self.head;
+        (start == una && self.overtaken_ns <= sent_ns).then_some(sent_ns)
+    }
+
+    /// An ACK shows that a segment sent after the head has arrived.
+    pub(super) fn note_overtaken(&mut self, now: u64) {
+        self.overtaken_ns = now;
+    }
+
+    /// New data passes after a silence of this length. The memory of earlier ones decays.
+    #[inline]
+    pub(super) fn note_pause(&mut self, silence: u64) {
+        let recent = self.pause_ns - self.pause_ns / 8;
+        self.pause_ns = recent.max(silence);
+    }
+}
+
+impl Direction {
     /// Whether this segment was sent again because the retransmission timer expired. It must be the first outstanding
     /// one. In addition, either nothing had passed for a long time, or it had been sent again long before and was lost
     /// again while ACKs for other segments kept arriving. If these ACKs show that segments have arrived that were sent
@@ -29,8 +81,8 @@ impl Half {
         let now = seen.time_ns;
         let silence = now.saturating_sub(self.last_sent_ns.max(self.last_ack_ns));
         let answer_ns = self.longest_answer_ns(other_leg_ns);
-        let (head, head_ns) = self.head;
-        let known_ns = head_ns.max(self.overtaken_ns);
+        let (head, head_ns) = self.timer.head;
+        let known_ns = head_ns.max(self.timer.overtaken_ns);
         if !self.has_acks {
             // what the sender learns by ACKs is not seen, and the round trip is that of the handshake
             return silence >= 2 * answer_ns;
@@ -40,21 +92,21 @@ impl Half {
 
     pub(super) fn expire(&mut self, now: u64, start: u64) -> Expiry {
         let since_ns = if self.has_acks {
-            self.timer_ns
+            self.timer.started_ns
         } else {
             self.last_sent_ns
         };
         let expiry = Expiry {
             since_ns,
             at_ns: now,
-            backoff: self.in_a_row,
+            backoff: self.timer.in_a_row,
             seq: start as u32,
         };
-        self.in_a_row += 1;
+        self.timer.in_a_row += 1;
         self.counts.timeouts += 1;
         self.counts.timeout_ns += now.saturating_sub(since_ns);
         self.recover = self.next;
-        self.timer_ns = now;
+        self.timer.start(now);
         expiry
     }
 
@@ -71,6 +123,6 @@ impl Half {
         };
         // an ACK that passes here takes this time to the sender and back
         let spread = 4 * self.leg.deviation_ns();
-        (round_trip + spread.max(round_trip / 4)).max(2 * self.pause_ns)
+        (round_trip + spread.max(round_trip / 4)).max(2 * self.timer.pause_ns)
     }
 }

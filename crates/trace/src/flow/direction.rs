@@ -1,24 +1,26 @@
-//! One direction of a connection: what its sender sent, and what happened to it.
+//! One direction of a connection: what its sender sent, and what happened to it. Positions are sequence numbers of 64
+//! bits, which do not wrap.
 
 mod acks;
 mod order;
+mod outstanding;
 mod retransmissions;
 mod timer;
-
-use std::collections::VecDeque;
+mod window;
 
 use fairport_tcp::Flags;
 
 use order::Order;
+use outstanding::{Outstanding, Sent};
 use retransmissions::Retransmissions;
+use timer::Timer;
+use window::Window;
 
 use super::events::{Outcome, Seen};
 use super::legs::Leg;
 use super::ranges::{Arrived, position};
 use super::report::{Cause, Counts, Expiry};
 
-/// Maximum number of segments that wait for an ACK; more than any window holds.
-const MOST_OUTSTANDING: usize = 1 << 16;
 /// The most data in a jumbo frame.
 const JUMBO_BYTES: u32 = 9_216;
 /// Bytes of the timestamps option with its padding (RFC 7323 3.2), which a segment has less for data.
@@ -26,44 +28,34 @@ const STAMP_BYTES: u64 = 12;
 /// Shorter silences are not stalls.
 const SHORTEST_STALL_NS: u64 = 1_000_000;
 
-/// A segment that was sent and is not yet acknowledged.
-#[derive(Clone, Copy, Debug)]
-struct Outstanding {
-    end: u64,
-    time_ns: u64,
-    is_retransmission: bool,
-}
-
 /// One direction of a connection.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Half {
+pub(crate) struct Direction {
     pub(crate) counts: Counts,
     /// this end's timestamps, and the time from the tap to this end and back
     pub(crate) leg: Leg,
     /// bits by which this end's windows are shifted, if its handshake was seen
     pub(crate) window_scale: Option<u8>,
+    /// whether a segment with data, SYN or FIN was seen; all positions below are undefined before that
     is_known: bool,
+    /// the first position that was seen
     base: u64,
+    /// the position after the last byte that was sent
     next: u64,
+    /// the first position that is not acknowledged
     una: u64,
     /// segments that were seen, dropped or not
     sent: Arrived,
     /// segments that reached the receiver
-    pub(crate) arrived: Arrived,
+    arrived: Arrived,
     order: Order,
-    outstanding: VecDeque<Outstanding>,
+    outstanding: Outstanding,
     last_sent_ns: u64,
     last_ack_ns: u64,
     has_acks: bool,
     has_sacks: bool,
-    /// when the sender's retransmission timer was last started
-    timer_ns: u64,
-    /// the first segment that was missing, at the receiver or at the tap, and when it was last sent again
-    head: (u64, u64),
-    /// recent silences before new data, the longest
-    pause_ns: u64,
-    /// when an ACK first showed that a segment sent after the head had arrived before it
-    overtaken_ns: u64,
+    timer: Timer,
+    /// ACKs in a row that repeated the last one
     duplicates: u32,
     /// segments that were sent again and that the last ACK covers beyond the first outstanding one: the arrival of the
     /// first was enough for it, so these had arrived before if that ACK is repeated for them
@@ -71,39 +63,23 @@ pub(crate) struct Half {
     /// a loss beyond this position starts a new recovery
     recover: u64,
     retransmissions: Retransmissions,
-    window: Option<u32>,
-    closed_since_ns: Option<u64>,
-    /// when the receiver's window was last closed
-    closed_ns: u64,
-    in_a_row: u32,
+    window: Window,
     pub(crate) srtt_ns: f64,
 }
 
-impl Half {
+impl Direction {
     /// Reads data that the next packet needs, one word per cache line; see [`Tracker::warm`](super::Tracker::warm).
     #[inline]
     pub(crate) fn warm(&self) -> u64 {
         let sums = self.counts.packets ^ self.counts.duplicate_acks ^ self.counts.stalled_ns[3];
         let stamps = self.leg.stamped_ns();
-        sums ^ stamps ^ self.next ^ self.sent.to() ^ self.arrived.to() ^ self.closed_ns
+        sums ^ stamps ^ self.next ^ self.sent.to() ^ self.arrived.to() ^ self.window.closed_ns()
     }
 
     /// When the first segment that waits for its ACK passed the tap.
     #[inline]
     pub(crate) fn oldest_ns(&self) -> u64 {
-        self.outstanding.front().map_or(0, |one| one.time_ns)
-    }
-
-    /// Adds a sample of the time from the tap to this end and back.
-    #[inline]
-    pub(crate) fn leg_of_answers(&mut self, sample_ns: u64) {
-        self.leg.add(sample_ns);
-    }
-
-    /// The typical recent time from the tap to this end and back.
-    #[inline]
-    pub(crate) fn answers_ns(&self) -> Option<u64> {
-        self.leg.typical_ns()
+        self.outstanding.oldest_ns()
     }
 
     /// Bytes sent and not acknowledged; 0 until an ACK was seen.
@@ -140,7 +116,7 @@ impl Half {
         self.sent = Arrived::before(first);
         self.arrived = Arrived::before(first);
         self.last_sent_ns = seen.time_ns;
-        self.timer_ns = seen.time_ns;
+        self.timer.start(seen.time_ns);
         self.last_ack_ns = self.last_ack_ns.max(seen.time_ns);
     }
 
@@ -164,15 +140,15 @@ impl Half {
             self.note_silence(now, false);
             self.note_pause(now);
             if self.una == self.next {
-                self.timer_ns = now;
+                self.timer.start(now);
             }
             if start > self.next {
                 self.order.note_hole(seen);
                 self.counts.gap_bytes += start - self.next;
             }
             // the answer to a SYN arrives before anything is known about the path to the sender
-            if self.outstanding.len() < MOST_OUTSTANDING && !packet.flags.contains(Flags::SYN) {
-                self.outstanding.push_back(Outstanding {
+            if !packet.flags.contains(Flags::SYN) {
+                self.outstanding.add(Sent {
                     end,
                     time_ns: now,
                     is_retransmission: start < self.next,
@@ -226,14 +202,7 @@ impl Half {
     ) -> Option<Expiry> {
         let now = seen.time_ns;
         self.counts.retransmits += self.segments_of(seen.packet.payload.into());
-        let first = self.outstanding.partition_point(|one| one.end <= start);
-        for one in self.outstanding.range_mut(first..) {
-            if one.end > end {
-                break;
-            }
-            one.is_retransmission = true;
-            one.time_ns = now;
-        }
+        self.outstanding.sent_again(start, end, now);
         let expiry = self
             .is_by_timer(seen, start, other_leg_ns)
             .then(|| self.expire(now, start));
@@ -244,7 +213,7 @@ impl Half {
             self.recover = self.next;
         }
         if start <= self.una.max(self.arrived.to()) {
-            self.head = (start, now);
+            self.timer.note_head(start, now);
         }
         if end <= self.una {
             // its ACK has passed already
@@ -282,8 +251,7 @@ impl Half {
     fn note_pause(&mut self, now: u64) {
         let silence = now.saturating_sub(self.last_sent_ns.max(self.last_ack_ns));
         let is_pause = self.una < self.next && silence as f64 <= 4.0 * self.srtt_ns;
-        let recent = self.pause_ns - self.pause_ns / 8;
-        self.pause_ns = recent.max(if is_pause { silence } else { 0 });
+        self.timer.note_pause(if is_pause { silence } else { 0 });
     }
 
     /// Adds the silence of this sender before `now` to the stalls, by cause.
@@ -293,14 +261,14 @@ impl Half {
         if silence < SHORTEST_STALL_NS || (silence as f64) < 2.0 * self.srtt_ns {
             return;
         }
-        let is_full = self.window.is_some_and(|window| {
+        let is_full = self.window.bytes().is_some_and(|window| {
             self.next + u64::from(self.counts.mss) > self.una + u64::from(window)
         });
         let cause = if by_timer {
             Cause::Timeout
         } else if self.counts.segments <= 1 {
             return; // no data was sent before
-        } else if self.closed_ns > self.last_sent_ns || (is_full && self.una < self.next) {
+        } else if self.window.closed_ns() > self.last_sent_ns || (is_full && self.una < self.next) {
             Cause::Window
         } else if self.has_acks && self.una == self.next {
             Cause::Idle

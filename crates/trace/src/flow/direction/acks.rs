@@ -1,9 +1,10 @@
 //! The effects of the other end's acknowledgements.
 
-use super::{Half, Outstanding};
+use super::Direction;
+use super::outstanding::Sent;
 use crate::flow::events::{Ack, AckOutcome};
 
-impl Half {
+impl Direction {
     /// Processes an acknowledgement by the other end.
     #[inline]
     pub(crate) fn on_ack(&mut self, ack: &Ack) -> AckOutcome {
@@ -13,7 +14,7 @@ impl Half {
         }
         let now = ack.time_ns;
         let to = self.position(ack.to);
-        self.note_window(ack);
+        self.window.note(ack, &mut self.counts);
         if to > self.next || to < self.base {
             // acknowledges data that nobody saw, or data that was sent before the capture began
             if to > self.next && to - self.next < 1 << 30 {
@@ -33,7 +34,6 @@ impl Half {
         self.find_spurious(ack, to);
         if to > self.una {
             outcome.rtt_ns = self.acknowledge(ack, to);
-            self.in_a_row = 0;
             self.duplicates = 0;
             outcome.unseen_bytes = self.arrived.advance(to);
             self.counts.unseen_bytes += outcome.unseen_bytes;
@@ -62,14 +62,11 @@ impl Half {
     #[inline]
     fn acknowledge(&mut self, ack: &Ack, to: u64) -> Option<u64> {
         self.una = to;
-        self.timer_ns = ack.time_ns;
-        let mut last: Option<Outstanding> = None;
+        self.timer.on_progress(ack.time_ns);
+        let mut last: Option<Sent> = None;
         let mut is_clean = self.duplicates == 0 && ack.sacks[0].is_none();
         self.doubtful = 0;
-        while let Some(one) = self.outstanding.front().copied() {
-            if one.end > to {
-                break;
-            }
+        while let Some(one) = self.outstanding.pop_before(to) {
             is_clean &= !one.is_retransmission;
             if one.is_retransmission
                 && let Some(before) = last
@@ -77,7 +74,6 @@ impl Half {
                 self.doubtful += self.segments_of(one.end - before.end);
             }
             last = Some(one);
-            self.outstanding.pop_front();
         }
         let last = last.filter(|_| is_clean)?;
         Some(ack.time_ns.saturating_sub(last.time_ns))
@@ -85,37 +81,17 @@ impl Half {
 
     /// Notes the first ACK that shows the arrival of a segment sent after the first outstanding one was sent again.
     fn note_overtaking(&mut self, ack: &Ack) {
-        let (start, sent_ns) = self.head;
-        if start != self.una || self.overtaken_ns > sent_ns {
+        let Some(sent_ns) = self.timer.head_sent_ns(self.una) else {
             return;
+        };
+        let mut arrived = ack.sacks.into_iter().flatten();
+        let is_overtaken = arrived.any(|(from, until)| {
+            let sacked = (self.position(from), self.position(until));
+            self.outstanding.has_newer(sacked, sent_ns)
+        });
+        if is_overtaken {
+            self.timer.note_overtaken(ack.time_ns);
         }
-        for (from, until) in ack.sacks.into_iter().flatten() {
-            let (from, until) = (self.position(from), self.position(until));
-            let first = self.outstanding.partition_point(|one| one.end <= from);
-            let mut arrived = self
-                .outstanding
-                .range(first..)
-                .take_while(|one| one.end <= until);
-            if arrived.any(|one| one.time_ns > sent_ns) {
-                self.overtaken_ns = ack.time_ns;
-                return;
-            }
-        }
-    }
-
-    fn note_window(&mut self, ack: &Ack) {
-        let is_closed = ack.window == Some(0);
-        if is_closed {
-            self.closed_ns = ack.time_ns;
-        }
-        if is_closed && self.closed_since_ns.is_none() {
-            self.closed_since_ns = Some(ack.time_ns);
-            self.counts.zero_windows += 1;
-        } else if !is_closed && let Some(since) = self.closed_since_ns.take() {
-            self.counts.zero_window_ns += ack.time_ns.saturating_sub(since);
-        }
-        self.window = ack.window;
-        self.counts.window_max_bytes = self.counts.window_max_bytes.max(ack.window);
     }
 
     /// Counts retransmissions as needless if the receiver says that it already had the data, or answers the original.

@@ -5,50 +5,48 @@ use fairport_net::Observer;
 use fairport_record::{Simulated, Watcher};
 use fairport_units::{Duration, Instant};
 
-use crate::domain::Budget;
-use crate::simulation::Simulation;
+use super::Domains;
+use crate::domain::{Budget, Domain};
 
-impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
+impl<P: Simulated, O: Observer<P> + Watcher> Domains<P, O> {
     /// Advances the domain with the earliest event, until `until` at most, inclusive. Returns the time of the next
     /// event.
     pub(crate) fn advance_in_turn(&mut self, until: Instant, budget: Budget) -> Instant {
-        if let [domain] = &mut self.domains[..] {
+        if let [domain] = &mut self.list[..] {
             domain.advance(until, budget);
             return domain.next_time();
         }
-        let (number, until) = self.next_domain(until);
-        self.domains[number].advance(until, budget);
+        let (number, until) = self.next_turn(until);
+        self[number].advance(until, budget);
         self.exchange(number);
         self.next_effect()
     }
 
     /// The domain with the earliest event, and the instant up to which it may advance before it is another's turn.
-    fn next_domain(&self, until: Instant) -> (usize, Instant) {
-        let times = self.domains.iter().map(|domain| domain.next_effect());
+    fn next_turn(&self, until: Instant) -> (usize, Instant) {
+        let times = self.iter().map(Domain::next_effect);
         let mut times: Vec<(Instant, usize)> = times.zip(0..).collect();
         times.sort_unstable();
         let (first, second) = (times[0], times[1].0);
         let just_before = |time: Instant| time.earlier_by(Duration::from_ps(1));
-        let others = just_before(second.min(first.0 + self.partition.lookahead()));
+        let others = just_before(second.min(first.0 + self.lookahead()));
         (first.1, until.min(others.max(first.0)))
     }
 
     /// Moves all packets that have crossed into the regions they go to.
     pub(crate) fn exchange_all(&mut self) {
-        if self.domains.len() > 1 {
-            (0..self.domains.len()).for_each(|from| self.exchange(from));
+        if self.len() > 1 {
+            (0..self.len()).for_each(|from| self.exchange(from));
         }
     }
 
     /// Moves the packets that have crossed from one domain into the regions they go to.
     fn exchange(&mut self, from: usize) {
-        let mut batch = std::mem::take(&mut self.batch);
         for to in 0..self.partition.regions() {
-            self.domains[from].network.drain_outbox(to, &mut batch);
-            self.domains[usize::from(to)]
+            self.list[from].network.drain_outbox(to, &mut self.batch);
+            self.list[usize::from(to)]
                 .network
-                .receive_crossings(&mut batch);
+                .receive_crossings(&mut self.batch);
         }
-        self.batch = batch;
     }
 }
