@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -129,7 +128,7 @@ def _of_its_traffic(prepared: Prepared, recorded: Recorded) -> dict[str, Any]:
         "host_queue_drop_share": share,
         "rto_min_s": _rto_min_s(senders),
         "host_goodput_bps_max": caveats.host_goodput_bps_max(tables["flows"]),
-        "fullest_link": _fullest_link(prepared),
+        "fullest_link": recorded.fullest_link,
         "host_times_rate_bps": _host_times_rate_bps(scenario, recorded),
         "ecn_is_idle": _uses_ecn(senders) and caveats.drops_without_marks(tables),
         "flows_outside_measurement": caveats.flows_outside(tables["flows"], span_of(recorded)),
@@ -140,12 +139,6 @@ def _of_its_traffic(prepared: Prepared, recorded: Recorded) -> dict[str, Any]:
             tables, [one.kind for one in scenario.traffic], span_of(recorded)
         ),
     }
-
-
-def _fullest_link(prepared: Prepared) -> dict[str, Any] | None:
-    if not any(traffic.kind in ("poisson", "udp") for traffic in prepared.scenario.traffic):
-        return None  # without a look at the network
-    return _core.fullest_link(json.dumps(prepared.job.document))
 
 
 def _host_times_rate_bps(scenario: Scenario, recorded: Recorded) -> int | None:
