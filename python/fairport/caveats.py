@@ -27,23 +27,60 @@ RATE_STRETCH = 10
 caveat: up to there the times were compared with Linux."""
 
 
+MEANINGS = {
+    "ignored-settings": "the hosts are real, and do not follow all settings of the scenario",
+    "short-run": f"the run lasts less than {FEW_TIMEOUTS} minimum RTOs",
+    "overfilled-links": "Poisson arrivals and UDP flows offer more than links carry, so datagrams"
+    " are lost, or completion times depend on how long the run is",
+    "fast-hosts": "hosts are faster than those whose times were measured",
+    "idle-ecn": "senders use ECN, but queues dropped packets and marked none",
+    "unfinished-transfers": "not all transfers were complete when the run ended",
+    "before-measurement": "all transfers of some traffic began before the measurement",
+    "outside-measurement": "some compared flows were not there during the measurement",
+    "partly-measured": "some compared flows were there for a part of the measurement only",
+    "ended-early": "all traffic was over long before the end of the measurement",
+    "full-decisions": "the table `decisions` lacks the last decisions of TCP",
+}
+"""Every caveat by name, with what it says of a run. Studies keep the names."""
+
+
 def caveats(found: Mapping[str, Any]) -> list[str]:
     """The caveats of a run or of several seeds, from its summary."""
+    return list(by_name(found).values())
+
+
+def by_name(found: Mapping[str, Any]) -> dict[str, str]:
+    """The same, by their names in `MEANINGS`."""
     parts = found.get("traffic", [])
-    every = (
-        _ignored_settings(found),
-        _short_run(found),
-        _full_links(found),
-        _fast_hosts(found),
-        _idle_ecn(found),
-        _unfinished(parts),
-        _before_measurement(parts, found),
-        _outside_measurement(found),
-        _partly_measured(found),
-        _ended_early(found),
-        _decisions_left_out(found),
-    )
-    return [said for said in every if said]
+    every = {
+        "ignored-settings": _ignored_settings(found),
+        "short-run": _short_run(found),
+        "overfilled-links": _overfilled_links(found),
+        "fast-hosts": _fast_hosts(found),
+        "idle-ecn": _idle_ecn(found),
+        "unfinished-transfers": _unfinished(parts),
+        "before-measurement": _before_measurement(parts, found),
+        "outside-measurement": _outside_measurement(found),
+        "partly-measured": _partly_measured(found),
+        "ended-early": _ended_early(found),
+        "full-decisions": _decisions_left_out(found),
+    }
+    return {name: said for name, said in every.items() if said}
+
+
+def facts(tables: Tables, span: Span, *, uses_ecn: bool) -> dict[str, Any]:
+    """What caveats need of a run's tables, by the summary's keys.
+
+    The tables `drops` and `marks` are read only if a sender uses ECN.
+    """
+    flows = tables["flows"]
+    return {
+        "host_goodput_bps_max": host_goodput_bps_max(flows),
+        "ecn_is_idle": uses_ecn and _drops_without_marks(tables),
+        "flows_outside_measurement": _flows_outside(flows, span),
+        "flows_partly_measured": _flows_in_part(flows, span),
+        "traffic_ended_s": _traffic_ended_s(flows, span),
+    }
 
 
 def _ignored_settings(found: Mapping[str, Any]) -> str | None:
@@ -66,7 +103,7 @@ def _short_run(found: Mapping[str, Any]) -> str | None:
     )
 
 
-def _full_links(found: Mapping[str, Any]) -> str | None:
+def _overfilled_links(found: Mapping[str, Any]) -> str | None:
     fullest = found.get("fullest_link")
     if not fullest or fullest["overfilled_ports"] < 1:
         return None
@@ -214,7 +251,7 @@ def host_goodput_bps_max(flows: pl.DataFrame) -> float | None:
     return pl.concat([one["goodput_bps"] for one in sums]).max()  # type: ignore[return-value]
 
 
-def flows_outside(flows: pl.DataFrame, span: Span) -> int:
+def _flows_outside(flows: pl.DataFrame, span: Span) -> int:
     """How many of the compared flows send only before or after the measurement."""
     ours = metrics.compared(flows)
     if not metrics.is_endless(ours):
@@ -222,7 +259,7 @@ def flows_outside(flows: pl.DataFrame, span: Span) -> int:
     return ours.filter(_is_outside(span)).height
 
 
-def flows_in_part(flows: pl.DataFrame, span: Span) -> int:
+def _flows_in_part(flows: pl.DataFrame, span: Span) -> int:
     """How many of the compared flows had a connection for less than `WHOLE` of the measurement."""
     ours = metrics.compared(flows)
     if not metrics.is_endless(ours):
@@ -234,10 +271,10 @@ def flows_in_part(flows: pl.DataFrame, span: Span) -> int:
     return ours.filter(is_part & ~_is_outside(span)).height
 
 
-def traffic_ended_s(flows: pl.DataFrame, span: Span) -> float | None:
+def _traffic_ended_s(flows: pl.DataFrame, span: Span) -> float | None:
     """When the last flow ended, if that was before `WHOLE` of the measurement.
 
-    None if a flow was still there, and for endless flows, which `flows_in_part` counts.
+    None if a flow was still there, and for endless flows, which `_flows_in_part` counts.
     """
     if flows.is_empty() or metrics.is_endless(metrics.compared(flows)):
         return None
@@ -254,7 +291,7 @@ def _is_outside(span: Span) -> pl.Expr:
     return (pl.col("start_s") >= span.measure_to_s) | has_ended
 
 
-def drops_without_marks(tables: Tables) -> bool:
+def _drops_without_marks(tables: Tables) -> bool:
     """Whether queues of switches dropped packets, and none was marked."""
     is_queues = (pl.col("reason") != "loss") & ~_at_host(tables["flows"])
     return tables["marks"].is_empty() and not tables["drops"].filter(is_queues).is_empty()

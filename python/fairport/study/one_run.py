@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from fairport import _core, backends
+from fairport import _core, backends, caveats
+from fairport.backends import columns, made
 from fairport.backends.huge_pages import moving
+from fairport.backends.jobs import sender_stacks
 from fairport.backends.protocol import Prepared
 from fairport.backends.run import run_many, run_prepared
 from fairport.backends.simulation import PreparedSimulation
+from fairport.completion import Span
 from fairport.record import Record
 from fairport.result import Result
 from fairport.run_numbers import Arrays, numbers
@@ -21,7 +25,8 @@ from fairport.study.worker import Report
 
 Row = dict[str, Any]
 """A run's numbers, by `run_numbers.NUMBERS`, and facts about it: `key`, `seed`, `backend`, `valid`,
-`fingerprint`, `packet_hops`, `simulated_s`, `wall_s`."""
+`fingerprint`, `caveats`, `packet_hops`, `simulated_s`, `wall_s`. The caveats are their names,
+joined by commas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,11 @@ class LeanRun:
     job: str
     """The job as JSON without the seed. No series are sampled, which changes no number."""
     workloads: tuple[str, ...]
+    stacks: tuple[Mapping[str, Any], ...]
+    """As in the job."""
+    uses_ecn: bool
+    known: Mapping[str, Any]
+    """What caveats need that is known before the run, by the summary's keys."""
 
     @staticmethod
     def of(prepared: Prepared) -> LeanRun | None:
@@ -48,7 +58,18 @@ class LeanRun:
         longest |= {"queue_interval_ps": document["duration_ps"]}
         document["probes"] = document["probes"] | longest
         kinds = tuple(traffic.kind for traffic in prepared.scenario.traffic)
-        return LeanRun(prepared.key, json.dumps(document), kinds)
+        senders = sender_stacks(prepared.job)
+        return LeanRun(
+            prepared.key,
+            json.dumps(document),
+            kinds,
+            stacks=tuple(prepared.job.stacks),
+            uses_ecn=made.uses_ecn(senders),
+            known={
+                "rto_min_s": made.rto_min_s(senders),
+                "host_times_rate_bps": made.host_times_rate_bps(prepared.scenario),
+            },
+        )
 
 
 def simulated(report: Report, run: LeanRun, seed: int) -> Row:
@@ -63,11 +84,29 @@ def simulated(report: Report, run: LeanRun, seed: int) -> Row:
         "backend": "simulation",
         "valid": True,
         "fingerprint": raw["fingerprint"],
+        "caveats": _caveats(run, raw, simulation.hosts),
         "packet_hops": raw["packet_hops"],
         "simulated_s": raw["simulated_s"],
         "wall_s": wall_s,
         **numbers(Arrays.of_engine(raw, run.workloads)),
     }
+
+
+def _caveats(run: LeanRun, raw: Mapping[str, Any], hosts: Sequence[str]) -> str:
+    """The names of the run's caveats, with as few tables as they need."""
+    needed = ("flows", "drops", "marks") if run.uses_ecn else ("flows",)
+    few = {**raw, "tables": {name: raw["tables"][name] for name in needed}}
+    tables = columns.from_core(few, "", hosts, run.stacks, run.workloads)
+    from_s, to_s = raw["measure_from_s"], raw["measure_to_s"]
+    span = Span(from_s, to_s, raw["simulated_s"])
+    found = {
+        **run.known,
+        **caveats.facts(tables, span, uses_ecn=run.uses_ecn),
+        "simulated_s": raw["simulated_s"],
+        "measure": {"from_s": from_s, "to_s": to_s},
+        "decisions_left_out": raw["decisions_left_out"],
+    }
+    return ", ".join(caveats.by_name(found))
 
 
 class InvalidRunError(Exception):
@@ -104,6 +143,7 @@ def row_of(result: Result) -> Row:
         "key": result.manifest["key"],
         "seed": result.seed,
         **{name: summary.get(name) for name in _OF_SUMMARY},
+        "caveats": ", ".join(caveats.by_name(summary)),
         **numbers(Arrays.of_tables(result.tables), summary["traffic"]),
     }
 
