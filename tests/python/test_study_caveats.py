@@ -54,19 +54,33 @@ def test_a_run_of_a_sweep_has_the_caveats_of_that_run(
 def test_a_sweep_says_at_which_load_links_are_overfilled(fairport: Command, tmp_path: Path) -> None:
     (tmp_path / "star.toml").write_text(fp.scenario(STAR | {"traffic": [POISSON]}).to_toml())
     (tmp_path / "load.toml").write_text(
-        'scenario = "star.toml"\nseeds = 2\naxes."traffic.0.load" = [0.2, 1.2, 1.4]\n'
+        'scenario = "star.toml"\nseeds = 2\naxes."traffic.0.load" = [0.2, 0.9, 1.0]\n'
     )
     found = json.loads(fairport("sweep", "load.toml", "--quiet", "--json").out)["caveats"]
-    first = {"traffic.0.load": 1.2, "seed": 1}
-    overfilled = {"name": "overfilled-links", "runs": 4, "of": 6, "first": first}
+    first = {"traffic.0.load": 1.0, "seed": 1}
+    overfilled = {"name": "overfilled-links", "runs": 2, "of": 6, "first": first}
     assert overfilled in found
     said = fairport("sweep", "load.toml").out
     assert (
-        "4 of 6 runs have the caveat overfilled-links, the first at traffic.0.load=1.2, seed=1:"
+        "2 of 6 runs have the caveat overfilled-links, the first at traffic.0.load=1.0, seed=1:"
         " Poisson arrivals" in said
     )
     sql = "select count(*) as n from runs where caveats like '%overfilled-links%'"
-    assert json.loads(fairport("query", "results/load", sql, "--json").out) == [{"n": 4}]
+    assert json.loads(fairport("query", "results/load", sql, "--json").out) == [{"n": 2}]
+
+
+def test_a_search_says_which_of_its_runs_have_a_caveat(fairport: Command, tmp_path: Path) -> None:
+    short = STAR | {"duration": "4ms"}
+    (tmp_path / "star.toml").write_text(fp.scenario(short).to_toml())
+    (tmp_path / "limit.toml").write_text(
+        'scenario = "star.toml"\nseeds = 1\nobjective.jain_index = 1\n'
+        '[space]\n"queue.limit" = ["16KiB", "32KiB"]\n'
+    )
+    said = fairport("tune", "limit.toml", "--trials", "1", "--jobs", "1").out
+    assert "2 of 2 runs have the caveat short-run, the first at queue.limit=" in said
+    again = fairport("tune", "limit.toml", "--trials", "1", "--jobs", "1", "--json").out
+    [found] = json.loads(again)["caveats"]
+    assert (found["name"], found["runs"], found["of"]) == ("short-run", 2, 2)
 
 
 def test_a_study_of_an_earlier_version_is_opened_and_continued(tmp_path: Path) -> None:
