@@ -54,19 +54,19 @@ impl Demand {
     /// Adds the load of the links between hosts and their gateways.
     pub(super) fn add_end_links(&self, topology: &Topology, load: &mut [f64]) {
         let all_bps: f64 = self.to_each_bps.iter().sum();
-        let receivers = self.receives.iter().filter(|receives| **receives).count();
+        let receivers = self.receives.iter().filter(|it| **it).count();
         for (host, id) in topology.hosts().iter().enumerate() {
             let gateway = gateway(topology, *id);
             if gateway == *id {
                 continue;
             }
-            let (bps, receives) = (self.to_each_bps[host], self.receives[host]);
+            let (bps, is_receiver) = (self.to_each_bps[host], self.receives[host]);
             let port = topology.node(*id).ports[0];
             // between two hosts without a switch, the way to one is the way from the other
             if topology.node(gateway).forwards {
-                load[port.0 as usize] += bps * (receivers - usize::from(receives)) as f64;
+                load[port.0 as usize] += bps * (receivers - usize::from(is_receiver)) as f64;
             }
-            if receives {
+            if is_receiver {
                 load[topology.port(port).peer.0 as usize] += all_bps - bps;
             }
         }
