@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from fairport import metrics
 from fairport.completion import Span
@@ -74,11 +76,20 @@ def facts(tables: Tables, span: Span, *, uses_ecn: bool) -> dict[str, Any]:
     The tables `drops` and `marks` are read only if a sender uses ECN.
     """
     flows = tables["flows"]
+    ours = metrics.compared(flows)
+    outside = partly = 0
+    if metrics.is_endless(ours):
+        outside, partly = missed(
+            ours["start_s"].to_numpy(),
+            ours["established_s"].to_numpy(),
+            ours["end_s"].to_numpy(),
+            span,
+        )
     return {
         "host_goodput_bps_max": host_goodput_bps_max(flows),
-        "ecn_is_idle": uses_ecn and _drops_without_marks(tables),
-        "flows_outside_measurement": _flows_outside(flows, span),
-        "flows_partly_measured": _flows_in_part(flows, span),
+        "ecn_is_idle": uses_ecn and drops_without_marks(tables),
+        "flows_outside_measurement": outside,
+        "flows_partly_measured": partly,
         "traffic_ended_s": _traffic_ended_s(flows, span),
     }
 
@@ -251,30 +262,27 @@ def host_goodput_bps_max(flows: pl.DataFrame) -> float | None:
     return pl.concat([one["goodput_bps"] for one in sums]).max()  # type: ignore[return-value]
 
 
-def _flows_outside(flows: pl.DataFrame, span: Span) -> int:
-    """How many of the compared flows send only before or after the measurement."""
-    ours = metrics.compared(flows)
-    if not metrics.is_endless(ours):
-        return 0
-    return ours.filter(_is_outside(span)).height
+def missed(
+    start_s: NDArray[Any], established_s: NDArray[Any], end_s: NDArray[Any], span: Span
+) -> tuple[int, int]:
+    """How many endless flows the measurement misses, in whole and in part.
 
-
-def _flows_in_part(flows: pl.DataFrame, span: Span) -> int:
-    """How many of the compared flows had a connection for less than `WHOLE` of the measurement."""
-    ours = metrics.compared(flows)
-    if not metrics.is_endless(ours):
-        return 0
+    The first send only before or after it. The others had a connection for less than `WHOLE` of it.
+    A time that is NaN has not come.
+    """
     from_s, to_s = span.measure_from_s, span.measure_to_s
-    begins = pl.col("established_s").fill_null(to_s).clip(from_s, to_s)
-    ends = pl.col("end_s").fill_null(to_s).clip(from_s, to_s)
+    is_outside = (start_s >= to_s) | (end_s <= from_s)
+    begins, ends = (
+        np.clip(np.nan_to_num(times, nan=to_s), from_s, to_s) for times in (established_s, end_s)
+    )
     is_part = ends - begins < WHOLE * (to_s - from_s)
-    return ours.filter(is_part & ~_is_outside(span)).height
+    return int(is_outside.sum()), int((is_part & ~is_outside).sum())
 
 
 def _traffic_ended_s(flows: pl.DataFrame, span: Span) -> float | None:
     """When the last flow ended, if that was before `WHOLE` of the measurement.
 
-    None if a flow was still there, and for endless flows, which `_flows_in_part` counts.
+    None if a flow was still there, and for endless flows, which `missed` counts.
     """
     if flows.is_empty() or metrics.is_endless(metrics.compared(flows)):
         return None
@@ -285,13 +293,7 @@ def _traffic_ended_s(flows: pl.DataFrame, span: Span) -> float | None:
     return float(last_s) if last_s < most_s else None
 
 
-def _is_outside(span: Span) -> pl.Expr:
-    """Whether a flow began after the measurement, or ended before it."""
-    has_ended = pl.col("end_s").is_not_null() & (pl.col("end_s") <= span.measure_from_s)
-    return (pl.col("start_s") >= span.measure_to_s) | has_ended
-
-
-def _drops_without_marks(tables: Tables) -> bool:
+def drops_without_marks(tables: Tables) -> bool:
     """Whether queues of switches dropped packets, and none was marked."""
     is_queues = (pl.col("reason") != "loss") & ~_at_host(tables["flows"])
     return tables["marks"].is_empty() and not tables["drops"].filter(is_queues).is_empty()

@@ -9,13 +9,16 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from fairport import _core, backends, caveats
+import numpy as np
+
+from fairport import _core, backends
 from fairport.backends import columns, made
 from fairport.backends.huge_pages import moving
 from fairport.backends.jobs import sender_stacks
 from fairport.backends.protocol import Prepared
 from fairport.backends.run import run_many, run_prepared
 from fairport.backends.simulation import PreparedSimulation
+from fairport.caveats import by_name, drops_without_marks, missed
 from fairport.completion import Span
 from fairport.record import Record
 from fairport.result import Result
@@ -93,20 +96,31 @@ def simulated(report: Report, run: LeanRun, seed: int) -> Row:
 
 
 def _caveats(run: LeanRun, raw: Mapping[str, Any], hosts: Sequence[str]) -> str:
-    """The names of the run's caveats, with as few tables as they need."""
-    needed = ("flows", "drops", "marks") if run.uses_ecn else ("flows",)
-    few = {**raw, "tables": {name: raw["tables"][name] for name in needed}}
-    tables = columns.from_core(few, "", hosts, run.stacks, run.workloads)
+    """The names of the run's caveats, from the engine's arrays: tables would take too long.
+
+    All flows are endless, so these are the facts of `caveats.facts`.
+    """
+    tables = raw["tables"]
+    flows = tables["flows"]
     from_s, to_s = raw["measure_from_s"], raw["measure_to_s"]
     span = Span(from_s, to_s, raw["simulated_s"])
+    outside, partly = missed(flows["start_s"], flows["established_s"], flows["end_s"], span)
+    of_hosts = [np.bincount(flows[end], flows["goodput_bps"]) for end in ("src", "dst")]
+    is_idle = run.uses_ecn and len(tables["drops"]["port"]) and not len(tables["marks"]["port"])
+    if is_idle:
+        few = {**raw, "tables": {name: tables[name] for name in ("flows", "drops")}}
+        is_idle = drops_without_marks(columns.from_core(few, "", hosts, run.stacks, run.workloads))
     found = {
         **run.known,
-        **caveats.facts(tables, span, uses_ecn=run.uses_ecn),
         "simulated_s": raw["simulated_s"],
         "measure": {"from_s": from_s, "to_s": to_s},
+        "host_goodput_bps_max": max(float(sums.max(initial=0)) for sums in of_hosts),
+        "ecn_is_idle": is_idle,
+        "flows_outside_measurement": outside,
+        "flows_partly_measured": partly,
         "decisions_left_out": raw["decisions_left_out"],
     }
-    return ", ".join(caveats.by_name(found))
+    return ", ".join(by_name(found))
 
 
 class InvalidRunError(Exception):
@@ -143,7 +157,7 @@ def row_of(result: Result) -> Row:
         "key": result.manifest["key"],
         "seed": result.seed,
         **{name: summary.get(name) for name in _OF_SUMMARY},
-        "caveats": ", ".join(caveats.by_name(summary)),
+        "caveats": ", ".join(by_name(summary)),
         **numbers(Arrays.of_tables(result.tables), summary["traffic"]),
     }
 
