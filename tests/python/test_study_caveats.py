@@ -11,8 +11,10 @@ import pytest
 from conftest import Command
 from fairport.caveats import MEANINGS, by_name
 from fairport.study.caveats_of_runs import caveats_of_runs
+from fairport.study.compare import compare
 from fairport.study.dataset import parquet
 from fairport.study.results import Study
+from fairport.study.store import Store
 from fairport.study.sweep import sweep
 
 STAR: dict[str, Any] = {
@@ -81,6 +83,19 @@ def test_a_search_says_which_of_its_runs_have_a_caveat(fairport: Command, tmp_pa
     again = fairport("tune", "limit.toml", "--trials", "1", "--jobs", "1", "--json").out
     [found] = json.loads(again)["caveats"]
     assert (found["name"], found["runs"], found["of"]) == ("short-run", 2, 2)
+
+
+def test_a_comparison_says_which_fixes_have_runs_with_a_caveat(tmp_path: Path) -> None:
+    slow = tmp_path / "slow.toml"
+    slow.write_text(
+        'name = "slow"\ntitle = "slow timers"\nneeds = ["host"]\nsource = "this test"\n'
+        '[patch]\n"tcp.rto_min" = "100ms"\n'
+    )
+    found = compare(fp.scenario(STAR), [slow], repeat=2, store=Store(tmp_path / "store"))
+    assert list(found.caveats) == [
+        "Some runs have the caveat short-run: the run lasts less than 5 minimum RTOs. These are"
+        " slow 2 of 2."
+    ]
 
 
 def test_a_study_of_an_earlier_version_is_opened_and_continued(tmp_path: Path) -> None:
