@@ -247,6 +247,9 @@ class Simulation:
     def link_rates_bps(self) -> list[int]:
         """By port: the rate of its link."""
 
+    def fullest_link(self) -> dict[str, Any] | None:
+        """The summary's `FullestLink`, before the run; None without UDP and Poisson arrivals."""
+
     def run(
         self,
         progress: Callable[[float, int], None] | None = None,
@@ -285,9 +288,6 @@ def estimate(
     congestion_controls: dict[str, Callable[..., Any]] | None = None,
 ) -> int:
     """Estimated memory of a run of the job, in bytes. Checks the job, but builds no network."""
-
-def fullest_link(job_json: str) -> dict[str, Any] | None:
-    """The summary's `FullestLink`: the port that is offered most; None without UDP and Poisson."""
 
 def layout(job_json: str) -> dict[str, Any]: ...
 def topology_hosts(topology_json: str) -> list[str]: ...

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from fairport import metrics
 from fairport.completion import Span
@@ -27,23 +29,69 @@ RATE_STRETCH = 10
 caveat: up to there the times were compared with Linux."""
 
 
+MEANINGS = {
+    "ignored-settings": "the hosts are real, and do not follow all settings of the scenario",
+    "short-run": f"the run lasts less than {FEW_TIMEOUTS} minimum RTOs",
+    "overfilled-links": "Poisson arrivals and UDP flows offer more than links carry, so datagrams"
+    " are lost, or completion times depend on how long the run is",
+    "fast-hosts": "hosts are faster than those whose times were measured",
+    "idle-ecn": "senders use ECN, but queues dropped packets and marked none",
+    "unfinished-transfers": "not all transfers were complete when the run ended",
+    "before-measurement": "all transfers of some traffic began before the measurement",
+    "outside-measurement": "some compared flows were not there during the measurement",
+    "partly-measured": "some compared flows were there for a part of the measurement only",
+    "ended-early": "all traffic was over long before the end of the measurement",
+    "full-decisions": "the table `decisions` lacks the last decisions of TCP",
+}
+"""Every caveat by name, with what it says of a run. Studies keep the names."""
+
+
 def caveats(found: Mapping[str, Any]) -> list[str]:
     """The caveats of a run or of several seeds, from its summary."""
+    return list(by_name(found).values())
+
+
+def by_name(found: Mapping[str, Any]) -> dict[str, str]:
+    """The same, by their names in `MEANINGS`."""
     parts = found.get("traffic", [])
-    every = (
-        _ignored_settings(found),
-        _short_run(found),
-        _full_links(found),
-        _fast_hosts(found),
-        _idle_ecn(found),
-        _unfinished(parts),
-        _before_measurement(parts, found),
-        _outside_measurement(found),
-        _partly_measured(found),
-        _ended_early(found),
-        _decisions_left_out(found),
-    )
-    return [said for said in every if said]
+    every = {
+        "ignored-settings": _ignored_settings(found),
+        "short-run": _short_run(found),
+        "overfilled-links": _overfilled_links(found),
+        "fast-hosts": _fast_hosts(found),
+        "idle-ecn": _idle_ecn(found),
+        "unfinished-transfers": _unfinished(parts),
+        "before-measurement": _before_measurement(parts, found),
+        "outside-measurement": _outside_measurement(found),
+        "partly-measured": _partly_measured(found),
+        "ended-early": _ended_early(found),
+        "full-decisions": _decisions_left_out(found),
+    }
+    return {name: said for name, said in every.items() if said}
+
+
+def facts(tables: Tables, span: Span, *, uses_ecn: bool) -> dict[str, Any]:
+    """What caveats need of a run's tables, by the summary's keys.
+
+    The tables `drops` and `marks` are read only if a sender uses ECN.
+    """
+    flows = tables["flows"]
+    ours = metrics.compared(flows)
+    outside = partly = 0
+    if metrics.is_endless(ours):
+        outside, partly = missed(
+            ours["start_s"].to_numpy(),
+            ours["established_s"].to_numpy(),
+            ours["end_s"].to_numpy(),
+            span,
+        )
+    return {
+        "host_goodput_bps_max": host_goodput_bps_max(flows),
+        "ecn_is_idle": uses_ecn and drops_without_marks(tables),
+        "flows_outside_measurement": outside,
+        "flows_partly_measured": partly,
+        "traffic_ended_s": _traffic_ended_s(flows, span),
+    }
 
 
 def _ignored_settings(found: Mapping[str, Any]) -> str | None:
@@ -66,7 +114,7 @@ def _short_run(found: Mapping[str, Any]) -> str | None:
     )
 
 
-def _full_links(found: Mapping[str, Any]) -> str | None:
+def _overfilled_links(found: Mapping[str, Any]) -> str | None:
     fullest = found.get("fullest_link")
     if not fullest or fullest["overfilled_ports"] < 1:
         return None
@@ -214,30 +262,27 @@ def host_goodput_bps_max(flows: pl.DataFrame) -> float | None:
     return pl.concat([one["goodput_bps"] for one in sums]).max()  # type: ignore[return-value]
 
 
-def flows_outside(flows: pl.DataFrame, span: Span) -> int:
-    """How many of the compared flows send only before or after the measurement."""
-    ours = metrics.compared(flows)
-    if not metrics.is_endless(ours):
-        return 0
-    return ours.filter(_is_outside(span)).height
+def missed(
+    start_s: NDArray[Any], established_s: NDArray[Any], end_s: NDArray[Any], span: Span
+) -> tuple[int, int]:
+    """How many endless flows the measurement misses, in whole and in part.
 
-
-def flows_in_part(flows: pl.DataFrame, span: Span) -> int:
-    """How many of the compared flows had a connection for less than `WHOLE` of the measurement."""
-    ours = metrics.compared(flows)
-    if not metrics.is_endless(ours):
-        return 0
+    The first send only before or after it. The others had a connection for less than `WHOLE` of it.
+    A time that is NaN has not come.
+    """
     from_s, to_s = span.measure_from_s, span.measure_to_s
-    begins = pl.col("established_s").fill_null(to_s).clip(from_s, to_s)
-    ends = pl.col("end_s").fill_null(to_s).clip(from_s, to_s)
+    is_outside = (start_s >= to_s) | (end_s <= from_s)
+    begins, ends = (
+        np.clip(np.nan_to_num(times, nan=to_s), from_s, to_s) for times in (established_s, end_s)
+    )
     is_part = ends - begins < WHOLE * (to_s - from_s)
-    return ours.filter(is_part & ~_is_outside(span)).height
+    return int(is_outside.sum()), int((is_part & ~is_outside).sum())
 
 
-def traffic_ended_s(flows: pl.DataFrame, span: Span) -> float | None:
+def _traffic_ended_s(flows: pl.DataFrame, span: Span) -> float | None:
     """When the last flow ended, if that was before `WHOLE` of the measurement.
 
-    None if a flow was still there, and for endless flows, which `flows_in_part` counts.
+    None if a flow was still there, and for endless flows, which `missed` counts.
     """
     if flows.is_empty() or metrics.is_endless(metrics.compared(flows)):
         return None
@@ -246,12 +291,6 @@ def traffic_ended_s(flows: pl.DataFrame, span: Span) -> float | None:
     last_s: Any = flows["end_s"].max()
     most_s = span.measure_from_s + WHOLE * (span.measure_to_s - span.measure_from_s)
     return float(last_s) if last_s < most_s else None
-
-
-def _is_outside(span: Span) -> pl.Expr:
-    """Whether a flow began after the measurement, or ended before it."""
-    has_ended = pl.col("end_s").is_not_null() & (pl.col("end_s") <= span.measure_from_s)
-    return (pl.col("start_s") >= span.measure_to_s) | has_ended
 
 
 def drops_without_marks(tables: Tables) -> bool:

@@ -33,7 +33,7 @@ def scenario(*traffic: dict[str, Any], **changes: Any) -> fp.Scenario:
 
 
 def fullest_link(one: fp.Scenario) -> dict[str, Any] | None:
-    return _core.fullest_link(json.dumps(job_of(one).document))
+    return _core.Simulation(json.dumps(job_of(one).document)).fullest_link()
 
 
 def fullest(one: fp.Scenario) -> tuple[str, float, int]:

@@ -1,7 +1,7 @@
 //! The expected load of every policy: nothing is lost on the way, and many flows have this load on average.
 
 use fairport_net::routing::{Config as Policy, Demand, FiveTuple, Per, Protocol, Routing};
-use fairport_net::topology::{Config, Topology, fat_tree};
+use fairport_net::topology::{Config, GraphLink, Topology, fat_tree};
 
 const POLICIES: [Policy; 10] = [
     Policy::DestinationSuffix,
@@ -99,7 +99,7 @@ fn assert_conserved(name: &str, topology: &Topology, demand: &Demand, load: &[f6
 
 #[test]
 fn many_flows_load_every_port_as_expected() {
-    let networks: [(Config, &[&str]); 7] = [
+    let networks: [(Config, &[&str]); 8] = [
         (Config::FatTree { k: 4 }, &[]),
         (Config::FatTree { k: 4 }, &["agg0.0:2", "edge3.1:3"]),
         (
@@ -134,6 +134,21 @@ fn many_flows_load_every_port_as_expected() {
                 leaves: 1,
                 spines: 2,
                 hosts_per_leaf: 4,
+            },
+            &[],
+        ),
+        // a link without a switch
+        (
+            Config::Graph {
+                hosts: vec!["h0".to_owned(), "h1".to_owned()],
+                hosts_forward: false,
+                switches: Vec::new(),
+                links: vec![GraphLink {
+                    ends: ["h0".to_owned(), "h1".to_owned()],
+                    rate: None,
+                    delay: None,
+                    limit_bytes: None,
+                }],
             },
             &[],
         ),

@@ -30,7 +30,7 @@ pub use flow_factory::FlowFactory;
 pub use host_profile::{Answer, HostProfile, MeasuredHost};
 pub use job::Job;
 pub use layout::{FlowLayout, Layout, LinkLayout, NodeLayout, layout};
-pub use offered_load::{FullestLink, fullest_link, offered_bps};
+pub use offered_load::FullestLink;
 pub use plan::{Customs, MeasureFrom, MeasurementRule, Parts, Plan};
 pub use router::FlowPaths;
 pub use watch::Watch;

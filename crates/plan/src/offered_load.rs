@@ -8,16 +8,15 @@
 //! average.
 
 use fairport_net::routing::Demand;
-use fairport_net::{BuildError, PortId, Topology};
+use fairport_net::{PortId, Topology};
 use fairport_units::{Duration, Instant};
 use serde::Serialize;
 
-use crate::ends::{HostNumbers, listed_flows, workload_ends};
+use crate::ends::{HostNumbers, workload_ends};
 use crate::flow::ListedFlow;
 use crate::job::Job;
 use crate::job::workload::{PoissonJob, WorkloadJob, WorkloadPattern};
 use crate::router::Router;
-use crate::topology::with_fabric;
 use crate::udp::Udp;
 use crate::wiring;
 use crate::workload::Ends;
@@ -45,111 +44,63 @@ struct Part {
     load: Vec<(PortId, f64)>,
 }
 
-/// Computes what the job's traffic offers.
-struct Offered<'a> {
-    job: &'a Job,
-    topology: &'a Topology,
-    router: Router,
-}
-
-/// The fullest of all ports; none if no traffic has a load of its own.
-///
-/// # Errors
-/// If the job asks for something impossible; the error names the field.
-pub fn fullest_link(job: &Job) -> Result<Option<FullestLink>, BuildError> {
-    /// Sums of the same parts in another order differ by less.
-    const ROUNDING: f64 = 1e-9;
-    let topology = with_fabric(job)?;
-    let offered = offered(job, &topology)?;
-    let rate_bps = |port: &PortId| wiring::rate(job, &topology, *port).as_bps();
-    let share = |port: &PortId| offered[port.0 as usize] / rate_bps(port) as f64;
-    let links = || topology.port_ids().filter(|port| topology.leads_on(*port));
-    let fullest = links().map(|port| share(&port)).fold(0.0, f64::max);
-    if fullest == 0.0 {
-        return Ok(None);
-    }
-    // of equally full ports the first
-    let port = links().find(|port| share(port) >= fullest * (1.0 - ROUNDING));
-    Ok(port.map(|port| FullestLink {
-        port: topology.port_name(port),
-        to: topology.node(topology.far_node(port)).name.clone(),
-        offered_bps: offered[port.0 as usize],
-        rate_bps: rate_bps(&port),
-        overfilled_ports: links().filter(|port| share(port) > 1.0 + ROUNDING).count(),
-    }))
-}
-
-/// By port: what it is offered when it is offered most, in bit/s on the link.
-///
-/// # Errors
-/// If the job asks for something impossible; the error names the field.
-pub fn offered_bps(job: &Job) -> Result<Vec<f64>, BuildError> {
-    offered(job, &with_fabric(job)?)
-}
-
-fn offered(job: &Job, topology: &Topology) -> Result<Vec<f64>, BuildError> {
-    job.check()?;
-    let router = Router::new(job, topology)?;
-    let hosts = HostNumbers::new(topology);
-    let listed = listed_flows(job, &hosts)?;
-    let ends = workload_ends(job, topology, &hosts)?;
-    let mut offered = Offered {
-        job,
-        topology,
-        router,
-    };
-    let mut parts = Vec::new();
-    for (number, flow) in (0..).zip(&listed) {
-        if let Some(source) = flow.spec.application.datagrams() {
-            parts.push(offered.udp(number, flow, &source));
-        }
-    }
-    for (workload, ends) in job.workloads.iter().zip(&ends) {
-        if let WorkloadPattern::Poisson(pattern) = &workload.pattern {
-            parts.push(offered.poisson(workload, pattern, ends));
-        }
-    }
-    let end = Instant::ZERO + job.duration_ps;
-    parts.retain(|part| part.start < part.stop.min(end));
-    Ok(most(&parts, topology))
-}
-
-/// By port, the most that the parts offer at any time.
-fn most(parts: &[Part], topology: &Topology) -> Vec<f64> {
-    let mut changes: Vec<(Instant, bool, &Part)> = parts
-        .iter()
-        .flat_map(|part| [(part.start, true, part), (part.stop, false, part)])
-        .collect();
-    // what ends at an instant is gone before something else begins
-    changes.sort_by_key(|(at, begins, _)| (*at, *begins));
-    let [mut now, mut most] = [0, 1].map(|_| vec![0.0_f64; topology.ports().len()]);
-    for (_, begins, part) in changes {
-        for (port, bps) in &part.load {
-            let (now, most) = (&mut now[port.0 as usize], &mut most[port.0 as usize]);
-            *now += if begins { *bps } else { -bps };
-            *most = most.max(*now);
-        }
-    }
-    most
-}
-
-/// From the start to the first of the given ends, and the end of so many bits of payload.
-fn part(
-    [start, stop]: [Instant; 2],
-    bits: Option<f64>,
-    payload_bps: f64,
-    load: Vec<(PortId, f64)>,
-) -> Part {
-    let lasts = bits.map(|bits| Duration::from_ps((1e12 * bits / payload_bps) as u64));
-    let sent = lasts.map_or(Instant::NEVER, |lasts| start + lasts);
-    Part {
-        start,
-        stop: stop.min(sent),
-        load,
-    }
+/// Computes what the traffic of a plan offers.
+pub(crate) struct Offered<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) topology: &'a Topology,
+    pub(crate) router: &'a mut Router,
+    pub(crate) flows: &'a [ListedFlow],
 }
 
 impl Offered<'_> {
+    /// The fullest of all ports; none if no traffic has a load of its own.
+    pub(crate) fn fullest_link(self) -> Option<FullestLink> {
+        /// Sums of the same parts in another order differ by less.
+        const ROUNDING: f64 = 1e-9;
+        let (job, topology) = (self.job, self.topology);
+        let offered = self.by_port()?;
+        let rate_bps = |port: &PortId| wiring::rate(job, topology, *port).as_bps();
+        let share = |port: &PortId| offered[port.0 as usize] / rate_bps(port) as f64;
+        let links = || topology.port_ids().filter(|port| topology.leads_on(*port));
+        let fullest = links().map(|port| share(&port)).fold(0.0, f64::max);
+        if fullest == 0.0 {
+            return None;
+        }
+        // of equally full ports the first
+        let port = links().find(|port| share(port) >= fullest * (1.0 - ROUNDING))?;
+        Some(FullestLink {
+            port: topology.port_name(port),
+            to: topology.node(topology.far_node(port)).name.clone(),
+            offered_bps: offered[port.0 as usize],
+            rate_bps: rate_bps(&port),
+            overfilled_ports: links().filter(|port| share(port) > 1.0 + ROUNDING).count(),
+        })
+    }
+
+    /// By port: what it is offered when it is offered most, in bit/s on the link. None if no traffic has a load of its
+    /// own.
+    pub(crate) fn by_port(mut self) -> Option<Vec<f64>> {
+        let (job, topology) = (self.job, self.topology);
+        let mut parts = Vec::new();
+        for (number, flow) in (0..).zip(self.flows) {
+            if let Some(source) = flow.spec.application.datagrams() {
+                parts.push(self.udp(number, flow, &source));
+            }
+        }
+        let is_poisson = |one: &WorkloadJob| matches!(one.pattern, WorkloadPattern::Poisson(_));
+        if job.workloads.iter().any(is_poisson) {
+            let ends = workload_ends(job, topology, &HostNumbers::new(topology)).expect("checked");
+            for (workload, ends) in job.workloads.iter().zip(&ends) {
+                if let WorkloadPattern::Poisson(pattern) = &workload.pattern {
+                    parts.push(self.poisson(workload, pattern, ends));
+                }
+            }
+        }
+        let end = Instant::ZERO + job.duration_ps;
+        parts.retain(|part| part.start < part.stop.min(end));
+        (!parts.is_empty()).then(|| most(&parts, topology))
+    }
+
     fn udp(&mut self, number: u32, flow: &ListedFlow, source: &Udp) -> Part {
         let spec = &flow.spec;
         let on = source.on_share();
@@ -198,6 +149,41 @@ impl Offered<'_> {
             payload_bps,
             self.router.expected_load(self.topology, &demand),
         )
+    }
+}
+
+/// By port, the most that the parts offer at any time.
+fn most(parts: &[Part], topology: &Topology) -> Vec<f64> {
+    let mut changes: Vec<(Instant, bool, &Part)> = parts
+        .iter()
+        .flat_map(|part| [(part.start, true, part), (part.stop, false, part)])
+        .collect();
+    // what ends at an instant is gone before something else begins
+    changes.sort_by_key(|(at, begins, _)| (*at, *begins));
+    let [mut now, mut most] = [0, 1].map(|_| vec![0.0_f64; topology.ports().len()]);
+    for (_, begins, part) in changes {
+        for (port, bps) in &part.load {
+            let (now, most) = (&mut now[port.0 as usize], &mut most[port.0 as usize]);
+            *now += if begins { *bps } else { -bps };
+            *most = most.max(*now);
+        }
+    }
+    most
+}
+
+/// From the start to the first of the given ends, and the end of so many bits of payload.
+fn part(
+    [start, stop]: [Instant; 2],
+    bits: Option<f64>,
+    payload_bps: f64,
+    load: Vec<(PortId, f64)>,
+) -> Part {
+    let lasts = bits.map(|bits| Duration::from_ps((1e12 * bits / payload_bps) as u64));
+    let sent = lasts.map_or(Instant::NEVER, |lasts| start + lasts);
+    Part {
+        start,
+        stop: stop.min(sent),
+        load,
     }
 }
 

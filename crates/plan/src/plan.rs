@@ -20,6 +20,7 @@ use crate::flow::ListedFlow;
 use crate::flow_factory::FlowFactory;
 use crate::ideal::EmptyNetwork;
 use crate::job::Job;
+use crate::offered_load::{FullestLink, Offered};
 use crate::router::Router;
 use crate::stacks::stacks;
 use crate::topology::with_fabric;
@@ -218,6 +219,26 @@ impl Plan {
     /// How much the run is expected to carry and to record.
     pub fn expected(&self) -> &Expected {
         &self.expected
+    }
+
+    /// The port that is offered the largest share of its rate; none if no traffic has a load of its own.
+    pub fn fullest_link(&mut self) -> Option<FullestLink> {
+        self.offered().fullest_link()
+    }
+
+    /// By port: what it is offered when it is offered most, in bit/s on the link. None if no traffic has a load of its
+    /// own.
+    pub fn offered_bps(&mut self) -> Option<Vec<f64>> {
+        self.offered().by_port()
+    }
+
+    fn offered(&mut self) -> Offered<'_> {
+        Offered {
+            job: &self.job,
+            topology: &self.topology,
+            router: &mut self.router,
+            flows: &self.flows,
+        }
     }
 
     /// Splits off the parts that a driver keeps during the run. `ports` are the result of [`Plan::ports`].

@@ -127,6 +127,15 @@ impl PySimulation {
         })
     }
 
+    /// The port that is offered the largest share of its rate; none if no traffic has a load of its own. It is to be
+    /// asked before the run, which uses the plan up.
+    fn fullest_link<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let Some(plan) = &mut self.plan else {
+            return Err(PyRuntimeError::new_err("the simulation has run"));
+        };
+        to_python(py, &py.detach(|| plan.fullest_link()))
+    }
+
     /// Runs to the end and returns names and tables. `progress(simulated_s, packet_hops)` is called every few
     /// milliseconds. `observation` says which single packets are captured or logged. At most `threads` threads are
     /// used, and only if the run is long enough to benefit; with an observation or with the user's classes, one thread
@@ -310,16 +319,6 @@ fn estimate(
     Ok(fairport_sim::memory_bytes(&plan))
 }
 
-/// The port that is offered the largest share of its rate; none if no traffic has a load of its own.
-#[pyfunction]
-fn fullest_link<'py>(py: Python<'py>, job_json: &str) -> PyResult<Bound<'py, PyAny>> {
-    let job: Job = parse(py, job_json)?;
-    let fullest = py
-        .detach(|| fairport_plan::fullest_link(&job))
-        .map_err(|error| job_error(py, &error))?;
-    to_python(py, &fullest)
-}
-
 /// The network of a job and the paths of its flows, without a run.
 #[pyfunction]
 fn layout<'py>(py: Python<'py>, job_json: &str) -> PyResult<Bound<'py, PyAny>> {
@@ -348,7 +347,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(preset_sources, module)?)?;
     module.add_function(wrap_pyfunction!(topology_hosts, module)?)?;
     module.add_function(wrap_pyfunction!(estimate, module)?)?;
-    module.add_function(wrap_pyfunction!(fullest_link, module)?)?;
     module.add_function(wrap_pyfunction!(layout, module)?)?;
     module.add_function(wrap_pyfunction!(drill::run_script, module)?)?;
     module.add_function(wrap_pyfunction!(captures::analyse_captures, module)?)?;

@@ -50,8 +50,8 @@ fn ports_send_for_the_share_of_the_time_that_their_offered_load_takes() {
                 continue; // needs every spine above every host
             }
             let job = job(&topology, &routing, hosts, &failed);
-            let plan = plan(&job);
-            let offered = fairport_plan::offered_bps(plan.job()).unwrap();
+            let mut plan = plan(&job);
+            let offered = plan.offered_bps().unwrap();
             let busy = column(&run(&job), "ports", "busy_share");
             for (port, rate_bps) in plan.topology().port_ids().zip(plan.rates_bps()) {
                 let [offered, busy] = [&offered, &busy].map(|by_port| by_port[port.0 as usize]);

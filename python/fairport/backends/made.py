@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -122,47 +121,36 @@ def _manifest(backend: Backend, prepared: Prepared, recorded: Recorded) -> dict[
 
 def _of_its_traffic(prepared: Prepared, recorded: Recorded) -> dict[str, Any]:
     """The part of the summary that follows the scenario's [[traffic]]."""
-    scenario, tables = prepared.scenario, recorded.tables
+    scenario, tables, span = prepared.scenario, recorded.tables, span_of(recorded)
     senders = sender_stacks(prepared.job)
     share = caveats.host_queue_drop_share(tables["flows"], tables["ports"], tables["drops"])
     return {
         "host_queue_drop_share": share,
-        "rto_min_s": _rto_min_s(senders),
-        "host_goodput_bps_max": caveats.host_goodput_bps_max(tables["flows"]),
-        "fullest_link": _fullest_link(prepared),
-        "host_times_rate_bps": _host_times_rate_bps(scenario, recorded),
-        "ecn_is_idle": _uses_ecn(senders) and caveats.drops_without_marks(tables),
-        "flows_outside_measurement": caveats.flows_outside(tables["flows"], span_of(recorded)),
-        "flows_partly_measured": caveats.flows_in_part(tables["flows"], span_of(recorded)),
-        "traffic_ended_s": caveats.traffic_ended_s(tables["flows"], span_of(recorded)),
+        "rto_min_s": rto_min_s(senders),
+        "fullest_link": recorded.fullest_link,
+        # real hosts take the times that they take
+        "host_times_rate_bps": None if recorded.health else host_times_rate_bps(scenario),
+        **caveats.facts(tables, span, uses_ecn=uses_ecn(senders)),
         "decisions_left_out": recorded.decisions_left_out,
-        "traffic": traffic_parts.summary(
-            tables, [one.kind for one in scenario.traffic], span_of(recorded)
-        ),
+        "traffic": traffic_parts.summary(tables, [one.kind for one in scenario.traffic], span),
     }
 
 
-def _fullest_link(prepared: Prepared) -> dict[str, Any] | None:
-    if not any(traffic.kind in ("poisson", "udp") for traffic in prepared.scenario.traffic):
-        return None  # without a look at the network
-    return _core.fullest_link(json.dumps(prepared.job.document))
-
-
-def _host_times_rate_bps(scenario: Scenario, recorded: Recorded) -> int | None:
-    """The fastest link on which hosts' times were measured; None for real and for drawn times."""
+def host_times_rate_bps(scenario: Scenario) -> int | None:
+    """The fastest link on which the times of simulated hosts were measured; None: drawn times."""
     profile = scenario.host_times().profile
-    if profile is None or recorded.health:
+    if profile is None:
         return None
     fastest = resolved(profile).measurement.rate_max
     return None if fastest is None else int(fastest)
 
 
-def _uses_ecn(senders: Sequence[Mapping[str, Any]]) -> bool:
+def uses_ecn(senders: Sequence[Mapping[str, Any]]) -> bool:
     """Whether some sender's packets may be marked."""
     return any(one["ecn"] or one["congestion_control"] == "dctcp" for one in senders)
 
 
-def _rto_min_s(senders: Sequence[Mapping[str, Any]]) -> float | None:
+def rto_min_s(senders: Sequence[Mapping[str, Any]]) -> float | None:
     """The largest minimum RTO of any sender; None where all is UDP."""
     known = [float(one["rto_min_ps"]) / 1e12 for one in senders]
     return max(known, default=None)

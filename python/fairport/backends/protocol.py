@@ -31,7 +31,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fairport.errors import InputError
 from fairport.scenario import Scenario
@@ -75,6 +75,8 @@ class Recorded:
     """Number of TCP decisions for which the table `decisions` had no room: the last ones."""
     ignored_settings: Sequence[str] = ()
     """Fields of the scenario that this backend's hosts do not follow, such as "tcp.rack"."""
+    fullest_link: Mapping[str, Any] | None = None
+    """What the plan says of the port that the traffic fills most: the summary's `FullestLink`."""
     events: int | None = None
     """Events of an event-driven engine; None for other backends."""
     valid: bool = True

@@ -64,6 +64,7 @@ class PreparedSimulation:
 
     def run(self, progress: Progress | None = None, *, threads: int = 1) -> Recorded:
         """Runs the simulation on up to `threads` cores. A second call raises."""
+        fullest_link = self.simulation.fullest_link()
         started = datetime.now(timezone.utc)
         begin = time.perf_counter()
         raw = self.run_engine(progress, threads=threads)
@@ -87,6 +88,7 @@ class PreparedSimulation:
             measure_to_s=raw["measure_to_s"],
             packet_hops=raw["packet_hops"],
             decisions_left_out=raw["decisions_left_out"],
+            fullest_link=fullest_link,
             events=raw["events"],
         )
 

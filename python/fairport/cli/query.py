@@ -22,8 +22,8 @@ def query(
     """Query the runs of a study with SQL.
 
     The table `runs` has a column for each axis (in double quotes where its name has a dot), `seed`,
-    `run_id`, `backend`, `fingerprint`, the numbers that are kept, and `error`, which is null for a
-    run that did not fail. `describe runs` lists them.
+    `run_id`, `backend`, `fingerprint`, the numbers that are kept, `caveats`, and `error`, which is
+    null for a run that did not fail. `describe runs` lists them.
     """
     from fairport.cli import output
     from fairport.study.results import Study

@@ -96,6 +96,7 @@ def _show(done: Searched) -> None:
     from fairport.cli.console import out
     from fairport.quantities import counted, of_number
     from fairport.scenario.patch import assignment
+    from fairport.study.caveats_of_runs import caveats_of_runs
     from fairport.study.points import in_column
     from fairport.study.ranking import with_range
 
@@ -118,8 +119,9 @@ def _show(done: Searched) -> None:
     best = " ".join(f"--set {assignment(*one)}" for one in done.found[0].values.items())
     word = "Best" if done.goal == "tune" else "Worst"
     seeds = counted(len(done.study.definition.seeds), "seed")
+    caveats = "".join(f"{one.sentence}\n" for one in caveats_of_runs(done.study))
     output.print_text(
         f"{word} of {done.trials} points, {seeds} each:\n  {best}\n"
-        f"{done.conclusion}\n"
+        f"{done.conclusion}\n{caveats}"
         f"The points are the study {done.study.place.name}.\n"
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from typing import Any
 
 from fairport.cli.progress import duration
 from fairport.errors import InputError
 from fairport.figures.studies import choose
 from fairport.quantities import counted
+from fairport.study.caveats_of_runs import caveats_of_runs
 from fairport.study.execution import Executor
 from fairport.study.making import Estimate, Status
 from fairport.study.points import count
@@ -82,6 +84,7 @@ def done(study: Study, status: Status) -> str:
     lines = [f"{name}: {counted(status.done, 'run')} made{failed}{reused}"]
     if status.failed:
         lines.append(f"  fairport query {name} '{WHY_FAILED}'")
+    lines += [one.sentence for one in caveats_of_runs(study)]
     axes, number = list(study.axes), study.first_number()
     lines.append(
         f"  fairport query {name} 'select \"{axes[0]}\", median({number}) from runs group by 1'"
@@ -102,4 +105,5 @@ def document(study: Study, status: Status) -> dict[str, Any]:
         "made": status.done,
         "reused": status.reused,
         "failed": status.failed,
+        "caveats": [asdict(one) for one in caveats_of_runs(study)],
     }

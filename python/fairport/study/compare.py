@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from fairport import backends
+from fairport import backends, caveats
 from fairport.backends.protocol import Backend
 from fairport.errors import InputError, ScenarioError, require_positive
 from fairport.quantities import QUANTITIES
@@ -64,6 +64,7 @@ def compare(
     parts: list[ComparedPart] = []
     as_it_is = []
     bounds: Counter[tuple[str, str]] = Counter()
+    named: Counter[tuple[str, str]] = Counter()
     with closing(records):
         each = (one for one in applicable for _ in seeds)
         for one, record in zip(each, records, strict=True):
@@ -76,7 +77,9 @@ def compare(
             of_parts = {name: at for part in parts for name, at in part.values(record).items()}
             found.add(one.name, record, groups, **of_parts)
             bounds.update((part.metric or "", one.name) for part in parts if part.is_bound(record))
+            named.update((caveat, one.name) for caveat in caveats.by_name(record.summary))
     assert groups is not None, "the scenario as it is was run"
+    whole = summarise(as_it_is)
     return Comparison(
         scenario=scenario,
         seeds=seeds,
@@ -84,7 +87,8 @@ def compare(
         groups=groups,
         parts=parts,
         caveats=[
-            *summarise(as_it_is)["caveats"],
+            *whole["caveats"],
+            *_of_some_runs(named, caveats.by_name(whole), repeat),
             *(text for one in applicable if one.fix for text in one.fix.caveats(scenario)),
             *without_number(found.runs, parts),
             *_lower_bounds(bounds, repeat),
@@ -92,6 +96,21 @@ def compare(
         runs=found.runs,
         drop_runs=found.drop_runs,
     )
+
+
+def _of_some_runs(
+    runs: Mapping[tuple[str, str], int], said: Collection[str], repeat: int
+) -> list[str]:
+    """Which fixes have runs with a caveat that is not one of those `said`, as sentences."""
+    by_caveat: dict[str, list[str]] = {}
+    for (caveat, fix), count in runs.items():
+        if caveat not in said:
+            by_caveat.setdefault(caveat, []).append(f"{fix} {count} of {repeat}")
+    return [
+        f"Some runs have the caveat {caveat}: {caveats.MEANINGS[caveat]}. These are"
+        f" {', '.join(each)}."
+        for caveat, each in by_caveat.items()
+    ]
 
 
 def _lower_bounds(runs: Mapping[tuple[str, str], int], repeat: int) -> list[str]:

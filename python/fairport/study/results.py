@@ -1,8 +1,9 @@
 """A study: a folder with its definition and its runs, here or anywhere that fsspec reaches.
 
 `study.json` describes the study; `runs/*.parquet` hold one row per run. The view `runs` has a
-column for each axis, then `seed`, `run_id`, `backend`, `fingerprint`, the kept numbers, and
-`error`, which is null for a run that did not fail.
+column for each axis, then `seed`, `run_id`, `backend`, `fingerprint`, the kept numbers, `caveats`,
+which is null for a run that failed or that an earlier version made, and `error`, which is null for
+a run that did not fail.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ OF_A_RUN = ("seed", "run_id", "backend", "fingerprint")
 _TYPES = TYPES | {
     "fingerprint": pl.String,
     "valid": pl.Boolean,
+    "caveats": pl.String,
     "packet_hops": pl.UInt64,
     "simulated_s": pl.Float64,
     "wall_s": pl.Float64,
@@ -45,7 +47,7 @@ _TYPES = TYPES | {
 _PUT_BACK = (
     "put a copy of it back, or give another `folder`; what is in `fairport store` is not made again"
 )
-BESIDES = ("valid", "packet_hops", "simulated_s", "wall_s", "key", "error")
+BESIDES = ("valid", "caveats", "packet_hops", "simulated_s", "wall_s", "key", "error")
 WHY_FAILED = "select error, count(*) from runs where error is not null group by error"
 """SQL that shows why runs of a study failed."""
 

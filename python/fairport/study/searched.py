@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from fairport.repeats import first_to_last
 from fairport.spread import FEWEST_FOR_QUARTILES, Spread
+from fairport.study.caveats_of_runs import caveats_of_runs
 from fairport.study.results import Study
 
 Goal = Literal["tune", "hunt"]
@@ -105,4 +106,5 @@ class Searched:
                 for one in self.found
             ],
             "conclusion": self.conclusion if self.found else None,
+            "caveats": [asdict(one) for one in caveats_of_runs(self.study)],
         }

@@ -5,10 +5,10 @@
 //! So all traffic to one destination comes down through one core and one aggregation switch. This imbalance causes
 //! outcast.
 
-use super::expected_load::Demand;
+use super::expected_load::{Demand, add_by_gateway};
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};
-use crate::topology::{NodeId, Topology};
+use crate::topology::Topology;
 
 /// The policy, with the ways to every destination asked for so far.
 pub struct DestinationSuffix {
@@ -31,14 +31,14 @@ impl DestinationSuffix {
     pub fn path(&mut self, topology: &Topology, source: usize, destination: usize) -> Option<Path> {
         let ways = self.shortest.towards_host(topology, destination);
         ways.walk(topology.hosts()[source], |node, count| {
-            choice(&self.height, node, count, destination)
+            choice(self.height[node.0 as usize], count, destination)
         })
     }
 }
 
-/// The way that a node takes to a host, of `count` ways.
-fn choice(height: &[u32], node: NodeId, count: usize, destination: usize) -> usize {
-    let level = height[node.0 as usize].saturating_sub(1);
+/// The way that a node of this height takes to a host, of `count` ways.
+fn choice(height: u32, count: usize, destination: usize) -> usize {
+    let level = height.saturating_sub(1);
     destination / count.saturating_pow(level) % count
 }
 
@@ -56,14 +56,13 @@ impl Routing for DestinationSuffix {
     }
 
     fn add_expected_load(&mut self, topology: &Topology, demand: &Demand, load: &mut [f64]) {
-        for receiver in demand.receivers() {
-            let ways = self.shortest.towards_host(topology, receiver);
-            let chosen = |node: NodeId, count: usize, way: usize, _| {
-                f64::from(way == choice(&self.height, node, count, receiver))
-            };
-            ways.carry(demand.senders_to(&[receiver]), chosen, load);
-        }
-        demand.add_last_links(topology, load);
+        add_by_gateway(topology, demand, load, |ways, to_one, receivers, load| {
+            let height: Vec<u32> = ways.of_nodes(&self.height).collect();
+            for receiver in receivers {
+                let choose = |height, count| choice(height, count, *receiver);
+                ways.carry_by_choice(to_one.to_vec(), &height, choose, load);
+            }
+        });
     }
 }
 

@@ -6,14 +6,10 @@
 //! the flows that came to the same switch have hashes in the same part of the range, and leave some of its ways unused
 //! (polarisation).
 
-use super::expected_load::Demand;
+use super::expected_load::{Demand, add_by_gateway};
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};
 use crate::topology::Topology;
-
-/// The most parts into which the range of a shared hash is divided for the expected load. With more, the expectation
-/// would be exact.
-const MOST_PARTS: usize = 1000;
 
 /// The policy.
 pub struct Ecmp {
@@ -42,6 +38,19 @@ impl Ecmp {
     }
 }
 
+/// Divides the range of a hash, from 0 to 1, into parts in which all hashes choose the same of any of these numbers of
+/// ways.
+fn parts_of_hash(counts: &[usize]) -> Vec<[f64; 2]> {
+    let bounds = |count: &usize| {
+        let count = *count;
+        (0..=count).map(move |way| way as f64 / count as f64)
+    };
+    let mut bounds: Vec<f64> = counts.iter().flat_map(bounds).collect();
+    bounds.sort_by(f64::total_cmp);
+    bounds.dedup();
+    bounds.windows(2).map(|part| [part[0], part[1]]).collect()
+}
+
 impl Routing for Ecmp {
     fn paths(
         &mut self,
@@ -60,23 +69,39 @@ impl Routing for Ecmp {
     }
 
     fn add_expected_load(&mut self, topology: &Topology, demand: &Demand, load: &mut [f64]) {
-        for receivers in demand.receivers_by_gateway(topology) {
-            let ways = self.shortest.towards_host(topology, receivers[0]);
-            let senders = || demand.senders_to(&receivers);
+        add_by_gateway(topology, demand, load, |ways, to_one, receivers, load| {
+            let carried = |share: f64| -> Vec<f64> {
+                let factor = share * receivers.len() as f64;
+                to_one.iter().map(|bps| bps * factor).collect()
+            };
             if !self.is_shared {
-                ways.carry(senders(), |_, _, _, _| 1.0, load);
-                continue;
+                ways.carry(carried(1.0), |_| 1.0, load);
+                return;
             }
-            // all hashes in one of these parts of the range choose alike at every switch
-            let parts = ways.common_multiple(MOST_PARTS);
-            for part in 0..parts {
-                let senders = senders().map(|(host, bps)| (host, bps / parts as f64));
-                let chosen = |_, count: usize, way: usize, _| {
-                    f64::from(way == (2 * part + 1) * count / (2 * parts))
-                };
-                ways.carry(senders, chosen, load);
+            let alike = vec![(); to_one.len()];
+            for [from, to] in parts_of_hash(&ways.counts()) {
+                let choose = |(), count: usize| (f64::midpoint(from, to) * count as f64) as usize;
+                ways.carry_by_choice(carried(to - from), &alike, choose, load);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_in_one_part_of_the_range_choose_the_same_of_any_number_of_ways() {
+        // a switch with 4 ways has bounds at quarters, one with 3 at thirds
+        let parts = parts_of_hash(&[1, 3, 4]);
+        let begins: Vec<f64> = parts.iter().map(|[from, _]| *from).collect();
+        assert_eq!(begins, [0.0, 0.25, 1.0 / 3.0, 0.5, 2.0 / 3.0, 0.75]);
+        for [from, to] in parts {
+            for count in [1.0, 3.0, 4.0] {
+                let choices = [from + 1e-9, to - 1e-9].map(|hash| (hash * count) as usize);
+                assert_eq!(choices[0], choices[1], "{from} to {to}, {count} ways");
             }
         }
-        demand.add_last_links(topology, load);
     }
 }

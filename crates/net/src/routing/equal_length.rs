@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use super::expected_load::Demand;
+use super::expected_load::{Demand, Gateway, InnerNetwork};
 use super::path_counts::PathCounts;
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing, up_and_down};
@@ -92,19 +92,18 @@ impl EqualLength {
         up_and_down(topology, &up, &down)
     }
 
-    /// By host and core: how often a packet from there takes the core, relative to other cores. It also depends on the
-    /// receiver in the same way.
-    fn chances(&mut self, topology: &Topology) -> Vec<Vec<u64>> {
-        let mut chances = vec![Vec::new(); topology.hosts().len()];
+    /// By gateway and core: how often a packet of a host there takes the core, relative to other cores. It also depends
+    /// on the receiver in the same way.
+    fn chances(&self, network: &InnerNetwork, gateways: &[Gateway]) -> Vec<Vec<u64>> {
+        if !self.each_packet {
+            return vec![vec![1; self.cores.len()]; gateways.len()];
+        }
+        let mut chances = vec![Vec::new(); gateways.len()];
         for core in &self.cores {
-            let ways = self.shortest.towards(topology, *core);
-            let counts = ways.counts();
-            for (chances, host) in chances.iter_mut().zip(topology.hosts()) {
-                chances.push(if self.each_packet {
-                    ways.count_from(*host, &counts)
-                } else {
-                    1
-                });
+            let ways = network.towards(*core);
+            let paths = ways.paths();
+            for (chances, gateway) in chances.iter_mut().zip(gateways) {
+                chances.push(paths[ways.place(gateway.node)] as u64);
             }
         }
         chances
@@ -124,37 +123,38 @@ impl EqualLength {
     }
 }
 
-/// By core: what each host sends through it, and what each receives, in bit/s. `chances` are those of each host's cores.
-/// Hosts with the same chances are taken together.
-fn through_cores(chances: &[Vec<u64>], demand: &Demand) -> Vec<[Vec<f64>; 2]> {
+/// By core: what the hosts at each gateway send through it, and what they receive, in bit/s. `chances` are by gateway.
+/// Gateways with the same chances are taken together.
+fn through_cores(chances: &[Vec<u64>], gateways: &[Gateway]) -> Vec<[Vec<f64>; 2]> {
     let mut alike: BTreeMap<&[u64], Vec<usize>> = BTreeMap::new();
-    for (host, chances) in chances.iter().enumerate() {
-        alike.entry(chances).or_default().push(host);
+    for (gateway, chances) in chances.iter().enumerate() {
+        alike.entry(chances).or_default().push(gateway);
     }
     let cores = chances[0].len();
-    let mut through = vec![[0, 1].map(|_| vec![0.0; chances.len()]); cores];
-    let bps = &demand.to_each_bps;
+    let mut through = vec![[0, 1].map(|_| vec![0.0; gateways.len()]); cores];
     for (up, senders) in &alike {
-        let all_bps: f64 = senders.iter().map(|sender| bps[*sender]).sum();
+        let all_bps: f64 = senders.iter().map(|from| gateways[*from].to_each_bps).sum();
         for (down, hosts) in &alike {
-            let receivers = || hosts.iter().filter(|host| demand.receives[**host]);
-            let count = receivers().count();
+            let receivers = |to: &usize| gateways[*to].receivers.len() as f64;
+            let all_receivers: f64 = hosts.iter().map(receivers).sum();
             let ways = || {
-                up.iter()
-                    .zip(*down)
-                    .map(|(up, down)| *up as f64 * *down as f64)
+                let pairs = up.iter().zip(*down);
+                pairs.map(|(up, down)| *up as f64 * *down as f64)
             };
             let all_ways: f64 = ways().sum();
+            // what a receiver would offer to itself
+            let own_bps = |gateway: &usize| {
+                let is_same = f64::from(up == down);
+                is_same * gateways[*gateway].of_receivers_bps
+            };
             for ([sent, received], ways) in through.iter_mut().zip(ways()) {
                 let share = ways / all_ways;
-                for sender in senders {
-                    let is_among = up == down && demand.receives[*sender];
-                    let others = count - usize::from(is_among);
-                    sent[*sender] += share * others as f64 * bps[*sender];
+                for from in senders {
+                    let bps = gateways[*from].to_each_bps * all_receivers - own_bps(from);
+                    sent[*from] += share * bps;
                 }
-                for receiver in receivers() {
-                    let own = if up == down { bps[*receiver] } else { 0.0 };
-                    received[*receiver] += share * (all_bps - own);
+                for to in hosts {
+                    received[*to] += share * (receivers(to) * all_bps - own_bps(to));
                 }
             }
         }
@@ -193,28 +193,31 @@ impl Routing for EqualLength {
     }
 
     fn add_expected_load(&mut self, topology: &Topology, demand: &Demand, load: &mut [f64]) {
-        let chances = self.chances(topology);
-        let ends = through_cores(&chances, demand);
-        for (core, ends) in self.cores.iter().zip(ends) {
-            let ways = self.shortest.towards(topology, *core);
-            let [mut up, mut down] = [0, 1].map(|_| vec![0.0; load.len()]);
-            for (bps, load) in ends.into_iter().zip([&mut up, &mut down]) {
-                let hosts = bps.iter().copied().enumerate();
-                let hosts = hosts.filter(|(_, bps)| *bps > 0.0);
-                if self.each_packet {
-                    ways.carry_evenly(hosts, load);
-                } else {
-                    ways.carry(hosts, |_, _, _, _| 1.0, load);
+        let network = InnerNetwork::new(topology);
+        let gateways = demand.gateways(topology);
+        let chances = self.chances(&network, &gateways);
+        // what comes down from the cores, by the ports of the way up
+        let mut down = vec![0.0; load.len()];
+        for (core, ends) in self.cores.iter().zip(through_cores(&chances, &gateways)) {
+            let ways = network.towards(*core);
+            // by node, in proportion to what a way there carries
+            let weights = if self.each_packet {
+                ways.paths()
+            } else {
+                vec![1.0; ways.count()]
+            };
+            for (of_gateways, load) in ends.iter().zip([&mut *load, &mut down]) {
+                let mut bps = vec![0.0; weights.len()];
+                for (gateway, of_gateway) in gateways.iter().zip(of_gateways) {
+                    bps[ways.place(gateway.node)] = *of_gateway;
                 }
-                if let Some(last) = ways.last_link() {
-                    load[last.0 as usize] += bps.iter().sum::<f64>();
-                }
-            }
-            for port in topology.port_ids() {
-                let peer = topology.port(port).peer;
-                load[port.0 as usize] += up[port.0 as usize] + down[peer.0 as usize];
+                ways.carry(bps, |node| weights[node], load);
             }
         }
+        for port in topology.port_ids() {
+            load[port.0 as usize] += down[topology.port(port).peer.0 as usize];
+        }
+        demand.add_end_links(topology, load);
     }
 }
 

@@ -1,13 +1,13 @@
 //! The load that flows between random pairs of hosts put on every port: its expectation over the hashes of the flows.
 //!
-//! All that is offered to the receivers at a switch is carried there together, over each link once. So no flow's path is
-//! needed, and the time grows with the number of such switches times the number of links.
+//! Hosts at one switch are taken together, and hosts that only send and receive are left out of the network. So the time
+//! grows with the number of switches that have receivers times the number of links between switches, or, under a policy
+//! that looks at the destination, with the number of receivers times the number of switches.
 
 use std::collections::BTreeMap;
 
-use super::shortest::{Ways, gateway};
-use super::{FiveTuple, Path, Protocol, Routing};
-use crate::topology::{NodeId, PortId, Topology};
+use super::shortest::gateway;
+use crate::topology::{NodeId, PortId, Topology, UNREACHED};
 
 /// What hosts offer to each other. A host offers the same to every receiver, and nothing to itself.
 #[derive(Clone, Debug)]
@@ -18,169 +18,243 @@ pub struct Demand {
     pub receives: Vec<bool>,
 }
 
+/// The hosts whose only link leads to the same switch; or one host that has several links.
+pub(super) struct Gateway {
+    /// the switch, or the host
+    pub(super) node: NodeId,
+    /// what its hosts offer to each receiver, in bit/s
+    pub(super) to_each_bps: f64,
+    /// the part of `to_each_bps` that its receivers offer
+    pub(super) of_receivers_bps: f64,
+    /// the numbers of its receivers
+    pub(super) receivers: Vec<usize>,
+}
+
 impl Demand {
-    /// The numbers of the receivers.
-    pub(super) fn receivers(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.receives.len()).filter(|host| self.receives[*host])
-    }
-
-    /// The receivers, together with those at the same switch.
-    pub(super) fn receivers_by_gateway(&self, topology: &Topology) -> Vec<Vec<usize>> {
-        let mut by_gateway: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
-        for host in self.receivers() {
-            let gateway = gateway(topology, topology.hosts()[host]);
-            by_gateway.entry(gateway).or_default().push(host);
+    /// All hosts, by gateway.
+    pub(super) fn gateways(&self, topology: &Topology) -> Vec<Gateway> {
+        let mut by_node: BTreeMap<NodeId, Gateway> = BTreeMap::new();
+        for (host, id) in topology.hosts().iter().enumerate() {
+            let node = gateway(topology, *id);
+            let here = by_node.entry(node).or_insert_with(|| Gateway {
+                node,
+                to_each_bps: 0.0,
+                of_receivers_bps: 0.0,
+                receivers: Vec::new(),
+            });
+            here.to_each_bps += self.to_each_bps[host];
+            if self.receives[host] {
+                here.of_receivers_bps += self.to_each_bps[host];
+                here.receivers.push(host);
+            }
         }
-        by_gateway.into_values().collect()
+        by_node.into_values().collect()
     }
 
-    /// The hosts that offer something to these receivers, which are in order, each with its rate in bit/s.
-    pub(super) fn senders_to<'a>(
-        &'a self,
-        receivers: &'a [usize],
-    ) -> impl Iterator<Item = (usize, f64)> + 'a {
-        let senders = self.to_each_bps.iter().enumerate();
-        let all = senders.map(|(host, bps)| {
-            let others = receivers.len() - usize::from(receivers.binary_search(&host).is_ok());
-            (host, bps * others as f64)
-        });
-        all.filter(|(_, bps)| *bps > 0.0)
-    }
-
-    /// Adds what arrives at the receivers to the links from their switches.
-    pub(super) fn add_last_links(&self, topology: &Topology, load: &mut [f64]) {
+    /// Adds the load of the links between hosts and their gateways.
+    pub(super) fn add_end_links(&self, topology: &Topology, load: &mut [f64]) {
         let all_bps: f64 = self.to_each_bps.iter().sum();
-        for host in self.receivers() {
-            let node = topology.hosts()[host];
-            if gateway(topology, node) != node {
-                let port = topology.port(topology.node(node).ports[0]).peer;
-                load[port.0 as usize] += all_bps - self.to_each_bps[host];
+        let receivers = self.receives.iter().filter(|it| **it).count();
+        for (host, id) in topology.hosts().iter().enumerate() {
+            let gateway = gateway(topology, *id);
+            if gateway == *id {
+                continue;
+            }
+            let (bps, is_receiver) = (self.to_each_bps[host], self.receives[host]);
+            let port = topology.node(*id).ports[0];
+            // between two hosts without a switch, the way to one is the way from the other
+            if topology.node(gateway).forwards {
+                load[port.0 as usize] += bps * (receivers - usize::from(is_receiver)) as f64;
+            }
+            if is_receiver {
+                load[topology.port(port).peer.0 as usize] += all_bps - bps;
             }
         }
     }
 }
 
-/// Load on its way to a destination.
-struct Arrived {
-    /// by node, in bit/s
-    bps: Vec<f64>,
-    /// by distance from the destination: the nodes that have not sent their load on
-    waiting: Vec<Vec<NodeId>>,
-}
-
-impl Arrived {
-    fn add(&mut self, node: NodeId, distance: u16, bps: f64) {
-        let distance = usize::from(distance);
-        let here = &mut self.bps[node.0 as usize];
-        if *here == 0.0 {
-            if self.waiting.len() <= distance {
-                self.waiting.resize(distance + 1, Vec::new());
-            }
-            self.waiting[distance].push(node);
-        }
-        *here += bps;
-    }
-}
-
-impl Ways<'_> {
-    /// Carries what hosts offer to the gateway of the destination, and adds it to `load`, by port. Every node divides
-    /// what arrives there among its ways, in proportion to `weight(node, number of ways, index of the way, way)`.
-    pub(super) fn carry(
-        &self,
-        senders: impl Iterator<Item = (usize, f64)>,
-        weight: impl Fn(NodeId, usize, usize, PortId) -> f64,
-        load: &mut [f64],
-    ) {
-        let distance = |node: NodeId| self.distance[node.0 as usize];
-        let mut arrived = Arrived {
-            bps: vec![0.0; self.distance.len()],
-            waiting: Vec::new(),
-        };
-        for (host, bps) in senders {
-            let node = self.topology.hosts()[host];
-            arrived.add(node, distance(node), bps);
-        }
-        let mut ways = Vec::new();
-        // every way leads nearer, so all load of the farthest nodes has arrived there; the gateway is at distance 0
-        while arrived.waiting.len() > 1 {
-            for node in arrived.waiting.pop().into_iter().flatten() {
-                ways.clear();
-                ways.extend(self.at(node).map(|way| (way, 0.0)));
-                let count = ways.len();
-                let mut sum = 0.0;
-                for (i, (way, share)) in ways.iter_mut().enumerate() {
-                    *share = weight(node, count, i, *way);
-                    sum += *share;
-                }
-                let bps = arrived.bps[node.0 as usize];
-                for (way, share) in ways.iter().filter(|(_, share)| *share > 0.0) {
-                    let part = bps * share / sum;
-                    load[way.0 as usize] += part;
-                    let far = self.topology.far_node(*way);
-                    arrived.add(far, distance(far), part);
-                }
-            }
-        }
-    }
-
-    /// [`Ways::carry`] where all paths from a host carry the same.
-    pub(super) fn carry_evenly(
-        &self,
-        senders: impl Iterator<Item = (usize, f64)>,
-        load: &mut [f64],
-    ) {
-        let paths = self.counts();
-        let beyond = |_, _, _, way| paths[self.topology.far_node(way).0 as usize] as f64;
-        self.carry(senders, beyond, load);
-    }
-
-    /// The least common multiple of the nodes' numbers of ways, or `most` if it is larger.
-    pub(super) fn common_multiple(&self, most: usize) -> usize {
-        let nodes = (0..self.distance.len() as u32).map(NodeId);
-        let counts = nodes.map(|node| self.at(node).count()).filter(|n| *n > 0);
-        counts.fold(1, |all, count| {
-            let multiples = (1..).map(|i| i * count);
-            multiples
-                .take_while(|multiple| *multiple <= most)
-                .find(|multiple| multiple % all == 0)
-                .unwrap_or(most)
-        })
-    }
-}
-
-/// Adds the load of a policy under which a flow's way from a switch on depends on its destination alone. One path leads
-/// from each switch to a receiver; the hosts at the switch share it.
-pub(super) fn add_by_destination(
-    policy: &mut impl Routing,
+/// Calls `carry` for each gateway that has receivers: with the shortest ways to it, with what all nodes offer to one of
+/// these receivers, in the order of the ways' nodes, with the receivers' numbers and with `load`, to which it adds. Adds
+/// the links of hosts, whose load is the same whatever `carry` does.
+pub(super) fn add_by_gateway(
     topology: &Topology,
     demand: &Demand,
     load: &mut [f64],
+    mut carry: impl FnMut(&WaysFromAll, &[f64], &[usize], &mut [f64]),
 ) {
-    for receiver in demand.receivers() {
-        // by node: the path from there, and what it carries
-        let mut shared: Vec<Option<(Path, f64)>> = vec![None; topology.nodes().len()];
-        for (sender, bps) in demand.senders_to(&[receiver]) {
-            let host = topology.hosts()[sender];
-            let first = gateway(topology, host);
-            let (_, sum) = shared[first.0 as usize].get_or_insert_with(|| {
-                let address = |host: usize| topology.node(topology.hosts()[host]).address;
-                let ends = [sender, receiver].map(address);
-                let flow = FiveTuple::of_flow(0, Protocol::Tcp, ends[0], ends[1]);
-                let mut path = policy.paths(topology, sender, receiver, &flow).remove(0);
-                if first != host {
-                    path.remove(0);
+    let network = InnerNetwork::new(topology);
+    let gateways = demand.gateways(topology);
+    let mut to_each_bps = vec![0.0; topology.nodes().len()];
+    for from in &gateways {
+        to_each_bps[from.node.0 as usize] = from.to_each_bps;
+    }
+    for to in gateways.iter().filter(|to| !to.receivers.is_empty()) {
+        let ways = network.towards(to.node);
+        let to_one_bps: Vec<f64> = ways.of_nodes(&to_each_bps).collect();
+        carry(&ways, &to_one_bps, &to.receivers, load);
+    }
+    demand.add_end_links(topology, load);
+}
+
+/// [`add_by_gateway`] for a policy under which all shortest paths between two hosts carry the same.
+pub(super) fn add_evenly(topology: &Topology, demand: &Demand, load: &mut [f64]) {
+    add_by_gateway(topology, demand, load, |ways, to_one, receivers, load| {
+        let paths = ways.paths();
+        let bps = to_one.iter().map(|bps| bps * receivers.len() as f64);
+        ways.carry(bps.collect(), |node| paths[node], load);
+    });
+}
+
+/// A network without the hosts that do not forward and have one link. In large networks most nodes are such hosts.
+pub(super) struct InnerNetwork {
+    /// by node: its links to other such nodes
+    links: Vec<Vec<(PortId, NodeId)>>,
+    /// by node: whether it forwards
+    forwards: Vec<bool>,
+}
+
+/// The shortest ways to one node from all others of an inner network.
+pub(super) struct WaysFromAll {
+    /// the nodes, nearest first. Elsewhere here, a node is a place in this order
+    nodes: Vec<NodeId>,
+    /// by [`NodeId`]: the place of the node in this order
+    places: Vec<u32>,
+    /// by node: the end of its ways in `ways`, which begin where those of the node before end
+    ends: Vec<usize>,
+    /// ports that begin a shortest path, each with the node to which it leads
+    ways: Vec<(PortId, u32)>,
+}
+
+impl InnerNetwork {
+    pub(super) fn new(topology: &Topology) -> Self {
+        let is_inner = |id: NodeId| {
+            let node = topology.node(id);
+            node.forwards || node.ports.len() > 1
+        };
+        let ids = (0..topology.nodes().len() as u32).map(NodeId);
+        let links = ids.map(|id| {
+            let ports = topology.node(id).ports.iter().filter(|_| is_inner(id));
+            let links = ports.map(|port| (*port, topology.far_node(*port)));
+            links.filter(|(_, far)| is_inner(*far)).collect()
+        });
+        Self {
+            links: links.collect(),
+            forwards: topology.nodes().iter().map(|node| node.forwards).collect(),
+        }
+    }
+
+    /// The shortest ways to `target`. They pass only nodes that forward.
+    pub(super) fn towards(&self, target: NodeId) -> WaysFromAll {
+        let mut distance = vec![UNREACHED; self.links.len()];
+        let mut found = WaysFromAll {
+            nodes: vec![target],
+            places: vec![0; self.links.len()],
+            ends: Vec::new(),
+            ways: Vec::new(),
+        };
+        distance[target.0 as usize] = 0;
+        while let Some(node) = found.nodes.get(found.ends.len()).copied() {
+            let id = node.0 as usize;
+            found.places[id] = found.ends.len() as u32;
+            let here = distance[id];
+            let leads_on = self.forwards[id] || here == 0;
+            for (port, far) in &self.links[id] {
+                let there = &mut distance[far.0 as usize];
+                if *there == UNREACHED && leads_on {
+                    *there = here + 1;
+                    found.nodes.push(*far);
+                } else if here > 0 && *there == here - 1 {
+                    found.ways.push((*port, found.places[far.0 as usize]));
                 }
-                (path, 0.0)
-            });
-            *sum += bps;
-            if first != host {
-                load[topology.node(host).ports[0].0 as usize] += bps;
+            }
+            found.ends.push(found.ways.len());
+        }
+        found
+    }
+}
+
+impl WaysFromAll {
+    /// The values of these nodes, in their order. `by_id` has those of all nodes.
+    pub(super) fn of_nodes<'a, T: Copy>(&'a self, by_id: &'a [T]) -> impl Iterator<Item = T> + 'a {
+        self.nodes.iter().map(|id| by_id[id.0 as usize])
+    }
+
+    /// The number of nodes.
+    pub(super) fn count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The place of this node.
+    pub(super) fn place(&self, id: NodeId) -> usize {
+        self.places[id.0 as usize] as usize
+    }
+
+    fn at(&self, node: usize) -> &[(PortId, u32)] {
+        &self.ways[self.ends[node - 1]..self.ends[node]]
+    }
+
+    /// The number of shortest paths from each node, and 1 for the node to which they lead.
+    pub(super) fn paths(&self) -> Vec<f64> {
+        let mut paths = vec![1.0];
+        for node in 1..self.nodes.len() {
+            let beyond = self.at(node).iter().map(|(_, far)| paths[*far as usize]);
+            paths.push(beyond.sum());
+        }
+        paths
+    }
+
+    /// The numbers of ways that nodes have, each once.
+    pub(super) fn counts(&self) -> Vec<usize> {
+        let mut counts: Vec<usize> = (1..self.nodes.len()).map(|i| self.at(i).len()).collect();
+        counts.sort_unstable();
+        counts.dedup();
+        counts
+    }
+
+    /// Carries `bps`, which nodes have, along the ways, and adds it to `load`, by port. Every node divides what arrives
+    /// there among its ways, in proportion to the weights of the nodes to which they lead.
+    pub(super) fn carry(&self, mut bps: Vec<f64>, weight: impl Fn(usize) -> f64, load: &mut [f64]) {
+        // every way leads nearer, so all load of a node has arrived when the node's turn comes
+        for node in (1..self.nodes.len()).rev() {
+            if bps[node] == 0.0 {
+                continue;
+            }
+            let ways = self.at(node);
+            let sum: f64 = ways.iter().map(|(_, far)| weight(*far as usize)).sum();
+            let each = bps[node] / sum;
+            for (port, far) in ways {
+                let part = each * weight(*far as usize);
+                load[port.0 as usize] += part;
+                bps[*far as usize] += part;
             }
         }
-        for (path, bps) in shared.into_iter().flatten() {
-            for port in path {
-                load[port.0 as usize] += bps;
+    }
+
+    /// [`WaysFromAll::carry`] where every node sends all that arrives there by the way with the index
+    /// `choose(kind of the node, number of its ways)`. `kind` is by node.
+    pub(super) fn carry_by_choice<K: PartialEq + Copy>(
+        &self,
+        mut bps: Vec<f64>,
+        kind: &[K],
+        choose: impl Fn(K, usize) -> usize,
+        load: &mut [f64],
+    ) {
+        // most nodes choose as the one before did
+        let mut last = None;
+        for node in (1..self.nodes.len()).rev() {
+            if bps[node] == 0.0 {
+                continue;
             }
+            let ways = self.at(node);
+            let of = (kind[node], ways.len());
+            let choice = match last {
+                Some((known, choice)) if known == of => choice,
+                _ => choose(of.0, of.1),
+            };
+            last = Some((of, choice));
+            let (port, far) = ways[choice];
+            load[port.0 as usize] += bps[node];
+            bps[far as usize] += bps[node];
         }
     }
 }

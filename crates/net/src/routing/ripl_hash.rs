@@ -4,7 +4,7 @@
 //! packs the 5-tuple like C structures on a 64-bit machine, lowest byte first: addresses take 8 bytes, protocol and
 //! ports 2. It sorts paths by the switches' names as text, which is the order of their numbers here up to k = 8.
 
-use super::expected_load::Demand;
+use super::expected_load::{Demand, add_evenly};
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};
 use crate::topology::Topology;
@@ -37,11 +37,7 @@ impl Routing for RiplHash {
     }
 
     fn add_expected_load(&mut self, topology: &Topology, demand: &Demand, load: &mut [f64]) {
-        for receivers in demand.receivers_by_gateway(topology) {
-            let ways = self.shortest.towards_host(topology, receivers[0]);
-            ways.carry_evenly(demand.senders_to(&receivers), load);
-        }
-        demand.add_last_links(topology, load);
+        add_evenly(topology, demand, load);
     }
 }
 

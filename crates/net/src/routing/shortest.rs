@@ -16,12 +16,12 @@ pub struct ShortestPaths {
 
 /// The ways to one destination.
 pub(super) struct Ways<'a> {
-    pub(super) topology: &'a Topology,
+    topology: &'a Topology,
     host: NodeId,
     /// the destination's only neighbour, or the destination itself
     gateway: NodeId,
     /// links from each node to the gateway
-    pub(super) distance: &'a [u16],
+    distance: &'a [u16],
 }
 
 impl ShortestPaths {
@@ -74,7 +74,7 @@ pub(super) fn gateway(topology: &Topology, host: NodeId) -> NodeId {
 
 impl Ways<'_> {
     /// The ports of `node` that begin a shortest path, in order of their numbers. Empty if there is no path.
-    pub(super) fn at(&self, node: NodeId) -> impl Iterator<Item = PortId> + Clone {
+    fn at(&self, node: NodeId) -> impl Iterator<Item = PortId> + Clone {
         let here = self.distance[node.0 as usize];
         let is_nearer = move |port: &PortId| {
             let far = self.topology.far_node(*port);
@@ -86,12 +86,6 @@ impl Ways<'_> {
         };
         let ports = self.topology.node(node).ports.iter().copied();
         ports.filter(is_nearer)
-    }
-
-    /// The port of the gateway that leads to the destination; none if that is the gateway itself.
-    pub(super) fn last_link(&self) -> Option<PortId> {
-        let is_beyond = self.gateway != self.host;
-        is_beyond.then(|| self.at(self.gateway).next()).flatten()
     }
 
     /// The path from `source` that takes the `choose(node, number of ways)`-th way at each node. None if there is no
@@ -118,7 +112,7 @@ impl Ways<'_> {
 
     /// The number of paths from every node that forwards, and 1 for the destination, indexed by [`NodeId`]. Hundreds of
     /// switches can have more paths than a number holds: then it is `u64::MAX`.
-    pub(super) fn counts(&self) -> Vec<u64> {
+    fn counts(&self) -> Vec<u64> {
         let mut counts = vec![0; self.distance.len()];
         counts[self.host.0 as usize] = 1;
         let ids = (0..self.distance.len() as u32).map(NodeId);
@@ -132,7 +126,7 @@ impl Ways<'_> {
     }
 
     /// The number of paths from a node, which is not the destination; `counts` are known for all nodes that are nearer.
-    pub(super) fn count_from(&self, node: NodeId, counts: &[u64]) -> u64 {
+    fn count_from(&self, node: NodeId, counts: &[u64]) -> u64 {
         let beyond = self
             .at(node)
             .map(|way| counts[self.topology.far_node(way).0 as usize]);

@@ -4,7 +4,7 @@
 //! standard's default would be the lowest MAC address. The parent of every other node is its first neighbour on the way
 //! to the root. In a fat-tree all traffic passes the first core and each pod's first aggregation switch.
 
-use super::expected_load::{Demand, add_by_destination};
+use super::expected_load::Demand;
 use super::{FiveTuple, Path, Routing, up_and_down};
 use crate::topology::{NodeId, PortId, Topology, UNREACHED};
 
@@ -72,6 +72,23 @@ impl Routing for SpanningTree {
     }
 
     fn add_expected_load(&mut self, topology: &Topology, demand: &Demand, load: &mut [f64]) {
-        add_by_destination(self, topology, demand, load);
+        // by port to the parent: what the hosts below offer to each receiver, and the number of receivers below
+        let [mut bps_below, mut receivers_below] = [0, 1].map(|_| vec![0.0; load.len()]);
+        let [mut bps, mut receivers] = [0.0; 2];
+        for (host, node) in topology.hosts().iter().enumerate() {
+            let (to_each_bps, is_receiver) = (demand.to_each_bps[host], demand.receives[host]);
+            let is_receiver = f64::from(is_receiver);
+            bps += to_each_bps;
+            receivers += is_receiver;
+            for port in self.climb(topology, *node) {
+                bps_below[port.0 as usize] += to_each_bps;
+                receivers_below[port.0 as usize] += is_receiver;
+            }
+        }
+        for up in self.parent.iter().flatten() {
+            let [below, down] = [*up, topology.port(*up).peer].map(|port| port.0 as usize);
+            load[below] += bps_below[below] * (receivers - receivers_below[below]);
+            load[down] += (bps - bps_below[below]) * receivers_below[below];
+        }
     }
 }

@@ -5,7 +5,7 @@
 //! depend on other flows, and a packet carries its route from the start, as with other policies. Choices at each switch
 //! would need no list of paths, but random numbers at every hop.
 
-use super::expected_load::Demand;
+use super::expected_load::{Demand, add_evenly};
 use super::path_counts::PathCounts;
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};
@@ -42,10 +42,6 @@ impl Routing for Spray {
     }
 
     fn add_expected_load(&mut self, topology: &Topology, demand: &Demand, load: &mut [f64]) {
-        for receivers in demand.receivers_by_gateway(topology) {
-            let ways = self.shortest.towards_host(topology, receivers[0]);
-            ways.carry_evenly(demand.senders_to(&receivers), load);
-        }
-        demand.add_last_links(topology, load);
+        add_evenly(topology, demand, load);
     }
 }

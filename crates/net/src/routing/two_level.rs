@@ -4,7 +4,7 @@
 //! counted from its first upward port. Cores choose by the pod. The switch's own number is in the sum, so traffic to
 //! one receiver from different racks comes through different cores, unlike with [`super::DestinationSuffix`].
 
-use super::expected_load::{Demand, add_by_destination};
+use super::expected_load::{Demand, add_by_gateway};
 use super::{FiveTuple, Path, Routing};
 use crate::topology::{NodeId, PortId, Topology};
 
@@ -66,7 +66,17 @@ impl Routing for TwoLevel {
     }
 
     fn add_expected_load(&mut self, topology: &Topology, demand: &Demand, load: &mut [f64]) {
-        add_by_destination(self, topology, demand, load);
+        let switches = topology.nodes().iter().map(|node| node.address.octets()[2]);
+        let switches: Vec<usize> = switches.map(usize::from).collect();
+        add_by_gateway(topology, demand, load, |ways, to_one, receivers, load| {
+            let switch: Vec<usize> = ways.of_nodes(&switches).collect();
+            for receiver in receivers {
+                let [.., id] = place(topology, topology.hosts()[*receiver]);
+                // of all shortest ways up, as in `port`; there is one way down
+                let choose = |switch, count| (id - 2 + switch) % count;
+                ways.carry_by_choice(to_one.to_vec(), &switch, choose, load);
+            }
+        });
     }
 }
 

@@ -267,6 +267,7 @@ class PreparedLinux:
             measure_from_s=report.measure_from_s,
             measure_to_s=report.measure_to_s,
             packet_hops=outcome["packet_hops"],
+            fullest_link=_core.Simulation(json.dumps(self.job.document)).fullest_link(),
             ignored_settings=self.ignored_settings,
             valid=not faults,
             faults=faults,
