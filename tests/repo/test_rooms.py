@@ -156,3 +156,17 @@ def test_make_test_runs_every_test_once() -> None:
     for call in calls:
         folders = {word for word in shlex.split(call) if word.startswith("tests/")}
         assert folders == {f"tests/{file.parent.name}" for file in ROOT.glob("tests/*/test_*.py")}
+
+
+def test_what_make_starts_keeps_the_bytecode_of_its_imports() -> None:
+    """Otherwise each of the tests' many processes compiles every module that it imports."""
+    shown = subprocess.run(
+        ["make", "--no-print-directory", "--eval", "environment: ; @env", "environment"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "PATH=" in shown
+    assert "PYTHONDONTWRITEBYTECODE" not in shown
