@@ -105,7 +105,7 @@ def _with_number(point: Any) -> Any:
     name = point.get("name") if isinstance(point, dict) else None
     if isinstance(name, bool) or not isinstance(name, int | float):
         return point
-    return point | {"name": f"{name:g}", "number": name}
+    return point | {"name": str(name), "number": name}
 
 
 Points = Annotated[list[Point], BeforeValidator(_points), Field(min_length=1)]
