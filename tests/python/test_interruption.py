@@ -11,6 +11,7 @@ import time
 from concurrent.futures import Future
 from pathlib import Path
 
+import pydantic_core
 import pytest
 from conftest import ENTRY, Command
 from fairport import ordered_threads
@@ -28,6 +29,11 @@ ENDLESS = [
     "--set",
     "probes.queue_interval=1h",
 ]
+
+# a limit on file sizes has the same effect as a full disk: an error in the middle of a write
+FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)); "
+# Python 3.11 would keep the first 2000 bytes of a module's bytecode, for later tests
+WITHOUT_BYTECODE = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
 
@@ -139,12 +145,11 @@ def test_ctrl_c_restores_the_terminal(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_gets_full_is_named_and_leaves_nothing(tmp_path: Path) -> None:
-    # a limit on file sizes has the same effect as a full disk: an error in the middle of a write
-    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)); "
-    entry = [*ENTRY[:-1], limit + ENTRY[-1]]
+    entry = [*ENTRY[:-1], FULL + ENTRY[-1]]
     done = subprocess.run(
         [*entry, "run", "outcast", "--duration", "20ms"],
         cwd=tmp_path,
+        env=WITHOUT_BYTECODE,
         capture_output=True,
         text=True,
         check=False,
@@ -169,11 +174,10 @@ def test_a_folder_with_too_long_a_name_asks_for_a_shorter_one(
 
 def test_a_disk_that_gets_full_behind_stdout_is_named_without_a_buffer_too(tmp_path: Path) -> None:
     # as in many containers; Python then takes a write of a part for that of the whole
-    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)); "
     with (tmp_path / "out").open("wb") as out:
         done = subprocess.run(
-            [*ENTRY[:-1], limit + ENTRY[-1], "scenario", "schema"],
-            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            [*ENTRY[:-1], FULL + ENTRY[-1], "scenario", "schema"],
+            env=WITHOUT_BYTECODE | {"PYTHONUNBUFFERED": "1"},
             stdout=out,
             stderr=subprocess.PIPE,
             text=True,
@@ -243,3 +247,21 @@ def unread(pipe: int) -> int:
     count = array.array("i", [0])
     fcntl.ioctl(pipe, termios.FIONREAD, count)
     return count[0]
+
+
+class Pressed:
+    """A value at which Ctrl-C is pressed when it is looked at."""
+
+    def __repr__(self) -> str:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_pydantic_builds_a_schema_is_no_traceback(
+    fairport: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def built(*_: object) -> None:
+        pydantic_core.SchemaSerializer({"type": "literal", "expected": [Pressed()]})
+
+    monkeypatch.setattr("fairport.scenario.source_text", built)
+    done = fairport("scenario", "show", "outcast")
+    assert (done.status, done.err) == (130, "interrupted: nothing was written\n")

@@ -93,16 +93,29 @@ class Commands(Group):
         """Runs the command."""
         with _silent_without_reader(), _one_message(), _written(), warnings.catch_warnings():
             warnings.showwarning = _in_one_line
-            return super().invoke(ctx)
+            with _interrupts_of_pydantic():
+                return super().invoke(ctx)
 
 
 @contextmanager
 def resumable() -> Iterator[None]:
     """For commands whose finished runs are kept: Ctrl-C says that they continue from there."""
     try:
-        yield
+        with _interrupts_of_pydantic():
+            yield
     except KeyboardInterrupt:
         raise Interrupted("finished runs are kept; the same command continues from there") from None
+
+
+@contextmanager
+def _interrupts_of_pydantic() -> Iterator[None]:
+    """Ctrl-C while pydantic builds a schema becomes an error of its own there, which names it."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__name__ == "SchemaError" and "KeyboardInterrupt" in str(error):
+            raise KeyboardInterrupt from None
+        raise
 
 
 @contextmanager
