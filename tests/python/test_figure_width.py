@@ -103,7 +103,11 @@ def test_the_command_draws_runs_and_seeds_for_print(fairport: Command) -> None:
         (("one", "--kind", "bar"), "did you mean `bars`"),
         (("one", "--width", "3.4"), "for example 3.4in or 86mm"),
         (("one", "--out", "page.html"), "is neither PNG, SVG nor PDF"),
+        (("one", "--by", "jain_index"), "this is a run"),
     ):
         refused = fairport("plot", *wrong)
         assert refused.status == 2
         assert why in refused.err
+    shown = fairport("plot", "--help").out
+    for kind in figures.KINDS:
+        assert kind in shown

@@ -154,6 +154,15 @@ def refuse_both(given: Mapping[str, bool]) -> None:
         )
 
 
+def refuse_here(options: Mapping[str, str], why: str) -> None:
+    """Raises InputError if one of these options is given, because it would do nothing."""
+    from fairport.errors import InputError
+
+    for option, value in options.items():
+        if value:
+            raise InputError(why, field=option, value=value, remedy="leave it out")
+
+
 def refuse_without_folder(
     files: Mapping[str, tuple[str, object]], remedy: str = "leave --no-output out"
 ) -> None:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from fairport.cli.options import refuse_here
+
 
 def plot(
     study: Annotated[
@@ -84,26 +86,31 @@ def plot(
     from fairport.storage import redraw
     from fairport.study.results import Study
 
-    of_runs = redraw.is_of_runs(Path(study))
-    if out is not None:
-        figures.require_ending(out, "--out", figures.ENDINGS + (() if of_runs else (".html",)))
-    wide_in = width.inches(wide) if wide else None
-    if of_runs:
-        with width.drawn_at(wide_in):
-            kind, picture = redraw.picture(Path(study), kind)
+    folder = Path(study)
+    if redraw.is_of_runs(folder):
+        of_studies = {"--x": x, "--y": y, "--color": color, "--by": by, "--where": where}
+        refuse_here(of_studies, "chooses what the figure of a study shows, and this is a run")
+        if out is not None:
+            figures.require_ending(out, "--out")
+        with width.drawn_at(width.inches(wide)):
+            kind, picture = redraw.picture(folder, kind)
         path = out or Path(f"{kind}.png")
         figures.save_as(picture, path, "--out")
-        output.print_text(f"{path}\n")
-        return
-    opened = Study(study)
-    path = out or Path(f"{opened.definition.name}.png")
-    if path.suffix == ".html":
-        from fairport.files import write_text
-        from fairport.report import study as report
-
-        write_text(path, "--out", report.page(opened, x=x, y=y, color=color, by=by, where=where))
     else:
-        with width.drawn_at(wide_in):
-            picture = studies.draw(opened, x=x, y=y, color=color, by=by, where=where)
-        figures.save_as(picture, path, "--out")
+        refuse_here({"--kind": kind}, "chooses the figure of a run, and this is a study")
+        if out is not None:
+            figures.require_ending(out, "--out", (*figures.ENDINGS, ".html"))
+        opened = Study(study)
+        path = out or Path(f"{opened.definition.name}.png")
+        how = {"x": x, "y": y, "color": color, "by": by, "where": where}
+        if path.suffix == ".html":
+            from fairport.files import write_text
+            from fairport.report import study as report
+
+            refuse_here({"--width": wide}, "is for print, and a page is as wide as its window")
+            write_text(path, "--out", report.page(opened, **how))
+        else:
+            with width.drawn_at(width.inches(wide)):
+                picture = studies.draw(opened, **how)
+            figures.save_as(picture, path, "--out")
     output.print_text(f"{path}\n")

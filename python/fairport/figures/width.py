@@ -29,8 +29,10 @@ _asked: ContextVar[float | None] = ContextVar("width", default=None)
 _PER_INCH = {"in": 1.0, "cm": 2.54, "mm": 25.4}
 
 
-def inches(text: str) -> float:
-    """The width that is given as a text such as `3.4in` or `86mm`. Raises InputError."""
+def inches(text: str) -> float | None:
+    """The width that a text such as `3.4in` or `86mm` gives; none if empty. Raises InputError."""
+    if not text:
+        return None
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(in|cm|mm)", text)
     if not found:
         raise InputError(

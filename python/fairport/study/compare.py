@@ -102,27 +102,28 @@ def _of_some_runs(
     runs: Mapping[tuple[str, str], int], said: Collection[str], repeat: int
 ) -> list[str]:
     """Which fixes have runs with a caveat that is not one of those `said`, as sentences."""
-    by_caveat: dict[str, list[str]] = {}
-    for (caveat, fix), count in runs.items():
-        if caveat not in said:
-            by_caveat.setdefault(caveat, []).append(f"{fix} {count} of {repeat}")
     return [
-        f"Some runs have the caveat {caveat}: {caveats.MEANINGS[caveat]}. These are"
-        f" {', '.join(each)}."
-        for caveat, each in by_caveat.items()
+        f"Some runs have the caveat {caveat}: {caveats.MEANINGS[caveat]}. These are {fixes}."
+        for caveat, fixes in _fixes(runs, repeat).items()
+        if caveat not in said
     ]
 
 
 def _lower_bounds(runs: Mapping[tuple[str, str], int], repeat: int) -> list[str]:
     """Of which fixes the number that ranks them is a lower bound in some runs, as sentences."""
-    by_metric: dict[str, list[str]] = {}
-    for (metric, fix), count in runs.items():
-        by_metric.setdefault(metric, []).append(f"{fix} {count} of {repeat}")
     return [
         f"In some runs the {QUANTITIES[metric].title} is a lower bound, because too many were not"
-        f" over by the end: {', '.join(each)}."
-        for metric, each in by_metric.items()
+        f" over by the end: {fixes}."
+        for metric, fixes in _fixes(runs, repeat).items()
     ]
+
+
+def _fixes(runs: Mapping[tuple[str, str], int], repeat: int) -> dict[str, str]:
+    """By what was counted: the fixes, each with its number of runs, in words."""
+    found: dict[str, list[str]] = {}
+    for (what, fix), count in runs.items():
+        found.setdefault(what, []).append(f"{fix} {count} of {repeat}")
+    return {what: ", ".join(each) for what, each in found.items()}
 
 
 def without_number(runs: pl.DataFrame, parts: Sequence[ComparedPart]) -> list[str]:
