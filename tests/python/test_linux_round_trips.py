@@ -63,7 +63,10 @@ def test_bins_are_those_of_the_simulation() -> None:
 
 @as_root
 def test_a_real_flow_has_round_trips_like_a_simulated_one() -> None:
-    """Three flows share a line: they wait behind at most the buffer's 20 packets of 0.6 ms."""
+    """Three flows share a line, behind buffers of 20 packets of 0.6 ms: one on the way of the
+    flow over two links, two on that of the others. While these wait for timeouts, the flow over two
+    links has the line to itself, and its packets queue in its own host, where no buffer is full.
+    """
     shared = SCENARIO | {"duration": "2s", "link": {"rate": "20Mbps", "delay": "2ms"}}
     means = {}
     for backend in ("simulation", "linux"):
@@ -71,7 +74,7 @@ def test_a_real_flow_has_round_trips_like_a_simulated_one() -> None:
         flows = result.flows.sort("hops")
         # of the flow over two links, behind no packets of others or behind a full buffer
         assert 0.008 < flows["rtt_min_s"][0] < 0.0215
-        assert flows["rtt_max_s"].max() < 0.05  # type: ignore[operator]
+        assert flows["rtt_max_s"][1:].max() < 0.05  # type: ignore[operator]
         for of_flow in flows.iter_rows(named=True):
             merged = result.rtt.filter(flow=of_flow["flow"])
             samples = merged["samples"]
