@@ -156,7 +156,7 @@ def test_a_long_title_is_broken_between_words_but_not_before_a_unit():
         assert not any(line.startswith("kB") for line in found.lines)
         widths = [style.width_in(line, found.points, "bold") for line in found.lines]
         assert max(widths) <= wide - 0.25
-    assert len(heading.heading(text * 9, "", "", 5.0).lines) == 3
+    assert len(heading.heading(text * 4, "", "", 5.0).lines) == 3
 
 
 def test_a_long_name_leaves_its_subject_and_both_its_ends():

@@ -65,7 +65,7 @@ def test_a_comparison_by_shares(repeat: int) -> None:
     same_table(found, ours)
     same_ranking(found, ours)
     draw = random.Random(repeat)
-    for _ in range(300):
+    for _ in range(100):
         runs = drawn(draw, found.runs)
         for (fix,), of_fix in runs.sort("seed").partition_by("fix", as_dict=True).items():
             ours.rows[fix] = of_fix.to_dicts()

@@ -101,10 +101,11 @@ def test_a_resolved_scenario_holds_every_default_and_loads() -> None:
     assert load(resolved).resolved() == resolved
 
 
-@pytest.mark.parametrize("name", builtin_names())
-def test_the_json_schema_accepts_the_built_in_scenarios(name: str) -> None:
-    jsonschema.validate(load(name).document(), json_schema())
-    jsonschema.validate(load(name).resolved(), json_schema())
+def test_the_json_schema_accepts_the_built_in_scenarios() -> None:
+    schema = jsonschema.Draft202012Validator(json_schema())
+    for name in builtin_names():
+        for document in (load(name).document(), load(name).resolved()):
+            assert list(schema.iter_errors(document)) == [], name
 
 
 @pytest.mark.parametrize("field", ["measure", "loss.0"])
