@@ -19,27 +19,35 @@ program, on purpose: `make renew WHAT=docs`.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
+import shlex
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
 import first_picture
 import generated
 import notebooks
+import pytest
 import reference
+from fairport.cli.app import program
 
 ROOT = Path(__file__).parents[2]
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 LANGUAGES = {"console", "python", "toml", "rust", "text"}
 # what one block ran another need not run again; what the user ran is not looked at
 _STORE = tempfile.TemporaryDirectory(prefix="fairport-store-")
+# in quotes too, where they mean nothing to it
+_OF_THE_SHELL = re.compile(r"[$&();<>`|]")
 _QUOTED = re.compile(r"(?://|#) ([\w./-]+\.(?:rs|py))")
 _PICTURE = re.compile(r"!\[[^]]*\]\(([^)]+)\)(?:(?!!\[).)*?<!-- picture: (\S+) -->", re.DOTALL)
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
@@ -109,6 +117,9 @@ def environment() -> dict[str, str]:
 
 def run_command(command: str, folder: Path) -> str:
     """What a command prints on stdout; it must succeed."""
+    first, *words = shlex.split(command)
+    if first == "fairport" and not _OF_THE_SHELL.search(command):
+        return _run_here(words, folder)
     return _printed(["bash", "-euo", "pipefail", "-c", command], folder)
 
 
@@ -117,26 +128,45 @@ def run_python(program: str, folder: Path) -> str:
     return _printed([sys.executable, "-c", program], folder)
 
 
+def _run_here(words: list[str], folder: Path) -> str:
+    """What `fairport` prints, in this process: in its own it would import for a second first."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(io.StringIO()) as out,
+        redirect_stderr(io.StringIO()) as err,
+        _one_processor(),
+    ):
+        patch.chdir(folder)
+        for name, value in environment().items():
+            patch.setenv(name, value)
+        with pytest.raises(SystemExit) as ended:
+            program(words)(words, prog_name="fairport")
+    assert not ended.value.code, f"{words}: exit status {ended.value.code}\n{err.getvalue()}"
+    return out.getvalue()
+
+
 def _printed(command: list[str], folder: Path) -> str:
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=environment(),
-        preexec_fn=_beside_other_tests,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with _one_processor():
+        done = subprocess.run(
+            command, cwd=folder, env=environment(), capture_output=True, text=True, check=False
+        )
     assert done.returncode == 0, f"{command[-1]}: exit status {done.returncode}\n{done.stderr}"
     return done.stdout
 
 
-def _beside_other_tests() -> None:
-    """Leaves a command one processor: on several it starts processes, which here only cost time."""
+@contextmanager
+def _one_processor() -> Iterator[None]:
+    """Beside other tests, a command has one: on several it starts processes, which cost time."""
     worker = os.environ.get("PYTEST_XDIST_WORKER")
-    if worker and hasattr(os, "sched_setaffinity"):
-        processors = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, {processors[int(worker[2:]) % len(processors)]})
+    if not worker or not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    processors = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {sorted(processors)[int(worker[2:]) % len(processors)]})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, processors)
 
 
 def agrees(shown: list[str], printed: str) -> bool:
