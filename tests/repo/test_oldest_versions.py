@@ -21,8 +21,8 @@ axes."topology.peers" = [2, 3]
 """
 COMMANDS = [
     "run outcast --duration 0.1s --repeat 2 --csv --out seeds",
-    "run outcast --duration 50ms --pcap edge0.0:0 --out one",
-    "run web-search --duration 5ms --out web",
+    "run outcast --duration 50ms --no-figures --pcap edge0.0:0 --out one",
+    "run web-search --duration 5ms --no-figures --out web",
     "report web",
     "rerun web",
     "microscope seeds/seed-1 --out microscope",
