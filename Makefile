@@ -33,31 +33,33 @@ help:  ## list the targets
 demo: $(VENV)/.built  ## run the first scenario, `outcast`, with four seeds, and print where its report is
 	@$(BIN)/fairport run outcast --repeat 4 --out results/demo --force && echo "The report: results/demo/report.html"
 
-# Needs no Python packages, so `make --jobs=2` compiles it while pip, which uses one processor, installs them.
+# Needs no Python packages, so `make --jobs` runs it while they are installed, and while the engine is compiled. Without
+# `--tests`, cargo would compile the examples as well, one of which is the whole engine again; clippy checks them.
 .rust-tests: $(VENV)/.tools
-	$(CARGO) test --workspace --locked --no-run
+	$(CARGO) test --workspace --locked --tests
+	$(CARGO) test --workspace --locked --doc
+	$(CARGO) test --manifest-path $(ONE_PROGRAM)/Cargo.toml --target-dir target/one-program --locked
 
 # Tests with the mark `alone` need real time or the whole machine; the others run on every core, a file in one process.
 # The files of tests/repo come first: they have the longest tests.
 test: .rust-tests $(VENV)/.built  ## run every test, Rust and Python
-	$(CARGO) test --workspace --locked
-	$(CARGO) test --manifest-path $(ONE_PROGRAM)/Cargo.toml --target-dir target/one-program --locked
 	$(BIN)/python -m pytest -m "not alone" --numprocesses logical --dist loadfile --no-loadscope-reorder tests/repo tests/python
 	$(BIN)/python -m pytest -m "alone" tests/repo tests/python
 
-# The last two need tools, or a network, that may not be there: they are skipped with their reason. The fuzz targets are
-# checked without libFuzzer, which is C++ and takes half a minute to compile, because a check links nothing.
+# First what does not wait until cargo has compiled the tests. The last two need tools, or a network, that may not be there:
+# they are skipped with their reason. The fuzz targets are checked without libFuzzer, which is C++ and takes half a minute to
+# compile, because a check links nothing.
 lint: $(VENV)/.locked $(VENV)/.tools  ## check format, lints, types, rustdoc's links and the dependencies' licences; FIX=1: format the sources first
 	$(if $(FIX),$(CARGO) fmt --all && $(BIN)/ruff check --fix . && $(BIN)/ruff format .)
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
-	CUSTOM_LIBFUZZER_PATH=not-linked/libfuzzer.a $(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target --locked
 	$(CARGO) fmt --manifest-path $(ONE_PROGRAM)/Cargo.toml --check
-	$(CARGO) clippy --manifest-path $(ONE_PROGRAM)/Cargo.toml --target-dir target/one-program --all-targets --locked -- -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict python benches validation examples tests/repo
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+	CUSTOM_LIBFUZZER_PATH=not-linked/libfuzzer.a $(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target --locked
+	$(CARGO) clippy --manifest-path $(ONE_PROGRAM)/Cargo.toml --target-dir target/one-program --all-targets --locked -- -D warnings
 	@if ! command -v cargo-deny >/dev/null; then \
 		echo "skipped: licences and advisories of crates (cargo install --locked cargo-deny)"; \
 	else \
