@@ -178,3 +178,28 @@ def test_bad_input_is_refused_before_a_folder_that_exists(
     assert "exists" not in done.err
     done = fairport(command, "outcast", "--out", str(tmp_path / "kept"))
     assert "kept: exists" in done.err.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (("paths", "two-switch"), "--figure"),
+        (("topology", "export", "two-switch", "--format", "dot"), "--out"),
+        (("analyze", "absent.pcap"), "--to-scenario"),
+    ],
+)
+def test_a_file_of_the_user_is_kept_unless_forced(
+    fairport: Command, tmp_path: Path, command: tuple[str, ...], option: str
+) -> None:
+    mine = tmp_path / "mine.svg"
+    mine.write_text("mine", encoding="utf-8")
+    outcome = fairport(*command, option, str(mine))
+    assert outcome.status == 2
+    assert outcome.err == (
+        f'error: {option}: "{mine}" exists\n'
+        "hint: name another file, or replace this one with --force\n"
+    )
+    assert mine.read_text(encoding="utf-8") == "mine"
+    if command[0] in ("paths", "topology"):
+        assert fairport(*command, option, str(mine), "--force").status == 0
+        assert mine.read_text(encoding="utf-8") != "mine"

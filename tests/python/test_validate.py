@@ -6,6 +6,7 @@ import html
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -143,6 +144,13 @@ def test_the_folder_holds_what_was_found(played: list[bool], tmp_path: Path) -> 
         assert f"<td>{found[side]['throughput_ratio_median']:.2f} <small>" in page
     assert host_profile.read(out / "host-profile.toml") == host_profile.find("linux-6-vm")
     assert pl.read_parquet(out / "tables" / "runs.parquet").height == 4
+    drawn = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    shutil.rmtree(out / "figures")
+    assert CliRunner().invoke(app, ["report", str(out)]).exit_code == 0
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == drawn
+    svg = out / "again.svg"
+    assert CliRunner().invoke(app, ["plot", str(out), "--out", str(svg)]).exit_code == 0
+    assert svg.read_bytes() == (out / "figures" / "validate.svg").read_bytes()
 
 
 def test_the_simulation_gets_the_hosts_the_ticks_and_the_adapters_of_the_machine(
