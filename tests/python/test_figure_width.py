@@ -16,7 +16,7 @@ from fairport.figures.picture import Picture
 from fairport.microscope import focus, look
 from fairport.record import Record
 from fairport.scenario import host_profile
-from fairport.study import validate as validation
+from fairport.study import validation
 from fairport.study.compared_metrics import Groups, RunTables
 from made_up_studies import Numbers, made_up
 from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -23,7 +23,7 @@ if sys.platform != "linux":
     pytest.skip("validate needs Linux", allow_module_level=True)
 
 from fairport.errors import ScenarioError
-from fairport.study import pool
+from fairport.study import pool, validation
 from fairport.study import validate as study
 
 SCENARIO: dict[str, Any] = {
@@ -185,7 +185,7 @@ def test_the_simulation_gets_the_hosts_the_ticks_and_the_adapters_of_the_machine
 def test_when_two_sides_agree(
     ratios: tuple[float, float], peers: tuple[float, float], agree: bool
 ) -> None:
-    assert study.agrees(ratios, peers) == agree
+    assert validation.agrees(ratios, peers) == agree
 
 
 @pytest.mark.alone

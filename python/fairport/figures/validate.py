@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from fairport.figures import lanes, style, width
 from fairport.figures.lanes import Lane
 from fairport.repeats import seeds_in_words
-from fairport.study.validate import COMPARED, LINUX, NAMES, SIDES, SIMULATION
+from fairport.study.validation import COMPARED, LINUX, NAMES, SIDES, SIMULATION
 
 if TYPE_CHECKING:
-    from fairport.study.validate import Validation
+    from fairport.study.validation import Validation
 
 SUBJECT = "Simulation and Linux"
 CAPTION = (

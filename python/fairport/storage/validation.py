@@ -11,7 +11,7 @@ from fairport.storage import documents
 from fairport.storage.parts import FIGURES, MANIFEST, REPORT, TABLES, write_tables
 from fairport.study.compared_metrics import Groups
 from fairport.study.model_version import model_version
-from fairport.study.validate import Validation
+from fairport.study.validation import Validation
 
 FIGURE = "validate"
 PROFILE = "host-profile.toml"
