@@ -17,7 +17,8 @@ import pytest
 from conftest import ENTRY, Command
 from fairport.quantities import QUANTITIES
 from fairport.scenario import Scenario, load
-from fairport.study.compare import compare, without_number
+from fairport.study.compare import compare
+from fairport.study.compared_caveats import without_number
 from fairport.study.compared_metrics import OF_THE_RUN
 from fairport.study.compared_parts import ComparedPart
 from fairport.study.comparison import Comparison

@@ -75,7 +75,7 @@ def plot(
     and mark bistable points. Of a search, all axes are shown, each in a panel of its own.
     """
     # first, because it leaves out parts of matplotlib that take long to import
-    from fairport.figures import drawing  # noqa: F401, I001
+    from fairport.figures import matplotlib_parts  # noqa: F401, I001
     from fairport import figures
     from fairport.cli import output
     from fairport.figures import studies, width

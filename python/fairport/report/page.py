@@ -18,7 +18,7 @@ from fairport.figures import over_time
 from fairport.published import published_beside
 from fairport.quantities import QUANTITIES, in_millions
 from fairport.repeats import seeds_in_words
-from fairport.report import about_run, drawing, live, rows
+from fairport.report import about_run, live, network, rows
 from fairport.report.inline import embed, picture
 from fairport.report.live.data import document, rtt_in_words
 from fairport.report.template import fill_page
@@ -94,7 +94,7 @@ def render(
         trace=list(rows.trace_table(result).iter_rows(named=True)),
         blackout=shown_blackout.shown(result.tables, result.summary),
         facts=about_run.facts(result),
-        drawing=drawing.draw(result),
+        drawing=network.draw(result),
         command=about_run.command(result),
         is_repeatable=result.summary["backend"] == DEFAULT,
         source=result.scenario.to_toml(),
