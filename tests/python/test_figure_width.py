@@ -130,7 +130,7 @@ def test_the_command_draws_runs_and_seeds_for_print(fairport: Command) -> None:
     for wrong, why in (
         (("two", "--kind", "rtt"), "such as two/seed-1"),
         (("one", "--kind", "bar"), "did you mean `bars`"),
-        (("one", "--width", "3.4"), "for example 3.4in or 86mm"),
+        (("one", "--width", "3.4"), "such as 3.4in or 86mm"),
         (("one", "--out", "page.html"), "is neither PNG, SVG nor PDF"),
         (("one", "--by", "jain_index"), "and this is none"),
         (("one",), '--out: "goodput.png" exists'),

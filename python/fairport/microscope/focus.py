@@ -85,7 +85,9 @@ def _port(result: Result, port: str | None) -> str:
     worst = result.summary["bottleneck"]
     if worst is None:
         raise InputError(
-            "has no bottleneck: no port carries a flow", field="--port", remedy="name a port"
+            "is missing, and this run has no bottleneck: no port carries a flow",
+            field="--port",
+            remedy="name a port, such as --port s0:0",
         )
     name = str(worst["port"])
     return observed[0] if observed and name not in observed else name

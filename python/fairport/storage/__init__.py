@@ -47,7 +47,7 @@ def save(
 
     if not isinstance(found, Validation):
         raise InputError(
-            "is no result that has a folder",
+            "is not a result that can be saved",
             field="found",
             value=found,
             remedy="give one result of `fp.run`, or what `fp.compare` returns",

@@ -63,7 +63,7 @@ def read(
         put_back(folder)
     manifest = read_json(folder, MANIFEST, manifest_keys, kind)
     summary = read_json(folder, SUMMARY, summary_keys, kind)
-    _require_unchanged(folder, manifest, summary)
+    _require_unchanged(folder, manifest, summary, kind)
     return manifest, summary
 
 
@@ -84,8 +84,7 @@ def read_json(folder: Path, name: str, keys: Keys, kind: str = "run") -> dict[st
                 f"is not what a {kind} of this version writes there",
                 file=str(folder / name),
                 field=key,
-                remedy="it is damaged, or of another version:"
-                f" run `fairport {_KINDS[kind][1]}` again",
+                remedy=f"it is damaged, or of another version: {_again(kind)}",
             )
     return document
 
@@ -102,7 +101,7 @@ def tables(folder: Path, names: Iterable[str]) -> dict[str, pl.DataFrame]:
         raise RunFolderError(
             f"holds no readable tables: {error}",
             file=str(folder),
-            remedy="run the scenario again",
+            remedy="make the folder again",
         ) from None
 
 
@@ -120,7 +119,9 @@ def _kind(manifest: Mapping[str, Any]) -> str | None:
     return next((kind for kind, (key, _) in _KINDS.items() if key in manifest), None)
 
 
-def _require_unchanged(folder: Path, manifest: dict[str, Any], summary: dict[str, Any]) -> None:
+def _require_unchanged(
+    folder: Path, manifest: dict[str, Any], summary: dict[str, Any], kind: str
+) -> None:
     """Checks that all files read later are as Fairport wrote them; there is no other check."""
     try:
         name = digests.changed(manifest, summary, folder / TABLES)
@@ -128,14 +129,19 @@ def _require_unchanged(folder: Path, manifest: dict[str, Any], summary: dict[str
         raise RunFolderError(
             f"cannot be read: {error.strerror}",
             file=error.filename or str(folder),
-            remedy="check that you may read it, or run the scenario again",
+            remedy=f"check that you may read it, or {_again(kind)}",
         ) from None
     if name is not None:
         raise RunFolderError(
             f"is damaged: {name} is not as Fairport wrote it",
             file=str(folder),
-            remedy="run the scenario again",
+            remedy=_again(kind),
         )
+
+
+def _again(kind: str) -> str:
+    """What to do if a folder of this kind cannot be used."""
+    return f"run `fairport {_KINDS[kind][1]}` again"
 
 
 def _not_of(kind: str, folder: Path, problem: str) -> RunFolderError:

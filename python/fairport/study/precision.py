@@ -29,7 +29,7 @@ class Precision:
                 "is not a share between 0 and 1",
                 field="share",
                 value=self.share,
-                remedy="for example 0.1, for 10 % of the median",
+                remedy="give a share such as 0.1, for 10 % of the median",
             )
 
 
