@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +50,11 @@ def replace(
 def kind_of(folder: Path) -> str | None:
     """The kind of result in a folder: run, comparison, validation or reproduction.
 
-    None if it has no manifest of Fairport's.
+    None if it has no manifest of Fairport's that can be read.
     """
-    document = _document(folder / MANIFEST) if (folder / MANIFEST).exists() else None
-    return _kind(document) if document else None
+    with suppress(OSError):
+        return _kind(_document(folder / MANIFEST) or {})
+    return None
 
 
 def read(
