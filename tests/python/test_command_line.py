@@ -39,6 +39,7 @@ from fairport.scenario.load import builtin_names
         (["run", "outcast", "--packets", ""], '--packets: "" names no port', "such as --packets"),
         (["analyze", "--ingress", "A="], '--ingress: "A=" names no file', "give [PORT=]FILE"),
         (["analyze", "--egress", ""], '--egress: "" names no file', "give [PORT=]FILE"),
+        (["paths", "two-switch", "--width", "3in"], '--width: "3in" is the width', "leave it"),
         (["query", "x", "select 1", "--json", "--csv"], "--json: cannot go with", "leave "),
         (["--bogus"], "--bogus: is not an option of fairport", "give the options of a command af"),
         (["-q", "run", "outcast"], "-q: is not an option of fairport", "give the options of a c"),

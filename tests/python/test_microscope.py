@@ -295,7 +295,10 @@ def test_the_command_writes_picture_and_page(fairport: Command, tmp_path: Path) 
     for file in found["files"]:
         assert (tmp_path / file).stat().st_size > 10_000
     assert fairport("microscope", "run").status == 2  # it exists already
-    assert fairport("microscope", "run", "--force", "--around", "0.1s", "--quiet").status == 0
+    again = ("--force", "--around", "0.1s", "--width", "3.4in", "--quiet")
+    assert fairport("microscope", "run", *again).status == 0
+    picture = Path("run-microscope", "blackout.svg").read_text(encoding="utf-8")
+    assert 'width="244.8pt"' in picture
     assert fairport("microscope", str(tmp_path)).status == 2
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairport.errors import InputError
+from fairport.errors import InputError, RunFolderError
 from fairport.files import add_to_list, exchange, partial_folder, put_back, unwritable
 from fairport.storage import documents, repeats, run
 from fairport.storage.parts import FIGURES, MANIFEST, REPORT, SUMMARY
@@ -77,6 +77,12 @@ def _drawing(folder: Path) -> _Drawing:
             return _of_comparison(folder)
         case "validation":
             return _of_validation(folder)
+        case "reproduction":
+            raise RunFolderError(
+                "is a reproduction, which is not drawn again",
+                file=str(folder),
+                remedy=f"its figures are in {folder / FIGURES}",
+            )
     return _of_run(folder)
 
 
