@@ -19,7 +19,8 @@ import fairport as fp
 from fairport.figures import style
 from fairport.scenario import host_profile
 from fairport.scenario.network import LINUX_PROFILE
-from fairport.study.validate import LINUX, SIMULATION, simulated
+from fairport.study.validate import simulated
+from fairport.study.validation import LINUX, SIMULATION
 from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 

@@ -27,8 +27,9 @@ from fairport.record import Record
 from fairport.scenario import parse
 from fairport.scenario.host_profile import HostProfile
 from fairport.study.compared_metrics import Groups, metrics_of
-from fairport.study.precision import FEWEST_OF_AN_INTERVAL, median_interval
-from fairport.study.validate import LINUX, SIMULATION, Validation, agrees, simulated, validate
+from fairport.study.point_statistics import FEWEST_OF_AN_INTERVAL, median_interval
+from fairport.study.validate import simulated, validate
+from fairport.study.validation import LINUX, SIMULATION, Validation, agrees
 
 from validation import DOCS
 from validation.case import parser_of

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from fairport.study.store import Store as Store
     from fairport.study.store import StoreWarning as StoreWarning
     from fairport.study.sweep import sweep as sweep
-    from fairport.study.validate import Validation as Validation
+    from fairport.study.validation import Validation as Validation
 
 _HOME = {
     "BackendError": "fairport.errors",
@@ -76,7 +76,7 @@ _HOME = {
     "Store": "fairport.study.store",
     "StoreWarning": "fairport.study.store",
     "Study": "fairport.study.results",
-    "Validation": "fairport.study.validate",
+    "Validation": "fairport.study.validation",
     "__version__": "fairport._core",
     "compare": "fairport.study.compare",
     "load_run": "fairport.storage",

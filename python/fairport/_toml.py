@@ -32,6 +32,6 @@ def loads(text: str) -> dict[str, Any]:
     except TOMLDecodeError:
         raise
     except RecursionError:
-        raise _LimitError("Too many brackets within each other") from None
+        raise _LimitError("Too many nested brackets") from None
     except ValueError:
         raise _LimitError("A number has too many digits") from None

@@ -3,8 +3,6 @@
 A *drop run* is a series of drops of consecutive arrivals at one output port: by ingress port, by
 flow, or of the port as a whole (Prakash et al. 2012, 3.2; always say which). A *blackout* is a run
 by ingress port during which packets of another ingress port were accepted.
-
-`fairport.metrics` exports these functions together with its own.
 """
 
 from __future__ import annotations

@@ -16,13 +16,7 @@ from numpy.typing import NDArray
 
 from fairport import completion
 from fairport.completion import Span
-from fairport.drop_runs import By as By
-from fairport.drop_runs import Runs as Runs
-from fairport.drop_runs import blackouts as blackouts
-from fairport.drop_runs import drop_runs as drop_runs
-from fairport.drop_runs import find_runs as find_runs
-from fairport.drop_runs import ingress_summary as ingress_summary
-from fairport.drop_runs import timeout_runs as timeout_runs
+from fairport.drop_runs import drop_runs, timeout_runs
 from fairport.tables import Tables
 from fairport.verdict import Waiting, verdict
 

@@ -18,6 +18,7 @@ from typing import Any
 import polars as pl
 
 from fairport import metrics
+from fairport.drop_runs import blackouts, drop_runs
 from fairport.result import Result
 from fairport.trends import trends
 
@@ -66,7 +67,7 @@ class Record:
         """The record of a run."""
         worst = result.summary["bottleneck"]
         of_flow = metrics.rtt_by(result.rtt, "flow").select("flow", "rtt_p99_s")
-        runs = metrics.drop_runs(result.drops, "flow")
+        runs = drop_runs(result.drops, "flow")
         measure = result.summary["measure"]
         measured = pl.col("first_s").is_between(measure["from_s"], measure["to_s"])
         return Record(
@@ -78,7 +79,7 @@ class Record:
             drop_runs=runs.group_by("port", "flow", "length")
             .agg(runs=pl.len(), measured=measured.sum(), last_s=pl.col("last_s").max())
             .sort("port", "flow", "length"),
-            blackouts=metrics.blackouts(result.drops)
+            blackouts=blackouts(result.drops)
             .group_by("port", "ingress_port", "length")
             .agg(runs=pl.len())
             .sort("port", "ingress_port", "length"),

@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fairport import metrics
-from fairport.drop_runs import others_accepted
+from fairport.drop_runs import find_runs, others_accepted
 from fairport.tables import Tables
 from fairport.traffic_table import flat, is_bound
 from fairport.verdict import is_outcast, lone_and_peers
@@ -208,8 +208,8 @@ def _bottleneck(ports: Mapping[str, Array], *, is_endless: bool) -> Numbers:
 def _drop_runs(drops: Mapping[str, Array]) -> Numbers:
     port = drops["port"]
     of_flow = [port, drops["flow"], drops["is_backward"]]
-    by_flow = metrics.find_runs(of_flow, drops["flow_arrival"]).lengths
-    runs = metrics.find_runs([port, drops["ingress_port"]], drops["ingress_arrival"])
+    by_flow = find_runs(of_flow, drops["flow_arrival"]).lengths
+    runs = find_runs([port, drops["ingress_port"]], drops["ingress_arrival"])
     others = others_accepted(runs, port, drops["port_arrival"])
     dark = runs.lengths[(runs.lengths >= 2) & (others >= runs.lengths - 1)]
     return {

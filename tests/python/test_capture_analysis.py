@@ -19,8 +19,8 @@ from captures import (
     merged,
     thinned,
 )
-from fairport import metrics
 from fairport.backends.captures import CaptureError, Source, analyse
+from fairport.drop_runs import blackouts, drop_runs
 
 STAR = {
     "name": "star",
@@ -87,10 +87,10 @@ def test_runs_and_blackouts_are_those_of_the_run(star: Captured, outcast: Captur
         ours, drops = decided(found, truth)
         ours = ours.head(drops.height)
         for by in ("ingress", "flow", "port"):
-            mine, theirs = metrics.drop_runs(ours, by), metrics.drop_runs(drops, by)
+            mine, theirs = drop_runs(ours, by), drop_runs(drops, by)
             assert mine.drop("first_s", "last_s").equals(theirs.drop("first_s", "last_s")), by
         keys = ["ingress_port", "length", "others_accepted"]
-        mine, theirs = metrics.blackouts(ours), metrics.blackouts(drops)
+        mine, theirs = blackouts(ours), blackouts(drops)
         assert mine.select(keys).equals(theirs.select(keys))
     assert theirs.height > 20, "outcast without blackouts is none"
 
@@ -158,8 +158,8 @@ def test_an_ingress_capture_with_gaps_makes_no_drop_and_no_blackout(
     assert complete["missed_at_ingress"] + (drops.height - ours.height) >= gone * 0.99 - 5
     assert ours.height >= drops.height * (1 - 1.5 * share) - 5
     # each blackout found lies within one of the run
-    theirs = metrics.blackouts(outcast.table("drops"))
-    mine = metrics.blackouts(ours)
+    theirs = blackouts(outcast.table("drops"))
+    mine = blackouts(ours)
     for row in mine.iter_rows(named=True):
         within = theirs.filter(
             pl.col("ingress_port") == row["ingress_port"],

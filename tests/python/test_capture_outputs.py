@@ -12,6 +12,7 @@ from captures import Captured, as_tcpdump_writes, by_run, captured, delayed
 from conftest import Command
 from fairport import metrics
 from fairport.backends.captures import CaptureError, Role, Source, analyse
+from fairport.drop_runs import blackouts, drop_runs
 
 OUTPUTS = ("s0:0", "s0:1")
 # h1 and eleven peers behind s1 send to h0; h14, h15, h16 send to h13
@@ -77,10 +78,10 @@ def test_each_output_has_its_own_drops_runs_and_blackouts(
     same = ["port", "ingress_port", "flow", "seq", "size_bytes", "reason", *COUNTS, *KINDS]
     assert ours.select(same).equals(theirs.select(same))
     for by in ("ingress", "flow", "port"):
-        mine, truth = metrics.drop_runs(ours, by), metrics.drop_runs(theirs, by)
+        mine, truth = drop_runs(ours, by), drop_runs(theirs, by)
         assert mine.drop("first_s", "last_s").equals(truth.drop("first_s", "last_s")), by
     keys = ["ingress_port", "length", "others_accepted"]
-    assert metrics.blackouts(ours).select(keys).equals(metrics.blackouts(theirs).select(keys))
+    assert blackouts(ours).select(keys).equals(blackouts(theirs).select(keys))
 
 
 def test_no_drop_is_found_elsewhere_and_drops_are_in_order(two: Captured, found: fp.Result) -> None:
@@ -149,7 +150,7 @@ def test_an_output_captured_in_both_directions_hides_no_drop_run(
     given = analyse(sources)
     for by in ("ingress", "flow"):
         runs, truth = (
-            metrics.drop_runs(by_run(one, one.drops).filter(port="s0:0"), by)["length"]
+            drop_runs(by_run(one, one.drops).filter(port="s0:0"), by)["length"]
             for one in (given, found)
         )
         assert runs.max() > 3

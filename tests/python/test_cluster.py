@@ -428,7 +428,7 @@ def test_a_number_of_jobs_or_cores_is_one(option: str) -> None:
     [
         ("core=3", "is not an option of a Slurm job"),
         ("jobs", "is not a number of jobs"),
-        ("jobs=2&jobs=3", "is there twice"),
+        ("jobs=2&jobs=3", "is given twice"),
         ("memory=32", "is not an amount of memory"),
         ("memory=lots", "is not an amount of memory"),
     ],

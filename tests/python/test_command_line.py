@@ -39,6 +39,7 @@ from fairport.scenario.load import builtin_names
         (["run", "outcast", "--packets", ""], '--packets: "" names no port', "such as --packets"),
         (["analyze", "--ingress", "A="], '--ingress: "A=" names no file', "give [PORT=]FILE"),
         (["analyze", "--egress", ""], '--egress: "" names no file', "give [PORT=]FILE"),
+        (["paths", "two-switch", "--width", "3in"], '--width: "3in" is the width', "leave it"),
         (["query", "x", "select 1", "--json", "--csv"], "--json: cannot go with", "leave "),
         (["--bogus"], "--bogus: is not an option of fairport", "give the options of a command af"),
         (["-q", "run", "outcast"], "-q: is not an option of fairport", "give the options of a c"),
@@ -178,3 +179,28 @@ def test_bad_input_is_refused_before_a_folder_that_exists(
     assert "exists" not in done.err
     done = fairport(command, "outcast", "--out", str(tmp_path / "kept"))
     assert "kept: exists" in done.err.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (("paths", "two-switch"), "--figure"),
+        (("topology", "export", "two-switch", "--format", "dot"), "--out"),
+        (("analyze", "absent.pcap"), "--to-scenario"),
+    ],
+)
+def test_a_file_of_the_user_is_kept_unless_forced(
+    fairport: Command, tmp_path: Path, command: tuple[str, ...], option: str
+) -> None:
+    mine = tmp_path / "mine.svg"
+    mine.write_text("mine", encoding="utf-8")
+    outcome = fairport(*command, option, str(mine))
+    assert outcome.status == 2
+    assert outcome.err == (
+        f'error: {option}: "{mine}" exists\n'
+        "hint: name another file, or replace this one with --force\n"
+    )
+    assert mine.read_text(encoding="utf-8") == "mine"
+    if command[0] in ("paths", "topology"):
+        assert fairport(*command, option, str(mine), "--force").status == 0
+        assert mine.read_text(encoding="utf-8") != "mine"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -16,7 +17,8 @@ import pytest
 from conftest import ENTRY, Command
 from fairport.quantities import QUANTITIES
 from fairport.scenario import Scenario, load
-from fairport.study.compare import compare, without_number
+from fairport.study.compare import compare
+from fairport.study.compared_caveats import without_number
 from fairport.study.compared_metrics import OF_THE_RUN
 from fairport.study.compared_parts import ComparedPart
 from fairport.study.comparison import Comparison
@@ -232,6 +234,31 @@ def test_the_folder_holds_tables_figure_and_report(fairport: Command, tmp_path: 
     assert page.count("<html") == 1
 
 
+def test_a_folder_is_drawn_again_as_it_was(fairport: Command, tmp_path: Path) -> None:
+    # one of the fixes does not apply, and the traffic has two parts
+    file = tmp_path / "mine.toml"
+    flows = fp.scenario("two-switch").document()["traffic"]
+    web = {"kind": "poisson", "from": "h1", "to": "h0", "load": 0.1, "sizes": "web-search"}
+    two = fp.scenario("two-switch").patch({"duration": "50ms", "traffic": [*flows, web]})
+    file.write_text(two.to_toml(), encoding="utf-8")
+    made = fairport("compare", "mine.toml", "--fix", "red,equal-length", "--repeat", "2")
+    assert made.status == 0, made.err
+    assert "equal-length: not applicable" in made.out
+    (folder,) = (tmp_path / "results").iterdir()
+    drawn = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    shutil.rmtree(folder / "figures")
+    (folder / "report.html").unlink()
+    again = fairport("report", str(folder))
+    assert (again.status, again.out) == (0, f"{folder / 'report.html'}\n")
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == drawn
+    assert fairport("plot", str(folder), "--out", "again.svg").status == 0
+    svg = (folder / "figures" / "compare.svg").read_bytes()
+    assert (tmp_path / "again.svg").read_bytes() == svg
+    assert fairport("plot", str(folder), "--width", "3.4in").out == "compare.png\n"
+    (folder / "tables" / "runs.parquet").write_bytes(b"")
+    assert "is damaged: tables/runs.parquet" in fairport("plot", str(folder)).err
+
+
 def test_the_table_has_the_order_of_the_ranking(fairport: Command, tmp_path: Path) -> None:
     assert fairport(*SHORT, "--fix", "codel,pacing,red").status == 0
     page = (tmp_path / "results/outcast-1-to-12-compare/report.html").read_text(encoding="utf-8")
@@ -255,8 +282,8 @@ def test_an_existing_folder_is_kept_unless_forced(fairport: Command, tmp_path: P
     again = fairport(*SHORT, "--fix", "pacing", "--no-figures")
     assert again.status == 2
     assert "exists" in again.err
-    of_a_run = fairport("report", "results/outcast-1-to-12-compare")
-    assert "is not a run: manifest.json is of a comparison" in of_a_run.err
+    of_a_run = fairport("rerun", "results/outcast-1-to-12-compare")
+    assert "is not a run: it is a comparison" in of_a_run.err
     assert fairport(*SHORT, "--fix", "pacing", "--no-figures", "--force").status == 0
     assert [path.name for path in (tmp_path / "results").iterdir()] == ["outcast-1-to-12-compare"]
 

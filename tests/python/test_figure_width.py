@@ -9,10 +9,15 @@ import fairport as fp
 import pytest
 import synthetic
 from conftest import Command
-from fairport import figures, run_and_save
+from fairport import figures, layout, run_and_save
 from fairport.errors import InputError
-from fairport.figures import compare, compared, seeds, style, width
+from fairport.figures import compare, compared, microscope, paths, seeds, style, validate, width
 from fairport.figures.picture import Picture
+from fairport.microscope import focus, look
+from fairport.record import Record
+from fairport.scenario import host_profile
+from fairport.study import validation
+from fairport.study.compared_metrics import Groups, RunTables
 from made_up_studies import Numbers, made_up
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
@@ -78,6 +83,30 @@ def test_figures_of_a_study_of_a_comparison_and_of_seeds(tmp_path: Path) -> None
         must_be_readable(seeds.draw(over))
 
 
+@pytest.mark.parametrize("name", ["outcast", "outcast-fabric", "outcast-1-to-12"])
+def test_figures_of_paths(name: str) -> None:
+    network = layout.network(fp.scenario(name))
+    for wide_in in (COLUMN_IN, 7.0):
+        with width.drawn_at(wide_in):
+            must_be_readable(paths.draw_one(network), wide_in)
+
+
+def test_figures_of_single_packets_and_of_a_validation() -> None:
+    two = fp.scenario("two-switch").patch({"duration": "100ms"})
+    result = fp.run(two)
+    slide = look(result, focus(result))
+    record = Record.of(result)
+    groups, found = Groups.of(record), RunTables("side")
+    for side in validation.SIDES:
+        found.add(side, record, groups)
+    measured = host_profile.find("linux-6-vm")
+    both = validation.Validation(two, two, measured, [1], [], groups, found.runs, found.drop_runs)
+    for wide_in in (COLUMN_IN, 5.0, 7.2):
+        with width.drawn_at(wide_in):
+            must_be_readable(microscope.draw(slide), wide_in)
+            must_be_readable(validate.draw(both), wide_in)
+
+
 def test_a_width_holds_for_one_picture_and_for_its_files(tmp_path: Path) -> None:
     result = synthetic.run(duration_s=0.5)
     picture = fp.plot(result, "rtt", width_in=7.0)
@@ -101,9 +130,10 @@ def test_the_command_draws_runs_and_seeds_for_print(fairport: Command) -> None:
     for wrong, why in (
         (("two", "--kind", "rtt"), "such as two/seed-1"),
         (("one", "--kind", "bar"), "did you mean `bars`"),
-        (("one", "--width", "3.4"), "for example 3.4in or 86mm"),
+        (("one", "--width", "3.4"), "such as 3.4in or 86mm"),
         (("one", "--out", "page.html"), "is neither PNG, SVG nor PDF"),
-        (("one", "--by", "jain_index"), "this is a run"),
+        (("one", "--by", "jain_index"), "and this is none"),
+        (("one",), '--out: "goodput.png" exists'),
     ):
         refused = fairport("plot", *wrong)
         assert refused.status == 2

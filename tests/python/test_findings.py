@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 import synthetic
-from fairport import figures, metrics
+from fairport import figures
+from fairport.drop_runs import drop_runs
 from fairport.figures import findings, heading, style
 from fairport.figures.saving import Saver
 from fairport.quantities import time_at_size
@@ -58,7 +59,7 @@ def test_the_numbers_are_those_of_the_tables(result):
     assert f"{classes['2-hop']['throughput_ratio']:.2f} of its 6-hop" in found["bars"]
     assert f"{1e3 * classes['2-hop']['rtt_mean_s']:.3g} ms" in found["rtt"]
     drops = result.drops.filter(port=result.summary["bottleneck"]["port"])
-    mine = metrics.drop_runs(drops, "flow").filter(flow=0)["length"]
+    mine = drop_runs(drops, "flow").filter(flow=0)["length"]
     share = 100 * mine.filter(mine >= 3).sum() / mine.sum()
     assert found["drop_runs"].startswith(f"{share:.0f} % of the 2-hop flow's drops")
 

@@ -367,7 +367,7 @@ def test_measure_hosts_replaces_no_file_by_itself(tmp_path: Path) -> None:
     out.write_text("mine")
     answer = CliRunner().invoke(app, ["doctor", "--measure-hosts", "--out", str(out)])
     assert answer.exit_code == 2
-    assert "exists already" in answer.output
+    assert 'there.toml" exists' in answer.output
     assert out.read_text() == "mine"
 
 

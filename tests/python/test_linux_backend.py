@@ -23,6 +23,7 @@ import fairport as fp
 import numpy as np
 import polars as pl
 import pytest
+from fairport import _core
 from fairport.cli.app import app
 from fairport.errors import BackendError
 from linux_runs import SCENARIO, as_root, kernel_infos
@@ -102,9 +103,13 @@ def test_an_adapter_keeps_more_of_a_flow_than_a_small_queue_lets_through() -> No
 
 
 @as_root
-def test_the_switch_keeps_the_packets_of_a_port() -> None:
+def test_the_switch_keeps_the_packets_of_a_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, jobs = _core.Simulation, list[str]()
+    monkeypatch.setattr(_core, "Simulation", lambda job: jobs.append(job) or plan(job))
     observation = Observation(packets=(BOTTLENECK,))
     result = fp.run(SCENARIO, seed=1, backend="linux", observation=observation)
+    assert len(jobs) == 1, "a run is planned once"
+    monkeypatch.undo()
     packets = result.packets
     (port,) = packets["port"].unique()
     drops = result.drops.filter(port=port)

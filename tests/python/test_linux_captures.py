@@ -13,8 +13,8 @@ import fairport as fp
 import polars as pl
 import pytest
 from captures import Captured, captured
-from fairport import metrics
 from fairport.backends.captures import analyse
+from fairport.drop_runs import blackouts, drop_runs
 
 if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)
@@ -64,9 +64,9 @@ def test_drops_and_blackouts_are_those_of_the_switch(real: Captured) -> None:
     assert ours.select(keys + counts).equals(theirs.select(keys + counts))
     assert theirs.height > 50 or real.run.scenario.queue.kind == "step-marking"
     assert theirs.is_empty() or float((ours["time_s"] - theirs["time_s"]).abs().max()) < 2e-9  # type: ignore[arg-type]
-    runs, expected = (metrics.drop_runs(drops, "ingress") for drops in (ours, theirs))
+    runs, expected = (drop_runs(drops, "ingress") for drops in (ours, theirs))
     assert runs["length"].equals(expected["length"])
-    assert metrics.blackouts(ours).height == metrics.blackouts(theirs).height
+    assert blackouts(ours).height == blackouts(theirs).height
 
 
 # the only queue that marks

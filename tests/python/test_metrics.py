@@ -8,6 +8,7 @@ import synthetic
 from fairport import metrics, tables
 from fairport.backends import made
 from fairport.backends.protocol import Recorded
+from fairport.drop_runs import blackouts, drop_runs, find_runs, ingress_summary, timeout_runs
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,7 +51,7 @@ PORT_BLACKOUT = [(1, 0, IN), *[(1, 0, OUT), (2, 1, IN)] * 4, (1, 0, IN)]
 
 
 def test_the_papers_trace_is_one_blackout_of_four():
-    (run,) = metrics.blackouts(drops_of(PORT_BLACKOUT)).to_dicts()
+    (run,) = blackouts(drops_of(PORT_BLACKOUT)).to_dicts()
     assert run["ingress_port"] == "edge0.0:1"
     assert (run["length"], run["others_accepted"], run["flows"]) == (4, 3, 1)
     assert run["first_s"] == pytest.approx(2e-6)
@@ -59,23 +60,23 @@ def test_the_papers_trace_is_one_blackout_of_four():
 
 def test_drops_of_a_port_that_lets_nobody_in_are_no_blackout():
     both_lose = drops_of([(1, 0, OUT), (2, 1, OUT), (1, 0, OUT), (2, 1, OUT)])
-    assert metrics.drop_runs(both_lose, "ingress")["length"].to_list() == [2, 2]
-    assert metrics.blackouts(both_lose).is_empty()
+    assert drop_runs(both_lose, "ingress")["length"].to_list() == [2, 2]
+    assert blackouts(both_lose).is_empty()
 
 
 def test_a_single_drop_is_no_blackout():
-    assert metrics.blackouts(drops_of([(1, 0, OUT), (2, 1, IN), (1, 0, IN)])).is_empty()
+    assert blackouts(drops_of([(1, 0, OUT), (2, 1, IN), (1, 0, IN)])).is_empty()
 
 
 def test_a_run_by_ingress_goes_over_flows_and_a_run_by_flow_over_packets_of_others():
     drops = drops_of([(1, 0, OUT), (1, 5, OUT), (2, 7, IN), (1, 0, OUT), (1, 5, IN), (1, 0, OUT)])
-    by_ingress = metrics.drop_runs(drops, "ingress")
+    by_ingress = drop_runs(drops, "ingress")
     assert by_ingress["length"].to_list() == [3, 1]
     assert by_ingress["flows"].to_list() == [2, 1]
-    by_flow = metrics.drop_runs(drops, "flow").sort("flow")
+    by_flow = drop_runs(drops, "flow").sort("flow")
     assert by_flow["length"].to_list() == [3, 1], "flow 0 lost three packets in a row"
     assert by_flow["flows"].to_list() == [1, 1]
-    assert metrics.drop_runs(drops, "port")["length"].to_list() == [2, 1, 1]
+    assert drop_runs(drops, "port")["length"].to_list() == [2, 1, 1]
 
 
 def test_packets_pushed_out_latest_first_are_one_run_in_order_of_arrival():
@@ -84,7 +85,7 @@ def test_packets_pushed_out_latest_first_are_one_run_in_order_of_arrival():
     arrivals = [(1, 0, OUT), (2, 1, IN), (1, 0, OUT), (1, 0, OUT), (2, 1, IN), (1, 0, IN)]
     drops = drops_of(arrivals).with_columns(time_s=pl.Series([9e-6, 8e-6, 5e-6])).sort("time_s")
     for by in ("ingress", "flow"):
-        (run,) = metrics.drop_runs(drops, by).to_dicts()
+        (run,) = drop_runs(drops, by).to_dicts()
         assert (run["length"], run["others_accepted"]) == (3, 1)
         assert (run["first_s"], run["last_s"]) == (5e-6, 9e-6)
 
@@ -93,25 +94,25 @@ def test_what_a_port_lost_later_was_not_accepted():
     # CoDel drops at the head: all of these packets had been accepted when they arrived
     drops = drops_of([(1, 0, OUT), (1, 0, OUT), (2, 1, OUT), (1, 0, OUT), (2, 1, IN)])
     drops = drops.with_columns(port_accepted=pl.col("port_arrival") - 1)
-    assert metrics.drop_runs(drops, "ingress")["others_accepted"].to_list() == [0, 0]
-    assert metrics.blackouts(drops).is_empty()
+    assert drop_runs(drops, "ingress")["others_accepted"].to_list() == [0, 0]
+    assert blackouts(drops).is_empty()
 
 
 def test_ingress_ports_that_were_kept_out():
     drops = drops_of([*PORT_BLACKOUT, (2, 1, OUT), (1, 0, IN), (2, 2, OUT)])
-    assert metrics.ingress_summary(drops).rows() == [
+    assert ingress_summary(drops).rows() == [
         ("edge0.0:0", "edge0.0:1", 1, 4, 4 / 5, 1, 4, 4),
         ("edge0.0:0", "edge0.0:2", 2, 2, 2 / 6, 1, 2, 2),
     ]
-    assert metrics.ingress_summary(tables.empty("drops")).is_empty()
+    assert ingress_summary(tables.empty("drops")).is_empty()
 
 
 def test_ingress_ports_with_as_many_drops_come_in_their_order():
     drops = drops_of([(3, 0, OUT), (1, 1, OUT), (2, 2, OUT), (2, 2, OUT)])
-    of = metrics.ingress_summary(drops)["ingress_port"].to_list()
+    of = ingress_summary(drops)["ingress_port"].to_list()
     assert of == ["edge0.0:2", "edge0.0:1", "edge0.0:3"]
     other = drops.with_columns(port=pl.lit("edge0.0:1"))
-    both = metrics.ingress_summary(pl.concat([other, drops]))
+    both = ingress_summary(pl.concat([other, drops]))
     assert both["port"].to_list() == [f"edge0.0:{n}" for n in (0, 1, 0, 0, 1, 1)]
 
 
@@ -120,12 +121,12 @@ def test_no_two_members_are_taken_for_one():
     pairs = [(a, b) for a in range(3) for b in range(6)]
     first, second = (np.array([pair[i] for pair in pairs * 2], np.uint32) for i in (0, 1))
     arrival = np.repeat(np.array([1, 2], np.uint64), len(pairs))
-    assert metrics.find_runs([first, second], arrival).lengths.tolist() == [2] * len(pairs)
+    assert find_runs([first, second], arrival).lengths.tolist() == [2] * len(pairs)
 
 
 def test_no_drops_no_runs():
     for by in ("ingress", "flow", "port"):
-        assert metrics.drop_runs(tables.empty("drops"), by).is_empty()
+        assert drop_runs(tables.empty("drops"), by).is_empty()
 
 
 arrivals = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.booleans()), max_size=60)
@@ -134,7 +135,7 @@ arrivals = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.booleans(
 @given(arrivals, st.sampled_from(["ingress", "flow", "port"]))
 def test_runs_partition_the_drops(packets, by):
     drops = drops_of(packets)
-    runs = metrics.drop_runs(drops, by)
+    runs = drop_runs(drops, by)
     assert runs["length"].sum() == drops.height
     # Read by hand: walk each member's own packets and count how many in a row were dropped.
     members = {"ingress": 0, "flow": 1}
@@ -149,7 +150,7 @@ def test_runs_partition_the_drops(packets, by):
 @given(arrivals)
 def test_a_run_by_ingress_hits_as_many_flows_as_its_packets_have(packets):
     drops = drops_of(packets)
-    for run in metrics.drop_runs(drops, "ingress").iter_rows(named=True):
+    for run in drop_runs(drops, "ingress").iter_rows(named=True):
         rows = drops.filter(
             pl.col("time_s").is_between(run["first_s"], run["last_s"]),
             pl.col("ingress_port") == run["ingress_port"],
@@ -254,7 +255,7 @@ def test_a_timeout_follows_the_run_of_the_last_drop_of_its_segment():
         (0, 7240, 4e-6, 9e-6),  # a segment that was never dropped
         (1, 1448, 4e-6, 9e-6),  # another flow's segment of that number
     )
-    runs = metrics.timeout_runs(timeouts, drops)
+    runs = timeout_runs(timeouts, drops)
     assert runs["run_length"].to_list() == [3, 1, None, None]
     assert runs["seq"].to_list() == timeouts["seq"].to_list(), "order is kept"
 
@@ -273,9 +274,9 @@ def test_only_a_segment_of_the_same_direction_is_what_a_timeout_waits_for():
     both = timeouts_of((0, 77, 0.0, 1.0), (0, 77, 0.0, 1.0)).with_columns(
         is_backward=pl.Series([False, True])
     )
-    assert metrics.timeout_runs(both, drops)["run_length"].to_list() == [3, 2]
+    assert timeout_runs(both, drops)["run_length"].to_list() == [3, 2]
     acks = drops.filter("is_pure_ack")
-    assert metrics.timeout_runs(both, acks)["run_length"].to_list() == [None, None]
+    assert timeout_runs(both, acks)["run_length"].to_list() == [None, None]
 
 
 def test_a_run_by_flow_is_of_one_direction():
@@ -285,7 +286,7 @@ def test_a_run_by_flow_is_of_one_direction():
         flow_arrival=pl.Series([1, 1, 2, 3, 3], dtype=pl.UInt64),
         is_backward=pl.Series([False, True, False, False, True]),
     )
-    runs = metrics.drop_runs(drops, "flow").sort("length", "first_s")
+    runs = drop_runs(drops, "flow").sort("length", "first_s")
     assert runs.select("is_backward", "length").rows() == [(True, 1), (True, 1), (False, 3)]
 
 

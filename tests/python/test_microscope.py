@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 from browser import Page
 from conftest import Command
-from fairport import metrics
 from fairport.backends.protocol import BOTTLENECK, Observation
+from fairport.drop_runs import blackouts, drop_runs
 from fairport.errors import InputError, RunFolderError
 from fairport.figures import microscope as figure
 from fairport.figures import style
@@ -48,7 +48,7 @@ def test_worst_is_the_longest_blackout_of_the_starved_flow_after_the_start(plain
     measure = plain.summary["measure"]
     assert first >= measure["from_s"] + 0.1 * (measure["to_s"] - measure["from_s"])
     assert found.from_s < first < last < found.to_s
-    runs = metrics.blackouts(plain.drops).filter(port=PORT, ingress_port="edge0.0:1")
+    runs = blackouts(plain.drops).filter(port=PORT, ingress_port="edge0.0:1")
     short = runs.filter(pl.col("last_s") - pl.col("first_s") < last - first + 1e-12)
     later = short.filter(pl.col("first_s") >= first)
     shown = runs.filter(first_s=first)["length"][0]
@@ -65,7 +65,7 @@ def test_a_time_and_a_flow_can_be_asked_for(plain: Result) -> None:
     by_number, by_host = focus(plain, "3"), focus(plain, "h4")
     assert by_number == by_host
     assert by_number.flow == 3
-    runs = metrics.drop_runs(plain.drops.filter(port=PORT, flow=3), "flow")
+    runs = drop_runs(plain.drops.filter(port=PORT, flow=3), "flow")
     assert f"{runs['length'].max()} packets in a row" in by_number.why
 
 
@@ -110,7 +110,7 @@ def test_a_sender_s_longest_drop_run_is_that_of_any_of_its_flows(plain: Result) 
     assert len(flows) == 2
     lengths = {}
     for flow in flows:
-        runs = metrics.drop_runs(two.drops.filter(port=PORT, flow=flow), "flow")
+        runs = drop_runs(two.drops.filter(port=PORT, flow=flow), "flow")
         lengths[flow] = runs["length"].max()
     found = focus(two, "h4")
     assert lengths[found.flow] == max(lengths.values())
@@ -295,7 +295,10 @@ def test_the_command_writes_picture_and_page(fairport: Command, tmp_path: Path) 
     for file in found["files"]:
         assert (tmp_path / file).stat().st_size > 10_000
     assert fairport("microscope", "run").status == 2  # it exists already
-    assert fairport("microscope", "run", "--force", "--around", "0.1s", "--quiet").status == 0
+    again = ("--force", "--around", "0.1s", "--width", "3.4in", "--quiet")
+    assert fairport("microscope", "run", *again).status == 0
+    picture = Path("run-microscope", "blackout.svg").read_text(encoding="utf-8")
+    assert 'width="244.8pt"' in picture
     assert fairport("microscope", str(tmp_path)).status == 2
 
 

@@ -12,14 +12,8 @@ from conftest import Command
 from fairport.errors import InputError
 from fairport.scenario import load
 from fairport.study.making import Listeners, Status
-from fairport.study.precision import (
-    Precision,
-    median_interval,
-    more_seeds,
-    per_point,
-    states,
-    too_wide,
-)
+from fairport.study.point_statistics import median_interval, per_point, states
+from fairport.study.precision import Precision, more_seeds, too_wide
 from fairport.study.sweep import sweep
 
 GENERATOR = np.random.default_rng(5)

@@ -18,7 +18,7 @@ import random_traffic
 import reference_statistics as reference
 import reference_studies as studies
 from fairport.run_numbers import NUMBERS
-from fairport.study import precision
+from fairport.study import point_statistics
 from fairport.study.comparison import Comparison
 from fairport.study.order import Order
 from reference_summary import Summary
@@ -227,7 +227,7 @@ def test_the_rows_and_intervals_of_a_sweep(tmp_path: Path) -> None:
     for row in runs.to_dicts():
         point = {axis: row[axis] for axis in axes}
         same_row(row, fp.run(base.patch(point), seed=row["seed"]))
-    for one in precision.per_point(runs, list(axes), "jain_index").to_dicts():
+    for one in point_statistics.per_point(runs, list(axes), "jain_index").to_dicts():
         values = runs.filter(**{axis: one[axis] for axis in axes})["jain_index"].to_list()
         assert one["median"] == statistics.median(values)
         assert (one["low"], one["high"]) == studies.sign_test(values)
@@ -249,7 +249,7 @@ def test_the_interval_of_a_median() -> None:
     draw = random.Random(1)
     for count in range(1, 120):
         values = [draw.choice([draw.random(), 0.5]) for _ in range(count)]
-        assert precision.median_interval(np.array(values)) == studies.sign_test(values)
+        assert point_statistics.median_interval(np.array(values)) == studies.sign_test(values)
     assert studies.sign_test(range(1, 21)) == (6, 15)
     assert studies.sign_test(range(1, 7)) == (1, 6)
 

@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 import random_traffic
 import reference_statistics as reference
-from fairport import metrics
 from fairport.backends import made
 from fairport.backends.simulation import BACKEND, PreparedSimulation
+from fairport.drop_runs import By, blackouts, drop_runs
 from fairport.repeats import summarise
 from reference_statistics import differences
 from reference_summary import Summary
@@ -148,18 +148,18 @@ def test_drop_runs_and_blackouts(seed: int) -> None:
     drops = fp.run(random_traffic.scenario(seed), seed=seed).drops
     rows = drops.to_dicts()
     dropped = reference.arrivals(rows)
-    members: list[tuple[metrics.By, list[str]]] = [
+    members: list[tuple[By, list[str]]] = [
         ("flow", ["port", "flow", "is_backward"]),
         ("ingress", ["port", "ingress_port"]),
         ("port", ["port"]),
     ]
     for by, columns in members:
-        found = metrics.drop_runs(drops, by).select(*columns, "length", "others_accepted")
+        found = drop_runs(drops, by).select(*columns, "length", "others_accepted")
         assert sorted(found.rows()) == sorted(
             (*(run[0][one] for one in columns), len(run), reference.others_accepted(run, dropped))
             for run in reference.drop_runs(rows, by)
         )
-    dark = metrics.blackouts(drops).select("port", "ingress_port", "first_s", "length")
+    dark = blackouts(drops).select("port", "ingress_port", "first_s", "length")
     assert sorted(dark.rows()) == sorted(
         (run[0]["port"], run[0]["ingress_port"], min(row["time_s"] for row in run), len(run))
         for run in reference.blackouts(rows)

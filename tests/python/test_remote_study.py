@@ -111,7 +111,7 @@ def test_what_a_store_answers_is_the_message_of_the_command(
     assert done.status == 2
     assert "s3://nothing/one/study.json: cannot be written: The specified bucket" in done.err
     done = fairport("query", "s3://", "select 1")
-    assert done.err.splitlines()[0] == "error: s3://: names no place"
+    assert done.err.splitlines()[0] == "error: s3://: names no place for files"
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     s3fs.S3FileSystem.clear_instance_cache()

@@ -12,7 +12,7 @@ import pytest
 from conftest import Command
 from fairport.papers import catalogue
 from fairport.scenario import parse
-from fairport.storage import reproduction
+from fairport.storage import redraw, reproduction
 from fairport.study.model_version import model_version
 from fairport.study.reproduce import Reproduced, reproduce
 from fairport.study.store import Store
@@ -71,6 +71,8 @@ def test_the_manifest_says_what_was_run(tmp_path: Path) -> None:
     assert again.fingerprint == first["fingerprints"][0]
     with pytest.raises(fp.InputError, match="a reproduction"):
         fp.load_run(folder)
+    with pytest.raises(fp.InputError, match="is a reproduction, which is not drawn again"):
+        redraw.redraw(folder)
 
 
 def test_without_figures_there_are_the_numbers_only(fairport: Command, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import fairport as fp
 import pytest
 from fairport import backends, metrics
+from fairport.drop_runs import blackouts, drop_runs
 from fairport.quantities import of_number
 from fairport.run_numbers import NUMBERS, Arrays, numbers
 from fairport.traffic_table import flat
@@ -80,8 +81,8 @@ def of_summary(result: fp.Result) -> dict[str, Any]:
     """The same numbers from `fairport run --json`."""
     summary, flows = result.summary, result.flows
     worst = summary["bottleneck"] or {}
-    runs = metrics.drop_runs(result.drops, "flow")
-    dark = metrics.blackouts(result.drops)
+    runs = drop_runs(result.drops, "flow")
+    dark = blackouts(result.drops)
     tcp = flows.filter(protocol="tcp").select("flow")
     rtt = metrics.rtt_by(result.rtt.join(tcp, on="flow"), "run_id")
     return {

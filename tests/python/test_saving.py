@@ -154,7 +154,7 @@ def test_a_worker_needs_no_tables_to_write_a_picture(tmp_path: Path) -> None:
         (tmp_path / kind).write_bytes(pickle.dumps(figures.draw(result, kind)))
     program = """
 import pathlib, pickle, sys
-import fairport.figures.drawing
+import fairport.figures.matplotlib_parts
 for path in pathlib.Path(sys.argv[1]).iterdir():
     pickle.loads(path.read_bytes())
 print(*sys.modules)
@@ -179,7 +179,7 @@ def test_a_worker_needs_no_tables_to_draw_a_comparison(tmp_path: Path) -> None:
     (tmp_path / "chart").write_bytes(pickle.dumps(compared.chart(comparison)))
     program = """
 import pathlib, pickle, sys
-from fairport.figures import drawing, saving
+from fairport.figures import matplotlib_parts, saving
 folder = pathlib.Path(sys.argv[1])
 shown = pickle.loads((folder / "chart").read_bytes())
 saving.draw(None, "fairport.figures.compare", shown, folder / "compare")

@@ -215,7 +215,7 @@ def test_in_python_a_search_has_the_points_of_the_command(file: str, tmp_path: P
         assert [(one.values, one.gain) for one in program.found] == [
             (one.values, one.gain) for one in command.found
         ]
-    with pytest.raises(InputError, match="is no goal") as error:
+    with pytest.raises(InputError, match="is not a goal") as error:
         fp.tune("two-switch", space, goal=cast(Any, "best"))
     assert error.value.field == "goal"
 

@@ -17,7 +17,7 @@ from fairport.figures.studies import best
 from fairport.figures.studies.view import WIDTH_IN, chosen, in_cells, viewed
 from fairport.files.place import place
 from fairport.report.study import document
-from fairport.study import precision
+from fairport.study import point_statistics
 from fairport.study.results import Study, define
 from made_up_studies import Numbers, made_up
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -201,7 +201,7 @@ def test_names_have_marks_with_intervals_and_no_lines_between_them(study: Study)
 
 
 def test_a_query_has_the_interval_that_lines_have(study: Study) -> None:
-    drawn = precision.per_point(study.to_polars(), list(study.axes), "throughput_ratio")
+    drawn = point_statistics.per_point(study.to_polars(), list(study.axes), "throughput_ratio")
     ends = "low95(throughput_ratio) as low, high95(throughput_ratio) as high"
     asked = study.sql(f'select {ends} from runs group by peers, "queue.limit", stack')
     assert drawn.height == 8

@@ -323,11 +323,11 @@ def test_names_of_nodes_fit_into_the_figure_of_the_paths_or_are_left_out() -> No
 
 def test_a_figure_of_the_paths_is_a_png_or_svg(tmp_path: Path) -> None:
     network = outcast("destination-suffix")
-    figures.save_as(drawing.draw_one(network), tmp_path / "paths.svg")
+    figures.save_as(drawing.draw_one(network), tmp_path / "paths.svg", "--figure", force=False)
     drawn = (tmp_path / "paths.svg").read_text(encoding="utf-8")
     assert "edge0.0:0: 1 + 14 flows from 2 ingress ports" in drawn
     with pytest.raises(InputError, match="is neither PNG, SVG nor PDF"):
-        figures.require_ending(tmp_path / "paths.txt")
+        figures.require_file(tmp_path / "paths.txt", "--figure", force=False)
 
 
 def test_in_the_figure_of_a_wide_network_every_host_is_seen_between_the_lines() -> None:

@@ -14,7 +14,7 @@ from fairport import completion, traffic_table
 from fairport.caveats import caveats
 from fairport.cli.run_table import traffic_tables
 from fairport.quantities import QUANTITIES
-from fairport.report.drawing import draw
+from fairport.report.network import draw
 from fairport.report.rows import completion as completion_rows
 from fairport.report.rows import key_figures
 from fairport.scenario import load

@@ -6,6 +6,7 @@ import html
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +23,7 @@ if sys.platform != "linux":
     pytest.skip("validate needs Linux", allow_module_level=True)
 
 from fairport.errors import ScenarioError
-from fairport.study import pool
+from fairport.study import pool, validation
 from fairport.study import validate as study
 
 SCENARIO: dict[str, Any] = {
@@ -143,6 +144,13 @@ def test_the_folder_holds_what_was_found(played: list[bool], tmp_path: Path) -> 
         assert f"<td>{found[side]['throughput_ratio_median']:.2f} <small>" in page
     assert host_profile.read(out / "host-profile.toml") == host_profile.find("linux-6-vm")
     assert pl.read_parquet(out / "tables" / "runs.parquet").height == 4
+    drawn = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    shutil.rmtree(out / "figures")
+    assert CliRunner().invoke(app, ["report", str(out)]).exit_code == 0
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == drawn
+    svg = out / "again.svg"
+    assert CliRunner().invoke(app, ["plot", str(out), "--out", str(svg)]).exit_code == 0
+    assert svg.read_bytes() == (out / "figures" / "validate.svg").read_bytes()
 
 
 def test_the_simulation_gets_the_hosts_the_ticks_and_the_adapters_of_the_machine(
@@ -177,7 +185,7 @@ def test_the_simulation_gets_the_hosts_the_ticks_and_the_adapters_of_the_machine
 def test_when_two_sides_agree(
     ratios: tuple[float, float], peers: tuple[float, float], agree: bool
 ) -> None:
-    assert study.agrees(ratios, peers) == agree
+    assert validation.agrees(ratios, peers) == agree
 
 
 @pytest.mark.alone

@@ -39,7 +39,7 @@ def test_a_file_may_begin_with_the_mark_of_windows(tmp_path: Path) -> None:
         ("-1 0\n10 1", "has a size of -1 in line 1"),
         ("0 0\n1000000000001 1", "has a size of 1000000000001 in line 2"),
         ("0 0\n10 1.5", "has a share of 1.5 in line 2"),
-        ("0 0\nten 1", "has no two numbers in line 2"),
+        ("0 0\nten 1", "does not have two numbers in line 2"),
         ("nan 0\n10 1", "has a size of nan in line 1"),
         ("unit x\n0 0\n10 1", "has no number of bytes in line 1"),
         ("10 1", "has fewer than two points"),

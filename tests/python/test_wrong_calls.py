@@ -62,7 +62,7 @@ ANY: Any = fp
         (lambda: ANY.Scenario(name=3), "name", "is not a text", "in quotes"),
         (lambda: ANY.run(SCENARIO, observation={}), "observation", "not an Obs", "fp.Observation("),
         (lambda: ANY.save("out", SCENARIO), "folder", "is not the path", "the result first"),
-        (lambda: ANY.save(SCENARIO, "out"), "found", "no result that has a folder", "`fp.run`"),
+        (lambda: ANY.save(SCENARIO, "out"), "found", "not a result that can be saved", "`fp.run`"),
         (lambda: ANY.sweep(SCENARIO, {"seed": 1}), "axes.seed", "is not a list", "in brackets"),
         (lambda: ANY.sweep(SCENARIO, SPACE, seeds=3.5), "seeds", "is not a whole number", "digits"),
         (lambda: fp.sweep(SCENARIO, {}, keep="drops"), "keep", "is not a list", "in brackets"),
@@ -108,7 +108,7 @@ def test_a_study_in_the_place_of_a_file_is_refused(tmp_path: Path) -> None:
 def test_a_patch_is_a_dictionary_by_dotted_paths(overrides: Any) -> None:
     with pytest.raises(fp.ScenarioError, match=r"patch: .* is not a dictionary") as raised:
         SCENARIO.patch(overrides)
-    assert raised.value.remedy == 'for example {"queue.limit": "16KiB"}'
+    assert raised.value.remedy == 'give one such as {"queue.limit": "16KiB"}'
 
 
 @pytest.mark.parametrize("change", ["duration", "durration"])
@@ -155,7 +155,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
         (
             OWN,
             {"disciplines": Discipline},
-            "is no mapping from names to classes",
+            "is not a dictionary of names and classes",
             'give {"NAME": Class} with the name that the scenario has',
         ),
         (
@@ -185,7 +185,7 @@ def test_a_class_may_wait_in_a_scenario_for_a_fix_or_an_axis_that_names_it() -> 
     [
         ({"packets": "h0:0"}, 'packets: "h0:0" is a text, not a list of ports'),
         ({"captures": ["h0:0"], "folder": "here"}, 'folder: "here" is not a function from a seed'),
-        ({"packets": ["h0:0"], "window_s": (2.0, 1.0)}, "window_s: [2.0, 1.0] is no interval"),
+        ({"packets": ["h0:0"], "window_s": (2.0, 1.0)}, "window_s: [2.0, 1.0] is not an interval"),
     ],
 )
 def test_an_observation_that_cannot_be_made_is_refused(fields: dict[str, Any], named: str) -> None:

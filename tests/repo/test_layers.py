@@ -46,12 +46,12 @@ PYTHON = (
     # The scenario, and the meaning of the tables.
     {"scenario", "metrics", "trends"},
     {
-        "blackouts",
         "caveats",
         "known_spread",
         "result",
         "run_numbers",
         "scripts",
+        "shown_blackout",
         "stacks",
         "traffic_parts",
     },

@@ -29,6 +29,7 @@ FILES = {
     "verdict.py": ("test_metrics_verdict.py", "test_metrics.py"),
     "study/rank_by_gain.py": ("test_gains.py",),
     "study/rank_by_share.py": ("test_ranking.py",),
+    "study/point_statistics.py": ("test_precision.py",),
     "study/precision.py": ("test_precision.py",),
     "papers/model.py": ("test_paper_files.py", "test_models.py", "test_reproduce.py"),
 }

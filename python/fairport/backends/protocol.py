@@ -133,7 +133,7 @@ class Observation:
         begin_s, end_s = self.window_s
         if not 0 <= begin_s < end_s:
             raise InputError(
-                "is no interval",
+                "is not an interval of the run",
                 field="window_s",
                 value=self.window_s,
                 remedy="give its begin and its end in seconds, such as (0.05, 0.06)",

@@ -117,7 +117,7 @@ def analyze(
         refuse_without_folder(need_folder, "add --out DIR")
     sources = _sources(captures or [], ingress or [], egress or [])
     if to_scenario is not None:
-        require_writable(to_scenario, "--to-scenario")
+        require_writable(to_scenario, "--to-scenario", force=force)
     with reading_bar([one.file for one in sources], shown=not quiet) as progress:
         result = backend.analyse(
             sources,
@@ -135,7 +135,7 @@ def analyze(
         files = files_below(out)
         summary = summary | {"files": sorted(str(out / file) for file in files)}
     if to_scenario is not None:
-        write_text(to_scenario, "--to-scenario", result.scenario.to_toml())
+        write_text(to_scenario, "--to-scenario", result.scenario.to_toml(), force=force)
     if not quiet:
         analyze_table.warn(summary)
     if json:

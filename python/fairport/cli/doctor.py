@@ -89,7 +89,7 @@ def _refuse_without_profile(given: Mapping[str, object]) -> None:
 
 
 def _measured(out: Path, description: str, *, force: bool, quiet: bool) -> HostProfile:
-    from fairport.errors import BackendError, OutputError
+    from fairport.errors import BackendError
     from fairport.files import require_writable, write_text
 
     if sys.platform != "linux":
@@ -100,18 +100,11 @@ def _measured(out: Path, description: str, *, force: bool, quiet: bool) -> HostP
         )
     from fairport.backends.linux.measure_hosts import measure_hosts
 
-    if out.exists() and not force:
-        raise OutputError(
-            "exists already",
-            field="--out",
-            value=str(out),
-            remedy="choose another file, or replace it with --force",
-        )
-    require_writable(out, "--out")
+    require_writable(out, "--out", force=force)
     if not quiet:
         print("measuring: about two minutes, longer beside other programs", file=sys.stderr)
     profile = measure_hosts(description)
-    write_text(out, "--out", profile.to_toml())
+    write_text(out, "--out", profile.to_toml(), force=force)
     return profile
 
 

@@ -36,6 +36,7 @@ EXAMPLES: dict[str, list[str]] = {
         "fairport plot results/my-sweep --x queue.limit --y throughput_ratio",
         "fairport plot results/my-sweep --out my-sweep.html",
         "fairport plot results/outcast --kind queue --width 3.4in --out queue.pdf",
+        "fairport plot results/outcast-compare --width 3.4in --out fixes.pdf",
     ],
     "tune": ["fairport tune tune-red --trials 20", "fairport tune my-search.toml"],
     "hunt": ["fairport hunt hunt-outcast --trials 20", "fairport hunt my-search.toml"],
@@ -46,7 +47,7 @@ EXAMPLES: dict[str, list[str]] = {
         "fairport paths leaf-spine-incast --top 5",
         "fairport paths outcast --set routing=equal-length --figure paths.png",
     ],
-    "report": ["fairport report results/outcast"],
+    "report": ["fairport report results/outcast", "fairport report results/outcast-compare"],
     "rerun": ["fairport rerun results/outcast"],
     "microscope": [
         "fairport microscope results/outcast",

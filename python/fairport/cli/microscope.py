@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairport.cli.options import Force, Json, Quiet
+from fairport.cli.options import Force, Json, Quiet, Width
 
 
 def microscope(
@@ -32,6 +32,7 @@ def microscope(
         Path | None,
         typer.Option(metavar="DIR", help="Folder to write.  [default: RUN-microscope]"),
     ] = None,
+    wide: Width = "",
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -44,6 +45,7 @@ def microscope(
     """
     from fairport.cli import output
     from fairport.cli.progress import progress_bar
+    from fairport.figures import width
     from fairport.files import refuse_what_is_there
     from fairport.microscope import focus, look
     from fairport.storage import load_run
@@ -53,10 +55,11 @@ def microscope(
     chosen = focus(result, around, port, span)
     folder = out or run.resolve().with_name(f"{run.resolve().name}-microscope")
     refuse_what_is_there(folder, force=force)
-    with progress_bar(result.scenario, 2, shown=not quiet) as bar:
-        near = look(result, chosen, progress=bar)
-        whole = look(result, chosen, whole_run=True, progress=bar)
-    storage.save(near, whole, folder, force=force)
+    with width.drawn_at(width.inches(wide)):
+        with progress_bar(result.scenario, 2, shown=not quiet) as bar:
+            near = look(result, chosen, progress=bar)
+            whole = look(result, chosen, whole_run=True, progress=bar)
+        storage.save(near, whole, folder, force=force)
     document = storage.document(near, whole, folder)
     if json:
         output.print_json(document)

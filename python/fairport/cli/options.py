@@ -18,6 +18,14 @@ MOST_SEEDS = 100_000
 Force = Annotated[
     bool, typer.Option("--force", help="Replace an earlier result when the new one is complete.")
 ]
+Width = Annotated[
+    str,
+    typer.Option(
+        "--width",
+        metavar="LENGTH",
+        help="Width in print, such as 3.4in or 86mm; no letter is then smaller than 7 pt.",
+    ),
+]
 RestartStudy = Annotated[
     bool, typer.Option("--force", help="Remove the runs of the study that is there, and begin.")
 ]

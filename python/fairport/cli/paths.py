@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairport.cli.options import Assignments, Json, ScenarioName, loaded
+from fairport.cli.options import Assignments, Force, Json, ScenarioName, Width, loaded, refuse_here
 
 
 def paths(
@@ -25,6 +25,8 @@ def paths(
             show_default=False,
         ),
     ] = None,
+    wide: Width = "",
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Print every flow's path and the ports that flows share.
@@ -35,13 +37,18 @@ def paths(
     from fairport.cli import output
     from fairport.layout import network, sharing
 
-    if figure is not None:
-        figures.require_ending(figure)
+    if figure is None:
+        refuse_here({"--width": wide}, "is the width of the figure, and none is asked for")
+    else:
+        figures.require_file(figure, "--figure", force=force)
     built = network(loaded(scenario, assignments))
     if figure is not None:
         from fairport.figures import paths as drawing
+        from fairport.figures import width
 
-        figures.save_as(drawing.draw_one(built), figure)
+        with width.drawn_at(width.inches(wide)):
+            picture = drawing.draw_one(built)
+        figures.save_as(picture, figure, "--figure", force=force)
     if json:
         output.print_json(sharing.document(built))
         return

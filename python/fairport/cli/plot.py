@@ -1,4 +1,4 @@
-"""`fairport plot`: one figure of a study or of a run, in a file."""
+"""`fairport plot`: one figure of a study or of a result, in a file."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from fairport.cli.options import refuse_here
+from fairport.cli.options import Force, Width, refuse_here
 
 
 def plot(
     study: Annotated[
         str,
         typer.Argument(
-            metavar="STUDY|RUN", help="Folder or URL of a study, or the folder of a run."
+            metavar="STUDY|RESULT",
+            help="Folder or URL of a study, or the folder of a run, of several seeds, of a"
+            " comparison or of a validation.",
         ),
     ],
     kind: Annotated[
@@ -63,23 +65,17 @@ def plot(
             show_default=False,
         ),
     ] = None,
-    wide: Annotated[
-        str,
-        typer.Option(
-            "--width",
-            metavar="LENGTH",
-            help="Width in print, such as 3.4in or 86mm; no letter is then smaller than 7 pt.",
-        ),
-    ] = "",
+    wide: Width = "",
+    force: Force = False,
 ) -> None:
-    """Draw a study as a map or as lines, or one figure of a run.
+    """Draw a study as a map or as lines, or one figure of a run or a comparison.
 
     A map shows a number over two axes, or which value of an axis is best there. Lines show a number
     along one axis. The remaining axes become small multiples. Figures show medians over the seeds,
     and mark bistable points. Of a search, all axes are shown, each in a panel of its own.
     """
     # first, because it leaves out parts of matplotlib that take long to import
-    from fairport.figures import drawing  # noqa: F401, I001
+    from fairport.figures import matplotlib_parts  # noqa: F401, I001
     from fairport import figures
     from fairport.cli import output
     from fairport.figures import studies, width
@@ -87,30 +83,29 @@ def plot(
     from fairport.study.results import Study
 
     folder = Path(study)
-    if redraw.is_of_runs(folder):
+    if redraw.has_result(folder):
         of_studies = {"--x": x, "--y": y, "--color": color, "--by": by, "--where": where}
-        refuse_here(of_studies, "chooses what the figure of a study shows, and this is a run")
+        refuse_here(of_studies, "chooses what the figure of a study shows, and this is none")
         if out is not None:
-            figures.require_ending(out, "--out")
+            figures.require_file(out, "--out", force=force)
         with width.drawn_at(width.inches(wide)):
             kind, picture = redraw.picture(folder, kind)
         path = out or Path(f"{kind}.png")
-        figures.save_as(picture, path, "--out")
+        figures.save_as(picture, path, "--out", force=force)
     else:
         refuse_here({"--kind": kind}, "chooses the figure of a run, and this is a study")
-        if out is not None:
-            figures.require_ending(out, "--out", (*figures.ENDINGS, ".html"))
         opened = Study(study)
         path = out or Path(f"{opened.definition.name}.png")
+        figures.require_file(path, "--out", (*figures.ENDINGS, ".html"), force=force)
         how = {"x": x, "y": y, "color": color, "by": by, "where": where}
         if path.suffix == ".html":
             from fairport.files import write_text
             from fairport.report import study as report
 
             refuse_here({"--width": wide}, "is for print, and a page is as wide as its window")
-            write_text(path, "--out", report.page(opened, **how))
+            write_text(path, "--out", report.page(opened, **how), force=force)
         else:
             with width.drawn_at(width.inches(wide)):
                 picture = studies.draw(opened, **how)
-            figures.save_as(picture, path, "--out")
+            figures.save_as(picture, path, "--out", force=force)
     output.print_text(f"{path}\n")

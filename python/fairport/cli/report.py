@@ -1,4 +1,4 @@
-"""`fairport report`: draws the figures and the report of a run, or of several seeds, again."""
+"""`fairport report`: draws the figures and the report of a result again."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ import typer
 
 
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `fairport run` wrote.")],
+    result: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RESULT", help="A folder that `fairport run`, `compare` or `validate` wrote."
+        ),
+    ],
 ) -> None:
-    """Draw the figures and the report of a run again.
+    """Draw the figures and the report of a result again.
 
-    The run may have one seed or several.
+    It may be a run, several seeds, a comparison or a validation.
     """
     # first, because it leaves out parts of matplotlib that take long to import
-    from fairport.figures import drawing  # noqa: F401, I001
+    from fairport.figures import matplotlib_parts  # noqa: F401, I001
     from fairport.cli import output
     from fairport.storage.redraw import redraw
 
-    output.print_text(f"{redraw(run)}\n")
+    output.print_text(f"{redraw(result)}\n")

@@ -40,7 +40,7 @@ def precision(text: str, file: SweepFile, most_seeds: int | None) -> Precision |
             "is not a share between 0 and 1",
             file="--until-precise",
             value=text,
-            remedy="for example --until-precise 10%",
+            remedy="give a share such as 10%",
         )
     metric = file.keep[0] if file.keep else "throughput_ratio"
     return Precision(metric, share, *([] if most_seeds is None else [most_seeds]))

@@ -9,7 +9,7 @@ import typer
 
 from fairport.cli.examples import epilog
 from fairport.cli.group import group
-from fairport.cli.options import Assignments, ScenarioName, loaded
+from fairport.cli.options import Assignments, Force, ScenarioName, loaded
 
 app = group("Export a scenario's network to other tools.")
 
@@ -28,6 +28,7 @@ def export(
         Path | None,
         typer.Option(metavar="FILE", help="The file.  [default: stdout]", show_default=False),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Print or write the network of a scenario."""
     from fairport.cli import output
@@ -40,4 +41,4 @@ def export(
     if out is None:
         output.print_text(text)
     else:
-        write_text(out, "--out", text)
+        write_text(out, "--out", text, force=force)

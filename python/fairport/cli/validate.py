@@ -26,7 +26,7 @@ from fairport.cli.options import (
 from fairport.cli.statuses import INVALID
 
 if TYPE_CHECKING:
-    from fairport.study.validate import Validation
+    from fairport.study.validation import Validation
 
 
 def validate(
@@ -90,7 +90,7 @@ def _show(found: Validation, folder: Path | None) -> None:
     from fairport.scenario.phase import phase_parameters
     from fairport.spread import shown_of_row
     from fairport.study.ranking import with_range
-    from fairport.study.validate import COMPARED, SIDES
+    from fairport.study.validation import COMPARED, SIDES
 
     rows = []
     for key in COMPARED:

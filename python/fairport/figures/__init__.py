@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from fairport.errors import InputError, not_one_of
-from fairport.files import atomic_file
+from fairport.files import atomic_file, require_writable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -125,8 +125,11 @@ def draw_all(result: Result, out_dir: Path, saver: Saver) -> list[Path]:
     ]
 
 
-def require_ending(path: Path, option: str = "--figure", endings: Sequence[str] = ENDINGS) -> None:
-    """Raises InputError if the file that an option names has none of the endings."""
+def require_file(path: Path, option: str, endings: Sequence[str] = ENDINGS, *, force: bool) -> None:
+    """Refuses, before a figure is drawn, a file that an option names and `save_as` could not write.
+
+    Raises InputError if it has none of the endings, and OutputError.
+    """
     if path.suffix not in endings:
         *others, last = (ending[1:].upper() for ending in endings)
         raise InputError(
@@ -135,11 +138,12 @@ def require_ending(path: Path, option: str = "--figure", endings: Sequence[str] 
             value=str(path),
             remedy=f"name a file that ends in {', '.join(endings[:-1])} or {endings[-1]}",
         )
+    require_writable(path, option, force=force)
 
 
-def save_as(picture: Figure, path: Path, option: str = "--figure") -> None:
+def save_as(picture: Figure, path: Path, option: str, *, force: bool) -> None:
     """Writes the file that an option names, completely or not at all. Raises OutputError."""
     from fairport.figures import style
 
-    with atomic_file(path, option) as partial:
+    with atomic_file(path, option, force=force) as partial:
         style.save(picture, partial)

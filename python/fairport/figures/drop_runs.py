@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
-from fairport import metrics
+from fairport.drop_runs import drop_runs
 from fairport.figures import findings, style
 from fairport.figures.bars import MANY
 from fairport.figures.width import is_narrow
@@ -44,7 +44,7 @@ def draw(result: Result) -> Figure:
         picture, [[panel]] = style.frame(result, said, SUBJECT, [0.6])
         style.say(panel, said[0].lower() + said[1:])
         return picture
-    runs = metrics.drop_runs(drops, "flow")
+    runs = drop_runs(drops, "flow")
     title = findings.drop_runs(result, runs)
     picture, [[by_flow], [by_ingress]] = style.frame(result, title, SUBJECT, [1.55, 1.55], [0.45])
     _by_flow(by_flow, result, runs)
@@ -89,7 +89,7 @@ def _by_flow(panel: Axes, result: Result, runs: pl.DataFrame) -> None:
 
 
 def _by_ingress(panel: Axes, result: Result, drops: pl.DataFrame) -> None:
-    runs = metrics.drop_runs(drops, "ingress")
+    runs = drop_runs(drops, "ingress")
     ports = (
         drops.group_by("ingress_port")
         .agg(pl.col("flow").n_unique(), lost=pl.len())

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fairport.figures import style
+from fairport.figures import style, width
 from fairport.figures.heading import heading
 from fairport.quantities import counted
 
@@ -25,8 +25,10 @@ _WIDE = 0.96
 _HEAD_IN = 0.3
 _FOOT_IN = 0.42
 _GAP_IN = 0.34
-# In a layer with at most this many nodes, names are written into the nodes.
+# In a layer with at most this many nodes, names are written into the nodes of a picture of the
+# usual width, in letters of this size at least.
 _MOST_NAMED = 24
+_SMALLEST_NAME_PT = 5.0
 # Up to this many ingress ports of the bottleneck have their flows named one by one.
 _SUMMED = 6
 _SPREAD_POINTS = 2.2
@@ -43,10 +45,12 @@ def draw_one(network: Network) -> style.Picture:
 def draw(panels: Sequence[tuple[str, Network]]) -> style.Picture:
     """One panel per network, one below the other; a line's width grows with its flows."""
     with style.applied():
-        head = heading(_title(panels), "Paths of the flows", _CAPTION, style.WIDTH_IN)
+        wide_in = width.of_picture(style.WIDTH_IN)
+        caption = f"{_CAPTION}; {style.IN_BRACKETS}" if width.is_narrow() else _CAPTION
+        head = heading(_title(panels), "Paths of the flows", caption, wide_in)
         top_in = head.tall_in + _HEAD_IN
         height = top_in + len(panels) * (_PANEL_IN + _GAP_IN) - _GAP_IN + _FOOT_IN
-        picture = style.Picture(figsize=(style.WIDTH_IN, height))
+        picture = style.Picture(figsize=(wide_in, height))
         head.write(picture)
         for index, (title, network) in enumerate(panels):
             top = height - top_in - index * (_PANEL_IN + _GAP_IN)
@@ -175,22 +179,28 @@ def _draw_nodes(axes: Axes, network: Network, places: dict[str, tuple[float, flo
 
 def _apart_points(nodes: int) -> float:
     """The way from one of so many nodes of a layer to the next."""
-    return 72 * _WIDE * style.WIDTH_IN / nodes
+    return 72 * _WIDE * width.of_picture(style.WIDTH_IN) / nodes
 
 
 def _font_points(nodes: int) -> float:
     """The size of names in a layer, or of nodes without names, so that they do not overlap."""
-    if nodes <= _MOST_NAMED:
-        return 6 if nodes <= _MOST_NAMED // 2 else 5
+    if nodes <= _most_named():
+        return max(width.smallest_pt(), 6 if nodes <= _MOST_NAMED // 2 else 5)
     return min(5, 0.6 * _apart_points(nodes))
+
+
+def _most_named() -> int:
+    """How many nodes of a layer have room for their names in the smallest letters."""
+    smaller = _SMALLEST_NAME_PT / width.smallest_pt()
+    return int(_MOST_NAMED * smaller * width.of_picture(style.WIDTH_IN) / style.WIDTH_IN)
 
 
 def _names(names: list[str], points: float) -> dict[str, str]:
     """The names of a layer's nodes as there is room for them; none if two would look the same."""
-    if len(names) > _MOST_NAMED:
+    if len(names) > _most_named():
         return {}
     padding_in = 2 * 0.3 * points / 72
-    room_in = _WIDE * style.WIDTH_IN / len(names) - padding_in - 0.02
+    room_in = _apart_points(len(names)) / 72 - padding_in - 0.02
     shown = {name: style.fitting(name, room_in, points) for name in names}
     return shown if len(set(shown.values())) == len(names) else {}
 

@@ -10,7 +10,8 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fairport import blackouts
+from fairport import shown_blackout
+from fairport.drop_runs import blackouts
 from fairport.figures import findings, over_time, style, times, width
 from fairport.quantities import QUANTITIES, counted, three_digits
 
@@ -46,7 +47,7 @@ def draw(result: Result, blackout_of: str | None = None) -> Figure:
     `blackout_of` is the ingress port whose longest blackout is shown, by default that of the
     starved class.
     """
-    shown = blackouts.shown(result.tables, result.summary, blackout_of)
+    shown = shown_blackout.shown(result.tables, result.summary, blackout_of)
     if shown is None:
         picture, [[panel]] = style.frame(result, findings.queue(result), SUBJECT, [1.1])
         marks = _whole_run(picture, panel, result)
@@ -86,7 +87,7 @@ def draw(result: Result, blackout_of: str | None = None) -> Figure:
 def _without(result: Result) -> str:
     """Why there is no blackout to show."""
     worst = result.summary["bottleneck"]
-    found = blackouts.count(result.tables, worst["port"]) if worst else 0
+    found = blackouts(result.drops).filter(port=worst["port"]).height if worst else 0
     if not found:
         return "no blackout: no port lost packets in a row while others were accepted"
     return f"{counted(found, 'blackout')}, none recorded packet by packet"

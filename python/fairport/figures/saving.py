@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-DRAWING = "fairport.figures.drawing"
+DRAWING = "fairport.figures.matplotlib_parts"
 """To import this module is to import matplotlib."""
 
 # The worker has its next picture while it writes one.

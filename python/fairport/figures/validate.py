@@ -9,13 +9,13 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fairport.figures import lanes, style
+from fairport.figures import lanes, style, width
 from fairport.figures.lanes import Lane
 from fairport.repeats import seeds_in_words
-from fairport.study.validate import COMPARED, LINUX, NAMES, SIDES, SIMULATION
+from fairport.study.validation import COMPARED, LINUX, NAMES, SIDES, SIMULATION
 
 if TYPE_CHECKING:
-    from fairport.study.validate import Validation
+    from fairport.study.validation import Validation
 
 SUBJECT = "Simulation and Linux"
 CAPTION = (
@@ -24,19 +24,20 @@ CAPTION = (
 )
 # drop runs have a panel of their own
 _KEYS = tuple(key for key in COMPARED if key != "drop_runs_ge2")
-_COLUMNS = 3
+_MOST_COLUMNS = 3
 _LOOKS = {SIMULATION: (style.BLUE, ""), LINUX: (style.ORANGE, "/////")}
 _LONGEST_RUN = 10
 
 
 def draw(found: Validation) -> Figure:
-    """Panels in rows of three, and one of drop runs below them."""
-    rows = -(-len(_KEYS) // _COLUMNS)
+    """Panels in rows of three or, if the picture is narrow, fewer; below them drop runs."""
+    columns = width.columns(_MOST_COLUMNS, lanes.WIDTH_IN)
+    rows = -(-len(_KEYS) // columns)
     heights, gaps = [*[0.7] * rows, 1.3], [0.62] * rows
     of = f"{found.scenario.name}, {seeds_in_words(found.seeds)}"
     with style.applied():
         picture, axes = style.panels(
-            found.conclusion.removesuffix("."), SUBJECT, of, heights, gaps, _COLUMNS, lanes.WIDTH_IN
+            found.conclusion.removesuffix("."), SUBJECT, of, heights, gaps, columns, lanes.WIDTH_IN
         )
         places = [place for row in axes[:-1] for place in row]
         for key, place in zip(_KEYS, places, strict=True):
@@ -47,7 +48,7 @@ def draw(found: Validation) -> Figure:
             else:
                 style.say(place, f"no {key}")
         first, *others = axes[-1]
-        left, right = first.get_position(), others[-1].get_position()
+        left, right = first.get_position(), axes[-1][-1].get_position()
         first.set_position((left.x0, left.y0, right.x1 - left.x0, left.height))
         for place in others:
             place.remove()

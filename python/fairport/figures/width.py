@@ -36,7 +36,10 @@ def inches(text: str) -> float | None:
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(in|cm|mm)", text)
     if not found:
         raise InputError(
-            "is not a width", field="--width", value=text, remedy="for example 3.4in or 86mm"
+            "is not a width",
+            field="--width",
+            value=text,
+            remedy="give a number with its unit, such as 3.4in or 86mm",
         )
     return float(found[1]) / _PER_INCH[found[2]]
 

@@ -76,8 +76,8 @@ class _Local:
             raise OutputError(
                 f"cannot be written: {error.strerror or error}",
                 file=str(path),
-                remedy="make space, or name a place that you may write to; the files there are"
-                " whole",
+                remedy="make space, or name a place that you may write to; the files that are"
+                " there are complete",
             ) from None
 
     def remove(self, name: str) -> None:
@@ -93,7 +93,11 @@ class _Remote:
     def __init__(self, url: str) -> None:
         self.name = url.rstrip("/")
         if self.name.endswith(":"):
-            raise InputError("names no place", file=url, remedy="such as s3://BUCKET/NAME")
+            raise InputError(
+                "names no place for files",
+                file=url,
+                remedy="give an address such as s3://BUCKET/NAME",
+            )
         try:
             import fsspec
 
@@ -102,8 +106,8 @@ class _Remote:
             raise InputError(
                 f"cannot be opened: {error}",
                 file=url,
-                remedy="`pip install 'fairport[s3]'` brings fsspec and s3fs; other stores have"
-                " packages of their own",
+                remedy="install fsspec and the package of this store: for S3, `pip install"
+                " 'fairport[s3]'`",
             ) from None
 
     def names(self, folder: str = "") -> list[str]:
@@ -155,5 +159,5 @@ def _store_errors(what: str, verb: str) -> Iterator[None]:
         f"cannot be {verb}: {problem}",
         file=what,
         remedy="check the address, the store's endpoint and credentials, and that the bucket"
-        " exists; nothing there is half written",
+        " exists; no file there is incomplete",
     )

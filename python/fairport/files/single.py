@@ -15,19 +15,26 @@ from fairport.files.partial import partial_file
 
 
 @contextmanager
-def atomic_file(path: Path, option: str) -> Iterator[Path]:
+def atomic_file(path: Path, option: str, *, force: bool) -> Iterator[Path]:
     """A file to fill, which takes the name `path` when the block ends well.
 
     It has the ending of `path`. If the block raises, nothing of it is left, and an existing file at
     `path` is untouched. A symbolic link stays a link, and the file to which it leads is written. A
     device or a FIFO is written to and never replaced. Raises OutputError, which names `option`,
-    when `path` cannot be written.
+    when `path` cannot be written, or is an existing file without `force`.
     """
     try:
         kind = _kind(path)
         if kind is not None and stat.S_ISDIR(kind):
             raise IsADirectoryError(0, "is a folder")
         if kind is None or (stat.S_ISREG(kind) and not _is_of_the_system(path)):
+            if kind is not None and not force:
+                raise OutputError(
+                    "exists",
+                    field=option,
+                    value=str(path),
+                    remedy="name another file, or replace this one with --force",
+                )
             # a link stays, and the file that it leads to is written
             place = Path(os.path.realpath(path)) if path.is_symlink() else path
             with partial_file(place) as partial:
@@ -52,9 +59,9 @@ def atomic_file(path: Path, option: str) -> Iterator[Path]:
         ) from None
 
 
-def write_text(path: Path, option: str, text: str) -> None:
+def write_text(path: Path, option: str, text: str, *, force: bool) -> None:
     """Writes a text file that a user names, complete or not at all. Raises OutputError."""
-    with atomic_file(path, option) as partial:
+    with atomic_file(path, option, force=force) as partial:
         partial.write_text(text, encoding="utf-8")
 
 
@@ -62,9 +69,9 @@ class _TriedError(Exception):
     """Ends a write that was begun to see whether it can be."""
 
 
-def require_writable(path: Path, option: str) -> None:
-    """Raises OutputError for a path that `atomic_file` could not write; changes nothing there."""
-    with suppress(_TriedError), atomic_file(path, option):
+def require_writable(path: Path, option: str, *, force: bool) -> None:
+    """Raises OutputError for a path that `atomic_file` would refuse; changes nothing there."""
+    with suppress(_TriedError), atomic_file(path, option, force=force):
         raise _TriedError
 
 

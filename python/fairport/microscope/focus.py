@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fairport import blackouts, metrics
+from fairport import shown_blackout
+from fairport.drop_runs import blackouts, drop_runs
 from fairport.errors import InputError, did_you_mean, require_known
 from fairport.result import Result
 from fairport.scenario.units import Duration, UnitError
@@ -84,7 +85,9 @@ def _port(result: Result, port: str | None) -> str:
     worst = result.summary["bottleneck"]
     if worst is None:
         raise InputError(
-            "has no bottleneck: no port carries a flow", field="--port", remedy="name a port"
+            "is missing, and this run has no bottleneck: no port carries a flow",
+            field="--port",
+            remedy="name a port, such as --port s0:0",
         )
     name = str(worst["port"])
     return observed[0] if observed and name not in observed else name
@@ -99,7 +102,7 @@ def _packet_s(result: Result, port: str) -> float:
 
 def _around_worst(result: Result, drops: pl.DataFrame, port: str, wide: float | None) -> Focus:
     measure = result.summary["measure"]
-    every = metrics.blackouts(drops).filter(pl.col("last_s") <= measure["to_s"])
+    every = blackouts(drops).filter(pl.col("last_s") <= measure["to_s"])
     found = every
     after_start = measure["from_s"] + _START_SHARE * (measure["to_s"] - measure["from_s"])
     at_once = _AT_ONCE_PACKETS * _packet_s(result, port)
@@ -124,7 +127,9 @@ def _around_worst(result: Result, drops: pl.DataFrame, port: str, wide: float | 
             remedy=remedy,
         )
     known = found.sort("length", descending=True)["ingress_port"].unique(maintain_order=True)
-    ingress, why = blackouts.of_the_starved(result.tables, result.summary, port, known.to_list())
+    ingress, why = shown_blackout.of_the_starved(
+        result.tables, result.summary, port, known.to_list()
+    )
     longest = found.filter(ingress_port=ingress).sort("length", descending=True).row(0, named=True)
     # the report's tables count a longer one that is left out here
     is_longer = pl.col("length") > int(longest["length"])
@@ -138,7 +143,7 @@ def _around_flow(
     result: Result, drops: pl.DataFrame, port: str, name: str, wide: float | None
 ) -> Focus:
     of_flows = pl.col("flow").is_in(_flows(result, name).implode())
-    runs = metrics.drop_runs(drops.filter(of_flows), "flow")
+    runs = drop_runs(drops.filter(of_flows), "flow")
     if runs.is_empty():
         raise InputError(
             f"lost no packet at port {port}",

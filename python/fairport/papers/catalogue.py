@@ -153,7 +153,7 @@ def check_variants(entry: Entry, file: str) -> None:
         if name in names[:index]:
             raise PaperError(
                 "is the name of another variant too", file=file, field="variant", value=name,
-                remedy="name each once",
+                remedy="give each variant a name of its own",
             )  # fmt: skip
 
 
@@ -163,9 +163,12 @@ def _check(claims: Sequence[Claim], known: Sequence[Variant], file: str) -> None
     for index, claim in enumerate(claims):
         if any(claim.id == other.id for other in claims[:index]):
             raise PaperError(
-                "is another's too", file=file, field=f"claim.{index}.id", value=claim.id,
-                remedy="name it once",
-            )  # fmt: skip
+                "is also the id of another claim",
+                file=file,
+                field=f"claim.{index}.id",
+                value=claim.id,
+                remedy="give each claim an id of its own",
+            )
         named = {"variant": claim.variant}
         if isinstance(claim.over, list):
             named |= {f"over.{i}": one for i, one in enumerate(claim.over)}

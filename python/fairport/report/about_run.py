@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairport import figures, tables
 from fairport.errors import InputError
-from fairport.report.drawing import in_words
+from fairport.report.network import in_words
 from fairport.scenario import load
 from fairport.scenario.tcp import DEFAULT_STACK
 

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairport import blackouts, figures
+from fairport import figures, shown_blackout
 from fairport.backends import DEFAULT
 from fairport.figures import over_time
 from fairport.published import published_beside
 from fairport.quantities import QUANTITIES, in_millions
 from fairport.repeats import seeds_in_words
-from fairport.report import about_run, drawing, live, rows
+from fairport.report import about_run, live, network, rows
 from fairport.report.inline import embed, picture
 from fairport.report.live.data import document, rtt_in_words
 from fairport.report.template import fill_page
 from fairport.report.words import words
 from fairport.scenario.phase import phase_parameters
-from fairport.study import precision
+from fairport.study import point_statistics
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -92,9 +92,9 @@ def render(
             for kind in figures.kinds(result)
         ],
         trace=list(rows.trace_table(result).iter_rows(named=True)),
-        blackout=blackouts.shown(result.tables, result.summary),
+        blackout=shown_blackout.shown(result.tables, result.summary),
         facts=about_run.facts(result),
-        drawing=drawing.draw(result),
+        drawing=network.draw(result),
         command=about_run.command(result),
         is_repeatable=result.summary["backend"] == DEFAULT,
         source=result.scenario.to_toml(),
@@ -159,7 +159,7 @@ def _over_seeds(summary: Mapping[str, Any], pictures: Path) -> dict[str, Any]:
 def groups_in_words(runs: Sequence[Mapping[str, Any]]) -> str:
     """Whether the ratios fall into two groups, as those of a bistable point do; or empty."""
     ratios = [run["verdict"]["ratio"] for run in runs]
-    found = precision.groups(np.array([one for one in ratios if one is not None]))
+    found = point_statistics.groups(np.array([one for one in ratios if one is not None]))
     if found is None:
         return ""
     each = " and ".join(f"{one.mean():.2f} ({len(one)} seeds)" for one in found)

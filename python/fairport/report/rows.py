@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fairport import blackouts, metrics, traffic_table
+from fairport import metrics, shown_blackout, traffic_table
+from fairport.drop_runs import ingress_summary
 from fairport.figures import style
 from fairport.figures.groups import traffics
 from fairport.quantities import QUANTITIES, counted, group_label
@@ -171,7 +172,7 @@ def ingress(result: Result) -> list[dict[str, Any]]:
                 ),
             ],
         }
-        for row in metrics.ingress_summary(at_port).iter_rows(named=True)
+        for row in ingress_summary(at_port).iter_rows(named=True)
     ]
 
 
@@ -182,7 +183,7 @@ def trace_table(result: Result) -> pl.DataFrame:
     are in microseconds from the first of these packets; a dropped packet has no egress. It has no
     rows if no blackout was recorded.
     """
-    shown = blackouts.shown(result.tables, result.summary)
+    shown = shown_blackout.shown(result.tables, result.summary)
     packets = result.trace.clear() if shown is None else shown.packets
     microseconds = (pl.col("time_s", "depart_s") - pl.col("time_s").first()) * 1e6
     return packets.with_columns(microseconds).select(

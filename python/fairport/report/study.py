@@ -22,7 +22,7 @@ from fairport.report.inline import embed
 from fairport.report.live import block
 from fairport.report.template import fill_page, read
 from fairport.study.gain import better
-from fairport.study.precision import interval_name
+from fairport.study.point_statistics import interval_name
 
 if TYPE_CHECKING:
     from fairport.study.results import Study

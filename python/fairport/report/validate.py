@@ -13,10 +13,10 @@ from fairport.report.template import fill_page
 from fairport.scenario.phase import phase_parameters
 from fairport.spread import FEWEST_FOR_QUARTILES, shown_of_row
 from fairport.study.model_version import model_version
-from fairport.study.validate import COMPARED, LINUX, NAMES, SIDES, SIMULATION
+from fairport.study.validation import COMPARED, LINUX, NAMES, SIDES, SIMULATION
 
 if TYPE_CHECKING:
-    from fairport.study.validate import Validation
+    from fairport.study.validation import Validation
 
 _RULE = (
     "Both sides agree if the medians of the lone flow's ratio are within a factor of 2 or 0.05, and"

@@ -190,6 +190,18 @@ def _is_in(wanted: ErrorDetails, details: list[ErrorDetails]) -> bool:
     return any(what(wanted) == what(one) for one in details)
 
 
+# problem and remedy of faults that are the same wherever they are
+_SIMPLE = {
+    "bool_type": ("is neither true nor false", "write true or false, without quotes"),
+    "int_type": ("is not a whole number", "write digits without quotes or a decimal point"),
+    "int_parsing": ("is not a whole number", "write digits"),
+    "int_parsing_size": ("has too many digits", "give a smaller number"),
+    "float_parsing": ("is not a number", "write digits"),
+    "float_type": ("is not a number", "write digits without quotes"),
+    "string_type": ("is not a text", "put it in quotes"),
+}
+
+
 def words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
     """Problem and remedy for what pydantic found wrong at this path."""
     context: dict[str, Any] = detail.get("ctx", {})
@@ -215,22 +227,8 @@ def words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
         case "union_tag_invalid":
             known = [part.strip("'") for part in context["expected_tags"].split(", ")]
             return not_one_of(str(context["tag"]), known)
-        case "bool_type":
-            return "is neither true nor false", "write true or false, without quotes"
-        case "int_type":
-            return "is not a whole number", "write digits without quotes or a decimal point"
-        case "int_parsing":
-            return "is not a whole number", "write digits"
-        case "int_parsing_size":
-            return "has too many digits", "give a smaller number"
-        case "float_parsing":
-            return "is not a number", "write digits"
-        case "float_type":
-            return "is not a number", "write digits without quotes"
         case "string_type" if isinstance(detail["input"], list):
             return "is a list", 'write one text, without brackets: ".."'
-        case "string_type":
-            return "is not a text", "put it in quotes"
         case "model_attributes_type" | "dict_type":
             return "is not a table", f"write {_heading(path)} and its fields below it"
         case "list_type" | "tuple_type":
@@ -256,6 +254,8 @@ def words(detail: ErrorDetails, path: list[str | int]) -> tuple[str, str]:
             )
         case "string_too_long":
             return "is too long", f"use at most {context['max_length']} characters"
+        case simple if simple in _SIMPLE:
+            return _SIMPLE[simple]
         case _:
             message = detail["msg"]
             return message[:1].lower() + message[1:], "see `fairport scenario schema`"

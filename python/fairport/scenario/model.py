@@ -370,7 +370,7 @@ def _require_characters(document: Any, source: Source) -> None:
         if not is_unicode(text):
             field = dotted(path)
             raise ScenarioError(
-                "holds a byte that is no character",
+                "is not UTF-8 text",
                 file=source.where(field),
                 field=field,
                 value=text,

@@ -22,10 +22,10 @@ def overridden(
     """
     if not isinstance(overrides, Mapping) or not all(isinstance(path, str) for path in overrides):
         raise ScenarioError(
-            "is not a dictionary by dotted paths",
+            "is not a dictionary of dotted paths and their values",
             file=by,
             value=overrides,
-            remedy='for example {"queue.limit": "16KiB"}',
+            remedy='give one such as {"queue.limit": "16KiB"}',
         )
     result = copy.deepcopy(dict(document))
     for path, value in overrides.items():

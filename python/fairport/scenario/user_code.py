@@ -40,7 +40,7 @@ class UserCode:
             remedy = 'give {"NAME": Class} with the name that the scenario has'
             if not isinstance(given, Mapping):
                 raise InputError(
-                    "is no mapping from names to classes",
+                    "is not a dictionary of names and classes",
                     field=argument.name,
                     value=given,
                     remedy=remedy,

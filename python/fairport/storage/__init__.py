@@ -12,7 +12,7 @@ from fairport.storage.run import load_run as load_run
 
 if TYPE_CHECKING:
     from fairport.study.comparison import Comparison
-    from fairport.study.validate import Validation
+    from fairport.study.validation import Validation
 
 
 def save(
@@ -43,11 +43,11 @@ def save(
     if isinstance(found, Comparison):
         return comparison.save(found, folder, force=force, figures=figures, csv=csv)
     from fairport.storage import validation
-    from fairport.study.validate import Validation
+    from fairport.study.validation import Validation
 
     if not isinstance(found, Validation):
         raise InputError(
-            "is no result that has a folder",
+            "is not a result that can be saved",
             field="found",
             value=found,
             remedy="give one result of `fp.run`, or what `fp.compare` returns",

@@ -40,11 +40,3 @@ def files_below(folder: Path) -> Iterable[str]:
     """Names of all visible files in the folder, relative to it."""
     files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     return (path.as_posix() for path in files if not path.name.startswith("."))
-
-
-def write_manifest_and_summary(
-    folder: Path, manifest: Mapping[str, Any], summary: Mapping[str, Any]
-) -> None:
-    """Writes both; `files` of the summary lists what is then in the folder."""
-    write_json(folder / MANIFEST, manifest)
-    write_json(folder / SUMMARY, {**summary, "files": sorted([*files_below(folder), SUMMARY])})

@@ -10,20 +10,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
-from fairport.errors import RunFolderError
-from fairport.files import atomic_folder, put_back
+from fairport.files import atomic_folder
 from fairport.result import Result
 from fairport.scenario import parse
-from fairport.storage import digests, inputs
-from fairport.storage.parts import (
-    FIGURES,
-    MANIFEST,
-    SUMMARY,
-    TABLES,
-    files_below,
-    write_json,
-    write_tables,
-)
+from fairport.storage import documents, inputs
+from fairport.storage.parts import FIGURES, MANIFEST, SUMMARY, TABLES, write_json, write_tables
+from fairport.tables import SCHEMA, Tables, empty
 
 if TYPE_CHECKING:
     from fairport.summary import Summary
@@ -58,14 +50,7 @@ def write(result: Result, folder: Path, *, figures: bool, csv: bool) -> dict[str
             draw(result, folder)
         written.result()
     inputs.write(result.scenario, folder)
-    summary: dict[str, Any] = {
-        **result.summary,
-        "files": sorted([*files_below(folder), MANIFEST, SUMMARY]),
-    }
-    found = digests.digests(result.manifest, summary, folder / TABLES)
-    write_json(folder / MANIFEST, {**result.manifest, digests.KEY: found})
-    write_json(folder / SUMMARY, summary)
-    return summary
+    return documents.write(folder, result.manifest, result.summary)
 
 
 def draw(result: Result, folder: Path) -> None:
@@ -84,15 +69,11 @@ def draw(result: Result, folder: Path) -> None:
 def load_run(folder: str | Path) -> Result:
     """A run from its folder. Raises RunFolderError."""
     folder = Path(folder)
-    if not folder.exists():
-        put_back(folder)
-    manifest = read_json(folder, MANIFEST, _MANIFEST_KEYS)
-    summary = read_json(folder, SUMMARY, _SUMMARY_KEYS)
-    _require_unchanged(folder, manifest, summary)
+    manifest, summary = documents.read(folder, "run", _MANIFEST_KEYS, _SUMMARY_KEYS)
     return Result(
         scenario=inputs.in_place(parse(manifest["scenario"], file=str(folder / MANIFEST)), folder),
         seed=manifest["seed"],
-        tables=_read_tables(folder),
+        tables=_completed(documents.tables(folder, SCHEMA)),
         summary=cast("Summary", summary),
         manifest=manifest,
     )
@@ -102,96 +83,22 @@ def write_summary(folder: Path, summary: dict[str, Any]) -> None:
     """Writes a summary of several runs; in a single run's folder, it replaces that run's."""
     if (folder / MANIFEST).exists():
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        written = digests.digests(manifest, summary, folder / TABLES)
-        write_json(folder / MANIFEST, {**manifest, digests.KEY: written})
-    write_json(folder / SUMMARY, summary)
+        documents.replace(folder, manifest, summary)
+    else:
+        write_json(folder / SUMMARY, summary)
 
 
-def _read_tables(folder: Path) -> dict[str, Any]:
-    from fairport import tables
-
-    try:
-        return {
-            # not read as a pattern, because a folder may be named `a[b]`
-            name: _completed(name, pl.read_parquet(folder / TABLES / f"{name}.parquet", glob=False))
-            for name in tables.SCHEMA
-        }
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise RunFolderError(
-            f"holds no readable tables: {error}",
-            file=str(folder),
-            remedy="run the scenario again",
-        ) from None
-
-
-def _completed(name: str, table: pl.DataFrame) -> pl.DataFrame:
-    """The table with the columns that its version of Fairport did not write.
+def _completed(tables: Mapping[str, pl.DataFrame]) -> Tables:
+    """The tables with the columns that their version of Fairport did not write.
 
     Earlier versions took every packet for one of the flow's data, so truth values are false: the
     folder's numbers stay what they were. All others are null.
     """
-    from fairport import tables
-
-    missing = [
-        pl.lit(False if dtype == pl.Boolean else None, dtype).alias(column)
-        for column, dtype in tables.empty(name).schema.items()
-        if column not in table.columns
-    ]
-    return table.with_columns(missing)
-
-
-def _require_unchanged(folder: Path, manifest: dict[str, Any], summary: dict[str, Any]) -> None:
-    """Checks that all files read later are as Fairport wrote them; there is no other check."""
-    try:
-        name = digests.changed(manifest, summary, folder / TABLES)
-    except OSError as error:
-        raise RunFolderError(
-            f"cannot be read: {error.strerror}",
-            file=error.filename or str(folder),
-            remedy="check that you may read it, or run the scenario again",
-        ) from None
-    if name is not None:
-        raise RunFolderError(
-            f"is damaged: {name} is not as Fairport wrote it",
-            file=str(folder),
-            remedy="run the scenario again",
+    return {
+        name: table.with_columns(
+            pl.lit(False if dtype == pl.Boolean else None, dtype).alias(column)
+            for column, dtype in empty(name).schema.items()
+            if column not in table.columns
         )
-
-
-def read_json(folder: Path, name: str, keys: Mapping[str, type]) -> dict[str, Any]:
-    """Reads the JSON file `name` of a run's folder; checks its keys and the types of their values.
-
-    Raises RunFolderError.
-    """
-    try:
-        document = json.loads((folder / name).read_text(encoding="utf-8"))
-    except OSError:
-        raise _no_run(folder, f"{name} is missing") from None
-    except (ValueError, RecursionError):
-        # not UTF-8, not JSON, a number of 5,000 digits, 1,000 brackets
-        document = None
-    if not isinstance(document, dict):
-        raise _no_run(folder, f"{name} cannot be read")
-    if name == MANIFEST and not document.keys().isdisjoint(("seeds", "experiments")):
-        raise _no_run(folder, f"{name} is of a comparison, a validation or a reproduction")
-    for key, kind in keys.items():
-        if key not in document or not isinstance(document[key], kind):
-            raise RunFolderError(
-                "is not what a run of this version writes there",
-                file=str(folder / name),
-                field=key,
-                remedy="it is damaged, or of another version: run the scenario again",
-            )
-    return document
-
-
-def _no_run(folder: Path, problem: str) -> RunFolderError:
-    from fairport.study.results import DEFINITION
-
-    runs = sorted(folder.glob(f"*/{MANIFEST}"))
-    remedy = "give a folder that `fairport run` wrote"
-    if runs:
-        remedy = f"it holds several: give one, such as {runs[0].parent}"
-    elif (folder / DEFINITION).is_file():
-        remedy = "it is a study: `fairport sweep FILE --out OTHER` makes its runs again"
-    return RunFolderError(f"is not a run: {problem}", file=str(folder), remedy=remedy)
+        for name, table in tables.items()
+    }

@@ -48,7 +48,7 @@ def connected(address: str) -> AbstractContextManager[Executor]:
         "is not the address of a cluster",
         file="--cluster",
         value=address,
-        remedy="dask://HOST:PORT of a scheduler, or slurm://PARTITION?jobs=20&cores=16",
+        remedy="give a scheduler as dask://HOST:PORT, or Slurm as slurm://PARTITION?jobs=20&cores=16",
     )
     try:
         parts = urlsplit(address)

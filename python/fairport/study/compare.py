@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
-from fairport import backends, caveats
+from fairport import backends
 from fairport.backends.protocol import Backend
 from fairport.errors import InputError, ScenarioError, require_positive
-from fairport.quantities import QUANTITIES
-from fairport.repeats import summarise
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
+from fairport.study.compared_caveats import Noticed, without_number
 from fairport.study.compared_metrics import Groups, RunTables
 from fairport.study.compared_parts import ComparedPart, check, compared_parts
 from fairport.study.comparison import Candidate, Comparison
@@ -60,11 +56,9 @@ def compare(
     applicable = [one for one in candidates if one.refusal is None]
     tasks = [(one.scenario, seed) for one in applicable for seed in seeds]
     records = run_all(tasks, backend=backend, jobs=jobs, store=store or Store(), progress=progress)
-    found, groups = RunTables("fix"), None
+    found, noticed = RunTables("fix"), Noticed(repeat)
+    groups: Groups | None = None
     parts: list[ComparedPart] = []
-    as_it_is = []
-    bounds: Counter[tuple[str, str]] = Counter()
-    named: Counter[tuple[str, str]] = Counter()
     with closing(records):
         each = (one for one in applicable for _ in seeds)
         for one, record in zip(each, records, strict=True):
@@ -72,14 +66,10 @@ def compare(
             if groups is None:
                 groups = Groups.of(record)
                 parts = compared_parts(scenario, record, groups, metric)
-            if one.name == BASELINE:
-                as_it_is.append(record.summary)
             of_parts = {name: at for part in parts for name, at in part.values(record).items()}
             found.add(one.name, record, groups, **of_parts)
-            bounds.update((part.metric or "", one.name) for part in parts if part.is_bound(record))
-            named.update((caveat, one.name) for caveat in caveats.by_name(record.summary))
+            noticed.add(one.name, record, parts)
     assert groups is not None, "the scenario as it is was run"
-    whole = summarise(as_it_is)
     return Comparison(
         scenario=scenario,
         seeds=seeds,
@@ -87,59 +77,14 @@ def compare(
         groups=groups,
         parts=parts,
         caveats=[
-            *whole["caveats"],
-            *_of_some_runs(named, caveats.by_name(whole), repeat),
+            *noticed.of_all_runs(),
             *(text for one in applicable if one.fix for text in one.fix.caveats(scenario)),
             *without_number(found.runs, parts),
-            *_lower_bounds(bounds, repeat),
+            *noticed.lower_bounds(),
         ],
         runs=found.runs,
         drop_runs=found.drop_runs,
     )
-
-
-def _of_some_runs(
-    runs: Mapping[tuple[str, str], int], said: Collection[str], repeat: int
-) -> list[str]:
-    """Which fixes have runs with a caveat that is not one of those `said`, as sentences."""
-    return [
-        f"Some runs have the caveat {caveat}: {caveats.MEANINGS[caveat]}. These are {fixes}."
-        for caveat, fixes in _fixes(runs, repeat).items()
-        if caveat not in said
-    ]
-
-
-def _lower_bounds(runs: Mapping[tuple[str, str], int], repeat: int) -> list[str]:
-    """Of which fixes the number that ranks them is a lower bound in some runs, as sentences."""
-    return [
-        f"In some runs the {QUANTITIES[metric].title} is a lower bound, because too many were not"
-        f" over by the end: {fixes}."
-        for metric, fixes in _fixes(runs, repeat).items()
-    ]
-
-
-def _fixes(runs: Mapping[tuple[str, str], int], repeat: int) -> dict[str, str]:
-    """By what was counted: the fixes, each with its number of runs, in words."""
-    found: dict[str, list[str]] = {}
-    for (what, fix), count in runs.items():
-        found.setdefault(what, []).append(f"{fix} {count} of {repeat}")
-    return {what: ", ".join(each) for what, each in found.items()}
-
-
-def without_number(runs: pl.DataFrame, parts: Sequence[ComparedPart]) -> list[str]:
-    """Which fixes have some runs without a number that ranks them, as sentences."""
-    found = []
-    for part in parts:
-        if part.metric is None:
-            continue
-        missing = pl.col(part.key(part.metric)).null_count()
-        counts = runs.group_by("fix", maintain_order=True).agg(missing=missing, runs=pl.len())
-        some = counts.filter(pl.col("missing").is_between(1, pl.col("runs") - 1))
-        if not some.is_empty():
-            each = ", ".join(f"{fix} {count} of {of}" for fix, count, of in some.iter_rows())
-            what = QUANTITIES[part.metric].title
-            found.append(f"Some runs have no {what}, and no median counts them: {each}.")
-    return found
 
 
 def candidates_of(

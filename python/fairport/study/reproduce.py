@@ -225,7 +225,9 @@ def reproduce(
     """
     if backend not in (backends.DEFAULT, on_linux.BACKEND):
         remedy = f"use {backends.DEFAULT} or {on_linux.BACKEND}"
-        raise InputError("reproduces nothing", field="backend", value=backend, remedy=remedy)
+        raise InputError(
+            "cannot reproduce experiments", field="backend", value=backend, remedy=remedy
+        )
     if backend == on_linux.BACKEND:
         on_linux.require(entries)
     tasks = [

@@ -160,7 +160,9 @@ class Study:
         """The result of an SQL query on the table `runs`. Raises InputError for a wrong query."""
         names = self.runs.files()
         if not names:
-            raise InputError("has no runs yet", file=self.place.name, remedy="`fairport sweep` it")
+            raise InputError(
+                "has no runs", file=self.place.name, remedy="`fairport sweep FILE` makes them"
+            )
         orders = {axis: list(map(str, values)) for axis, values in self.axes.items()}
         local = [self.place.local(f"{RUNS}/{name}") for name in names]
         files = [path for path in local if path is not None]

@@ -72,7 +72,7 @@ def tune(
     """
     if goal not in _DEFAULTS:
         remedy = 'give "tune" or "hunt"'
-        raise InputError("is no goal", field="goal", value=goal, remedy=remedy)
+        raise InputError("is not a goal", field="goal", value=goal, remedy=remedy)
     base = load_scenario(scenario)
     document = {
         "scenario": base.file,

@@ -73,8 +73,8 @@ class Jobs:
                 "has started jobs that ended before they had a worker",
                 file="--cluster",
                 value="slurm",
-                remedy=f"see slurm-{max(in_vain)}.out: the nodes must see"
-                " the environment of this command, and its host",
+                remedy=f"read slurm-{max(in_vain)}.out: each node needs this command's Python"
+                " environment, and must reach the host on which this command runs",
             )
         self._cluster.scale(jobs=self._count)
 
@@ -137,10 +137,10 @@ def _options(query: str) -> dict[str, Any]:
                 "is not an option of a Slurm job",
                 file="--cluster",
                 value=name,
-                remedy=", ".join(known),
+                remedy=f"choose among {', '.join(known)}",
             )
         if names.count(name) > 1:
-            raise InputError("is there twice", file="--cluster", value=name, remedy="give one")
+            raise InputError("is given twice", file="--cluster", value=name, remedy="give it once")
     return known | dict(given)
 
 
@@ -182,10 +182,10 @@ def _number(value: str, option: str) -> int:
         if int(value) >= 1:
             return int(value)
     raise InputError(
-        f"is not a number of {option}",
+        f"is not a number for {option}",
         file="--cluster",
         value=value,
-        remedy=f"a whole number from 1 on, such as {option}=16",
+        remedy=f"give a whole number from 1 on, such as {option}=16",
     )
 
 
@@ -199,5 +199,5 @@ def _memory(value: str) -> str:
         "is not an amount of memory",
         file="--cluster",
         value=value,
-        remedy="the memory of a job with its unit, such as memory=32GB",
+        remedy="give the memory of a job with its unit, such as memory=32GB",
     )

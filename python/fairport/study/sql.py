@@ -18,7 +18,7 @@ import polars as pl
 
 from fairport.errors import InputError, did_you_mean
 from fairport.scenario.rows import in_base_units
-from fairport.study import precision
+from fairport.study import point_statistics
 
 if TYPE_CHECKING:
     import duckdb
@@ -75,7 +75,7 @@ def matching(rows: Sequence[Mapping[str, Any]], where: str, file: str) -> list[i
 
 def _add_interval(connection: duckdb.DuckDBPyConnection) -> None:
     """Adds the ends of a median's interval, which figures have, too; null of fewer than six."""
-    ranks = [precision.rank(count) or None for count in range(1, _MOST_SEEDS + 1)]
+    ranks = [point_statistics.rank(count) or None for count in range(1, _MOST_SEEDS + 1)]
     listed = ", ".join("null" if rank is None else str(rank) for rank in ranks)
     ordered = "list_sort(list(x) filter (x is not null))"
     for name, rank in (("low95", "{rank}"), ("high95", "count(x) + 1 - {rank}")):

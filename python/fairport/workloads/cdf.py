@@ -125,7 +125,7 @@ def _point(words: list[str], number: int) -> tuple[int, int]:
         size, share = map(float, words)
     except ValueError:
         remedy = "write a size and a share, such as `10000 0.15`"
-        raise CdfError(f"has no two numbers in line {number}", remedy=remedy) from None
+        raise CdfError(f"does not have two numbers in line {number}", remedy=remedy) from None
     if not 0 <= size <= _LARGEST:
         raise CdfError(
             f"has a size of {size:.15g} in line {number}", remedy="give sizes from 0 to 10^12"

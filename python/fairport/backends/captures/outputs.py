@@ -16,6 +16,7 @@ import polars as pl
 
 from fairport import metrics
 from fairport.backends.captures import words
+from fairport.drop_runs import blackouts, drop_runs
 from fairport.tables import Tables
 
 BULK, SHORT, ELSEWHERE = WORKLOADS = ("bulk", "short", "elsewhere")
@@ -126,8 +127,8 @@ def _marked(tables: Tables, port: str) -> Tables:
 def _entry(one: Assessed, output: Mapping[str, Any]) -> dict[str, Any]:
     """What the summary says about an output."""
     (counts,) = one.tables["ports"].filter(port=one.port).select(_OF_PORT).to_dicts()
-    runs = metrics.drop_runs(one.tables["drops"], "ingress")
-    dark = metrics.blackouts(one.tables["drops"])
+    runs = drop_runs(one.tables["drops"], "ingress")
+    dark = blackouts(one.tables["drops"])
     longest: Any = runs["length"].max()
     return {
         "port": one.port,

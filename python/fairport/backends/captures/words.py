@@ -10,6 +10,7 @@ import polars as pl
 from fairport import metrics
 from fairport.backends.captures import slowest
 from fairport.backends.captures.file_notes import listed, on_files
+from fairport.drop_runs import timeout_runs
 from fairport.quantities import counted
 from fairport.tables import Tables
 from fairport.verdict import OUTCAST_BELOW, PARITY, lone_and_peers, ratio_in_words, spent
@@ -75,7 +76,7 @@ def _waiting(
     summary: Mapping[str, Any], tables: Tables, ours: pl.DataFrame, is_joined: bool
 ) -> str:
     measure = summary["measure"]
-    caused = metrics.timeout_runs(tables["timeouts"], tables["drops"])
+    caused = timeout_runs(tables["timeouts"], tables["drops"])
     caused = caused.join(ours.select("flow"), on="flow", how="semi")
     waited = metrics.waiting(caused, ours.height, measure["from_s"], measure["to_s"])
     if waited.after_drop_runs is None:

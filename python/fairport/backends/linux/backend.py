@@ -38,7 +38,7 @@ class Linux:
         job = job_of(scenario)
         refuse_user_code(scenario, job)
         try:
-            _core.estimate(json.dumps(job.document))
+            plan = _core.Simulation(json.dumps(job.document))
         except _core.JobError as error:
             raise refused(scenario, job, error) from None
         if scenario.queue.implementation == "tc":
@@ -48,6 +48,7 @@ class Linux:
         return PreparedLinux(
             scenario,
             job,
+            plan,
             settings,
             stacks,
             ignored_settings=tcp_settings.ignored(given, job),

@@ -147,7 +147,9 @@ class FlowSpecs:
         self._of_pair[pair] += 1
         if port > _LAST_PORT:
             raise BackendError(
-                f"has more than {_LAST_PORT - _FIRST_PORT + 1} flows between two hosts",
+                f"has more than {_LAST_PORT - _FIRST_PORT + 1} flows between two hosts, which have"
+                " no more port numbers",
+                field="traffic",
                 remedy="make the run shorter, or use more hosts",
             )
         names = FlowSpec.__dataclass_fields__.keys() - {"local_port"}

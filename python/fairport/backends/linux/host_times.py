@@ -103,7 +103,8 @@ def _waited_for_timer(acks: pl.DataFrame) -> pl.Expr:
 def _times(answers: pl.DataFrame, what: str) -> AnswerTimes:
     if answers.height < _FEWEST:
         raise BackendError(
-            f"saw hosts answer with {what} {answers.height} times, too few for a profile",
+            f"has {answers.height} answers of hosts with {what}, too few for a profile",
+            file="host profile",
             remedy=f"measure for longer: {_FEWEST} are needed",
         )
     answers = answers.sort("host", "time_s", maintain_order=True)

@@ -58,8 +58,11 @@ def measure_hosts(description: str = "") -> HostProfile:
                 rates.append(rate)
     if not answers:
         raise BackendError(
-            f"was too busy with other programs for a valid run, {RETRIES + 1} times at each rate",
-            remedy="stop them and measure again; `fairport doctor` checks this machine",
+            "has no valid run, because this machine was too busy with other programs:"
+            f" {RETRIES + 1} runs were tried at each rate",
+            file="host profile",
+            remedy="stop the other programs and measure again; `fairport doctor` checks this"
+            " machine",
         )
     method = _LOAD.format(peers=_PEERS, rates=", ".join(rates))
     fastest = max(map(Rate, rates))

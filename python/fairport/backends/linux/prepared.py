@@ -53,12 +53,13 @@ class PreparedLinux:
 
     scenario: Scenario
     job: Job
+    plan: _core.Simulation
+    """The same run as the simulation plans it, for what is known of it before; it never runs."""
     settings: Mapping[int, HostSettings]
     """By the host's number, for hosts that take part."""
     stacks: Sequence[Stack]
     observation: Observation | None = None
-    """Which packets are kept, at ports by their own names; `ports` are all of the network's."""
-    ports: Sequence[str] = ()
+    """Which packets are kept, at ports by their own names."""
     ignored_settings: Sequence[str] = ()
     """Fields of the scenario that the hosts do not follow."""
     forwarded_per_s: Callable[[], float] | None = None
@@ -95,9 +96,8 @@ class PreparedLinux:
                 value="tc",
                 remedy="leave it out: Fairport's own switch writes captures",
             )
-        planned = _core.Simulation(json.dumps(self.job.document))
-        own = named(observation, planned.ports, planned.busiest_port)
-        return replace(self, observation=own, ports=planned.ports)
+        own = named(observation, self.plan.ports, self.plan.busiest_port)
+        return replace(self, observation=own)
 
     def run(self, progress: Progress | None = None, *, threads: int = 1) -> Recorded:
         """Runs it, in namespaces of its own, and removes them.
@@ -191,7 +191,7 @@ class PreparedLinux:
             seed=self.scenario.seed,
             tolerated_s=self._expectation.drain_s,
             observation=self.observation,
-            ports=self.ports,
+            ports=self.plan.ports,
         )
         return lambda: Child("switch", forward, switch_task)
 
@@ -267,7 +267,7 @@ class PreparedLinux:
             measure_from_s=report.measure_from_s,
             measure_to_s=report.measure_to_s,
             packet_hops=outcome["packet_hops"],
-            fullest_link=_core.Simulation(json.dumps(self.job.document)).fullest_link(),
+            fullest_link=self.plan.fullest_link(),
             ignored_settings=self.ignored_settings,
             valid=not faults,
             faults=faults,

@@ -37,7 +37,7 @@ def in_threads(hosts: Sequence[Host], processors: Sequence[int]) -> bool:
             _begin(host)
         threads = _threads() - before
         if len(threads) < len(hosts):
-            raise PermissionError("the threads of the kernel are not to be seen")
+            raise PermissionError("the kernel's threads are not visible in this process namespace")
         for thread in threads:
             os.sched_setaffinity(thread, processors)
             os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(_PRIORITY))

@@ -47,7 +47,7 @@ MANY = "#8c8c8c"
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """The best points of a cell, as rows of `precision.per_point`."""
+    """The best points of a cell, as rows of `point_statistics.per_point`."""
 
     best: dict[str, Any]
     as_good: list[dict[str, Any]]

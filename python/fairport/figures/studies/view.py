@@ -16,7 +16,7 @@ from fairport.errors import InputError
 from fairport.figures import style, width
 from fairport.figures.heading import broken, fitting, heading, width_in
 from fairport.quantities import Quantity, counted, of_number
-from fairport.study import precision
+from fairport.study import point_statistics
 from fairport.study.results import WHY_FAILED
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class View:
     study: Study
     number: str
     points: pl.DataFrame
-    """The points as `precision.per_point` returns them."""
+    """The points as `point_statistics.per_point` returns them."""
     facets: list[str]
     """Axes that are shown as small multiples."""
     runs: int
@@ -66,7 +66,7 @@ class View:
     @property
     def interval(self) -> str:
         """What a point has beside its median."""
-        return precision.interval_name(min(self.points["runs"]))
+        return point_statistics.interval_name(min(self.points["runs"]))
 
     def title_of(self, axis: str) -> str:
         """The axis's name in the figure."""
@@ -126,7 +126,7 @@ def as_it_is(study: Study) -> pl.DataFrame:
 
 def view_of(study: Study, runs: pl.DataFrame, number: str, shown: Sequence[str]) -> View:
     """The number at the points of these runs. Raises InputError."""
-    points = precision.per_point(runs, list(study.axes), number)
+    points = point_statistics.per_point(runs, list(study.axes), number)
     if points.is_empty():
         place, failed = study.place.name, runs["error"].count()
         why = f": {failed:,} of its {runs.height:,} runs failed" if failed else ""

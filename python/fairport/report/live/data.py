@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from fairport import blackouts, headers, metrics
+from fairport import headers, metrics, shown_blackout
 from fairport.figures import over_time, style
 from fairport.figures.groups import Group, groups
 from fairport.figures.queue import buffer_limit, occupancy
@@ -176,13 +176,13 @@ def _decisions(result: Result) -> dict[str, Any]:
 
 def _blackouts(result: Result) -> dict[str, Any] | None:
     """The recorded blackouts, packet by packet; that of the starved class is shown first."""
-    first = blackouts.shown(result.tables, result.summary)
+    first = shown_blackout.shown(result.tables, result.summary)
     if first is None:
         return None
     known = result.trace["blackout_of"].unique(maintain_order=True).to_list()
     found = []
     for name in known:
-        one = blackouts.shown(result.tables, result.summary, name)
+        one = shown_blackout.shown(result.tables, result.summary, name)
         assert one is not None, "it is among those that were recorded"
         packets = one.packets.head(_MOST_PACKETS)
         begin = packets["time_s"][0]

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from fairport import metrics
+from fairport.drop_runs import drop_runs
 from fairport.errors import require_known
 from fairport.tables import Tables
 from fairport.verdict import lone_and_peers, ratio_in_words
@@ -73,7 +74,7 @@ def shown(
         chosen, why = ingress_port, "chosen by name"
     packets = trace.filter(blackout_of=chosen).sort("time_s")
     port, run = packets["port"][0], _longest_run(packets.filter(ingress_port=chosen))
-    of_drops = metrics.drop_runs(tables["drops"].filter(port=port, ingress_port=chosen), "ingress")
+    of_drops = drop_runs(tables["drops"].filter(port=port, ingress_port=chosen), "ingress")
     same = (pl.col("first_s") <= run.last_s) & (pl.col("last_s") >= run.first_s)
     whole = of_drops.filter(same)["length"].max()
     return Shown(packets, run, int(whole or 0), port, chosen, why)  # type: ignore[arg-type]
@@ -89,11 +90,6 @@ def _longest_run(packets: pl.DataFrame) -> Run:
         .sort("len", "first", descending=[True, False])
     )
     return Run(*runs.select("len", "first", "last").row(0))
-
-
-def count(tables: Tables, port: str) -> int:
-    """Number of blackouts at this output port in the whole run."""
-    return metrics.blackouts(tables["drops"]).filter(port=port).height
 
 
 def of_the_starved(
