@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,12 +16,24 @@ if TYPE_CHECKING:
 
 E = TypeVar("E", bound=InputError)
 
+# A capture or a device that is named by mistake would fill the memory.
+MOST_CHARACTERS = 2**26
+
+
+def text_of(path: Path | Traversable) -> str:
+    """The text of a file. Raises OSError, also for a file that is too large, and UnicodeError."""
+    # some editors begin a file with a byte order mark, which TOML does not allow
+    with path.open(encoding="utf-8-sig") as file:
+        text = file.read(MOST_CHARACTERS + 1)
+    if len(text) > MOST_CHARACTERS:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    return text
+
 
 def read_text(path: Path | Traversable, file: str, kind: type[E], remedy: str) -> str:
     """The text of a file, whose name in messages is `file`. Raises `kind`."""
     try:
-        # some editors begin a file with a byte order mark, which TOML does not allow
-        return path.read_text(encoding="utf-8-sig")
+        return text_of(path)
     except UnicodeDecodeError:
         raise kind("is not UTF-8 text", file=file, remedy=remedy) from None
     except OSError as error:

@@ -151,6 +151,14 @@ def test_who_writes_to_a_pipe_without_reader_ends_as_if_by_sigpipe(
         assert done.returncode == (0 if to == "stdout" else 2)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell closes it")
+@pytest.mark.parametrize("closed", ["1", "2"])
+def test_a_stream_that_the_caller_closed_does_not_change_the_exit_status(closed: str) -> None:
+    shell = ["sh", "-c", f'exec "$@" {closed}>&-', "-", *ENTRY, "--version"]
+    done = subprocess.run(shell, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
 def test_a_message_that_finds_no_room_does_not_change_the_exit_status() -> None:
     with Path("/dev/full").open("w", encoding="ascii") as full:

@@ -114,8 +114,10 @@ def test_a_width_holds_for_one_picture_and_for_its_files(tmp_path: Path) -> None
     picture.savefig(tmp_path / "rtt.svg")
     assert 'width="504pt"' in (tmp_path / "rtt.svg").read_text(encoding="utf-8")
     assert fp.plot(result, "rtt").get_figwidth() == style.WIDTH_IN
-    with pytest.raises(InputError, match="is not between 3 and 10 inches"):
-        fp.plot(result, "rtt", width_in=1.0)
+    not_a_number: Any = "3.4"
+    for width_in in (1.0, not_a_number):
+        with pytest.raises(InputError, match="is not between 3 and 10 inches"):
+            fp.plot(result, "rtt", width_in=width_in)
 
 
 def test_the_command_draws_runs_and_seeds_for_print(fairport: Command) -> None:

@@ -51,6 +51,13 @@ def test_a_scenario_is_one_line_or_its_file() -> None:
     assert "<b>outcast</b>" in scenario._repr_html_()
 
 
+def test_completion_offers_no_method_of_pydantic() -> None:
+    scenario = fp.scenario("outcast")
+    assert {"queue", "tcp", "patch", "to_toml"} <= set(dir(scenario))
+    assert "limit" in dir(scenario.queue)
+    assert not {"parse_raw", "construct", "model_dump"} & {*dir(scenario), *dir(scenario.queue)}
+
+
 def test_an_error_has_its_hint_below_it() -> None:
     with pytest.raises(fp.ScenarioError) as raised:
         fp.scenario("outcast").patch({"queue.limt": "1KB", "link.rate": "fast"})

@@ -106,6 +106,7 @@ def point(limit: str, *log_gains: float) -> Found:
 
 def test_a_search_without_a_result_says_so() -> None:
     assert searched().conclusion == "No point of 0 has a result."
+    assert repr(searched()).endswith(": No point of 0 has a result.>")
 
 
 def test_of_few_seeds_a_search_says_that_it_cannot_choose() -> None:
@@ -116,6 +117,7 @@ def test_of_few_seeds_a_search_says_that_it_cannot_choose() -> None:
     assert "1 seed is too few to say which point is worst" in (
         searched(best, goal="hunt", seeds=1).conclusion
     )
+    assert ": queue.limit=8KiB. 2 seeds are too few " in repr(searched(best, seeds=2))
 
 
 def test_a_best_point_is_best_only_beyond_the_spread_of_the_seeds() -> None:

@@ -11,7 +11,7 @@ import pytest
 from fairport import metrics
 from fairport.backends import memory
 from fairport.completion import Span
-from fairport.errors import ResourceError, RunFolderError
+from fairport.errors import OutputError, ResourceError, RunFolderError
 from fairport.scenario import Scenario, load
 from fairport.storage import run
 
@@ -19,6 +19,17 @@ from fairport.storage import run
 @pytest.fixture
 def run_folder(short: Scenario, tmp_path: Path) -> Path:
     return fp.save(fp.run(short, seed=7), tmp_path / "run", figures=False)
+
+
+@pytest.mark.parametrize("below", [".", "tables"])
+def test_the_folder_one_is_in_is_not_replaced(
+    run_folder: Path, below: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shell there would be left in a folder that is gone."""
+    monkeypatch.chdir(run_folder / below)
+    with pytest.raises(OutputError, match="is the working folder or holds it"):
+        fp.save(fp.load_run(run_folder), run_folder, force=True)
+    assert Path.cwd().exists()
 
 
 def test_the_manifest_alone_repeats_the_run(run_folder: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fairport import toml_files
 from fairport.errors import InputError
 from fairport.papers import catalogue
 from fairport.papers.model import Scheme
@@ -42,6 +43,18 @@ def test_a_file_that_cannot_be_read_is_refused_with_its_place(
         READERS[kind](file)
     assert problem in str(caught.value)
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_a_file_that_is_too_large_is_refused(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`fairport run ./capture.pcap` would read all of it, and `/dev/zero` has no end."""
+    monkeypatch.setattr(toml_files, "MOST_CHARACTERS", 9)
+    file = tmp_path / "mine.toml"
+    file.write_text("name = 'x'\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"mine\.toml: cannot be read: "):
+        READERS[kind](file)
 
 
 def test_a_fix_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:

@@ -24,8 +24,10 @@ COLLECT_EVERY = 300_000
 def main() -> None:
     """The command `fairport`."""
     gc.set_threshold(COLLECT_EVERY)
-    if sys.stdout is None:  # closed by the caller: `>&-`
-        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller: `>&-`
+            nowhere = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+            setattr(sys, name, nowhere)
     raw = getattr(sys.stdout, "buffer", None)
     if isinstance(raw, io.RawIOBase):
         # PYTHONUNBUFFERED: Python would lose what a full disk did not take, without an error

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from numbers import Real
 
 from fairport.errors import InputError
 
@@ -47,7 +48,8 @@ def inches(text: str) -> float | None:
 @contextmanager
 def drawn_at(width_in: float | None) -> Iterator[None]:
     """Within it, pictures are so many inches wide. Raises InputError."""
-    if width_in is not None and not LEAST_IN <= width_in <= MOST_IN:
+    is_number = isinstance(width_in, Real)
+    if width_in is not None and not (is_number and LEAST_IN <= width_in <= MOST_IN):
         raise InputError(
             f"is not between {LEAST_IN:g} and {MOST_IN:g} inches",
             field="width_in",

@@ -108,6 +108,9 @@ def _not_ours(folder: Path) -> str:
     """Why a folder is not provably a result of Fairport; empty if it is."""
     if folder.is_symlink() or not folder.is_dir():
         return "is not a result of Fairport"
+    here = Path.cwd()
+    if folder.resolve() in (here, *here.parents):
+        return "is the working folder or holds it"  # a shell there would be left in no folder
     known = listed(folder)
     if known is None:
         with suppress(PermissionError):

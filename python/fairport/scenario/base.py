@@ -82,6 +82,11 @@ class Section(BaseModel):
             )
         super().__setattr__(name, value)
 
+    def __dir__(self) -> list[str]:
+        """What completion offers: without pydantic's own methods."""
+        hidden = {name for name in dir(BaseModel) if not name.startswith("_")}
+        return sorted(set(super().__dir__()) - hidden)
+
     @classmethod
     def _of_kind(cls) -> str:
         """What has these fields, for messages: another kind of this table may have others."""

@@ -14,6 +14,7 @@ from fairport.scenario.model import Scenario
 from fairport.scenario.patch import overridden
 from fairport.scenario.source import Source, is_path
 from fairport.toml_files import parse as parse_toml
+from fairport.toml_files import text_of
 
 
 def load(
@@ -102,8 +103,7 @@ def builtin_use(name: str) -> str:
 
 def _read(path: Path) -> str:
     try:
-        # some editors begin a file with a byte order mark, which TOML does not allow
-        return path.read_text(encoding="utf-8-sig")
+        return text_of(path)
     except FileNotFoundError:
         problem, remedy = (
             "does not exist",

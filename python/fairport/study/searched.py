@@ -52,6 +52,12 @@ class Searched:
     trials: int
     """Number of points tried, including those without a result."""
 
+    def __repr__(self) -> str:
+        first = self.found[0].values if self.found else {}
+        point = ", ".join(f"{path}={value}" for path, value in first.items())
+        said = f"{point}. {self.conclusion}" if point else self.conclusion
+        return f"<fairport.Searched {self.study.definition.name}: {said}>"
+
     @property
     def conclusion(self) -> str:
         """How sure it is that the first point is the best, in one or two sentences.
