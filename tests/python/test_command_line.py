@@ -159,6 +159,19 @@ def test_a_stream_that_the_caller_closed_does_not_change_the_exit_status(closed:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="removes no folder that is in use")
+def test_a_working_folder_that_was_removed_is_named(
+    fairport: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    done = fairport("run", "outcast", "--out", str(tmp_path / "out"))
+    assert done.status == 2
+    assert done.err.startswith("error: working folder: does not exist any more")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
 def test_a_message_that_finds_no_room_does_not_change_the_exit_status() -> None:
     with Path("/dev/full").open("w", encoding="ascii") as full:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import warnings
@@ -93,8 +94,19 @@ class Commands(Group):
         """Runs the command."""
         with _silent_without_reader(), _one_message(), _written(), warnings.catch_warnings():
             warnings.showwarning = _in_one_line
+            _require_working_folder()
             with _interrupts_of_pydantic():
                 return super().invoke(ctx)
+
+
+def _require_working_folder() -> None:
+    """Raises InputError if the folder in which the command was called was removed meanwhile."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise InputError(
+            "does not exist any more", file="working folder", remedy="change into another folder"
+        ) from None
 
 
 @contextmanager
