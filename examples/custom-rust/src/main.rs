@@ -9,6 +9,9 @@ mod congestion_control;
 mod discipline;
 mod scheduler;
 
+use std::error::Error;
+use std::process::ExitCode;
+
 use fairport_plan::{BuildError, Customs, Job, Plan};
 use fairport_sim::{Column, Recorded, Simulation};
 
@@ -36,7 +39,18 @@ fn goodput_bps(recorded: &Recorded) -> &[f64] {
     }
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> ExitCode {
+    match print_goodput() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs the job in the file that the first argument names.
+fn print_goodput() -> Result<(), Box<dyn Error>> {
     let file = std::env::args().nth(1).ok_or("usage: JOB.json")?;
     let job: Job = serde_json::from_str(&std::fs::read_to_string(file)?)?;
     let recorded = run(job)?;

@@ -7,6 +7,8 @@ People look before they read. So the bold line is the finding, with its number, 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -128,14 +130,27 @@ def fitting(text: str, room_in: float, points: float, weight: str = "normal") ->
     """
     if width_in(text, points, weight) <= room_in:
         return text
-    kept = range(len(text) - 1, 0, -1)
-    ends = (text[: keep - keep // 2] + "…" + text[len(text) - keep // 2 :] for keep in kept)
-    return next((two for two in ends if width_in(two, points, weight) <= room_in), "")
+
+    def ends(kept: int) -> str:
+        return text[: kept - kept // 2] + "…" + text[len(text) - kept // 2 :]
+
+    return _longest(ends, len(text), room_in, points, weight)
 
 
 def beginning(text: str, room_in: float, points: float, weight: str = "normal") -> str:
     """The text, or as much of its beginning as there is room for."""
     if width_in(text, points, weight) <= room_in:
         return text
-    starts = (text[:end] + "…" for end in range(len(text) - 1, 0, -1))
-    return next((one for one in starts if width_in(one, points, weight) <= room_in), "")
+    return _longest(lambda kept: text[:kept] + "…", len(text), room_in, points, weight)
+
+
+def _longest(
+    cut: Callable[[int], str], below: int, room_in: float, points: float, weight: str
+) -> str:
+    """The cut of the most letters, fewer than `below`, that has room; empty if none has."""
+
+    def is_too_wide(kept: int) -> bool:
+        return width_in(cut(kept), points, weight) > room_in
+
+    kept = bisect_left(range(1, below), True, key=is_too_wide)
+    return cut(kept) if kept else ""
