@@ -81,11 +81,14 @@ class AverageQueue(RandomQueue):
     weight: float
     gentle: bool
 
+    def rested(self, average: float, now: int) -> float:
+        """The average after the time in which the line was idle."""
+        idle = max(now - self.free_at, 0) // int(self.mean_packet * self.byte_time_ps)
+        return average * (1 - self.weight) ** idle
+
     def sample(self, average: float, now: int, held: int) -> float:
-        """The average with one more sample; an idle line makes more of them."""
-        if not held and now > self.free_at:
-            idle = (now - self.free_at) // int(self.mean_packet * self.byte_time_ps)
-            average *= (1 - self.weight) ** idle
+        """The average with one more sample."""
+        average = self.rested(average, now)
         return average + self.weight * (held - average)
 
     def decide(
@@ -163,9 +166,11 @@ class Rio(AverageQueue):
         for is_short in (False, True):
             counted = [other for other in self.packets() if other.is_short or not is_short]
             held[is_short] = self.length(counted, self.counts_packets)
+            average = self.averages[is_short]
             if packet.is_short or not is_short:
-                average = self.averages[is_short]
                 self.averages[is_short] = self.sample(average, now, held[is_short])
+            else:
+                self.averages[is_short] = self.rested(average, now)
         own = packet.is_short
         ramp = self.ramps[own]
         return self.decide(now, packet, ramp, self.averages[own], held[own], ramp.most)
@@ -197,7 +202,7 @@ class LinuxRed(RandomQueue):
 
     def admit(self, now: int, packet: Packet) -> str | None:
         weight_log = math.ceil(-math.log2(self.weight))
-        mask = 2 ** math.ceil(-math.log2(self.max_p / (self.max - self.min))) - 1
+        mask = 2 ** math.floor(1 - math.log2(self.max_p / (self.max - self.min))) - 1
         if not self.packets() and now > self.free_at:
             self.average = self.decayed(now, weight_log)
         else:

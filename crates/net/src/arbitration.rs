@@ -42,7 +42,7 @@ impl Arbiter {
     }
 
     /// A number for an ingress port whose packets contend at `output`; the one with the lowest number goes first.
-    pub fn rank(&mut self, output: u32, ingress_number: u16) -> u64 {
+    pub(crate) fn rank(&mut self, output: u32, ingress_number: u16) -> u64 {
         match self.rule {
             Rule::RoundRobin => u64::from(ingress_number.wrapping_sub(self.turn[output as usize])),
             Rule::Fixed => u64::from(ingress_number),
@@ -51,7 +51,7 @@ impl Arbiter {
     }
 
     /// Records that `ingress_number` went first among several at `output`.
-    pub fn went_first(&mut self, output: u32, ingress_number: u16) {
+    pub(crate) fn went_first(&mut self, output: u32, ingress_number: u16) {
         self.turn[output as usize] = ingress_number.wrapping_add(1);
     }
 }

@@ -165,7 +165,7 @@ impl Shaper {
     /// Makes the timer that ends a wait for tokens fire late, by a time drawn from `stream`, uniform up to `most`. The
     /// delay is made up for, because tokens accumulate meanwhile.
     #[must_use]
-    pub fn with_late_timer(mut self, most: Duration, stream: Stream) -> Self {
+    fn with_late_timer(mut self, most: Duration, stream: Stream) -> Self {
         self.lateness = (most > Duration::ZERO).then_some((most, stream));
         self
     }

@@ -1,130 +1,18 @@
-//! The hosts: every running flow's two ends, their timers, and the time that a host takes to send a
-//! segment.
+//! The hosts: every running flow's two ends and their timers.
+//!
+//! A packet or a timer lets an endpoint's TCP act, and then send what it may. Its segments leave through the output
+//! path of its host (`outputs.rs`).
 
-use fairport_net::classifier::{Classifier, LONG};
 use fairport_net::{Access, Header, Hosts, NodeId, Observer, Packet, prefetch};
-use fairport_plan::{Answer, HostOutput, HostTime};
 use fairport_record::Simulated;
 use fairport_tcp::{Ecn, Segment};
 use fairport_units::Instant;
 
 use crate::live_flow::{Endpoint, LiveFlow, Side};
+use crate::outputs::{OutputPath, Outputs};
 use crate::reports::Reports;
 use crate::timers::Timers;
 use crate::udp::{HEADER_BYTES, UdpFlow, stamp, stamped};
-
-/// The hosts' output paths: a segment takes its host's processing time, and then a constant latency to
-/// the NIC.
-pub(crate) struct Outputs {
-    /// by host number
-    hosts: Vec<Output>,
-    /// separates short flows from long ones
-    classifier: Option<Classifier>,
-}
-
-impl Outputs {
-    pub(crate) fn new(hosts: Vec<HostOutput>, classifier: Option<Classifier>) -> Self {
-        let output = |host: HostOutput| Output {
-            room: host.queue_packets,
-            host,
-        };
-        Self {
-            hosts: hosts.into_iter().map(output).collect(),
-            classifier,
-        }
-    }
-
-    /// The output path of one host, looked up once per event.
-    #[inline]
-    fn of(&mut self, host: u32) -> WayOut<'_> {
-        WayOut {
-            output: &mut self.hosts[host as usize],
-            classifier: &mut self.classifier,
-        }
-    }
-}
-
-/// The output of one host.
-struct Output {
-    host: HostOutput,
-    /// lower bound on the packets that it can send before the queue of one of its adapters is full
-    room: u32,
-}
-
-/// The output of the host at which an event happens.
-struct WayOut<'a> {
-    output: &'a mut Output,
-    classifier: &'a mut Option<Classifier>,
-}
-
-impl WayOut<'_> {
-    /// A packet reaches the host.
-    #[inline]
-    fn reached(&mut self, now: Instant) {
-        if let HostTime::Measured(host) = &mut self.output.host.time {
-            host.reached(now);
-        }
-    }
-
-    /// Returns when a packet that an endpoint sends at `now` reaches its host's NIC, and its class. The
-    /// packet is classified at that time, because the wire to the edge switch delays all packets equally.
-    #[expect(clippy::inline_always, reason = "the hot path: every packet sent")]
-    #[inline(always)]
-    fn leave(&mut self, now: Instant, endpoint: u32, segment: &Segment) -> (Instant, u8) {
-        let host = &mut self.output.host;
-        let done = match &mut host.time {
-            HostTime::Drawn(server) => server.serve(now),
-            HostTime::Measured(host) => host.answer(now, answer(segment)),
-        };
-        let at = done + host.latency;
-        let class = match self.classifier {
-            Some(classifier) => classifier.classify(at, host.edge, endpoint),
-            None => LONG,
-        };
-        (at, class)
-    }
-
-    /// Whether the host certainly has room for another packet. Does not look at its queues.
-    #[inline]
-    fn has_room(&self) -> bool {
-        self.output.room > 0
-    }
-
-    /// Counts a packet that the host sends, which may take a place in a queue.
-    #[inline]
-    fn take_room(&mut self) {
-        self.output.room = self.output.room.saturating_sub(1);
-    }
-
-    /// Whether a connection waits because its host's queue is full. Updates `room` from the queues' backlogs.
-    #[cold]
-    fn holds<P: Simulated, O: Observer<P>>(
-        &mut self,
-        network: &mut Access<'_, P, O>,
-        endpoint: &mut Endpoint,
-        now: Instant,
-    ) -> bool {
-        let Output { host, room } = &mut *self.output;
-        let at = now.max(host.time.free_at()) + host.latency;
-        let mut waiting = |port| network.backlog(port, at).packets;
-        let most = host.adapters.iter().map(|port| waiting(*port)).max();
-        *room = host.queue_packets.saturating_sub(most.unwrap_or(0));
-        *room == 0
-            && network.backlog_of_adapter(endpoint.route, at).packets >= host.queue_packets
-            && endpoint.connection.yields_to_host(now)
-    }
-}
-
-/// Which of the measured times a segment takes. An ACK with SACK blocks reports missing segments.
-fn answer(segment: &Segment) -> Answer {
-    if segment.payload > 0 {
-        Answer::Data
-    } else if segment.options.sacks().len() > 0 {
-        Answer::DuplicateAck
-    } else {
-        Answer::Ack
-    }
-}
 
 /// The hosts of a domain. It has an entry for every host and flow of the run, and uses those in its region.
 pub(crate) struct DomainHosts {
@@ -174,8 +62,8 @@ impl DomainHosts {
             unreachable!("only a running TCP flow transmits");
         };
         let endpoint = &mut flow.ends[index as usize % 2];
-        let mut way = self.outputs.of(endpoint.host);
-        transmit(network, &mut way, &mut self.timers, endpoint, now, index);
+        let mut path = self.outputs.of(endpoint.host);
+        transmit(network, &mut path, &mut self.timers, endpoint, now, index);
     }
 }
 
@@ -183,23 +71,23 @@ impl DomainHosts {
 #[inline(always)]
 fn transmit<P: Simulated, O: Observer<P>>(
     network: &mut Access<'_, P, O>,
-    way: &mut WayOut<'_>,
+    path: &mut OutputPath<'_>,
     timers: &mut Timers,
     endpoint: &mut Endpoint,
     now: Instant,
     index: u32,
 ) {
     let mut burst = None;
-    while (way.has_room() || !way.holds(network, endpoint, now))
+    while (path.has_room() || !path.holds(network, endpoint, now))
         && let Some(segment) = endpoint.connection.poll_transmit(now)
     {
         let (at, class) = match burst {
             Some(burst) if segment.payload > 0 && endpoint.connection.continues_burst() => burst,
-            _ => way.leave(now, index, &segment),
+            _ => path.leave(now, index, &segment),
         };
         burst = Some((at, class));
         let departs = send(network, endpoint, index, &segment, at, class);
-        way.take_room();
+        path.take_room();
         endpoint.connection.queued_until(departs, &segment);
     }
     if let Some(deadline) = endpoint.connection.poll_timer() {
@@ -248,8 +136,8 @@ fn send_datagram<P: Simulated, O: Observer<P>>(
         ..Segment::default()
     };
     stamp(&mut datagram, now);
-    let mut way = outputs.of(flow.host);
-    let (at, class) = way.leave(now, index, &datagram);
+    let mut path = outputs.of(flow.host);
+    let (at, class) = path.leave(now, index, &datagram);
     let header = Header {
         flow: index / 2,
         route: flow.route,
@@ -260,7 +148,7 @@ fn send_datagram<P: Simulated, O: Observer<P>>(
     };
     let content = P::new(datagram, flow.sent, false);
     network.inject(at, Packet { header, content });
-    way.take_room();
+    path.take_room();
 }
 
 impl<P: Simulated, O: Observer<P>> Hosts<P, O> for DomainHosts {
@@ -285,15 +173,15 @@ impl<P: Simulated, O: Observer<P>> Hosts<P, O> for DomainHosts {
                 let index = 2 * number + side as u32;
                 let endpoint = &mut flow.ends[side as usize];
                 endpoint.received += 1;
-                let mut way = self.outputs.of(endpoint.host);
-                way.reached(now);
+                let mut path = self.outputs.of(endpoint.host);
+                path.reached(now);
                 receive_segment(&mut self.reports, endpoint, packet, now, index);
                 if endpoint.connection.delivered_bytes() >= endpoint.awaits {
                     endpoint.awaits = u64::MAX;
                     self.reports.delivered(number, side.other(), now);
                 }
                 let timers = &mut self.timers;
-                transmit(&mut network, &mut way, timers, endpoint, now, index);
+                transmit(&mut network, &mut path, timers, endpoint, now, index);
             }
             Some(LiveFlow::Udp(flow)) => {
                 flow.received += 1;
@@ -323,26 +211,4 @@ fn receive_segment<P: Simulated>(
     endpoint
         .connection
         .on_packet(now, packet.content.segment(), ecn, &mut events);
-}
-
-#[cfg(test)]
-mod tests {
-    use fairport_tcp::{Flags, SackBlock};
-
-    use super::*;
-
-    #[test]
-    fn data_acks_and_acks_with_sack_blocks_take_times_of_their_own() {
-        let mut segment = Segment {
-            flags: Flags::ACK,
-            ..Segment::default()
-        };
-        assert!(matches!(answer(&segment), Answer::Ack));
-        let (start, end) = (1449, 2897);
-        segment.options.push_sack(SackBlock { start, end });
-        assert!(matches!(answer(&segment), Answer::DuplicateAck));
-        // a segment with a payload counts as data, whatever else it carries
-        segment.payload = 1;
-        assert!(matches!(answer(&segment), Answer::Data));
-    }
 }

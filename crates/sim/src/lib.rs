@@ -12,6 +12,7 @@ mod live_flow;
 mod measurement;
 mod memory;
 mod notice;
+mod outputs;
 mod pace;
 mod pilot;
 mod reports;

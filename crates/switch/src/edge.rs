@@ -62,6 +62,18 @@ pub(crate) struct PacketObserver {
 }
 
 impl PacketObserver {
+    /// An observer that logs and captures no port yet. The run ends at `end`.
+    pub(crate) fn new(recorder: Recorder, end: Instant) -> Self {
+        Self {
+            recorder,
+            log: PacketLog::new([], Instant::ZERO, end),
+            dropped: Vec::new(),
+            is_captured: Vec::new(),
+            seen: Vec::new(),
+            end,
+        }
+    }
+
     fn forget(&mut self, arrival: &Arrival<'_, InFlight>) {
         if !arrival.admission.is_accepted() {
             self.dropped.push(arrival.content.frame);

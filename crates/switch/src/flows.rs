@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 
 use fairport_wire::{FlowKey, udp};
 
@@ -25,21 +26,27 @@ impl Direction {
 }
 
 /// The known flows, and the hosts between which others may start.
-#[derive(Default)]
 pub(crate) struct FlowTable {
     directions: HashMap<FlowKey, Direction>,
     /// by flow: the key of its data
     keys: Vec<FlowKey>,
     hosts: HashMap<IpAddr, u32>,
+    /// ports to which connections are requests
+    request_ports: RangeInclusive<u16>,
 }
 
 impl FlowTable {
-    /// A table without flows yet, for hosts with these addresses.
-    pub(crate) fn new(hosts: impl IntoIterator<Item = (IpAddr, u32)>) -> Self {
+    /// A table without flows yet, for hosts with these addresses. Connections to a port between these two are requests.
+    pub(crate) fn new(
+        hosts: impl IntoIterator<Item = (IpAddr, u32)>,
+        request_ports: [u16; 2],
+    ) -> Self {
+        let [first, last] = request_ports;
         Self {
             directions: HashMap::new(),
             keys: Vec::new(),
             hosts: hosts.into_iter().collect(),
+            request_ports: first..=last,
         }
     }
 
@@ -53,6 +60,20 @@ impl FlowTable {
     pub(crate) fn hosts_of(&self, key: &FlowKey) -> Option<[u32; 2]> {
         let host = |address: &IpAddr| self.hosts.get(address).copied();
         Some([host(&key.source)?, host(&key.destination)?])
+    }
+
+    /// The key of the data of a flow that begins with this frame: the same, unless the frame begins with a request.
+    pub(crate) fn key_of_data(&self, first: FlowKey) -> FlowKey {
+        if self.request_ports.contains(&first.destination_port) {
+            first.reversed()
+        } else {
+            first
+        }
+    }
+
+    /// Whether the receiver of a flow's data sends requests for it.
+    pub(crate) fn is_requested(&self, key: &FlowKey) -> bool {
+        self.request_ports.contains(&key.source_port)
     }
 
     /// The number of flows, which is the number that the next one will have.

@@ -9,33 +9,30 @@ mod delivery;
 mod outcome;
 
 use std::io;
-use std::ops::RangeInclusive;
 
-use fairport_net::classifier::{Classifier, LONG};
 use fairport_net::routing::Routes;
 use fairport_net::stream::Stream;
 use fairport_net::{Header, Network, Packet, PortId, Topology};
 use fairport_plan::flow::{Application, End, FlowSpec, Origin};
-use fairport_plan::{FlowFactory, HostOutput, Parts, Plan};
+use fairport_plan::{FlowFactory, Parts, Plan};
 use fairport_record::{PacketLog, QueueSamples, Recorder};
 use fairport_units::{Duration, Instant};
 use fairport_wire::{Captured, FlowKey};
 
-use crate::answers::AnswerFinder;
 use crate::attachment::{Attachment, Limits};
 use crate::capture::{Capturing, Writer};
 use crate::clock::Clock;
 use crate::edge::{Exits, InFlight, PacketObserver};
+use crate::finders::Finders;
 use crate::flows::{Direction, FlowTable};
 use crate::frames::{FrameId, Frames};
 use crate::health::Health;
+use crate::hosts::AttachedHosts;
 use crate::identify::{Identified, identify};
 use crate::outlet::Outlet;
 use crate::realtime::{Class, Neighbour};
 use crate::rest::Rest;
 use crate::ring::Ring;
-use crate::round_trips::RoundTripFinder;
-use crate::timeouts::TimeoutFinder;
 
 pub use outcome::Outcome;
 
@@ -52,36 +49,23 @@ const FRAMES: usize = 8192;
 pub struct Switch {
     topology: Topology,
     network: Network<InFlight, PacketObserver>,
-    factory: FlowFactory,
-    flows: FlowTable,
-    exits: Exits,
-    queue: QueueSamples,
     end: Instant,
+    /// packets that have left the network
+    exits: Exits,
+    hosts: AttachedHosts,
+    flows: FlowTable,
+    factory: FlowFactory,
     /// by port: number of flows whose data is routed through it
     flows_through: Vec<u32>,
-    /// by port: error of its clock, in parts of 10^9
-    clock_errors_ppb: Vec<i32>,
-    /// the edge classifier, if the plan has one
-    classifier: Option<Classifier>,
-    /// by host number: its way into the network, without its processing time
-    outputs: Vec<HostOutput>,
-    /// by number of the interface: the host, if one is attached
-    hosts: Vec<Option<u32>>,
-    /// by node: the interface, if it is a host
-    interfaces: Vec<u32>,
-    /// by host number: when its last frame arrived
-    last_arrival: Vec<Instant>,
     frames: Frames,
     ring: Ring,
     outlet: Outlet,
-    timeouts: TimeoutFinder,
-    /// by host number: minimum silence of its senders before a timeout
-    silences: Vec<Duration>,
-    request_ports: RangeInclusive<u16>,
-    answers: AnswerFinder,
-    round_trips: RoundTripFinder,
+    finders: Finders,
+    queue: QueueSamples,
     capturing: Option<Capturing>,
     health: Health,
+    /// by port: error of its clock, in parts of 10^9
+    clock_errors_ppb: Vec<i32>,
 }
 
 impl Switch {
@@ -99,66 +83,34 @@ impl Switch {
         let (ports, framing, arbiter, end) =
             (plan.ports(), plan.framing(), plan.arbiter(), plan.end());
         let (watch, probes) = (plan.watch().clone(), plan.job().probes.clone());
-        let classifier = plan.classifier();
-        let outputs = plan.hosts();
+        let (outputs, classifier) = (plan.hosts(), plan.classifier());
         let clock_errors_ppb = ports.iter().map(|port| port.clock_error_ppb).collect();
         let Parts {
             topology, factory, ..
         } = plan.into_parts(&ports);
-        let observer = PacketObserver {
-            recorder: Recorder::new(&topology, watch.traced, end),
-            log: PacketLog::new([], Instant::ZERO, end),
-            dropped: Vec::new(),
-            is_captured: Vec::new(),
-            seen: Vec::new(),
-            end,
-        };
-        let mut network = Network::new(
-            &topology,
-            ports,
-            Routes::default(),
-            framing,
-            arbiter,
-            observer,
-        );
+        let recorder = Recorder::new(&topology, watch.traced, end);
+        let observer = PacketObserver::new(recorder, end);
+        let routes = Routes::default();
+        let mut network = Network::new(&topology, ports, routes, framing, arbiter, observer);
         network.end_at(end);
-        let count = attachments
-            .iter()
-            .map(|one| one.interface as usize + 1)
-            .max();
-        let mut hosts = vec![None; count.unwrap_or(0)];
-        let mut interfaces = vec![0; topology.nodes().len()];
-        let mut silences = vec![Duration::ZERO; topology.hosts().len()];
-        for one in attachments {
-            hosts[one.interface as usize] = Some(one.host);
-            silences[one.host as usize] = one.silence;
-            interfaces[topology.hosts()[one.host as usize].0 as usize] = one.interface;
-        }
+        let addresses = attachments.iter().map(|one| (one.address, one.host));
         let mut switch = Self {
-            flows_through: vec![0; topology.ports().len()],
-            clock_errors_ppb,
-            classifier,
-            outputs,
-            last_arrival: vec![Instant::ZERO; topology.hosts().len()],
-            flows: FlowTable::new(attachments.iter().map(|one| (one.address, one.host))),
             exits: Exits::default(),
-            queue: QueueSamples::new(probes.queue_interval_ps, watch.queues),
+            hosts: AttachedHosts::new(&topology, outputs, classifier, attachments),
+            flows: FlowTable::new(addresses, limits.request_ports),
+            flows_through: vec![0; topology.ports().len()],
             frames: Frames::with_capacity(FRAMES),
             ring: Ring::open(RING_MEBIBYTES)?,
             outlet: Outlet::open(attachments.iter().map(|one| one.interface))?,
-            timeouts: TimeoutFinder::default(),
-            silences,
-            request_ports: limits.request_ports[0]..=limits.request_ports[1],
-            answers: AnswerFinder::new(topology.hosts().len()),
-            round_trips: RoundTripFinder::default(),
+            finders: Finders::new(topology.hosts().len()),
+            queue: QueueSamples::new(probes.queue_interval_ps, watch.queues),
             capturing: None,
             health: Health::new(limits.tolerated),
+            clock_errors_ppb,
             topology,
             network,
-            factory,
             end,
-            hosts,
-            interfaces,
+            factory,
         };
         for key in flows {
             switch.add_flow(*key);
@@ -250,8 +202,8 @@ impl Switch {
             if at > self.end {
                 return false;
             }
-            let host = self.hosts.get(received.interface as usize);
-            let parsed = host.copied().flatten().and_then(|host| {
+            let host = self.hosts.at_interface(received.interface);
+            let parsed = host.and_then(|host| {
                 let captured = Captured::first_of(received.bytes, received.wire_bytes as usize);
                 let known = identify(captured)?;
                 let frame = self.frames.put(received.bytes, at)?;
@@ -286,17 +238,11 @@ impl Switch {
             length: known.length,
             is_backward: direction.is_backward,
         };
-        self.answers
+        self.finders
+            .answers
             .answered(at, host, content.numbers(direction.flow));
-        let last = &mut self.last_arrival[host as usize];
-        let at = at.max(*last).max(self.network.now());
-        *last = at;
-        let output = &self.outputs[host as usize];
-        let at_nic = at + output.latency;
-        let class = match &mut self.classifier {
-            Some(classifier) => classifier.classify(at_nic, output.edge, direction.number()),
-            None => LONG,
-        };
+        let at = self.hosts.arrival(host, at, self.network.now());
+        let (at_adapter, class) = self.hosts.enter(host, at, direction.number());
         let header = Header {
             flow: direction.flow,
             route: direction.route,
@@ -305,25 +251,15 @@ impl Switch {
             class,
             ..Header::default()
         };
-        if known.length > 0 {
-            let (seq, length) = (known.seq, known.length.into());
-            let is_overtaken =
-                !direction.is_backward && self.round_trips.is_overtaken(direction.flow);
-            self.timeouts
-                .sent(at, direction.number(), seq, length, is_overtaken);
-            if !direction.is_backward {
-                self.round_trips.sent(at, direction.flow, seq, length);
-            }
-        }
-        self.network.inject(at_nic, Packet { header, content });
+        self.finders.sent(at, direction, &content);
+        self.network.inject(at_adapter, Packet { header, content });
         self.release_frames();
     }
 
     /// Adds the flow that begins with this frame. Its data travels in the same direction, unless it begins with a
     /// request.
     fn add_unknown(&mut self, first: FlowKey) -> Option<Direction> {
-        let asks = self.request_ports.contains(&first.destination_port);
-        self.add_flow(if asks { first.reversed() } else { first })?;
+        self.add_flow(self.flows.key_of_data(first))?;
         self.flows.direction(&first)
     }
 
@@ -346,12 +282,10 @@ impl Switch {
         let forward = self.network.add_route(&paths.forward, draw(0));
         let backward = self.network.add_route(&paths.backward, draw(1));
         self.network.observer_mut().recorder.add_flow(src);
-        let asks = self.request_ports.contains(&key.source_port);
-        let silence = |host: u32| self.silences[host as usize];
-        self.timeouts
-            .add_flow([Some(silence(src)), asks.then(|| silence(dst))]);
-        self.answers.add_flow();
-        self.round_trips.add_flow();
+        let is_requested = self.flows.is_requested(&key);
+        let of_receiver = is_requested.then(|| self.hosts.silence(dst));
+        self.finders
+            .add_flow([Some(self.hosts.silence(src)), of_receiver]);
         Some(self.flows.add(key, [forward, backward]))
     }
 }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::LATE_IF_LONG;
 use super::dice::Dice;
+use super::path::PathProperties;
 
 /// The MSS that the peer announces, unless the theme draws one. Timestamps take their 12 bytes out of it.
 pub(super) const MSS_BYTES: u16 = 1000;
@@ -71,27 +72,11 @@ pub(super) struct Draw {
     pub(super) timestamps: bool,
     pub(super) writes: Vec<Write>,
     pub(super) ack_policy: AckPolicy,
-    pub(super) round_trip: Duration,
-    /// The path lets one segment of data through per this time.
-    pub(super) spacing: Duration,
-    /// The path delivers segments to the stack only at multiples of this time, or shortly after.
-    pub(super) clump: Duration,
-    /// The distance of segments that are delivered at the same multiple. It makes what the stack sends for one arrival
-    /// older than what it sends for the next, which loss detection by time (RACK) depends on.
-    pub(super) apart: Duration,
-    /// The largest number of segments that are delivered at one multiple.
-    pub(super) clump_most: u64,
+    pub(super) path: PathProperties,
     /// The number of ACKs of out-of-order data that the stack may hold back (`tcp_comp_sack_nr`).
     pub(super) sack_compression: u8,
-    pub(super) loss_percent: u64,
-    /// The probability that the segment after a lost one is lost as well, in per cent.
-    pub(super) burst_percent: u64,
-    pub(super) reorder_percent: u64,
-    pub(super) ack_loss_percent: u64,
     /// Both ends use ECN.
     pub(super) ecn: bool,
-    /// The probability that the path marks a segment that may be marked, in per cent.
-    pub(super) mark_percent: u64,
     pub(super) theme: Theme,
     /// The MSS that the peer announces.
     pub(super) mss_bytes: u16,
@@ -103,20 +88,12 @@ pub(super) struct Draw {
     pub(super) reader_closes_at: Option<Duration>,
     /// The stack opens the connection.
     pub(super) active: bool,
-    /// The probability that a segment is lost before the connection is open, in per cent.
-    pub(super) opening_loss_percent: u64,
     /// The peer's timeout for its SYN or SYN-ACK. It is not the stack's, whose timer would fire at the same time.
     pub(super) peer_rto: Duration,
     /// The peer's windows; without any it announces its whole buffer.
     pub(super) windows: Vec<Announced>,
-    /// Times after the handshake between which the path loses everything.
-    pub(super) outages: Vec<(Duration, Duration)>,
     /// The sender spaces its segments.
     pub(super) paced: bool,
-    /// From this time after the handshake on, the path takes longer, by this much.
-    pub(super) detour: Option<(Duration, Duration)>,
-    /// A policer has this many tokens at first, and gets one per this time. Each segment takes one, or is dropped.
-    pub(super) policer: Option<(u64, Duration)>,
     /// The tolerance of times; for what follows a timer that runs on ticks, it is always larger.
     pub(super) tolerance: Duration,
     /// The longest time that the exchange is recorded.
@@ -144,37 +121,39 @@ impl Draw {
             timestamps: dice.chance(50),
             writes: Vec::new(),
             ack_policy: dice.one_of(&policies),
-            round_trip,
-            spacing: ms(dice.one_of(&[0, 1, 2, 5])),
-            clump: ms(dice.one_of(&[5, 10, 20])),
-            apart: ms(1),
-            clump_most: u64::MAX,
+            path: PathProperties {
+                round_trip,
+                spacing: ms(dice.one_of(&[0, 1, 2, 5])),
+                clump: ms(dice.one_of(&[5, 10, 20])),
+                apart: ms(1),
+                clump_most: u64::MAX,
+                loss_percent: dice.one_of(&[0, 2, 5, 10, 15]),
+                burst_percent: dice.one_of(&[0, 30, 60]),
+                reorder_percent: dice.one_of(&[0, 0, 3, 10]),
+                ack_loss_percent: dice.one_of(&[0, 0, 5, 20, 40]),
+                mark_percent: 0,
+                opening_loss_percent: 0,
+                outages: Vec::new(),
+                detour: None,
+                policer: None,
+            },
             sack_compression: COMPRESSED,
-            loss_percent: dice.one_of(&[0, 2, 5, 10, 15]),
-            burst_percent: dice.one_of(&[0, 30, 60]),
-            reorder_percent: dice.one_of(&[0, 0, 3, 10]),
-            ack_loss_percent: dice.one_of(&[0, 0, 5, 20, 40]),
             ecn: theme == Theme::Ecn,
-            mark_percent: 0,
             theme,
             mss_bytes: MSS_BYTES,
             nagle: true,
             closes_at: None,
             reader_closes_at: None,
             active: false,
-            opening_loss_percent: 0,
             peer_rto: Duration::from_secs(1),
             windows: Vec::new(),
-            outages: Vec::new(),
             paced: false,
-            detour: None,
-            policer: None,
             tolerance: LATE_IF_LONG,
             lasts: Duration::from_secs(5),
         };
         if draw.ecn {
-            draw.mark_percent = dice.one_of(&[2, 5, 20, 50]);
-            draw.loss_percent = dice.one_of(&[0, 0, 2, 5]);
+            draw.path.mark_percent = dice.one_of(&[2, 5, 20, 50]);
+            draw.path.loss_percent = dice.one_of(&[0, 0, 2, 5]);
         }
         if side == Side::Receiver {
             draw.receives(dice);
@@ -246,7 +225,7 @@ impl Draw {
             at += Duration::from_ms(10 * dice.between(1, 80));
         }
         self.windows.push(Announced { at, bytes: 64_000 });
-        self.loss_percent = dice.one_of(&[0, 0, 2, 5]);
+        self.path.loss_percent = dice.one_of(&[0, 0, 2, 5]);
     }
 
     /// Draws when the path is down, and when the application closes.
@@ -255,13 +234,13 @@ impl Draw {
         for _ in 0..dice.between(1, 3) {
             at += Duration::from_ms(10 * dice.between(1, 60));
             let end = at + Duration::from_ms(10 * dice.between(5, 150));
-            self.outages.push((at, end));
+            self.path.outages.push((at, end));
             at = end;
         }
         if dice.chance(50) {
             self.closes_at = Some(self.writes[self.writes.len() - 1].at + AFTER_WRITE);
         }
-        self.loss_percent = dice.one_of(&[0, 0, 2, 5]);
+        self.path.loss_percent = dice.one_of(&[0, 0, 2, 5]);
     }
 
     /// Draws what only a receiver's exchange has. SACK compression waits for about 1 ms. So the arrivals either come
@@ -273,9 +252,9 @@ impl Draw {
             0 => self.sack_compression = 0,
             kind => {
                 self.timestamps = true;
-                self.clump = Duration::from_ms(dice.one_of(&[13, 16, 23]));
-                self.apart = Duration::from_us(200);
-                self.clump_most = if kind == 1 { 1 } else { 4 };
+                self.path.clump = Duration::from_ms(dice.one_of(&[13, 16, 23]));
+                self.path.apart = Duration::from_us(200);
+                self.path.clump_most = if kind == 1 { 1 } else { 4 };
             }
         }
     }
@@ -338,14 +317,14 @@ impl Draw {
             does,
             on(self.sack),
             on(self.timestamps),
-            self.round_trip.as_ps() / 1_000_000_000,
-            self.spacing.as_ps() / 1_000_000_000,
+            self.path.round_trip.as_ps() / 1_000_000_000,
+            self.path.spacing.as_ps() / 1_000_000_000,
             arrivals,
-            self.clump.as_ps() / 1_000_000_000,
-            self.loss_percent,
-            self.burst_percent,
-            self.reorder_percent,
-            self.ack_loss_percent,
+            self.path.clump.as_ps() / 1_000_000_000,
+            self.path.loss_percent,
+            self.path.burst_percent,
+            self.path.reorder_percent,
+            self.path.ack_loss_percent,
             self.theme_text(),
         )
     }
@@ -353,7 +332,7 @@ impl Draw {
     fn theme_text(&self) -> String {
         let mut text = String::new();
         if self.ecn {
-            text = format!(", marks {} %", self.mark_percent);
+            text = format!(", marks {} %", self.path.mark_percent);
         }
         match self.theme {
             Theme::Bulk | Theme::Ecn => {}
@@ -365,7 +344,7 @@ impl Draw {
             Theme::Cycles => text += ", cycles",
             Theme::Rests => text += ", rests",
         }
-        if self.policer.is_some() {
+        if self.path.policer.is_some() {
             text += ", policed";
         }
         if self.closes_at.is_some() {

@@ -10,14 +10,14 @@ impl Draw {
     pub(super) fn opens_and_closes(&mut self, dice: &mut Dice) {
         let ms = Duration::from_ms;
         self.active = dice.chance(50);
-        self.opening_loss_percent = dice.one_of(&[0, 30, 60]);
+        self.path.opening_loss_percent = dice.one_of(&[0, 30, 60]);
         self.peer_rto = ms(dice.one_of(&[300, 700, 1_500]));
         self.lasts = Duration::from_secs(8);
         if dice.chance(25) {
             self.ecn = true;
-            self.mark_percent = dice.one_of(&[0, 20]);
+            self.path.mark_percent = dice.one_of(&[0, 20]);
         }
-        self.loss_percent = dice.one_of(&[0, 10, 30]);
+        self.path.loss_percent = dice.one_of(&[0, 10, 30]);
         let most = self.payload() * dice.one_of(&[1, 3, 12]);
         let mut at = Duration::ZERO;
         self.writes.clear();

@@ -20,15 +20,15 @@ impl Draw {
             Theme::Paced => dice.one_of(&["bbr", "bbr", "reno", "cubic"]),
             _ => "bbr",
         };
-        self.round_trip = ms(dice.one_of(&[100, 200, 300]));
-        self.spacing = ms(dice.one_of(&[5, 8, 10, 15, 20]));
-        self.clump = ms(dice.one_of(&[1, 1, 5, 20]));
-        self.loss_percent = dice.one_of(&[0, 0, 1, 2, 5, 10]);
-        self.reorder_percent = dice.one_of(&[0, 0, 0, 3]);
-        self.ack_loss_percent = dice.one_of(&[0, 0, 0, 5, 20]);
+        self.path.round_trip = ms(dice.one_of(&[100, 200, 300]));
+        self.path.spacing = ms(dice.one_of(&[5, 8, 10, 15, 20]));
+        self.path.clump = ms(dice.one_of(&[1, 1, 5, 20]));
+        self.path.loss_percent = dice.one_of(&[0, 0, 1, 2, 5, 10]);
+        self.path.reorder_percent = dice.one_of(&[0, 0, 0, 3]);
+        self.path.ack_loss_percent = dice.one_of(&[0, 0, 0, 5, 20]);
         self.ecn = dice.chance(20);
         self.timestamps &= self.theme == Theme::Paced;
-        self.mark_percent = dice.one_of(&[5, 20, 50]);
+        self.path.mark_percent = dice.one_of(&[5, 20, 50]);
         let payload = self.payload();
         let first = dice.between(50, 400) * payload;
         match self.theme {
@@ -55,18 +55,18 @@ impl Draw {
     fn fills(&mut self, dice: &mut Dice) {
         let ms = Duration::from_ms;
         // no round trip is a multiple of a spacing: the phases of the cycle compare the two
-        self.round_trip = ms(dice.one_of(&[61, 103, 211]));
-        self.spacing = ms(dice.one_of(&[7, 9, 13, 19]));
-        self.clump = ms(1);
-        self.loss_percent = dice.one_of(&[0, 0, 0, 1, 2]);
+        self.path.round_trip = ms(dice.one_of(&[61, 103, 211]));
+        self.path.spacing = ms(dice.one_of(&[7, 9, 13, 19]));
+        self.path.clump = ms(1);
+        self.path.loss_percent = dice.one_of(&[0, 0, 0, 1, 2]);
         self.lasts = Duration::from_secs(8);
         self.writes.truncate(1);
         self.writes[0].bytes = 2000 * self.payload();
         if dice.chance(33) {
-            self.policer = Some((dice.between(10, 60), self.spacing * 3 / 2));
+            self.path.policer = Some((dice.between(10, 60), self.path.spacing * 3 / 2));
         } else if dice.chance(30) {
             self.lasts = Duration::from_secs(13);
-            self.detour = Some((ms(700), ms(20)));
+            self.path.detour = Some((ms(700), ms(20)));
         }
     }
 
@@ -75,8 +75,8 @@ impl Draw {
     fn rests(&mut self, dice: &mut Dice) {
         let ms = Duration::from_ms;
         self.lasts = Duration::from_secs(14);
-        self.detour = Some((ms(1000), ms(15)));
-        self.loss_percent = dice.one_of(&[0, 0, 0, 1, 3]);
+        self.path.detour = Some((ms(1000), ms(15)));
+        self.path.loss_percent = dice.one_of(&[0, 0, 0, 1, 3]);
         let longest = dice.one_of(&[5, 10, 20, 40]);
         let most = dice.one_of(&[3, 8, 20]);
         self.writes.clear();

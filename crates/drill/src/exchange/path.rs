@@ -26,6 +26,37 @@ pub(super) enum Item {
     Window(u64),
 }
 
+/// The drawn properties of a path. Probabilities are in per cent.
+#[derive(Clone, Debug)]
+pub(super) struct PathProperties {
+    pub(super) round_trip: Duration,
+    /// The path lets one segment of data through per this time.
+    pub(super) spacing: Duration,
+    /// The path delivers segments to the stack only at multiples of this time, or shortly after.
+    pub(super) clump: Duration,
+    /// The distance of segments that are delivered at the same multiple. It makes what the stack sends for one arrival
+    /// older than what it sends for the next, which loss detection by time (RACK) depends on.
+    pub(super) apart: Duration,
+    /// The largest number of segments that are delivered at one multiple.
+    pub(super) clump_most: u64,
+    /// The probability that a segment of data is lost.
+    pub(super) loss_percent: u64,
+    /// The probability that the segment after a lost one is lost as well.
+    pub(super) burst_percent: u64,
+    pub(super) reorder_percent: u64,
+    pub(super) ack_loss_percent: u64,
+    /// The probability that a segment that may be marked is marked.
+    pub(super) mark_percent: u64,
+    /// The probability that a segment is lost before the connection is open.
+    pub(super) opening_loss_percent: u64,
+    /// Times after the handshake between which everything is lost.
+    pub(super) outages: Vec<(Duration, Duration)>,
+    /// From this time after the handshake on, the path takes longer, by this much.
+    pub(super) detour: Option<(Duration, Duration)>,
+    /// A policer has this many tokens at first, and gets one per this time. Each segment takes one, or is dropped.
+    pub(super) policer: Option<(u64, Duration)>,
+}
+
 /// The path, with the events to come.
 pub(super) struct Path {
     draw: Draw,
@@ -86,7 +117,7 @@ impl Path {
         for window in &draw.windows {
             self.schedule(now + window.at, Item::Window(window.bytes));
         }
-        let outages = draw.outages.iter();
+        let outages = draw.path.outages.iter();
         self.outages = outages.map(|(from, to)| (now + *from, now + *to)).collect();
     }
 
@@ -151,7 +182,7 @@ impl Path {
 
     /// The codepoint after the path, which marks some of the packets that may be marked.
     fn marked(&self, ecn: Ecn, dice: &mut Dice) -> Ecn {
-        if ecn == Ecn::Ect0 && dice.chance(self.draw.mark_percent) {
+        if ecn == Ecn::Ect0 && dice.chance(self.draw.path.mark_percent) {
             Ecn::Ce
         } else {
             ecn
@@ -163,22 +194,23 @@ impl Path {
     fn passes(&mut self, now: Instant, side: Side, dice: &mut Dice) -> Option<Instant> {
         if !self.is_open {
             // the stack is beside the bottleneck then, and only the peer far away
-            let far =
-                Duration::from_ps(self.draw.round_trip.as_ps() * u64::from(side == Side::Sender));
-            let is_lost = dice.chance(self.draw.opening_loss_percent);
+            let far = Duration::from_ps(
+                self.draw.path.round_trip.as_ps() * u64::from(side == Side::Sender),
+            );
+            let is_lost = dice.chance(self.draw.path.opening_loss_percent);
             return (!is_lost).then_some(now + far);
         }
         let mut leaves = now;
         if self.draw.side == side {
-            self.free_at = self.free_at.max(now) + self.draw.spacing;
+            self.free_at = self.free_at.max(now) + self.draw.path.spacing;
             leaves = self.free_at;
-            let after_loss = self.lost_before && dice.chance(self.draw.burst_percent);
-            self.lost_before = after_loss || dice.chance(self.draw.loss_percent);
+            let after_loss = self.lost_before && dice.chance(self.draw.path.burst_percent);
+            self.lost_before = after_loss || dice.chance(self.draw.path.loss_percent);
             if self.lost_before || self.is_policed(now) {
                 return None;
             }
             leaves += self.longer_by(now);
-        } else if dice.chance(self.draw.ack_loss_percent) {
+        } else if dice.chance(self.draw.path.ack_loss_percent) {
             return None;
         }
         let is_down = self
@@ -188,12 +220,12 @@ impl Path {
         if is_down {
             return None;
         }
-        Some(leaves + self.draw.round_trip / 2 + self.detour(dice))
+        Some(leaves + self.draw.path.round_trip / 2 + self.detour(dice))
     }
 
     /// Whether the policer has no token left for a segment.
     fn is_policed(&mut self, now: Instant) -> bool {
-        let Some((depth, per)) = self.draw.policer else {
+        let Some((depth, per)) = self.draw.path.policer else {
             return false;
         };
         let got = (now - self.opened).as_ps() / per.as_ps();
@@ -205,7 +237,7 @@ impl Path {
     }
 
     fn longer_by(&self, now: Instant) -> Duration {
-        match self.draw.detour {
+        match self.draw.path.detour {
             Some((from, by)) if now >= self.opened + from => by,
             _ => Duration::ZERO,
         }
@@ -213,8 +245,8 @@ impl Path {
 
     /// The time at which a segment that arrives at `at` is delivered to the stack.
     fn slot(&self, at: Instant) -> Instant {
-        let (clump, apart) = (self.draw.clump.as_ps(), self.draw.apart.as_ps());
-        let slots = (clump / apart).min(self.draw.clump_most);
+        let (clump, apart) = (self.draw.path.clump.as_ps(), self.draw.path.apart.as_ps());
+        let slots = (clump / apart).min(self.draw.path.clump_most);
         let mut number = at.as_ps().div_ceil(clump) * slots;
         loop {
             let at = Instant::from_ps(number / slots * clump + number % slots * apart);
@@ -227,7 +259,7 @@ impl Path {
 
     /// The extra delay of a segment, which is zero unless it is reordered.
     fn detour(&self, dice: &mut Dice) -> Duration {
-        if dice.chance(self.draw.reorder_percent) {
+        if dice.chance(self.draw.path.reorder_percent) {
             Duration::from_ms(dice.between(2, 30))
         } else {
             Duration::ZERO

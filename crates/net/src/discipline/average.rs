@@ -46,16 +46,22 @@ impl Average {
     }
 
     /// Adds the queue that an arriving packet finds as a sample. If it is empty, the link has been idle for `idle`,
-    /// which counts as further samples of an empty queue, one per packet of typical size. Returns an upper limit of
-    /// [`Average::value`].
+    /// which [`Average::rest`] adds. Returns an upper limit of [`Average::value`].
     #[inline]
     pub(super) fn update(&mut self, queue: f64, idle: Duration) -> f64 {
         if queue > 0.0 {
             self.value += self.weight * (queue - self.value());
         } else {
-            self.missed += 1 + self.packet_time.packets_in(idle);
+            self.missed += 1;
+            self.rest(idle);
         }
         self.value
+    }
+
+    /// Adds the samples of an empty queue for which an idle time counts: one per packet of typical size.
+    #[inline]
+    pub(super) fn rest(&mut self, idle: Duration) {
+        self.missed += self.packet_time.packets_in(idle);
     }
 
     /// The average over all samples.

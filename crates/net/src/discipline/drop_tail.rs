@@ -88,7 +88,12 @@ impl DropTail {
 
     /// [`Self::admission`], but a packet without room is dropped for this `reason`.
     #[inline]
-    pub fn admission_or(&self, reason: Reason, backlog: Backlog, frame_bytes: u32) -> Admission {
+    pub(crate) fn admission_or(
+        &self,
+        reason: Reason,
+        backlog: Backlog,
+        frame_bytes: u32,
+    ) -> Admission {
         if self.fits(backlog, frame_bytes) {
             Admission::Accepted
         } else {

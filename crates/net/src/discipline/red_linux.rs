@@ -25,7 +25,8 @@ pub struct Config {
     pub min_bytes: u32,
     /// average from which on every packet is dropped or marked
     pub max_bytes: u32,
-    /// probability at `max_bytes`, in parts of 10^9; rounded down to a power of two
+    /// probability at `max_bytes`, in parts of 10^9; the probability per byte above `min_bytes` becomes the greatest
+    /// power of two below this one's
     pub max_p_ppb: u32,
     /// weight of a new sample in the average, in parts of 10^9; rounded down to a power of two
     pub weight_ppb: u32,
@@ -84,7 +85,7 @@ impl RedLinux {
             min: u64::from(config.min_bytes) << weight_log,
             max: u64::from(config.max_bytes) << weight_log,
             weight_log,
-            mask: (1 << log_at_or_below(share(config.max_p_ppb) / range)) - 1,
+            mask: (1_u64 << log_below(share(config.max_p_ppb) / range)) - 1,
             idle_shift: IdleTable::new(weight_log, packet_time),
             buffer,
             ecn: config.ecn,
@@ -171,6 +172,13 @@ fn log_at_or_below(share: f64) -> u32 {
     log
 }
 
+/// The n for which 2^-n is the greatest power of two below `share`, as in tc's `tc_red_eval_P`; at most 31.
+fn log_below(share: f64) -> u32 {
+    let log = log_at_or_below(share);
+    let is_exact = 1.0 >= share * f64::from(1_u32 << log);
+    (log + u32::from(is_exact)).min(31)
+}
+
 /// By how many bits the average is shifted after an idle period (`Stab`, `Scell_log`).
 #[derive(Clone, Debug)]
 struct IdleTable {
@@ -237,12 +245,10 @@ mod tests {
     fn weight_and_probability_become_the_powers_of_two_below_them() {
         assert_eq!(log_at_or_below(0.002), 9); // 1/512
         assert_eq!(log_at_or_below(1.0 / 512.0), 9);
-        // the kernel's own example: 32 KiB to 128 KiB with Plog 22 give a max_P of about 0.02
-        assert_eq!(log_at_or_below(0.02 / (96.0 * 1024.0)), 23);
-        assert_eq!(
-            log_at_or_below(96.0 * 1024.0 / f64::from(1 << 22) / (96.0 * 1024.0)),
-            22
-        );
+        // from 32 KiB to 128 KiB with a max_P of 0.02, and with one that is a power of two per byte: tc takes the next
+        // one, because it doubles the probability until it is above 1
+        assert_eq!(log_below(0.02 / (96.0 * 1024.0)), 23);
+        assert_eq!(log_below(1.0 / f64::from(1 << 22)), 23);
     }
 
     #[test]

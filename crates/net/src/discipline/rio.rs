@@ -80,8 +80,9 @@ impl Config {
 
 /// A RIO queue: one FIFO for both classes.
 ///
-/// Both averages take every packet of their kind as a sample. ns-2 updates the total only when an In packet arrives, so
-/// Out packets alone see an average that does not change; here we follow the paper.
+/// Both averages take every packet of their kind as a sample, and both fall while the link is idle, whichever packet
+/// ends the idle time. ns-2 updates the total only when an In packet arrives, so Out packets alone see an average that
+/// does not change; here we follow the paper.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))] // what every packet needs comes first, then what one of a short flow needs
 pub struct Rio {
@@ -186,6 +187,7 @@ impl QueueDiscipline for Rio {
             bound = self.short_average.update(waiting, idle);
             (&mut self.short, waiting)
         } else {
+            self.short_average.rest(idle);
             (&mut self.long, total)
         };
         if drop_probability.passes(bound, waiting)
@@ -274,6 +276,22 @@ mod tests {
         // p = 0.02 · 5/15 = 1/150: gaps of 150 to 299
         let short = cut(&mut rio, SHORT, 20, 20);
         assert!((40..52).contains(&short), "{short}");
+    }
+
+    /// In ns-2's `rio.cc`, `in_idle_` stays set when an Out packet ends the idle time.
+    #[test]
+    fn an_idle_link_forgets_short_packets_also_if_a_long_one_ends_the_idle_time() {
+        let mut rio = rio(false);
+        cut(&mut rio, SHORT, 20, 20);
+        rio.short_leaves.clear();
+        rio.short_backlog = NOTHING;
+        let mut queue = full_frames(0);
+        queue.now = Instant::from_ms(100); // 8333 packets of 12 us
+        queue.idle_at = Instant::ZERO;
+        rio.admit(&queue, &packet(0));
+        queue.idle_at = queue.now + Duration::from_us(12);
+        rio.admit(&queue, &packet(SHORT));
+        assert!(rio.short_average.value() < 0.001);
     }
 
     #[test]

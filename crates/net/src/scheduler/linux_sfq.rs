@@ -90,6 +90,14 @@ impl LinuxSfq {
         }
     }
 
+    /// Whether a queue may take another packet: it holds less than `depth`, and if it is empty, less than `flows` of the
+    /// others are not.
+    fn has_room(&self, index: u32) -> bool {
+        let fifo = &self.buckets[index as usize].fifo;
+        let may_begin = !fifo.is_empty() || (self.round.len() as u32) < self.config.flows;
+        may_begin && fifo.packets() < self.config.depth_packets
+    }
+
     /// Adds a packet to its queue. A queue that was empty goes to the end of the round, with a full turn.
     fn push(&mut self, index: u32, packet: Handle, packets: &mut WaitingPackets) {
         let bucket = &mut self.buckets[index as usize];
@@ -145,37 +153,42 @@ impl LinuxSfq {
         self.seed = self.stream.up_to(u64::MAX);
     }
 
-    /// Moves waiting packets to their new queues. Each flow keeps its order.
+    /// Moves waiting packets to their new queues. Each flow keeps its order. A packet for which its new queue has no
+    /// room is dropped, as in `sfq_rehash`. Returns how many are.
     #[cold]
-    fn move_all(&mut self, packets: &mut WaitingPackets) {
+    fn move_all(&mut self, packets: &mut WaitingPackets) -> u32 {
         let mut waiting = Vec::new();
         for index in std::mem::take(&mut self.round) {
             let fifo = &mut self.buckets[index as usize].fifo;
             waiting.extend(std::iter::from_fn(|| fifo.pop(packets)));
         }
+        let mut dropped = 0;
         for packet in waiting {
             let index = self.bucket_of(packets[packet].packet.flow);
-            self.push(index, packet, packets);
+            if self.has_room(index) {
+                self.push(index, packet, packets);
+            } else {
+                packets.drop_queued(packet, Reason::Share);
+                dropped += 1;
+            }
         }
+        dropped
     }
 }
 
 impl PacketScheduler for LinuxSfq {
     fn enqueue(&mut self, offer: &Offer<'_>, packets: &mut WaitingPackets) -> Admission {
         let packet = offer.packet;
+        let mut waiting = offer.backlog.packets;
         if self.perturb(packets[packet].arrived) {
-            self.move_all(packets);
+            waiting -= self.move_all(packets);
         }
         let own = self.bucket_of(packets[packet].packet.flow);
-        let bucket = &self.buckets[own as usize];
-        let is_new = bucket.fifo.is_empty();
-        if bucket.fifo.packets() >= self.config.depth_packets
-            || (is_new && self.round.len() as u32 >= self.config.flows)
-        {
+        if !self.has_room(own) {
             return Admission::Dropped(Reason::Share);
         }
         self.push(own, packet, packets);
-        if offer.backlog.packets >= self.config.limit_packets {
+        if waiting >= self.config.limit_packets {
             let last = self.remove_one(packets);
             if last == packet {
                 return Admission::Dropped(Reason::Share);
@@ -223,16 +236,20 @@ mod tests {
     use super::*;
 
     fn port(limit_packets: u32, quantum_bytes: u32, perturb: Duration) -> TestPort<LinuxSfq> {
-        let config = Config {
+        let config = config(limit_packets, perturb);
+        let stream = Stream::new(1, "test", 0);
+        TestPort::new(LinuxSfq::new(config, quantum_bytes, stream))
+    }
+
+    fn config(limit_packets: u32, perturb_ps: Duration) -> Config {
+        Config {
             limit_packets,
             depth_packets: 127,
             divisor: 1024,
             flows: 128,
             quantum_bytes: None,
-            perturb_ps: perturb,
-        };
-        let stream = Stream::new(1, "test", 0);
-        TestPort::new(LinuxSfq::new(config, quantum_bytes, stream))
+            perturb_ps,
+        }
     }
 
     #[test]
@@ -291,6 +308,36 @@ mod tests {
                 of_flow.map(|waiting| waiting.arrived).is_sorted(),
                 "flow {flow}"
             );
+        }
+    }
+
+    /// `sfq_rehash` drops a packet for which its new queue has no room, or for which it may begin no queue.
+    #[test]
+    fn after_a_new_hash_queues_keep_to_their_depth_and_number() {
+        for (depth_packets, flows) in [(5, 128), (127, 3)] {
+            let config = Config {
+                depth_packets,
+                flows,
+                divisor: 4,
+                ..config(1000, Duration::from_secs(10))
+            };
+            let scheduler = LinuxSfq::new(config, 1518, Stream::new(1, "test", 0));
+            let mut port = TestPort::new(scheduler);
+            for flow in 0..40 {
+                port.enter(packet(flow, 1518));
+            }
+            assert!(port.dropped().is_empty());
+            let waited = port.backlog.packets;
+            port.now = Instant::from_secs(10);
+            port.send();
+            let dropped = port.dropped();
+            assert!(dropped.iter().all(|(_, reason)| *reason == Reason::Share));
+            assert_eq!(port.backlog.packets, waited - 1 - dropped.len() as u32);
+            assert!(!dropped.is_empty());
+            let LinuxSfq { buckets, round, .. } = &port.scheduler;
+            let is_deeper = |bucket: &Bucket| bucket.fifo.packets() > depth_packets;
+            assert!(!buckets.iter().any(is_deeper));
+            assert!(round.len() as u32 <= flows);
         }
     }
 

@@ -26,7 +26,7 @@ impl Topology {
     }
 
     /// Whether a link has failed.
-    pub fn has_failed_links(&self) -> bool {
+    pub(crate) fn has_failed_links(&self) -> bool {
         self.port_ids().any(|port| self.port(port).peer == port)
     }
 

@@ -28,7 +28,8 @@ impl Switch {
             }
             if one.content.has_ack {
                 let direction = one.acknowledged_direction();
-                self.timeouts
+                self.finders
+                    .timeouts
                     .acknowledged(one.at, direction, one.content.ack);
             }
             self.deliver(&one, clock.now());
@@ -38,10 +39,10 @@ impl Switch {
 
     /// Sends a frame to its host.
     fn deliver(&mut self, one: &Due, now: Instant) {
-        let interface = self.interfaces[one.host.0 as usize];
-        let host = self.hosts[interface as usize].expect("every interface in use has its host");
+        let (host, interface) = self.hosts.at_node(one.host);
         self.health.sent(one.host, one.at, now);
-        self.answers
+        self.finders
+            .answers
             .delivered(one.at, now, host, one.content.numbers(one.flow));
         self.measure(one, now);
         let frame = one.content.frame;
@@ -55,13 +56,13 @@ impl Switch {
     /// Takes the round-trip time that an ACK shows, or the delay of a datagram.
     fn measure(&mut self, one: &Due, now: Instant) {
         let frame = one.content.frame;
+        let round_trips = &mut self.finders.round_trips;
         if one.content.is_backward && one.content.has_ack {
             let sacks = sacks(self.frames.bytes(frame));
-            self.round_trips
-                .acknowledged(now, one.flow, one.content.ack, &sacks);
+            round_trips.acknowledged(now, one.flow, one.content.ack, &sacks);
         } else if !one.content.is_backward && self.flows.is_udp(one.flow) {
             let left_at = self.frames.left_at(frame);
-            self.round_trips.delivered(now, one.flow, left_at);
+            round_trips.delivered(now, one.flow, left_at);
         }
     }
 

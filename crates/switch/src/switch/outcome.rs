@@ -51,13 +51,8 @@ impl Switch {
         let states = states.map(|port| self.network.port_state(port));
         let fingerprint = Fingerprint::new(states).digest;
         let PacketObserver { recorder, log, .. } = self.network.into_observer();
-        let mut tables = vec![
-            self.queue.into_table(),
-            self.timeouts.into_table(),
-            self.answers.into_table(),
-            self.round_trips.into_table(),
-            ports,
-        ];
+        let mut tables = vec![self.queue.into_table(), ports];
+        tables.extend(self.finders.into_tables());
         tables.extend(recorder.into_tables());
         tables.push(log.into_table(self.end));
         Ok(Outcome {

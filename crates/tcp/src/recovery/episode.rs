@@ -3,6 +3,7 @@
 
 use fairport_units::Instant;
 
+use super::duplicates::Earlier;
 use super::reordering::DUP_THRESH;
 use super::tlp::TailProbe;
 use super::undo::Before;
@@ -22,10 +23,18 @@ impl Recovery {
         if ack.marked {
             self.undo.prove();
         }
-        let before = self.state;
-        let complete = board.una() >= self.point;
-        let late =
-            before == State::Fast && !complete && ack.advances && self.undo.is_original(ack.echoed);
+        let earlier = Earlier {
+            state: self.state,
+            is_complete: board.una() >= self.point,
+            counted: match &self.detection {
+                Detection::Emulated(it) => it.sacked(),
+                _ => 0,
+            },
+        };
+        let late = earlier.state == State::Fast
+            && !earlier.is_complete
+            && ack.advances
+            && self.undo.is_original(ack.echoed);
         if late && self.is_era_of_rack() {
             // `tcp_try_undo_partial`
             let acked = ack.acked.div_ceil(board.unit());
@@ -33,57 +42,16 @@ impl Recovery {
         }
         let waits = late && board.retransmitted() > 0;
         self.waits = waits;
-        let counted = match &self.detection {
-            Detection::Emulated(it) => it.sacked(),
-            _ => 0,
-        };
         let change = match self.state {
             State::Open if !self.undo.all_duplicates() => Change::None,
             _ if waits => Change::None,
             _ => self.advance(board, ack),
         };
-        let mut delivered = 0;
-        if let Detection::Emulated(it) = &mut self.detection {
-            let counts = match before {
-                State::Open => true,
-                State::Fast => !complete,
-                State::Loss => !complete && board.nxt() > self.point,
-            };
-            if ack.is_duplicate && counts && !board.is_empty() {
-                let counted = it.on_duplicate(board);
-                delivered = counted.delivered;
-                if let Some(late_by) = counted.late_by {
-                    self.reordering.set_degree(late_by);
-                }
-            } else {
-                let reopens = before == State::Loss && self.state == State::Open;
-                if reopens && counted >= self.reordering.degree() {
-                    // the kernel looks for losses before it forgets the count
-                    board.mark_head_lost();
-                }
-                let forgets = match before {
-                    State::Open => ack.advances,
-                    State::Fast => complete,
-                    // held: the kernel has not left the state (`tcp_process_loss`)
-                    State::Loss => ack.advances && !(complete && self.state == State::Loss),
-                };
-                if forgets {
-                    it.reset();
-                }
-            }
-        }
-        if let Detection::DuplicateAcks(it) = &mut self.detection {
-            if !ack.advances {
-                if ack.is_duplicate && !board.is_empty() {
-                    it.on_duplicate(self.state, board);
-                }
-            } else if self.state == State::Fast && board.una() < self.point {
-                it.on_partial(board, ack.acked);
-                self.retransmit_now = true;
-            } else {
-                it.reset();
-            }
-        }
+        let delivered = if self.uses_sack() {
+            0
+        } else {
+            self.count_duplicates(board, ack, earlier)
+        };
         Outcome {
             delivered,
             waits,

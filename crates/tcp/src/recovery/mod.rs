@@ -15,6 +15,7 @@
 //! - A timeout goes through `Sender::on_timeout` (`sender/timeout.rs`) and [`Recovery::enter_loss`].
 
 mod detect;
+mod duplicates;
 mod emulated_sack;
 mod episode;
 mod facts;

@@ -29,10 +29,17 @@ struct Opening {
     rtt: [RttSummary; 2],
 }
 
+/// The other direction of the same connection: the two have neighbouring numbers.
+#[inline]
+fn reverse(direction: usize) -> usize {
+    direction ^ 1
+}
+
 /// Follows all flows.
 #[derive(Debug)]
 pub struct Tracker {
     directions: Vec<Direction>,
+    /// by connection, which has half the number of its directions
     openings: Vec<Opening>,
     /// by direction
     histograms: Vec<Histogram>,
@@ -76,15 +83,15 @@ impl Tracker {
             .iter()
             .filter(|one| (**one as usize) < self.directions.len());
         for place in known.clone().map(|one| *one as usize) {
-            sum ^= self.directions[place].warm() ^ self.directions[place ^ 1].warm();
+            sum ^= self.directions[place].warm() ^ self.directions[reverse(place)].warm();
             sum ^= self.openings[place / 2].last_ns;
         }
         // then the data that these point to
         for direction in known {
-            let other = direction ^ 1;
-            sum ^= self.directions[other as usize].oldest_ns();
-            sum ^= u64::from(self.series.warm(*direction) ^ self.series.warm(other));
-            sum ^= u64::from(self.histograms[other as usize].warm());
+            let other = reverse(*direction as usize);
+            sum ^= self.directions[other].oldest_ns();
+            sum ^= u64::from(self.series.warm(*direction) ^ self.series.warm(other as u32));
+            sum ^= u64::from(self.histograms[other].warm());
         }
         sum
     }
@@ -122,7 +129,7 @@ impl Tracker {
     fn observe_tcp(&mut self, seen: &Seen<'_>) {
         let (packet, now) = (seen.packet, seen.time_ns);
         let place = seen.direction as usize;
-        let other = place ^ 1;
+        let other = reverse(place);
         if packet.flags.contains(Flags::SYN) {
             self.on_syn(seen);
         } else {
@@ -169,7 +176,7 @@ impl Tracker {
             opening.answer_ns = seen.time_ns;
             if packet.window_scale.is_none() && !packet.options_cut {
                 // windows are scaled only if both ends offer it (RFC 7323 2.2)
-                self.directions[place ^ 1].window_scale = Some(0);
+                self.directions[reverse(place)].window_scale = Some(0);
             }
         } else {
             opening.syns += 1;
@@ -181,7 +188,7 @@ impl Tracker {
             offered => Some(offered.unwrap_or(0).min(14)),
         };
         let mss = packet.mss.unwrap_or(0);
-        self.directions[place ^ 1].counts.mss = mss;
+        self.directions[reverse(place)].counts.mss = mss;
         // where the answer takes another way, an end probably sends what it accepts
         let own = &mut self.directions[place].counts.mss;
         *own = if *own == 0 { mss } else { *own };
@@ -211,7 +218,7 @@ impl Tracker {
     fn on_ack(&mut self, seen: &Seen<'_>) {
         let (packet, now) = (seen.packet, seen.time_ns);
         let place = seen.direction as usize;
-        let other = place ^ 1;
+        let other = reverse(place);
         let mut sacks = [None; 2];
         for (sack, block) in sacks.iter_mut().zip(packet.sacks.blocks()) {
             *sack = Some((block.start, block.end));
@@ -307,11 +314,11 @@ impl Tracker {
             measured_bytes: opening.measured_bytes[place % 2],
             counts: state.counts,
             done_ns: state.done_ns(),
-            back: self.directions[place ^ 1].counts,
+            back: self.directions[reverse(place)].counts,
             rtt: opening.rtt[place % 2],
             legs_ns: [
                 state.leg.typical_ns(),
-                self.directions[place ^ 1].leg.typical_ns(),
+                self.directions[reverse(place)].leg.typical_ns(),
             ],
         }
     }
