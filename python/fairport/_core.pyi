@@ -282,13 +282,6 @@ def preset_sources(name: str) -> tuple[str, dict[str, str]]: ...
 def run_script(
     text: str, stack: str | None = None, tolerance_ps: int | None = None
 ) -> dict[str, Any]: ...
-def estimate(
-    job_json: str,
-    disciplines: dict[str, Callable[..., Any]] | None = None,
-    congestion_controls: dict[str, Callable[..., Any]] | None = None,
-) -> int:
-    """Estimated memory of a run of the job, in bytes. Checks the job, but builds no network."""
-
 def layout(job_json: str) -> dict[str, Any]: ...
 def topology_hosts(topology_json: str) -> list[str]: ...
 

@@ -303,22 +303,6 @@ fn topology_hosts(py: Python<'_>, topology_json: &str) -> PyResult<Vec<String>> 
     Ok(topology.host_names())
 }
 
-/// The memory that a run of the job will need, in bytes, approximately. Checks the job but builds no network.
-/// `disciplines` and `congestion_controls` are as in [`PySimulation`].
-#[pyfunction]
-#[pyo3(signature = (job_json, disciplines=None, congestion_controls=None))]
-fn estimate(
-    py: Python<'_>,
-    job_json: &str,
-    disciplines: Option<&Bound<'_, PyDict>>,
-    congestion_controls: Option<&Bound<'_, PyDict>>,
-) -> PyResult<u64> {
-    let failures = Failures::default();
-    let customs = custom::customs(disciplines, congestion_controls, &failures)?;
-    let plan = plan(py, job_json, customs, &failures)?;
-    Ok(fairport_sim::memory_bytes(&plan))
-}
-
 /// The network of a job and the paths of its flows, without a run.
 #[pyfunction]
 fn layout<'py>(py: Python<'py>, job_json: &str) -> PyResult<Bound<'py, PyAny>> {
@@ -346,7 +330,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(preset, module)?)?;
     module.add_function(wrap_pyfunction!(preset_sources, module)?)?;
     module.add_function(wrap_pyfunction!(topology_hosts, module)?)?;
-    module.add_function(wrap_pyfunction!(estimate, module)?)?;
     module.add_function(wrap_pyfunction!(layout, module)?)?;
     module.add_function(wrap_pyfunction!(drill::run_script, module)?)?;
     module.add_function(wrap_pyfunction!(captures::analyse_captures, module)?)?;
