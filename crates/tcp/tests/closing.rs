@@ -134,10 +134,7 @@ fn what_an_ack_releases_does_not_acknowledge_the_fin_of_the_same_segment() {
         assert!(it.flags.contains(Flags::ECE));
         sent.push(((it.seq - 1) / 1000, it.ack, cwr, peer.end.codepoint()));
     }
-    let released = [
-        (11, 501, true, Ecn::Ect0),
-        (12, 501, false, Ecn::Ect0),
-    ];
+    let released = [(11, 501, true, Ecn::Ect0), (12, 501, false, Ecn::Ect0)];
     assert_eq!(sent, released);
 }
 
