@@ -107,7 +107,11 @@ impl Connection {
             let Some(chunk) = self.sender.poll_released(&mut self.timers, now) else {
                 break;
             };
-            let mut released = self.data_segment(now, chunk);
+            let mut released = if chunk.payload == 0 {
+                self.bare_fin(now, chunk.start)
+            } else {
+                self.data_segment(now, chunk)
+            };
             if self.ecn.on {
                 let is_new = chunk.payload > 0 && chunk.start == nxt;
                 released = self.with_ecn(released, is_new, self.receiver.echoes());
@@ -144,6 +148,9 @@ impl Connection {
             self.sender.poll(&mut self.timers, now)
         };
         match outgoing {
+            Some(Outgoing::Data(chunk)) if chunk.payload == 0 => {
+                Some(self.bare_fin(now, chunk.start))
+            }
             Some(Outgoing::Data(chunk)) => Some(self.data_segment(now, chunk)),
             Some(Outgoing::Probe) => {
                 let below = self.sender.nxt() - 1;
@@ -161,13 +168,10 @@ impl Connection {
         self.receiver.owes_ack_of_fin() && self.sender.is_closing() && !self.closes_last
     }
 
-    /// A segment with data, a FIN or both.
+    /// A segment with data, and with a FIN if that follows it.
     #[expect(clippy::inline_always, reason = "as [`Self::poll_segment`]")]
     #[inline(always)]
     fn data_segment(&mut self, now: Instant, chunk: Chunk) -> Segment {
-        if chunk.payload == 0 {
-            return self.bare_fin(now, chunk.start);
-        }
         self.receiver.on_acknowledged(&mut self.timers, now, true);
         let mut segment = self.segment(now, chunk.start);
         segment.payload = chunk.payload;
