@@ -249,7 +249,7 @@ impl Connection {
                 self.receiver.acks.answer_ecn(self.receiver.window());
             }
             if self.receiver.is_closed() {
-                self.on_peer_closed();
+                self.on_peer_closed(now);
             }
         }
         if !self.finished && self.is_all_acknowledged() {
@@ -257,12 +257,14 @@ impl Connection {
         }
     }
 
-    /// The peer has closed. If the application has closed already, no FIN will follow that could carry the ACK
-    /// (`tcp_fin`).
+    /// The peer has closed. If the application closed before it, no later FIN will carry the ACK (`tcp_fin`).
     #[cold]
-    fn on_peer_closed(&mut self) {
+    fn on_peer_closed(&mut self, now: Instant) {
         if self.sender.is_closing() {
             self.receiver.acks.at_once();
+            if self.receiver.owes_ack_of_fin() && !self.closes_last {
+                self.acknowledge_fin(now);
+            }
             return;
         }
         self.receiver.forget_report_before();

@@ -134,7 +134,6 @@ impl Receiver {
     }
 
     /// Whether the peer's FIN and everything before it have arrived, and no ACK says so yet.
-    #[inline]
     pub(crate) fn owes_ack_of_fin(&self) -> bool {
         self.is_closed() && self.acknowledged < self.nxt
     }

@@ -65,12 +65,8 @@ impl Connection {
         }
         let opens = self.phase != Phase::Established;
         let nxt = self.sender.nxt();
-        let (segment, echoes) = match self.receiver.take_earlier() {
-            Some((ack, echoes)) => {
-                let mut segment = self.segment(now, nxt);
-                segment.ack = seq::wire(ack);
-                (segment, echoes)
-            }
+        let (segment, echoes) = match self.earlier_ack(now) {
+            Some(earlier) => earlier,
             None => (self.poll_segment(now)?, self.receiver.echoes()),
         };
         let is_new = !opens && segment.payload > 0 && segment.seq == seq::wire(nxt);
@@ -95,6 +91,33 @@ impl Connection {
         segment
     }
 
+    /// The ACK of what came before a change of the echo, and whether it carries ECE.
+    fn earlier_ack(&mut self, now: Instant) -> Option<(Segment, bool)> {
+        let (ack, echoes) = self.receiver.take_earlier()?;
+        let mut segment = self.segment(now, self.sender.nxt());
+        segment.ack = seq::wire(ack);
+        Some((segment, echoes))
+    }
+
+    /// Lets the next poll return `segment`, after those that were released before.
+    fn release(&mut self, mut segment: Segment, is_new: bool, echoes: bool) {
+        if self.ecn.on {
+            segment = self.with_ecn(segment, is_new, echoes);
+        }
+        self.released.push_back((segment, self.ecn.codepoint));
+        self.plain = false;
+    }
+
+    /// Acknowledges the peer's FIN by itself, before data or a FIN that waits (`tcp_fin` in FIN-WAIT-1).
+    #[cold]
+    pub(crate) fn acknowledge_fin(&mut self, now: Instant) {
+        if let Some((segment, echoes)) = self.earlier_ack(now) {
+            self.release(segment, false, echoes);
+        }
+        let segment = self.acknowledgement(now);
+        self.release(segment, false, self.receiver.echoes());
+    }
+
     /// Sends what the ACK of `segment` releases in loss recovery. That comes before the segment's own data and FIN are
     /// taken in, so it does not acknowledge them (`tcp_xmit_recovery` in `tcp_ack`).
     #[cold]
@@ -107,17 +130,13 @@ impl Connection {
             let Some(chunk) = self.sender.poll_released(&mut self.timers, now) else {
                 break;
             };
-            let mut released = if chunk.payload == 0 {
+            let released = if chunk.payload == 0 {
                 self.bare_fin(now, chunk.start)
             } else {
                 self.data_segment(now, chunk)
             };
-            if self.ecn.on {
-                let is_new = chunk.payload > 0 && chunk.start == nxt;
-                released = self.with_ecn(released, is_new, self.receiver.echoes());
-            }
-            self.released.push_back((released, self.ecn.codepoint));
-            self.plain = false;
+            let is_new = chunk.payload > 0 && chunk.start == nxt;
+            self.release(released, is_new, self.receiver.echoes());
         }
     }
 
@@ -142,7 +161,7 @@ impl Connection {
         // data out of order is reported in an ACK of its own, so data segments never need room for SACK blocks (with
         // data on it, the ACK would not count as a duplicate, RFC 5681 2)
         let ack_is_due = self.receiver.acks.is_due();
-        let outgoing = if ack_is_due && (self.receiver.has_report() || self.answers_fin()) {
+        let outgoing = if ack_is_due && self.receiver.has_report() {
             None
         } else {
             self.sender.poll(&mut self.timers, now)
@@ -159,13 +178,6 @@ impl Connection {
             None if ack_is_due => Some(self.acknowledgement(now)),
             None => None,
         }
-    }
-
-    /// Whether the peer's FIN still waits for its first ACK, and this end had closed before it came. That ACK is sent
-    /// by itself, before data or a FIN that could carry it (`tcp_fin` in FIN-WAIT-1).
-    #[inline]
-    fn answers_fin(&self) -> bool {
-        self.receiver.owes_ack_of_fin() && self.sender.is_closing() && !self.closes_last
     }
 
     /// A segment with data, and with a FIN if that follows it.
