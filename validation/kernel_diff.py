@@ -128,7 +128,7 @@ def _report(results: Sequence[Result], refused: int) -> str:
         if of:
             rows.append([of_class, str(len(of)), str(sum(not result.difference for result in of))])
     agree = sum(not result.difference for result in results)
-    rows.append(["all", str(len(results)), f"{agree} ({100 * agree / len(results):.1f} %)"])
+    rows.append(["all", str(len(results)), f"{agree} ({1000 * agree // len(results) / 10} %)"])
     differ = [
         [str(result.seed), result.of_class, result.difference]
         for result in results

@@ -4,6 +4,8 @@ mod handshake;
 mod status;
 mod transmit;
 
+use std::collections::VecDeque;
+
 use fairport_units::{Duration, Instant};
 
 use crate::ecn::{Ecn, EcnUse};
@@ -31,6 +33,8 @@ const ANSWER_INTERVAL: Duration = Duration::from_ms(500);
 #[repr(C)] // what a data segment reads comes first, then what an ACK reads
 pub struct Connection {
     pub(crate) phase: Phase,
+    /// the connection does not use ECN, and `released` is empty
+    plain: bool,
     /// timestamps go on every segment
     pub(crate) timestamps: bool,
     /// both sides use SACK
@@ -52,6 +56,8 @@ pub struct Connection {
     pub(crate) sender: Sender,
     /// from when on a segment that is out of place is answered again
     answers_from: Instant,
+    /// segments that an ACK has released, to be polled before all others, with the codepoint of each
+    released: VecDeque<(Segment, Ecn)>,
     pub(crate) handshake: Box<Handshake>,
 }
 
@@ -107,6 +113,7 @@ impl Connection {
         let needs_ecn = sender.needs_ecn();
         Self {
             phase,
+            plain: false,
             timestamps: settings.timestamps,
             sack: settings.sack,
             ecn: EcnUse {
@@ -119,6 +126,7 @@ impl Connection {
             paws: settings.paws,
             answers_invalid_acks: settings.answers_invalid_acks,
             answers_from: Instant::ZERO,
+            released: VecDeque::new(),
             finished: false,
             closes_with_peer: true,
             closes_last: false,
@@ -224,6 +232,9 @@ impl Connection {
             self.receiver.note_timestamp(segment);
         }
         if segment.sequence_length() > 0 && !self.is_over() {
+            if self.sender.is_in_episode() {
+                self.send_released(now, segment);
+            }
             if self.ecn.on && !self.receiver.is_bare_fin(segment) {
                 let cwr = segment.flags.contains(Flags::CWR);
                 self.receiver.note_codepoint(ecn, cwr);
@@ -238,7 +249,7 @@ impl Connection {
                 self.receiver.acks.answer_ecn(self.receiver.window());
             }
             if self.receiver.is_closed() {
-                self.on_peer_closed();
+                self.on_peer_closed(now);
             }
         }
         if !self.finished && self.is_all_acknowledged() {
@@ -246,12 +257,14 @@ impl Connection {
         }
     }
 
-    /// The peer has closed. If the application has closed already, no FIN will follow that could carry the ACK
-    /// (`tcp_fin`).
+    /// The peer has closed. If the application closed before it, no later FIN will carry the ACK (`tcp_fin`).
     #[cold]
-    fn on_peer_closed(&mut self) {
+    fn on_peer_closed(&mut self, now: Instant) {
         if self.sender.is_closing() {
             self.receiver.acks.at_once();
+            if self.receiver.owes_ack_of_fin() && !self.closes_last {
+                self.acknowledge_fin(now);
+            }
             return;
         }
         self.receiver.forget_report_before();

@@ -133,6 +133,11 @@ impl Receiver {
         self.has_gap() || self.report.has_duplicate()
     }
 
+    /// Whether the peer's FIN and everything before it have arrived, and no ACK says so yet.
+    pub(crate) fn owes_ack_of_fin(&self) -> bool {
+        self.is_closed() && self.acknowledged < self.nxt
+    }
+
     /// Notes that bytes arrived a second time (RFC 2883 4; `tcp_dsack_set`).
     #[cold]
     fn note_duplicate(&mut self, start: u64, end: u64) {
@@ -168,10 +173,8 @@ impl Receiver {
     /// Whether the segment's timestamp is older than the one to be echoed.
     #[inline]
     pub(crate) fn is_stale(&self, segment: &Segment) -> bool {
-        segment
-            .options
-            .timestamps()
-            .is_some_and(|it| it.val.wrapping_sub(self.ts_recent).cast_signed() < 0)
+        let stamps = segment.options.timestamps();
+        stamps.is_some_and(|it| it.val.wrapping_sub(self.ts_recent).cast_signed() < 0)
     }
 
     /// Whether the segment's timestamp is older by more than a tick (`TCP_PAWS_WINDOW`).
@@ -186,8 +189,7 @@ impl Receiver {
         self.is_long_stale(segment) && seq::unwrap(self.nxt, segment.seq) < self.nxt
     }
 
-    /// Notes the timestamp of a segment that [`Self::accepts`] and that is not stale (RFC 7323 4.3
-    /// rule 2).
+    /// Notes the timestamp of a segment that [`Self::accepts`] and that is not stale (RFC 7323 4.3 rule 2).
     #[inline]
     pub(crate) fn note_timestamp(&mut self, segment: &Segment) {
         if let Some(timestamps) = segment.options.timestamps()

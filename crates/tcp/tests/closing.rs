@@ -1,7 +1,7 @@
 //! How a connection ends, and what its host's full queue does to it, segment by segment.
 
 use crate::peer::{NOTHING, Peer, all, today};
-use fairport_tcp::{CaState, Connection, Flags};
+use fairport_tcp::{CaState, Connection, Ecn, Flags};
 use fairport_units::Instant;
 use serde_json::{Value, json};
 
@@ -111,6 +111,31 @@ fn who_does_not_close_with_its_peer_goes_on_writing() {
     assert_eq!(peer.end.gauges().acked_bytes, 2000);
     // it closed last all the same, so it is gone
     assert!(is_refused(peer.at(120), 2000));
+}
+
+/// F-RTO's new data is sent before the FIN of the same segment is taken in (`tcp_xmit_recovery` in `tcp_ack`), with the
+/// flags and the codepoint that it has as new data.
+#[test]
+fn what_an_ack_releases_does_not_acknowledge_the_fin_of_the_same_segment() {
+    let mut peer = Peer::opened(&today(&json!({"ecn": true})));
+    assert_eq!(peer.writes(20), all(0..10));
+    let mut marked = peer.at(50).segment(0);
+    marked.payload = 500;
+    let now = peer.now;
+    peer.end.on_packet(now, &marked, Ecn::Ce, &mut peer.log);
+    assert!(peer.polls()[0].flags.contains(Flags::ECE));
+    while peer.wakes().1 != [0] {}
+    let mut fin = peer.segment(1000);
+    (fin.seq, fin.flags) = (501, Flags::ACK | Flags::FIN);
+    peer.gets(&fin);
+    let mut sent = Vec::new();
+    while let Some(it) = peer.end.poll_transmit(peer.now) {
+        let cwr = it.flags.contains(Flags::CWR);
+        assert!(it.flags.contains(Flags::ECE));
+        sent.push(((it.seq - 1) / 1000, it.ack, cwr, peer.end.codepoint()));
+    }
+    let released = [(11, 501, true, Ecn::Ect0), (12, 501, false, Ecn::Ect0)];
+    assert_eq!(sent, released);
 }
 
 #[test]

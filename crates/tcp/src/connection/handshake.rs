@@ -191,6 +191,7 @@ impl Connection {
         self.ecn.on = false;
         self.ecn.codepoint = Ecn::NotEct;
         self.handshake.due = false;
+        self.released.clear();
         self.timers.stop_all();
         self.sender.abort();
         self.receiver.abort();

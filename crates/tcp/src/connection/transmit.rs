@@ -5,6 +5,7 @@ use fairport_units::Instant;
 use super::Connection;
 use super::handshake::Phase;
 use crate::ecn::Ecn;
+use crate::scoreboard::Chunk;
 use crate::segment::{Flags, Segment, Timestamps};
 use crate::sender::Outgoing;
 use crate::seq;
@@ -14,10 +15,10 @@ impl Connection {
     /// of the segment's packet.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        if self.ecn.on {
-            self.poll_with_ecn(now)
-        } else {
+        if self.plain {
             self.poll_segment(now)
+        } else {
+            self.poll_otherwise(now)
         }
     }
 
@@ -50,24 +51,35 @@ impl Connection {
         self.ecn.codepoint
     }
 
-    /// Polls, and sets the codepoint: new data is ECN-capable, and nothing else unless the stack says so (RFC 3168
-    /// 6.1).
+    /// Polls a connection that uses ECN, or whose released segments wait.
     #[inline(never)]
-    fn poll_with_ecn(&mut self, now: Instant) -> Option<Segment> {
+    fn poll_otherwise(&mut self, now: Instant) -> Option<Segment> {
+        if let Some((segment, codepoint)) = self.released.pop_front() {
+            self.ecn.codepoint = codepoint;
+            return Some(segment);
+        }
+        if !self.ecn.on {
+            // ECN is agreed on in the handshake or never
+            self.plain = true;
+            return self.poll_transmit(now);
+        }
         let opens = self.phase != Phase::Established;
         let nxt = self.sender.nxt();
-        let (mut segment, echoes) = match self.receiver.take_earlier() {
-            Some((ack, echoes)) => {
-                let mut segment = self.segment(now, nxt);
-                segment.ack = seq::wire(ack);
-                (segment, echoes)
-            }
+        let (segment, echoes) = match self.earlier_ack(now) {
+            Some(earlier) => earlier,
             None => (self.poll_segment(now)?, self.receiver.echoes()),
         };
+        let is_new = !opens && segment.payload > 0 && segment.seq == seq::wire(nxt);
+        Some(self.with_ecn(segment, is_new, echoes))
+    }
+
+    /// Sets the flags of ECN and the codepoint: new data is ECN-capable, and nothing else unless the stack says so
+    /// (RFC 3168 6.1).
+    #[inline]
+    fn with_ecn(&mut self, mut segment: Segment, is_new: bool, echoes: bool) -> Segment {
         if echoes {
             segment.flags |= Flags::ECE;
         }
-        let is_new = !opens && segment.payload > 0 && segment.seq == seq::wire(nxt);
         if is_new && self.sender.take_cwr() {
             segment.flags |= Flags::CWR;
         }
@@ -76,7 +88,68 @@ impl Connection {
         } else {
             Ecn::NotEct
         };
-        Some(segment)
+        segment
+    }
+
+    /// The ACK of what came before a change of the echo, and whether it carries ECE.
+    fn earlier_ack(&mut self, now: Instant) -> Option<(Segment, bool)> {
+        let (ack, echoes) = self.receiver.take_earlier()?;
+        let mut segment = self.segment(now, self.sender.nxt());
+        segment.ack = seq::wire(ack);
+        Some((segment, echoes))
+    }
+
+    /// Lets the next poll return `segment`, after those that were released before.
+    fn release(&mut self, mut segment: Segment, is_new: bool, echoes: bool) {
+        if self.ecn.on {
+            segment = self.with_ecn(segment, is_new, echoes);
+        }
+        self.released.push_back((segment, self.ecn.codepoint));
+        self.plain = false;
+    }
+
+    /// Acknowledges the peer's FIN by itself, before data or a FIN that waits (`tcp_fin` in FIN-WAIT-1).
+    #[cold]
+    pub(crate) fn acknowledge_fin(&mut self, now: Instant) {
+        if let Some((segment, echoes)) = self.earlier_ack(now) {
+            self.release(segment, false, echoes);
+        }
+        let segment = self.acknowledgement(now);
+        self.release(segment, false, self.receiver.echoes());
+    }
+
+    /// Sends what the ACK of `segment` releases in loss recovery. That comes before the segment's own data and FIN are
+    /// taken in, so it does not acknowledge them (`tcp_xmit_recovery` in `tcp_ack`).
+    #[cold]
+    pub(crate) fn send_released(&mut self, now: Instant, segment: &Segment) {
+        if self.is_predicted(segment) {
+            return;
+        }
+        loop {
+            let nxt = self.sender.nxt();
+            let Some(chunk) = self.sender.poll_released(&mut self.timers, now) else {
+                break;
+            };
+            let released = if chunk.payload == 0 {
+                self.bare_fin(now, chunk.start)
+            } else {
+                self.data_segment(now, chunk)
+            };
+            let is_new = chunk.payload > 0 && chunk.start == nxt;
+            self.release(released, is_new, self.receiver.echoes());
+        }
+    }
+
+    /// Whether Linux takes in the data of a segment before its ACK: data in order, while neither end has closed and
+    /// nothing else is unusual (header prediction in `tcp_rcv_established`).
+    fn is_predicted(&self, segment: &Segment) -> bool {
+        let unusual = Flags::FIN | Flags::ECE | Flags::CWR;
+        segment.seq == seq::wire(self.receiver.nxt())
+            && !segment.flags.intersects(unusual)
+            && !segment.options.has_sacks()
+            && !self.receiver.has_gap()
+            && !self.receiver.is_closed()
+            && !self.sender.is_closing()
     }
 
     #[expect(clippy::inline_always, reason = "as `Sender::poll`")]
@@ -97,15 +170,7 @@ impl Connection {
             Some(Outgoing::Data(chunk)) if chunk.payload == 0 => {
                 Some(self.bare_fin(now, chunk.start))
             }
-            Some(Outgoing::Data(chunk)) => {
-                self.receiver.on_acknowledged(&mut self.timers, now, true);
-                let mut segment = self.segment(now, chunk.start);
-                segment.payload = chunk.payload;
-                if chunk.fin {
-                    segment.flags |= Flags::FIN;
-                }
-                Some(segment)
-            }
+            Some(Outgoing::Data(chunk)) => Some(self.data_segment(now, chunk)),
             Some(Outgoing::Probe) => {
                 let below = self.sender.nxt() - 1;
                 Some(self.segment(now, below))
@@ -113,6 +178,19 @@ impl Connection {
             None if ack_is_due => Some(self.acknowledgement(now)),
             None => None,
         }
+    }
+
+    /// A segment with data, and with a FIN if that follows it.
+    #[expect(clippy::inline_always, reason = "as [`Self::poll_segment`]")]
+    #[inline(always)]
+    fn data_segment(&mut self, now: Instant, chunk: Chunk) -> Segment {
+        self.receiver.on_acknowledged(&mut self.timers, now, true);
+        let mut segment = self.segment(now, chunk.start);
+        segment.payload = chunk.payload;
+        if chunk.fin {
+            segment.flags |= Flags::FIN;
+        }
+        segment
     }
 
     /// A FIN without data: an ACK with SACK blocks, if there are any. It is no sign that data flows both ways

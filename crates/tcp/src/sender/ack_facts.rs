@@ -106,6 +106,14 @@ impl Sender {
     ) {
         let now = facts.now;
         let left = self.board.outstanding() - self.board.sacked();
+        // a duplicate of what this ACK acknowledges shows lateness only before that is removed from the scoreboard
+        // (`tcp_sacktag_write_queue` precedes `tcp_clean_rtx_queue`)
+        let acknowledged = if facts.advances {
+            self.duplicate_sack(facts.ack, segment)
+                .filter(|it| it.end <= facts.ack)
+        } else {
+            None
+        };
         let trusted = now.earlier_by(self.recovery.reordering().min_rtt());
         // the kernel does not use the echoed timestamp, as RFC 8985 6.2 step 2 does; the echo of an ACK above a gap is
         // older than the SACKed data
@@ -138,7 +146,7 @@ impl Sender {
             unit if !facts.advances => facts.segments = facts.delivered.div_ceil(unit) as u32,
             _ => {}
         }
-        facts.dsack = self.duplicate_sack(facts.ack, segment);
+        facts.dsack = acknowledged.or_else(|| self.duplicate_sack(facts.ack, segment));
         if facts.dsack.is_some() && self.recovery.counts_duplicates() {
             facts.delivered += self.board.unit();
             facts.segments += 1;

@@ -27,9 +27,8 @@ impl Sender {
         if self.policies.may_hold() && self.is_held(timers, now) {
             return None;
         }
-        let window = self.congestion.window();
-        let open = self.recovery.pipe(&self.board) + window.unit() <= window.cwnd;
-        if self.recovery.state() != State::Open
+        let open = self.has_room();
+        if self.is_in_episode()
             && let Break(polled) = self.poll_in_episode(timers, now, open)
         {
             return polled;
@@ -57,6 +56,32 @@ impl Sender {
             self.await_window(timers, now);
         }
         None
+    }
+
+    /// Whether the congestion window allows another segment.
+    #[inline]
+    fn has_room(&self) -> bool {
+        let window = self.congestion.window();
+        self.recovery.pipe(&self.board) + window.unit() <= window.cwnd
+    }
+
+    /// Whether loss recovery may have something to send before other data.
+    #[inline]
+    pub(crate) fn is_in_episode(&self) -> bool {
+        self.recovery.state() != State::Open
+    }
+
+    /// The next segment that an ACK has released in an episode.
+    #[cold]
+    pub(crate) fn poll_released(&mut self, timers: &mut Timers, now: Instant) -> Option<Chunk> {
+        let waits = self.policies.may_hold() && self.is_held(timers, now);
+        if waits || self.board.is_empty() {
+            return None;
+        }
+        match self.poll_in_episode(timers, now, self.has_room()) {
+            Break(Some(Outgoing::Data(chunk))) => Some(chunk),
+            _ => None,
+        }
     }
 
     /// What is sent before other data during recovery: F-RTO's new data, or lost segments.
