@@ -238,10 +238,8 @@ impl Sender {
         {
             pacer.rest(timers); // it would fire at this instant for ever
         }
-        let window = self.congestion.window();
-        let open = self.recovery.pipe(&self.board) + window.unit() <= window.cwnd;
-        if open && (self.has_unsent() || self.board.has_lost()) {
-            if self.recovery.state() == State::Open {
+        if self.has_room() && (self.has_unsent() || self.board.has_lost()) {
+            if !self.is_in_episode() {
                 self.enter_cwr();
             }
             if self.board.is_empty() && !timers.is_running(Timer::Persist) {

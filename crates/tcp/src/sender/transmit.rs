@@ -60,7 +60,7 @@ impl Sender {
 
     /// Whether the congestion window allows another segment.
     #[inline]
-    fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self) -> bool {
         let window = self.congestion.window();
         self.recovery.pipe(&self.board) + window.unit() <= window.cwnd
     }
