@@ -68,11 +68,7 @@ impl Direction {
         self.doubtful = 0;
         while let Some(one) = self.outstanding.pop_before(to) {
             is_clean &= !one.is_retransmission;
-            if one.is_retransmission
-                && let Some(before) = last
-            {
-                self.doubtful += self.segments_of(one.end - before.end);
-            }
+            self.doubtful += u64::from(one.is_retransmission && last.is_some());
             last = Some(one);
         }
         let last = last.filter(|_| is_clean)?;
@@ -103,7 +99,7 @@ impl Direction {
                 until <= to || second.is_some_and(|second| second.0 <= from && until <= second.1);
             if is_duplicate && from < until {
                 self.counts.duplicate_sacks += 1;
-                self.counts.spurious += u64::from(self.retransmissions.is_twice(from, until));
+                self.counts.spurious += self.retransmissions.count_twice(from, until);
                 return;
             }
         }
