@@ -378,12 +378,8 @@ mod tests {
         // what a sender's last segments have says nothing, nor do lengths of all kinds
         let mut sizes = SegmentSizes::default();
         sizes.pieces(&syn(1460, false));
-        for length in [2000, 3000, 4000] {
-            lengths(&mut sizes, &packet(length, PUSH));
-        }
-        for length in [2001, 3333, 4098, 5555] {
-            lengths(&mut sizes, &packet(length, ACK));
-        }
+        [2000, 3000, 4000].map(|length| lengths(&mut sizes, &packet(length, PUSH)));
+        [2001, 3333, 4098, 5555].map(|length| lengths(&mut sizes, &packet(length, ACK)));
         assert_eq!(lengths(&mut sizes, &packet(2896, ACK)), [1448, 1448]);
     }
 

@@ -155,6 +155,25 @@ fn old_data_with_new_data_behind_it_is_sent_again() {
 }
 
 #[test]
+fn data_that_passes_just_after_its_ack_was_held_back() {
+    for (late_ns, retransmits, unseen_bytes) in [(MS / 5, 0, 0), (5 * MS, 2, 2 * SIZE)] {
+        let mut tap = Tap::new(5);
+        tap.handshake(0);
+        tap.data(3 * MS, 0);
+        for n in [2, 3] {
+            tap.ack(4 * MS, n);
+        }
+        for n in [1, 2] {
+            tap.data(4 * MS + late_ns, n);
+        }
+        let counts = tap.tracker.totals(0).counts;
+        let found = (counts.retransmits, counts.unseen_bytes);
+        assert_eq!(found, (retransmits, unseen_bytes.into()));
+        assert_eq!(counts.delivered_bytes, u64::from(3 * SIZE));
+    }
+}
+
+#[test]
 fn a_paced_sender_that_answers_late_waited_for_no_timer() {
     let mut tap = Tap::new(5);
     tap.handshake(0);

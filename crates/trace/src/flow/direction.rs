@@ -21,6 +21,8 @@ use super::legs::Leg;
 use super::ranges::{Arrived, position};
 use super::report::{Cause, Counts, Expiry};
 
+/// Data that passes so soon after its first ACK was captured late: GRO holds back the segments that it merges.
+const CAPTURED_LATE_NS: u64 = 1_000_000;
 /// Shorter silences are not stalls.
 const SHORTEST_STALL_NS: u64 = 1_000_000;
 
@@ -46,6 +48,9 @@ pub(crate) struct Direction {
     arrived: Arrived,
     order: Order,
     outstanding: Outstanding,
+    /// data that was acknowledged and not seen before, and when
+    early: (u64, u64),
+    early_ns: u64,
     last_sent_ns: u64,
     last_ack_ns: u64,
     has_acks: bool,
@@ -170,6 +175,11 @@ impl Direction {
     /// Whether old data was sent again, or was only reordered.
     fn is_retransmission(&mut self, seen: &Seen<'_>, start: u64, end: u64) -> bool {
         if end <= start || end <= self.base {
+            return false;
+        }
+        let since_ack_ns = seen.time_ns.saturating_sub(self.early_ns);
+        if self.early.0 <= start && end <= self.early.1 && since_ack_ns < CAPTURED_LATE_NS {
+            self.counts.unseen_bytes = self.counts.unseen_bytes.saturating_sub(end - start);
             return false;
         }
         let is_overtaken = self

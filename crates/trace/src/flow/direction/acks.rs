@@ -21,6 +21,12 @@ impl Direction {
                 outcome.unseen_bytes = self.arrived.advance(to);
                 self.counts.unseen_bytes += outcome.unseen_bytes;
                 self.counts.delivered_bytes += outcome.unseen_bytes;
+                let from = if self.early.1 == self.next {
+                    self.early.0
+                } else {
+                    self.next
+                };
+                (self.early, self.early_ns) = ((from, to), now);
                 (self.next, self.una) = (to, to);
                 self.sent.advance(to);
                 self.outstanding.clear();
