@@ -21,7 +21,7 @@ const JUMBO_BYTES: u32 = 9_216;
 const SMALLEST_SHOWN: u32 = 496;
 /// As many packets in a row must have a common divisor.
 const SHOWN_BY: u32 = 3;
-/// A smaller maximum segment size is no offer that a sender heeds (`TCP_MIN_SND_MSS` of Linux).
+/// Linux sends no smaller segments, whatever the other end offers (`TCP_MIN_SND_MSS`).
 const SMALLEST_MSS: u32 = 48;
 
 /// What is known about the segments of a connection.
