@@ -297,7 +297,7 @@ fn facts(outcome: &Outcome) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, rng_seed: RngSeed::Fixed(5), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, rng_seed: RngSeed::Fixed(5), ..ProptestConfig::default() })]
 
     /// The segments of a burst have one time in both, so that everything must be equal.
     #[test]
