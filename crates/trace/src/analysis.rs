@@ -125,7 +125,7 @@ impl Analysis {
             }
             while batch.len() < BATCH
                 && reading.read(0, &mut self.layout, options.tunnels, |next| {
-                    batch.push(next)
+                    batch.push(next);
                 })?
             {}
         }

@@ -60,8 +60,9 @@ impl Key {
     }
 
     /// Whether the addresses are of IPv6.
+    #[inline]
     pub(crate) fn is_ipv6(&self) -> bool {
-        Ipv6Addr::from_bits(self.source).to_ipv4_mapped().is_none()
+        self.source >> 32 != 0xffff
     }
 
     /// The key of the packets in the other direction.

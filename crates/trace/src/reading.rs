@@ -223,7 +223,7 @@ impl Reading {
             {
                 continue;
             }
-            put(self.placed(packet, &place, file, layout)?);
+            put(self.placed(packet, place, file, layout)?);
             return Ok(true);
         }
         if !self.is_over {
@@ -246,7 +246,7 @@ impl Reading {
                 .copies
                 .is_copy(&piece, place.interface, place.direction)
             {
-                return Ok(Some(self.placed(piece, &place, file, layout)?));
+                return Ok(Some(self.placed(piece, place, file, layout)?));
             }
         }
         Ok(None)
@@ -257,7 +257,7 @@ impl Reading {
     fn placed(
         &mut self,
         mut packet: Packet,
-        place: &Place,
+        place: Place,
         file: usize,
         layout: &Layout,
     ) -> Result<Next, Error> {

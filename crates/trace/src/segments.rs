@@ -44,8 +44,8 @@ struct Known {
 pub(crate) struct SegmentSizes {
     /// by the connection's key
     known: FxHashMap<Key, Known>,
-    /// no connection has a smaller maximum
-    least: u32,
+    /// by IPv4 and IPv6: no connection has a smaller maximum
+    least: [u32; 2],
     /// nothing further is learned
     pub(crate) is_final: bool,
     /// whether a size was learned after a long packet of its connection
@@ -54,10 +54,9 @@ pub(crate) struct SegmentSizes {
 
 impl Default for SegmentSizes {
     fn default() -> Self {
-        let usual = HEADER_BYTES.map(|header| USUAL_MTUS[0] - header);
         Self {
             known: FxHashMap::default(),
-            least: usual[0].min(usual[1]),
+            least: HEADER_BYTES.map(|header| USUAL_MTUS[0] - header),
             is_final: false,
             is_late: false,
         }
@@ -68,7 +67,8 @@ impl SegmentSizes {
     /// The segments in a packet, if it has more than one.
     #[inline]
     pub(crate) fn pieces(&mut self, packet: &Packet) -> Option<Pieces> {
-        if packet.payload + u32::from(packet.option_bytes) <= self.least && packet.mss.is_none() {
+        let least = self.least[usize::from(packet.key.is_ipv6())];
+        if packet.payload + u32::from(packet.option_bytes) <= least && packet.mss.is_none() {
             return None;
         }
         self.pieces_of_long(packet)
@@ -87,7 +87,8 @@ impl SegmentSizes {
                 None => known.learn(packet),
             }
             if known.mss > 0 {
-                self.least = self.least.min(known.mss);
+                let least = &mut self.least[usize::from(packet.key.is_ipv6())];
+                *least = known.mss.min(*least);
             }
             self.is_late |= known.has_long && known.mss != before;
         }
@@ -378,8 +379,15 @@ mod tests {
         // what a sender's last segments have says nothing, nor do lengths of all kinds
         let mut sizes = SegmentSizes::default();
         sizes.pieces(&syn(1460, false));
-        [2000, 3000, 4000].map(|length| lengths(&mut sizes, &packet(length, PUSH)));
-        [2001, 3333, 4098, 5555].map(|length| lengths(&mut sizes, &packet(length, ACK)));
+        for (length, flags) in [
+            (2000, PUSH),
+            (3000, PUSH),
+            (4000, PUSH),
+            (3333, ACK),
+            (4099, ACK),
+        ] {
+            lengths(&mut sizes, &packet(length, flags));
+        }
         assert_eq!(lengths(&mut sizes, &packet(2896, ACK)), [1448, 1448]);
     }
 
