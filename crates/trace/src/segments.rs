@@ -344,11 +344,7 @@ mod tests {
         assert!(!sizes.is_late);
         let mut longer = packet(45 * 1428, ACK);
         longer.key = Packet::bare(1000).key;
-        assert_eq!(
-            lengths(&mut sizes, &longer).len(),
-            45,
-            "IPv6 has a longer header"
-        );
+        assert_eq!(lengths(&mut sizes, &longer).len(), 45);
         // and another one is known from some
         let mut sizes = SegmentSizes::default();
         for count in [40, 6] {
@@ -379,14 +375,9 @@ mod tests {
         // what a sender's last segments have says nothing, nor do lengths of all kinds
         let mut sizes = SegmentSizes::default();
         sizes.pieces(&syn(1460, false));
-        for (length, flags) in [
-            (2000, PUSH),
-            (3000, PUSH),
-            (4000, PUSH),
-            (3333, ACK),
-            (4099, ACK),
-        ] {
-            lengths(&mut sizes, &packet(length, flags));
+        for n in 2..5 {
+            lengths(&mut sizes, &packet(1000 * n, PUSH));
+            lengths(&mut sizes, &packet(1111 * n * n, ACK));
         }
         assert_eq!(lengths(&mut sizes, &packet(2896, ACK)), [1448, 1448]);
     }

@@ -90,23 +90,25 @@ struct Flow {
     lost: Vec<(u64, u32, u16)>,
 }
 
+impl Flow {
+    fn new(draw: &mut Draw) -> Self {
+        // some counters wrap
+        let (identification, step) = [(0, 0), (65_500, 1), (1, 1)][draw.below(3) as usize];
+        Self {
+            next: draw.below(1 << 32) as u32,
+            identification,
+            step,
+            lost: Vec::new(),
+        }
+    }
+}
+
 /// Bursts of senders to one receiver. The segments of a burst pass together, at one time. Some are dropped, also in a
 /// row, and are sent again.
 fn traffic(draw: &mut Draw, mss: u16, has_handshake: bool) -> Frames {
     let full = mss - STAMP_BYTES;
     let mut frames = Frames::default();
-    let mut flows: Vec<Flow> = (0..FLOWS)
-        .map(|_| {
-            // some counters wrap
-            let (identification, step) = [(0, 0), (65_500, 1), (1, 1)][draw.below(3) as usize];
-            Flow {
-                next: draw.below(1 << 32) as u32,
-                identification,
-                step,
-                lost: Vec::new(),
-            }
-        })
-        .collect();
+    let mut flows: Vec<Flow> = (0..FLOWS).map(|_| Flow::new(draw)).collect();
     let mut now = START_NS;
     let packet = |from: u8, time_ns, seq, identification, flags| Frame {
         time_ns,
@@ -220,15 +222,12 @@ fn merged(frames: &[Frame], draw: &mut Draw) -> Vec<Frame> {
                 && u32::from(before.payload) + u32::from(frame.payload) < 65_400
                 && draw.below(10) > 0
         });
-        match before {
-            Some(before) => {
-                before.payload += frame.payload;
-                before.flags |= frame.flags;
-            }
-            None => {
-                segment = frame.payload;
-                done.push(frame.clone());
-            }
+        if let Some(before) = before {
+            before.payload += frame.payload;
+            before.flags |= frame.flags;
+        } else {
+            segment = frame.payload;
+            done.push(frame.clone());
         }
     }
     done
