@@ -377,7 +377,7 @@ mod tests {
         sizes.pieces(&syn(1460, false));
         for n in 2..5 {
             lengths(&mut sizes, &packet(1000 * n, PUSH));
-            lengths(&mut sizes, &packet(1111 * n * n, ACK));
+            lengths(&mut sizes, &packet(1000 * n + n * n, ACK));
         }
         assert_eq!(lengths(&mut sizes, &packet(2896, ACK)), [1448, 1448]);
     }
