@@ -178,7 +178,9 @@ impl Reading {
         put: impl FnOnce(Next),
     ) -> Result<bool, Error> {
         loop {
-            if let Some(next) = self.next_piece(file, layout)? {
+            if self.pieces.is_some()
+                && let Some(next) = self.next_piece(file, layout)?
+            {
                 put(next);
                 return Ok(true);
             }
@@ -234,7 +236,7 @@ impl Reading {
     }
 
     /// The next segment of a packet with several.
-    #[inline]
+    #[cold]
     fn next_piece(&mut self, file: usize, layout: &Layout) -> Result<Option<Next>, Error> {
         while let Some((pieces, place)) = &mut self.pieces {
             let place = *place;
@@ -253,7 +255,11 @@ impl Reading {
     }
 
     /// The packet at its place in the layout.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the packet is made where it is put, and not copied there"
+    )]
+    #[inline(always)]
     fn placed(
         &mut self,
         mut packet: Packet,
