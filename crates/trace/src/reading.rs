@@ -57,7 +57,7 @@ pub(crate) struct Reading {
     copies: Copies,
     order: InOrder<Next>,
     /// the segments that are left of a packet with several
-    pieces: Option<(Pieces, Place)>,
+    pieces: Option<(Pieces, Origin)>,
     pub(crate) next: Option<Next>,
     is_over: bool,
     /// later timestamps do not fit into a run
@@ -67,7 +67,7 @@ pub(crate) struct Reading {
 
 /// Where a file has a packet, and what it says of it.
 #[derive(Clone, Copy)]
-struct Place {
+struct Origin {
     interface: u32,
     direction: Direction,
     reason: Option<Reason>,
@@ -193,7 +193,7 @@ impl Reading {
             } else {
                 reason(record.comment)
             };
-            let place = Place {
+            let place = Origin {
                 interface: record.interface,
                 direction: record.direction,
                 reason,
@@ -263,7 +263,7 @@ impl Reading {
     fn placed(
         &mut self,
         mut packet: Packet,
-        place: Place,
+        place: Origin,
         file: usize,
         layout: &Layout,
     ) -> Result<Next, Error> {
