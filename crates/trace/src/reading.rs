@@ -57,7 +57,7 @@ pub(crate) struct Reading {
     copies: Copies,
     order: InOrder<Next>,
     /// the segments that are left of a packet with several
-    pieces: Option<(Pieces, Origin)>,
+    pieces: Option<(Pieces, RecordFacts)>,
     pub(crate) next: Option<Next>,
     is_over: bool,
     /// later timestamps do not fit into a run
@@ -65,9 +65,9 @@ pub(crate) struct Reading {
     newest_ns: u64,
 }
 
-/// Where a file has a packet, and what it says of it.
+/// What a file says of a packet: the interface, the direction, and why it was dropped.
 #[derive(Clone, Copy)]
-struct Origin {
+struct RecordFacts {
     interface: u32,
     direction: Direction,
     reason: Option<Reason>,
@@ -193,7 +193,7 @@ impl Reading {
             } else {
                 reason(record.comment)
             };
-            let place = Origin {
+            let place = RecordFacts {
                 interface: record.interface,
                 direction: record.direction,
                 reason,
@@ -263,7 +263,7 @@ impl Reading {
     fn placed(
         &mut self,
         mut packet: Packet,
-        place: Origin,
+        place: RecordFacts,
         file: usize,
         layout: &Layout,
     ) -> Result<Next, Error> {
