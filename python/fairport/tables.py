@@ -286,7 +286,7 @@ SCHEMA: dict[str, tuple[Column, ...]] = {
         _u64("packets", "packets from the sender"),
         _u64("packets_back", "packets from the receiver"),
         _u64("spurious_retransmits", "segments sent again though they had arrived"),
-        _u64("merged_segments", "packets longer than a segment: merged by the capturing host"),
+        _u64("merged_segments", "captured packets that held several segments, merged by the host"),
         _u64("out_of_order", "segments that came late, but were not sent again"),
         _u64("duplicate_acks", "ACKs that acknowledged nothing new while data was outstanding"),
         _bytes("gap_bytes", "skipped when first due: lost before the tap, or by the capture"),

@@ -1,4 +1,4 @@
-"""Captures with more than TCP in Ethernet: labels, tunnels, merged segments, other protocols."""
+"""Captures with more than TCP in Ethernet: labels, tunnels, other protocols."""
 
 from __future__ import annotations
 
@@ -63,14 +63,6 @@ def few_fragments(frame: bytes, wire: int) -> tuple[bytes, int]:
     """Few later fragments."""
     is_one = int.from_bytes(frame[18:20], "big") % 144 == 0
     return (frame[:20] + b"\x00\xb9" + frame[22:] if is_one else frame), wire
-
-
-def merged_by_gro(frame: bytes, wire: int) -> tuple[bytes, int]:
-    """Full segments as if each were two."""
-    length = int.from_bytes(frame[16:18], "big")
-    if length < 1400:
-        return frame, wire
-    return frame[:16] + struct.pack(">H", 2 * length) + frame[18:], wire + length
 
 
 def changed(sides: tuple[Path, Path], folder: Path, change: Change) -> list[str]:
@@ -139,14 +131,6 @@ def test_what_the_capturing_host_lost_is_said(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes() + block)
     notes = " ".join(analyse([str(file)]).summary["captures"]["notes"])  # type: ignore[typeddict-item]
     assert "the capturing host says that it lost 12 packets" in notes
-
-
-def test_segments_that_gro_merged_are_said(sides: tuple[Path, Path], tmp_path: Path) -> None:
-    plain = analyse([str(file) for file in sides])
-    assert plain.tables["conversations"]["merged_segments"].sum() == 0
-    found = analyse(changed(sides, tmp_path, merged_by_gro))
-    notes = " ".join(found.summary["captures"]["notes"])  # type: ignore[typeddict-item]
-    assert "merged where they were captured" in notes
 
 
 def test_the_goodput_of_long_flows_that_ended_is_shown(

@@ -152,6 +152,8 @@ fn file_summary<'py>(
     dict.set_item("unread", unread)?;
     dict.set_item("tunnelled", file.tunnelled)?;
     dict.set_item("options_cut", file.options_cut)?;
+    dict.set_item("merged", file.merged)?;
+    dict.set_item("uncut", file.uncut)?;
     dict.set_item("lost_bytes", file.damage.bytes)?;
     dict.set_item("lost_packets", file.damage.packets)?;
     dict.set_item("lost_by_host", file.lost)?;

@@ -124,9 +124,10 @@ impl Analysis {
                 }
             }
             while batch.len() < BATCH
-                && reading.read(0, &self.layout, options.tunnels, |next| batch.push(next))?
-            {
-            }
+                && reading.read(0, &mut self.layout, options.tunnels, |next| {
+                    batch.push(next);
+                })?
+            {}
         }
         Ok(())
     }
@@ -157,7 +158,7 @@ impl Analysis {
             if let Some(next) = readings[file].next.take() {
                 self.add(&next, join.as_mut());
             }
-            readings[file].advance(file, &self.layout, options.tunnels)?;
+            readings[file].advance(file, &mut self.layout, options.tunnels)?;
             if self.packets.is_multiple_of(SLICE) {
                 let bytes = readings.iter().map(|one| one.capture.position()).sum();
                 let packets = self.packets;

@@ -4,8 +4,9 @@ use crate::error::Error;
 use crate::join::{Clock, Side};
 use crate::one_switch;
 use crate::record::Direction;
+use crate::segments::SegmentSizes;
 use crate::sides::{self, align};
-use crate::taps::{Source, Tap, survey};
+use crate::taps::{Source, Survey, Tap, survey};
 
 /// All taps, and the clock of each file.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +17,8 @@ pub struct Layout {
     pub clocks: Vec<Clock>,
     /// by file: whether it holds packets twice
     pub(crate) has_copies: Vec<bool>,
+    /// how long the segments of each connection are
+    pub(crate) segments: SegmentSizes,
     /// by file: whether it shows packets of the outputs at another switch, and is not used
     pub is_elsewhere: Vec<bool>,
     /// names of the ingress ports
@@ -31,6 +34,7 @@ impl Layout {
             taps: vec![Vec::new(); files],
             clocks: vec![Clock::default(); files],
             has_copies: vec![false; files],
+            segments: SegmentSizes::default(),
             is_elsewhere: vec![false; files],
             ingress: Vec::new(),
             egress: Vec::new(),
@@ -53,7 +57,8 @@ impl Layout {
         }
     }
 
-    /// Reads all files once to find the taps, their sides and their clocks.
+    /// Reads all files to find the taps, their sides and their clocks. If the size of a connection's segments was found
+    /// behind long packets of it, the files are read once more, as these were not cut.
     ///
     /// # Errors
     /// If a file cannot be read, or the given sides do not share a packet.
@@ -62,12 +67,17 @@ impl Layout {
         tunnels: bool,
         mut goes_on: impl FnMut(u64, u64) -> bool,
     ) -> Result<Self, Error> {
-        let mut surveys = Vec::new();
-        for (file, source) in sources.iter().enumerate() {
-            surveys.push(survey(file, source, tunnels, &mut goes_on)?);
+        let mut segments = SegmentSizes::default();
+        let mut surveys = survey_all(sources, tunnels, &mut segments, &mut goes_on)?;
+        segments.is_final = true;
+        if segments.is_late {
+            surveys = survey_all(sources, tunnels, &mut segments, &mut goes_on)?;
         }
         let sides = sides::find(sources, &surveys)?;
-        let mut layout = Self::alone(sources.len());
+        let mut layout = Self {
+            segments,
+            ..Self::alone(sources.len())
+        };
         if !sides.egress.is_empty() {
             layout.clocks = align(sources, &surveys, &sides)?;
         }
@@ -88,6 +98,18 @@ impl Layout {
         layout.taps = taps;
         Ok(layout)
     }
+}
+
+fn survey_all(
+    sources: &[Source],
+    tunnels: bool,
+    segments: &mut SegmentSizes,
+    goes_on: &mut impl FnMut(u64, u64) -> bool,
+) -> Result<Vec<Survey>, Error> {
+    let files = sources.iter().enumerate();
+    files
+        .map(|(file, source)| survey(file, source, tunnels, segments, goes_on))
+        .collect()
 }
 
 /// The number of a port among the known ones. A new name is added.

@@ -31,6 +31,7 @@ pub mod packet;
 mod passes;
 mod reading;
 mod record;
+mod segments;
 mod sides;
 mod taps;
 pub mod write;

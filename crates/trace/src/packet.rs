@@ -44,6 +44,27 @@ impl Hash for Key {
 }
 
 impl Key {
+    /// Whether the sender is the end with the smaller address and port.
+    #[inline]
+    pub(crate) fn is_smaller_end(&self) -> bool {
+        (self.source, self.ports[0]) <= (self.destination, self.ports[1])
+    }
+
+    /// The key that both directions of its connection share: that of the smaller end.
+    pub(crate) fn of_connection(self) -> Self {
+        if self.is_smaller_end() {
+            self
+        } else {
+            self.reversed()
+        }
+    }
+
+    /// Whether the addresses are of IPv6.
+    #[inline]
+    pub(crate) fn is_ipv6(&self) -> bool {
+        self.source >> 32 != 0xffff
+    }
+
     /// The key of the packets in the other direction.
     #[must_use]
     pub const fn reversed(self) -> Self {
@@ -98,10 +119,14 @@ pub struct Packet {
     pub timestamps: Option<Timestamps>,
     /// SACK blocks
     pub sacks: SackList,
+    /// bytes of TCP's options, captured or not
+    pub option_bytes: u8,
     /// whether the capture cut off options of TCP
     pub options_cut: bool,
     /// whether SACK blocks may be among these
     pub sacks_cut: bool,
+    /// whether the capture has one packet for this segment and others behind it, which the captured host merged
+    pub is_merged: bool,
 }
 
 impl Packet {
@@ -124,8 +149,10 @@ impl Packet {
             mss: None,
             timestamps: None,
             sacks: SackList::default(),
+            option_bytes: 0,
             options_cut: false,
             sacks_cut: false,
+            is_merged: false,
         }
     }
 
@@ -270,7 +297,8 @@ fn add_tcp(packet: &mut Packet, tcp: &TcpPacket<'_>) {
     packet.ack = tcp.ack();
     packet.window = tcp.window();
     packet.flags = tcp.flags();
-    if tcp.header_bytes() == 20 {
+    packet.option_bytes = (tcp.header_bytes() - fairport_wire::tcp::HEADER_BYTES) as u8;
+    if packet.option_bytes == 0 {
         return;
     }
     let is_syn = packet.flags.contains(Flags::SYN);

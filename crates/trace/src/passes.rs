@@ -26,13 +26,13 @@ pub fn analyse(
     options: &Options,
     mut goes_on: impl FnMut(Progress) -> bool,
 ) -> Result<Outcome, Error> {
-    let layout = layout(sources, options, &mut goes_on)?;
+    let mut layout = layout(sources, options, &mut goes_on)?;
     let mut readings = Vec::new();
     for (source, has_copies) in sources.iter().zip(&layout.has_copies) {
         readings.push(Reading::open(source, *has_copies)?);
     }
     for (file, reading) in readings.iter_mut().enumerate() {
-        reading.advance(file, &layout, options.tunnels)?;
+        reading.advance(file, &mut layout, options.tunnels)?;
     }
     let mut analysis = Analysis::new(layout, &readings, options)?;
     for reading in &mut readings {

@@ -10,6 +10,8 @@ use crate::in_order::InOrder;
 use crate::join::Side;
 use crate::layout::Layout;
 use crate::packet::{Packet, UnreadCounts, decode};
+use crate::record::Direction;
+use crate::segments::Pieces;
 use crate::taps::{Source, check_links};
 
 const DAY_NS: u64 = 86_400_000_000_000;
@@ -35,6 +37,11 @@ pub struct FileSummary {
     pub lost: u64,
     /// packets that the capture holds a second time; they are not counted anywhere
     pub copies: u64,
+    /// packets that hold several segments, and those among them that stay whole, because the size of their segments is
+    /// not known
+    pub merged: u64,
+    /// see `merged`
+    pub uncut: u64,
     /// the most that a timestamp is earlier than one before it
     pub backward_ns: u64,
     /// the longest time without a packet, between two that were read
@@ -49,11 +56,21 @@ pub(crate) struct Reading {
     summary: FileSummary,
     copies: Copies,
     order: InOrder<Next>,
+    /// the segments that are left of a packet with several
+    pieces: Option<(Pieces, RecordFacts)>,
     pub(crate) next: Option<Next>,
     is_over: bool,
     /// later timestamps do not fit into a run
     last_ns: u64,
     newest_ns: u64,
+}
+
+/// What a file says of a packet: the interface, the direction, and why it was dropped.
+#[derive(Clone, Copy)]
+struct RecordFacts {
+    interface: u32,
+    direction: Direction,
+    reason: Option<Reason>,
 }
 
 /// A TCP or UDP packet, and the facts that its capture gives.
@@ -76,6 +93,7 @@ impl Reading {
             capture,
             copies: Copies::new(has_copies),
             order: InOrder::new(),
+            pieces: None,
             next: None,
             is_over: false,
             last_ns: u64::MAX,
@@ -114,7 +132,7 @@ impl Reading {
     pub(crate) fn advance(
         &mut self,
         file: usize,
-        layout: &Layout,
+        layout: &mut Layout,
         tunnels: bool,
     ) -> Result<(), Error> {
         let mut next = None;
@@ -128,7 +146,7 @@ impl Reading {
     pub(crate) fn read(
         &mut self,
         file: usize,
-        layout: &Layout,
+        layout: &mut Layout,
         tunnels: bool,
         put: impl FnOnce(Next),
     ) -> Result<bool, Error> {
@@ -155,25 +173,37 @@ impl Reading {
     fn read_as_written(
         &mut self,
         file: usize,
-        layout: &Layout,
+        layout: &mut Layout,
         tunnels: bool,
         put: impl FnOnce(Next),
     ) -> Result<bool, Error> {
-        while let Some(record) = self.capture.next_record() {
+        loop {
+            if self.pieces.is_some()
+                && let Some(next) = self.next_piece(file, layout)?
+            {
+                put(next);
+                return Ok(true);
+            }
+            let Some(record) = self.capture.next_record() else {
+                break;
+            };
             self.summary.packets += 1;
-            let interface = record.interface;
-            let (direction, time_ns) = (record.direction, record.time_ns);
             let reason = if record.comment.is_empty() {
                 None
             } else {
                 reason(record.comment)
             };
-            let (bytes, length) = (record.bytes, record.length);
+            let place = RecordFacts {
+                interface: record.interface,
+                direction: record.direction,
+                reason,
+            };
+            let (bytes, length, time_ns) = (record.bytes, record.length, record.time_ns);
             let packet = decode(bytes, length, record.link_type, time_ns, tunnels);
             if self.summary.packets == 1 {
                 check_links(&self.capture)?;
             }
-            let mut packet = match packet {
+            let packet = match packet {
                 Ok(packet) => packet,
                 Err(unread) => {
                     self.summary.unread.add(unread);
@@ -183,26 +213,19 @@ impl Reading {
             };
             self.summary.tunnelled += u64::from(!tunnels && packet.is_tunnel());
             self.summary.options_cut += u64::from(packet.options_cut);
-            if self.copies.is_copy(&packet, interface, direction) {
+            if let Some(pieces) = layout.segments.pieces(&packet) {
+                self.summary.merged += 1;
+                self.summary.uncut += u64::from(pieces.is_whole());
+                self.pieces = Some((pieces, place));
                 continue;
             }
-            let back_ns = self.newest_ns.saturating_sub(time_ns);
-            self.summary.backward_ns = self.summary.backward_ns.max(back_ns);
-            self.order.note(back_ns);
-            if self.newest_ns > 0 {
-                let gap_ns = time_ns.saturating_sub(self.newest_ns);
-                self.summary.gap_ns = self.summary.gap_ns.max(gap_ns);
+            if self
+                .copies
+                .is_copy(&packet, place.interface, place.direction)
+            {
+                continue;
             }
-            self.newest_ns = self.newest_ns.max(time_ns);
-            packet.time_ns = layout.clocks[file].aligned(time_ns);
-            if packet.time_ns > self.last_ns {
-                return Err(self.too_late(packet.time_ns));
-            }
-            put(Next {
-                packet,
-                side: layout.side(file, interface, direction),
-                reason,
-            });
+            put(self.placed(packet, place, file, layout)?);
             return Ok(true);
         }
         if !self.is_over {
@@ -210,6 +233,58 @@ impl Reading {
             check_links(&self.capture)?;
         }
         Ok(false)
+    }
+
+    /// The next segment of a packet with several.
+    #[cold]
+    fn next_piece(&mut self, file: usize, layout: &Layout) -> Result<Option<Next>, Error> {
+        while let Some((pieces, place)) = &mut self.pieces {
+            let place = *place;
+            let Some(piece) = pieces.next() else {
+                self.pieces = None;
+                break;
+            };
+            if !self
+                .copies
+                .is_copy(&piece, place.interface, place.direction)
+            {
+                return Ok(Some(self.placed(piece, place, file, layout)?));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The packet at its place in the layout.
+    #[expect(
+        clippy::inline_always,
+        reason = "the packet is made where it is put, and not copied there"
+    )]
+    #[inline(always)]
+    fn placed(
+        &mut self,
+        mut packet: Packet,
+        place: RecordFacts,
+        file: usize,
+        layout: &Layout,
+    ) -> Result<Next, Error> {
+        let time_ns = packet.time_ns;
+        let back_ns = self.newest_ns.saturating_sub(time_ns);
+        self.summary.backward_ns = self.summary.backward_ns.max(back_ns);
+        self.order.note(back_ns);
+        if self.newest_ns > 0 {
+            let gap_ns = time_ns.saturating_sub(self.newest_ns);
+            self.summary.gap_ns = self.summary.gap_ns.max(gap_ns);
+        }
+        self.newest_ns = self.newest_ns.max(time_ns);
+        packet.time_ns = layout.clocks[file].aligned(time_ns);
+        if packet.time_ns > self.last_ns {
+            return Err(self.too_late(packet.time_ns));
+        }
+        Ok(Next {
+            packet,
+            side: layout.side(file, place.interface, place.direction),
+            reason: place.reason,
+        })
     }
 
     /// The summary of what was read so far.

@@ -273,8 +273,8 @@ pub(crate) fn align(
     let is_one_file = sides.ingress.iter().any(|(file, _)| *file == reference);
     if shared.is_empty() && !is_one_file {
         let remedy = "give captures of the two sides of one switch, taken at the same time; a router that \
-                      rewrites addresses or ports (NAT) between them cannot be joined, nor can a port that merges \
-                      or splits segments: ethtool -K PORT gro off tso off gso off";
+                      rewrites addresses or ports (NAT) between them cannot be joined, nor can a host that merges \
+                      segments of unknown size: ethtool -K PORT gro off tso off gso off";
         let problem = "shares no packet with the ingress captures";
         return Err(Error::new(&sources[reference].file, problem, remedy));
     }

@@ -7,8 +7,9 @@ use crate::capture::Capture;
 use crate::copies::Copies;
 use crate::error::Error;
 use crate::join::Sampler;
-use crate::packet::{UnreadCounts, decode, is_known_link};
+use crate::packet::{Packet, UnreadCounts, decode, is_known_link};
 use crate::record::{Direction, Interface};
+use crate::segments::SegmentSizes;
 
 /// The side of the switch that a file belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,6 +95,21 @@ impl Survey {
             self.outgoing.push(Sampler::default());
         }
     }
+
+    #[inline]
+    fn add(&mut self, packet: &Packet, interface: usize, direction: Direction) {
+        let (first_ns, last_ns) = self.span_ns.unwrap_or((packet.time_ns, packet.time_ns));
+        self.span_ns = Some((first_ns.min(packet.time_ns), last_ns.max(packet.time_ns)));
+        let tap = &mut self.taps[interface];
+        tap.packets[direction as usize] += 1;
+        tap.payload[direction as usize] += u64::from(packet.payload);
+        match direction {
+            Direction::Out => self.outgoing[interface].add(packet),
+            // the port may have been captured in both directions, and ACKs pass the other way
+            Direction::Unknown if packet.payload == 0 => {}
+            Direction::In | Direction::Unknown => self.incoming[interface].add(packet),
+        }
+    }
 }
 
 /// A tap, by file and interface.
@@ -121,6 +137,7 @@ pub(crate) fn survey(
     file: usize,
     source: &Source,
     tunnels: bool,
+    segments: &mut SegmentSizes,
     goes_on: &mut impl FnMut(u64, u64) -> bool,
 ) -> Result<Survey, Error> {
     let mut capture = Capture::open(&source.file)?;
@@ -135,21 +152,17 @@ pub(crate) fn survey(
         if interface >= survey.taps.len() {
             survey.add_interfaces(file, source, capture.interfaces());
         }
-        let packet = packet.map_err(|unread| survey.unread.add(unread));
-        if let Ok(packet) = packet
-            && !copies.is_copy(&packet, interface as u32, direction)
-        {
-            let (first_ns, last_ns) = survey.span_ns.unwrap_or((packet.time_ns, packet.time_ns));
-            survey.span_ns = Some((first_ns.min(packet.time_ns), last_ns.max(packet.time_ns)));
-            let tap = &mut survey.taps[interface];
-            tap.packets[direction as usize] += 1;
-            tap.payload[direction as usize] += u64::from(packet.payload);
-            match direction {
-                Direction::Out => survey.outgoing[interface].add(&packet),
-                // the port may have been captured in both directions, and ACKs pass the other way
-                Direction::Unknown if packet.payload == 0 => {}
-                Direction::In | Direction::Unknown => survey.incoming[interface].add(&packet),
+        let mut add = |packet: &Packet| {
+            if !copies.is_copy(packet, interface as u32, direction) {
+                survey.add(packet, interface, direction);
             }
+        };
+        match packet {
+            Err(unread) => survey.unread.add(unread),
+            Ok(packet) => match segments.pieces(&packet) {
+                None => add(&packet),
+                Some(pieces) => pieces.for_each(|piece| add(&piece)),
+            },
         }
         if records.is_multiple_of(200_000) && !goes_on(records, capture.position()) {
             break;

@@ -239,27 +239,6 @@ fn a_lost_retransmission_that_the_sender_knows_of_from_sack_is_no_timeout() {
 }
 
 #[test]
-fn segments_that_were_merged_are_counted() {
-    let mut tap = Tap::new(5);
-    let answer = Packet {
-        flags: Flags::from_bits(Flags::SYN.bits() | Flags::ACK.bits()),
-        mss: Some(SIZE as u16),
-        seq: 0,
-        ..tap.packet()
-    };
-    tap.see(1, 0, &answer, false);
-    for (at_ms, payload) in [(1, SIZE), (2, 2 * SIZE), (3, SIZE)] {
-        let packet = Packet {
-            payload,
-            seq: 5 + at_ms * 2 * SIZE,
-            ..tap.packet()
-        };
-        tap.see(0, u64::from(at_ms) * MS, &packet, false);
-    }
-    assert_eq!(tap.tracker.totals(0).counts.merged, 1);
-}
-
-#[test]
 fn a_lost_syn_is_a_timeout() {
     let mut tap = Tap::new(5);
     let syn = Packet {

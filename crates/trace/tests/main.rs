@@ -3,6 +3,7 @@
 mod decode;
 mod flows;
 mod join;
+mod offloads;
 mod read;
 mod sent_again;
 mod write;

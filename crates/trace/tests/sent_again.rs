@@ -155,47 +155,22 @@ fn old_data_with_new_data_behind_it_is_sent_again() {
 }
 
 #[test]
-fn a_merged_packet_counts_as_the_segments_in_it() {
-    let mut tap = Tap::new(5);
-    for (direction, flags) in [
-        (0, Flags::SYN.bits()),
-        (1, Flags::SYN.bits() | Flags::ACK.bits()),
-    ] {
-        let opening = Packet {
-            flags: Flags::from_bits(flags),
-            seq: if direction == 0 { 4 } else { 0 },
-            ack: 5,
-            mss: Some(1460),
-            ..tap.packet()
-        };
-        tap.see(direction, 0, &opening, false);
+fn data_that_passes_just_after_its_ack_was_held_back() {
+    for (late_ns, retransmits, unseen_bytes) in [(MS / 5, 0, 0), (5 * MS, 2, 2 * SIZE)] {
+        let mut tap = Tap::new(5);
+        tap.handshake(0);
+        tap.data(3 * MS, 0);
+        for n in [2, 3] {
+            tap.ack(4 * MS, n);
+        }
+        for n in [1, 2] {
+            tap.data(4 * MS + late_ns, n);
+        }
+        let counts = tap.tracker.totals(0).counts;
+        let found = (counts.retransmits, counts.unseen_bytes);
+        assert_eq!(found, (retransmits, unseen_bytes.into()));
+        assert_eq!(counts.delivered_bytes, u64::from(3 * SIZE));
     }
-    let merged = Packet {
-        seq: 5,
-        payload: 44 * 1448,
-        timestamps: Some(Timestamps { val: 7, ecr: 0 }),
-        ..tap.packet()
-    };
-    tap.see(0, 3 * MS, &merged, false);
-    tap.ack(4 * MS, 0);
-    tap.see(0, 30 * MS, &merged, false);
-    let counts = tap.tracker.totals(0).counts;
-    assert_eq!((counts.segments, counts.retransmits), (88, 44));
-    assert_eq!((counts.packets, counts.merged), (3, 2));
-}
-
-#[test]
-fn a_segment_is_not_merged_if_its_maximum_was_cut_off() {
-    let mut tap = Tap::new(5);
-    tap.handshake(0);
-    let full = Packet {
-        seq: 5,
-        payload: 1460,
-        ..tap.packet()
-    };
-    tap.see(0, 3 * MS, &full, false);
-    let counts = tap.tracker.totals(0).counts;
-    assert_eq!((counts.segments, counts.merged), (1, 0));
 }
 
 #[test]

@@ -45,7 +45,7 @@ impl Connections {
         let key = &packet.key;
         // there is one entry for both directions, so that looked-up entries stay in the cache for longer
         let reversed = key.reversed();
-        let is_smaller = (key.source, key.ports[0]) <= (key.destination, key.ports[1]);
+        let is_smaller = key.is_smaller_end();
         let smaller = if is_smaller { *key } else { reversed };
         let known = self.numbers.get(&smaller);
         let known = known.map(|known| known ^ u32::from(!is_smaller));

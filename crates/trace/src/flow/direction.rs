@@ -21,10 +21,8 @@ use super::legs::Leg;
 use super::ranges::{Arrived, position};
 use super::report::{Cause, Counts, Expiry};
 
-/// The most data in a jumbo frame.
-const JUMBO_BYTES: u32 = 9_216;
-/// Bytes of the timestamps option with its padding (RFC 7323 3.2), which a segment has less for data.
-const STAMP_BYTES: u64 = 12;
+/// Data that passes so soon after its first ACK was captured late: GRO holds back the segments that it merges.
+const CAPTURED_LATE_NS: u64 = 1_000_000;
 /// Shorter silences are not stalls.
 const SHORTEST_STALL_NS: u64 = 1_000_000;
 
@@ -50,6 +48,9 @@ pub(crate) struct Direction {
     arrived: Arrived,
     order: Order,
     outstanding: Outstanding,
+    /// data that was acknowledged and not seen before, and when
+    early: (u64, u64),
+    early_ns: u64,
     last_sent_ns: u64,
     last_ack_ns: u64,
     has_acks: bool,
@@ -131,8 +132,8 @@ impl Direction {
         let start = self.position(packet.seq);
         let end = start + u64::from(length);
         let mut expiry = None;
-        self.counts.segments += self.segments_of(packet.payload.into());
-        self.counts.merged += u64::from(packet.payload > self.longest_segment());
+        self.counts.segments += u64::from(packet.payload > 0);
+        self.counts.merged += u64::from(packet.is_merged);
         if start < self.next && self.is_retransmission(seen, start, end.min(self.next)) {
             expiry = self.on_retransmission(seen, start, end.min(self.next), other_leg_ns);
         }
@@ -176,6 +177,11 @@ impl Direction {
         if end <= start || end <= self.base {
             return false;
         }
+        let since_ack_ns = seen.time_ns.saturating_sub(self.early_ns);
+        if self.early.0 <= start && end <= self.early.1 && since_ack_ns < CAPTURED_LATE_NS {
+            self.counts.unseen_bytes = self.counts.unseen_bytes.saturating_sub(end - start);
+            return false;
+        }
         let is_overtaken = self
             .order
             .is_overtaken(seen.packet, self.leg.newest_stamp());
@@ -201,7 +207,7 @@ impl Direction {
         other_leg_ns: Option<u64>,
     ) -> Option<Expiry> {
         let now = seen.time_ns;
-        self.counts.retransmits += self.segments_of(seen.packet.payload.into());
+        self.counts.retransmits += u64::from(seen.packet.payload > 0);
         self.outstanding.sent_again(start, end, now);
         let expiry = self
             .is_by_timer(seen, start, other_leg_ns)
@@ -217,32 +223,12 @@ impl Direction {
         }
         if end <= self.una {
             // its ACK has passed already
-            self.counts.spurious += self.segments_of(seen.packet.payload.into());
+            self.counts.spurious += u64::from(seen.packet.payload > 0);
         } else if seen.packet.payload > 0 {
             self.retransmissions.add(start, end, seen.packet.stamp());
         }
         self.last_sent_ns = now;
         expiry
-    }
-
-    /// The most data that one segment can have. If the handshake was not seen, it may fill a jumbo frame.
-    #[inline]
-    fn longest_segment(&self) -> u32 {
-        match self.counts.mss {
-            0 => JUMBO_BYTES,
-            mss => u32::from(mss),
-        }
-    }
-
-    /// The segments that so much data are on the line. The captured host may have merged them.
-    #[inline]
-    fn segments_of(&self, bytes: u64) -> u64 {
-        let longest = u64::from(self.longest_segment());
-        if bytes <= longest {
-            return u64::from(bytes > 0);
-        }
-        let options = self.leg.newest_stamp().map_or(0, |_| STAMP_BYTES);
-        bytes.div_ceil(longest.saturating_sub(options).max(1))
     }
 
     /// Notes how long this sender waits between an ACK and new data, or between two segments. A paced one, with no window

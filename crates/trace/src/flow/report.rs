@@ -46,7 +46,7 @@ pub struct Counts {
     pub retransmits: u64,
     /// segments among `retransmits` that were needless, according to DSACK or timestamps
     pub spurious: u64,
-    /// segments with more data than one can have: the host that captured them, or its adapter, merged several
+    /// captured packets that held several segments, merged by the host that captured them or by its adapter
     pub merged: u64,
     /// segments that were reordered
     pub out_of_order: u64,

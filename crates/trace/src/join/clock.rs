@@ -18,6 +18,8 @@ const ENOUGH_SAMPLES: usize = 1 << 12;
 const PARTS: usize = 64;
 /// Captures with a common clock differ by the switch's delay, which is between zero and this.
 const ONE_CLOCK_NS: i64 = 10_000_000;
+/// A capture may have a segment this much later, if its host held it back to merge it with others (GRO).
+const HELD_BACK_NS: i64 = 200_000;
 /// Captures with a common clock may seem to drift by up to this much. If two links of the same rate have separate
 /// clocks, packets arrive a little earlier or later each time, until an additional one fits in between.
 const ONE_CLOCK_SLIP_NS: f64 = 1_000_000.0;
@@ -86,11 +88,14 @@ pub(crate) struct Sampler {
     mask: u64,
     /// by key: when the packet was seen; 0 if it was seen twice
     seen: FxHashMap<u64, u64>,
+    /// whether the host that captured them merged segments
+    has_merged: bool,
 }
 
 impl Sampler {
     #[inline]
     pub(crate) fn add(&mut self, packet: &Packet) {
+        self.has_merged |= packet.is_merged;
         // the high bits of this hash are the best
         let key = key(packet).rotate_left(20);
         if key & self.mask != 0 {
@@ -171,7 +176,8 @@ impl Sampler {
         };
         let is_drift =
             (drift * duration_ns).abs() >= ONE_CLOCK_SLIP_NS && drift.abs() <= FASTEST_DRIFT;
-        let is_one_clock = !is_drift && (0..ONE_CLOCK_NS).contains(&rest(0.0)?);
+        let earliest_ns = if self.has_merged { -HELD_BACK_NS } else { 0 };
+        let is_one_clock = !is_drift && (earliest_ns..ONE_CLOCK_NS).contains(&rest(0.0)?);
         let drift = if is_one_clock { 0.0 } else { drift };
         let least = rest(drift)?;
         let latest = differences.iter().map(|(_, difference)| *difference).max();
@@ -283,6 +289,20 @@ mod tests {
             let aligned = there.aligned(there.aligned(time_ns));
             assert!(twice.aligned(time_ns).abs_diff(aligned) <= 2);
         }
+    }
+
+    #[test]
+    fn segments_that_were_held_back_show_no_other_clock() {
+        let (mut here, mut there) = (Sampler::default(), Sampler::default());
+        for number in 0..1000_u64 {
+            let time_ns = 5_000_000_000 + number * 1_000_000;
+            here.seen.insert(number, time_ns + 90_000 * (number % 2));
+            there.seen.insert(number, time_ns);
+        }
+        let offset_ns = |here: &Sampler| here.clock(&there).map(|clock| clock.offset_ns);
+        assert_eq!(offset_ns(&here), Some(-90_000));
+        here.has_merged = true;
+        assert_eq!(offset_ns(&here), Some(0));
     }
 
     #[test]

@@ -61,6 +61,7 @@ pub(super) fn usual(bytes: &[u8], length: u32, time_ns: u64) -> Option<Packet> {
         ecn: head[15] & 3,
         flags,
         timestamps,
+        option_bytes: (header_bytes - tcp::HEADER_BYTES) as u8,
         ..Packet::new(key, time_ns, length)
     })
 }

@@ -32,6 +32,8 @@ def on_files(files: Sequence[Mapping[str, Any]], longest_rtt_s: float) -> list[s
     found += [_forward(file) for file in files if _AGAIN_S < file["gap_s"] <= longest_rtt_s]
     found += [_unread(file) for file in files if _lacks(file)]
     found += [_lost(file) for file in files if file["lost_by_host"]]
+    found += [_merged(file) for file in files if file["merged"]]
+    found += [_uncut(file) for file in files if file["uncut"]]
     return found + [_cut(file) for file in files if file["options_cut"]]
 
 
@@ -49,6 +51,23 @@ def _copies(file: Mapping[str, Any]) -> str:
         f"{file['file']} holds {counted(file['copies'], 'packet')} twice. The copies do not count."
         " Mirror one direction of each port, do not capture at `any`, and merge files with"
         " mergecap -I none."
+    )
+
+
+def _merged(file: Mapping[str, Any]) -> str:
+    return (
+        f"{file['file']}: {counted(file['merged'], 'packet')} of {file['packets']:,} hold several"
+        " segments, as hosts merge them (TSO, GRO). They were cut into segments again, which all"
+        " have the packet's time. Delays, the queue and the order of different flows' packets are"
+        " inexact by the time in which these segments passed."
+    )
+
+
+def _uncut(file: Mapping[str, Any]) -> str:
+    return (
+        f"{file['file']}: {counted(file['uncut'], 'packet')} with several segments could not be"
+        " cut, because the size of the segments is unknown. Each counts as one: capture the"
+        " handshakes, or switch that off at the port (ethtool -K PORT gro off tso off gso off)."
     )
 
 

@@ -161,7 +161,6 @@ def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | 
     longest_rtt_s = tables["flows"].select(pl.max("rtt_max_s")).item()
     found = on_files(raw["files"], longest_rtt_s or 0.0)
     found += _tunnelled([file for file in raw["files"] if file["tunnelled"]])
-    found += _merged(tables)
     if complete is None:
         found.append(
             "The captures show one side of the switch only. Drops are inferred from"
@@ -288,20 +287,6 @@ def _tunnelled(files: Sequence[Mapping[str, Any]]) -> list[str]:
     return [
         f"{names}: {inside:,} of {counted(read, 'packet')} belong to tunnels. --tunnels decodes"
         " what is in them."
-    ]
-
-
-def _merged(tables: Tables) -> list[str]:
-    """Segments that no line carried as one."""
-    conversations = tables["conversations"]
-    merged, packets = (int(conversations[name].sum()) for name in ("merged_segments", "packets"))
-    if merged <= (1 - _ALMOST_ALL) * packets:
-        return []
-    return [
-        f"{100 * merged / packets:.2g} % of the data packets are longer than a segment can be: they"
-        " were merged where they were captured. Segments and retransmissions are counted as if"
-        " each had the size agreed on in the handshake; a drop is one packet. Switch that off at"
-        " the captured ports: ethtool -K PORT gro off tso off gso off."
     ]
 
 

@@ -21,6 +21,12 @@ impl Direction {
                 outcome.unseen_bytes = self.arrived.advance(to);
                 self.counts.unseen_bytes += outcome.unseen_bytes;
                 self.counts.delivered_bytes += outcome.unseen_bytes;
+                let from = if self.early.1 == self.next {
+                    self.early.0
+                } else {
+                    self.next
+                };
+                (self.early, self.early_ns) = ((from, to), now);
                 (self.next, self.una) = (to, to);
                 self.sent.advance(to);
                 self.outstanding.clear();
@@ -68,11 +74,7 @@ impl Direction {
         self.doubtful = 0;
         while let Some(one) = self.outstanding.pop_before(to) {
             is_clean &= !one.is_retransmission;
-            if one.is_retransmission
-                && let Some(before) = last
-            {
-                self.doubtful += self.segments_of(one.end - before.end);
-            }
+            self.doubtful += u64::from(one.is_retransmission && last.is_some());
             last = Some(one);
         }
         let last = last.filter(|_| is_clean)?;
@@ -103,7 +105,7 @@ impl Direction {
                 until <= to || second.is_some_and(|second| second.0 <= from && until <= second.1);
             if is_duplicate && from < until {
                 self.counts.duplicate_sacks += 1;
-                self.counts.spurious += u64::from(self.retransmissions.is_twice(from, until));
+                self.counts.spurious += self.retransmissions.count_twice(from, until);
                 return;
             }
         }

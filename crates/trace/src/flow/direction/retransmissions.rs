@@ -27,20 +27,27 @@ impl Retransmissions {
         self.newest.push_back(Retransmission { start, end, stamp });
     }
 
-    /// The receiver says that it has this range twice (RFC 2883). Returns whether some of it was sent again.
-    pub(super) fn is_twice(&mut self, from: u64, until: u64) -> bool {
-        let overlaps = |one: &Retransmission| from < one.end && one.start < until;
-        let Some(place) = self.newest.iter().position(overlaps) else {
-            return false;
-        };
-        let one = &mut self.newest[place];
-        // of a merged segment, each part is reported
-        if from <= one.start && until < one.end {
-            one.start = until;
-        } else {
-            self.newest.remove(place);
+    /// The receiver says that it has this range twice (RFC 2883). Returns how many of its segments were sent again: the
+    /// receiver's GRO may have merged several.
+    pub(super) fn count_twice(&mut self, mut from: u64, until: u64) -> u64 {
+        let mut count = 0;
+        loop {
+            let overlaps =
+                |(_, one): &(usize, &Retransmission)| from < one.end && one.start < until;
+            let inside = self.newest.iter().enumerate().filter(overlaps);
+            let Some((place, first)) = inside.min_by_key(|(_, one)| one.start) else {
+                return count;
+            };
+            let (start, end) = (first.start, first.end);
+            // of a segment that the receiver had in parts, each part is reported
+            if from <= start && until < end {
+                self.newest[place].start = until;
+            } else {
+                self.newest.remove(place);
+            }
+            count += 1;
+            from = end;
         }
-        true
     }
 
     /// An ACK moves on from `una`. Returns whether it shows that the first segment needed no retransmission: it echoes an
