@@ -181,7 +181,7 @@ def _keep(agreeing: Sequence[Path], number: int) -> None:
 
 def _run(program: Path, script: Path) -> str:
     """The message of packetdrill; empty if everything happened as in the script."""
-    # packetdrill makes itself a real-time process, because a delay of milliseconds is too late for what is paced
+    # packetdrill makes itself a real-time process: milliseconds are too late for what is paced
     command = ["unshare", "--net", str(program), str(script)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -102,7 +102,7 @@ class Commands(Group):
 def _require_working_folder() -> None:
     """Raises InputError if the folder in which the command was called was removed meanwhile."""
     try:
-        os.getcwd()
+        Path.cwd()
     except FileNotFoundError:
         raise InputError(
             "does not exist any more", file="working folder", remedy="change into another folder"
