@@ -217,10 +217,11 @@ def test_a_file_of_the_user_is_kept_unless_forced(
     mine.write_text("mine", encoding="utf-8")
     outcome = fairport(*command, option, str(mine))
     assert outcome.status == 2
-    assert outcome.err == (
-        f'error: {option}: "{mine}" exists\n'
-        "hint: name another file, or replace this one with --force\n"
-    )
+    # of a long name, the message has the ends
+    error, hint = outcome.err.splitlines()
+    assert error.startswith(f'error: {option}: "')
+    assert error.endswith('mine.svg" exists')
+    assert hint == "hint: name another file, or replace this one with --force"
     assert mine.read_text(encoding="utf-8") == "mine"
     if command[0] in ("paths", "topology"):
         assert fairport(*command, option, str(mine), "--force").status == 0

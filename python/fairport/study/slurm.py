@@ -182,7 +182,7 @@ def _number(value: str, option: str) -> int:
         if int(value) >= 1:
             return int(value)
     raise InputError(
-        f"is not a number for {option}",
+        f"is not a number of {option}",
         file="--cluster",
         value=value,
         remedy=f"give a whole number from 1 on, such as {option}=16",
