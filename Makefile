@@ -34,10 +34,11 @@ demo: $(VENV)/.built  ## run the first scenario, `outcast`, with four seeds, and
 	@$(BIN)/fairport run outcast --repeat 4 --out results/demo --force && echo "The report: results/demo/report.html"
 
 # Needs no Python packages, so `make --jobs` runs it while they are installed, and while the engine is compiled. Without
-# `--tests`, cargo would compile the examples as well, one of which is the whole engine again; clippy checks them.
+# `--tests`, cargo would compile the examples as well, one of which is the whole engine again; clippy checks them. rustdoc
+# would warn that it cannot reach make's job server.
 .rust-tests: $(VENV)/.tools
 	$(CARGO) test --workspace --locked --tests
-	$(CARGO) test --workspace --locked --doc
+	MAKEFLAGS= $(CARGO) test --workspace --locked --doc
 	$(CARGO) test --manifest-path $(ONE_PROGRAM)/Cargo.toml --target-dir target/one-program --locked
 
 # Tests with the mark `alone` need real time or the whole machine; the others run on every core, a file in one process.

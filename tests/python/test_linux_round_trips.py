@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 import fairport as fp
 import numpy as np
 import pytest
+from conftest import timely
 from linux_runs import SCENARIO, as_root, kernel_infos
 
 if sys.platform != "linux":
@@ -70,7 +72,7 @@ def test_a_real_flow_has_round_trips_like_a_simulated_one() -> None:
     shared = SCENARIO | {"duration": "2s", "link": {"rate": "20Mbps", "delay": "2ms"}}
     means = {}
     for backend in ("simulation", "linux"):
-        result = fp.run(shared, seed=1, backend=backend)
+        result = timely(partial(fp.run, shared, seed=1, backend=backend))
         flows = result.flows.sort("hops")
         # of the flow over two links, behind no packets of others or behind a full buffer
         assert 0.008 < flows["rtt_min_s"][0] < 0.0215
@@ -97,7 +99,7 @@ def test_what_rack_sends_again_by_its_timer_is_no_timeout(monkeypatch: pytest.Mo
         "loss": [{"kind": "periodic", "at": ["all"], "every": 40}],
     }
     result = fp.run(SCENARIO | far, seed=1, backend="linux")
-    assert result.flows["retransmits"].sum() > 20
+    assert result.flows["retransmits"].sum() > 10
     assert result.flows["timeouts"].sum() <= sum(end.timeouts for end in ends) + 1
 
 
