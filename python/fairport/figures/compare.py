@@ -65,10 +65,12 @@ def _draw_panel(axes: Axes, panel: Panel, names: Sequence[str], wide_in: float) 
     axes.set_yticks(range(len(names)), names)
     axes.grid(axis="x")
     # a long title would run into that of the next panel
-    share = wide_in / style.width_in(panel.title, _TITLE_PT, "bold")
-    points = max(width.smallest_pt(), _TITLE_PT * min(1.0, share))
-    lines = broken(panel.title, wide_in + _BETWEEN_IN, points) if width.is_narrow() else []
-    title = "\n".join(lines) or panel.title
+    if width.is_narrow():
+        points = width.smallest_pt()
+        title = "\n".join(broken(panel.title, wide_in, points))
+    else:
+        share = wide_in / style.width_in(panel.title, _TITLE_PT, "bold")
+        points, title = max(width.smallest_pt(), _TITLE_PT * min(1.0, share)), panel.title
     axes.set_title(title, loc="left", fontweight="bold", fontsize=points)
     if panel.of:
         axes.annotate(
