@@ -38,6 +38,7 @@ class Ramp:
     max_p: float
     gentle: bool
     variant: str
+    """`floyd-jacobson`, `ns2` for RED, or `rio`."""
     mean_packet: int
     """0 if the thresholds are in packets."""
     count: int = -1
@@ -47,13 +48,30 @@ class Ramp:
     def restart(self) -> None:
         self.count = self.count_bytes = 0
 
+    def end(self) -> float:
+        return 2 * self.most if self.gentle else self.most
+
+    def base(self, average: float) -> float:
+        """By the average alone."""
+        if average >= self.end():
+            return 1
+        if average >= self.most:
+            return self.max_p + (1 - self.max_p) * (average / self.most - 1)
+        return self.max_p * (average - self.least) / (self.most - self.least)
+
+    def marks(self, average: float) -> bool:
+        """Whether a packet that is chosen may be marked."""
+        if self.variant == "ns2":
+            return self.base(average) < 0.1
+        return self.variant == "floyd-jacobson" or average < self.most
+
     def probability(self, average: float, held: int, size: int) -> float | None:
         """With which a packet is chosen; None if all are dropped."""
-        waits = self.variant == "ns2"
+        waits = self.variant != "floyd-jacobson"
         if average < self.least or (waits and held <= 1):
             self.is_above = False
             return 0
-        if average >= (2 * self.most if self.gentle else self.most):
+        if self.variant != "ns2" and average >= self.end():
             return None
         self.count, self.count_bytes = self.count + 1, self.count_bytes + size
         if not self.is_above:
@@ -61,9 +79,7 @@ class Ramp:
             self.count, self.count_bytes = int(waits), size
             if waits:
                 return 0
-        p = self.max_p * (average - self.least) / (self.most - self.least)
-        if average >= self.most:
-            p = self.max_p + (1 - self.max_p) * (average / self.most - 1)
+        p = self.base(average)
         scale = size / self.mean_packet if self.mean_packet else 1
         if not waits:
             p = min(p * scale, 1)
@@ -91,9 +107,7 @@ class AverageQueue(RandomQueue):
         average = self.rested(average, now)
         return average + self.weight * (held - average)
 
-    def decide(
-        self, now: int, packet: Packet, ramp: Ramp, average: float, held: int, marks_to: float
-    ) -> str | None:
+    def decide(self, now: int, packet: Packet, ramp: Ramp, average: float, held: int) -> str | None:
         p = ramp.probability(average, held, packet.size)
         if not self.fits(packet):
             ramp.restart()
@@ -103,7 +117,7 @@ class AverageQueue(RandomQueue):
             return "early"
         if self.is_chosen(p):
             ramp.restart()
-            packet.marked = self.ecn and packet.can_mark and average < marks_to
+            packet.marked = self.ecn and packet.can_mark and ramp.marks(average)
             if not packet.marked:
                 return "early"
         self.waiting.append(packet)
@@ -126,7 +140,7 @@ class Red(AverageQueue):
             self.ramp = Ramp(*thresholds, self.max_p, self.gentle, self.variant, mean)
         held = self.length(self.packets(), in_packets)
         self.average = self.sample(self.average, now, held)
-        return self.decide(now, packet, self.ramp, self.average, held, math.inf)
+        return self.decide(now, packet, self.ramp, self.average, held)
 
 
 class Rio(AverageQueue):
@@ -158,7 +172,7 @@ class Rio(AverageQueue):
             }
             self.ramps = {
                 is_short: Ramp(
-                    self.threshold(least), self.threshold(most), p, self.gentle, "ns2", mean
+                    self.threshold(least), self.threshold(most), p, self.gentle, "rio", mean
                 )
                 for is_short, (least, most, p) in ends.items()
             }
@@ -172,8 +186,7 @@ class Rio(AverageQueue):
             else:
                 self.averages[is_short] = self.rested(average, now)
         own = packet.is_short
-        ramp = self.ramps[own]
-        return self.decide(now, packet, ramp, self.averages[own], held[own], ramp.most)
+        return self.decide(now, packet, self.ramps[own], self.averages[own], held[own])
 
 
 class RioPs(Rio):

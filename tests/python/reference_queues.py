@@ -267,7 +267,7 @@ class LinuxSfq(Scheduler):
 
     def admit(self, now: int, packet: Packet) -> str | None:
         own = len(self.of(packet.key))
-        if not own and len(self.turns) == self.flows:
+        if not own and len(self.turns) == min(self.flows, self.limit):
             return "share"
         if own == self.depth:
             return "share"
@@ -279,13 +279,9 @@ class LinuxSfq(Scheduler):
         if len(self.waiting) <= self.limit:
             return None
         longest = max(self.turns, key=lambda key: (len(self.of(key)), self.came[key]))
-        if len(self.of(longest)) == 1:
-            longest = self.turns[0]
         last = self.of(longest)[-1]
         self.waiting.remove(last)
         self.changed(longest)
-        if not self.of(longest):
-            self.turns.remove(longest)
         if last is packet:
             return "share"
         self.drop(last, "pushed-out")

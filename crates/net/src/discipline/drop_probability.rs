@@ -1,14 +1,11 @@
 //! Decides at random which packets are dropped early; shared by RED and RIO.
 //!
-//! Floyd & Jacobson 1993, sections 4 and 7; Floyd, "Recommendation on using the gentle variant of
-//! RED", 2000; ns-2's `red.cc` for the variant `ns2`.
+//! Floyd & Jacobson 1993, sections 4 and 7; ns-2.35's `red.cc` and `rio.cc`.
 
 use fairport_units::Duration;
 use serde::{Deserialize, Serialize};
 
-use super::{Backlog, DropTail};
-use crate::BuildError;
-use crate::context::positive_share;
+use super::{Backlog, DropTail, Ramp};
 use crate::limit::Limit;
 use crate::stream::Stream;
 
@@ -18,80 +15,17 @@ use crate::stream::Stream;
 pub enum Variant {
     /// the algorithm as printed in the paper
     FloydJacobson,
-    /// ns-2's `red.cc`: `wait_` is true, and neither the first packet above the threshold nor one that finds a queue of
-    /// at most one is dropped early
+    /// ns-2.35's `red.cc`: `wait_` is true, and neither the first packet above the threshold nor one that finds a queue
+    /// of at most one is dropped early; packets are marked while the probability is below `mark_p_`
     Ns2,
+    /// ns-2.35's `rio.cc`, which was made from an older `red.cc`: above the end of the ramp the first packet is dropped,
+    /// too, and packets are marked while the average is below `max`
+    #[serde(skip)]
+    Rio,
 }
 
-/// How the probability of an early drop depends on the average queue.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)] // `min` is what every packet is compared with
-pub struct Ramp {
-    /// below this average nothing is dropped early
-    pub min: f64,
-    /// at this average the probability is `max_p`; if `gentle`, everything is dropped at twice this
-    pub max: f64,
-    /// probability at `max`, over 0 up to 1
-    pub max_p: f64,
-    /// whether the probability rises from `max_p` to 1 between `max` and twice `max` (Floyd 2000) instead of jumping to
-    /// 1 at `max`
-    pub gentle: bool,
-}
-
-impl Ramp {
-    /// A ramp from `min` to `max`, which must have the same unit. `prefix` begins the names of the fields in errors.
-    pub(super) fn new(
-        prefix: &str,
-        [min, max]: [Limit; 2],
-        max_p_ppb: u32,
-        gentle: bool,
-    ) -> Result<Self, BuildError> {
-        let refuse = |problem: String, remedy: &str| {
-            Err(BuildError::new(
-                format!("queue.{prefix}min"),
-                min,
-                problem,
-                remedy,
-            ))
-        };
-        let ((Limit::Packets(lower), Limit::Packets(upper))
-        | (Limit::Bytes(lower), Limit::Bytes(upper))) = (min, max)
-        else {
-            let problem = format!("is not in the unit of {prefix}max, {max}");
-            return refuse(problem, "give both in bytes or both in packets");
-        };
-        if lower >= upper {
-            let problem = format!("is not below {prefix}max, {max}");
-            return refuse(problem, "give the smaller one as min");
-        }
-        Ok(Self {
-            min: f64::from(lower),
-            max: f64::from(upper),
-            max_p: positive_share(&format!("{prefix}max_p"), max_p_ppb)?,
-            gentle,
-        })
-    }
-
-    /// The average from which on every packet is dropped.
-    #[inline]
-    pub(super) fn end(&self) -> f64 {
-        if self.gentle {
-            2.0 * self.max
-        } else {
-            self.max
-        }
-    }
-
-    /// The probability of an early drop at an `average` between `min` and [`Ramp::end`].
-    #[inline]
-    pub(super) fn probability(&self, average: f64) -> f64 {
-        if average < self.max {
-            self.max_p * (average - self.min) / (self.max - self.min)
-        } else {
-            self.max_p + (1.0 - self.max_p) * (average - self.max) / self.max
-        }
-    }
-}
+/// The probability from which on ns-2.35's RED drops packets that could be marked (`mark_p_`).
+const MARK_P: f64 = 0.1;
 
 /// The unit in which the queue is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -144,9 +78,9 @@ pub struct EarlyDrop {
 pub(super) enum DropType {
     /// the packet is not dropped early
     None,
-    /// drawn at random: the packet is marked or dropped
+    /// the packet is marked if it can be marked, and otherwise dropped
     Unforced,
-    /// the average is so high that every packet is dropped
+    /// the average is so high that the packet is dropped
     Forced,
 }
 
@@ -195,7 +129,8 @@ impl DropProbability {
     /// Whether no packet is drawn at this average and queue.
     #[inline]
     pub(super) fn passes(&mut self, average: f64, queue: f64) -> bool {
-        let passes = average < self.ramp.min || (self.variant == Variant::Ns2 && queue <= 1.0);
+        let passes =
+            average < self.ramp.min || (self.variant != Variant::FloydJacobson && queue <= 1.0);
         self.above &= !passes;
         passes
     }
@@ -203,7 +138,7 @@ impl DropProbability {
     /// [`Self::draw`] for an average above `min`.
     #[inline(never)] // while the queue is short, a port pays only for a comparison
     fn draw_above(&mut self, average: f64, frame_bytes: u32, stream: &mut Stream) -> DropType {
-        if average >= self.ramp.end() {
+        if self.variant != Variant::Ns2 && average >= self.ramp.end() {
             self.restart();
             return DropType::Forced;
         }
@@ -212,19 +147,27 @@ impl DropProbability {
         if !self.above {
             self.above = true;
             self.count_bytes = u64::from(frame_bytes);
-            self.count = match self.variant {
-                Variant::FloydJacobson => 0.0,
-                Variant::Ns2 => {
-                    self.count = 1.0;
-                    return DropType::None;
-                }
-            };
+            if self.variant != Variant::FloydJacobson {
+                self.count = 1.0;
+                return DropType::None;
+            }
+            self.count = 0.0;
         }
-        if stream.unit() <= self.chance(average, frame_bytes) {
-            self.restart();
-            return DropType::Unforced;
+        let probability = self.ramp.probability(average);
+        if stream.unit() > self.chance(probability, frame_bytes) {
+            return DropType::None;
         }
-        DropType::None
+        self.restart();
+        let may_mark = match self.variant {
+            Variant::FloydJacobson => true,
+            Variant::Ns2 => probability < MARK_P,
+            Variant::Rio => average < self.ramp.max,
+        };
+        if may_mark {
+            DropType::Unforced
+        } else {
+            DropType::Forced
+        }
     }
 
     /// Restarts the count, because a packet was lost.
@@ -233,19 +176,18 @@ impl DropProbability {
         self.count_bytes = 0;
     }
 
-    /// The probability that this packet is drawn.
-    fn chance(&self, average: f64, frame_bytes: u32) -> f64 {
-        let base = self.ramp.probability(average);
-        match (self.variant, self.unit) {
-            (Variant::FloydJacobson, QueueUnit::Packets) => spread(base, self.count),
-            (Variant::FloydJacobson, QueueUnit::Bytes(typical)) => {
+    /// The probability that this packet is drawn, if every one were drawn with probability `base`.
+    fn chance(&self, base: f64, frame_bytes: u32) -> f64 {
+        let is_paper = self.variant == Variant::FloydJacobson;
+        match self.unit {
+            QueueUnit::Packets if is_paper => spread(base, self.count),
+            QueueUnit::Packets => wait(base, self.count, 1.0),
+            QueueUnit::Bytes(typical) => {
                 let size = f64::from(frame_bytes) / f64::from(typical);
-                spread((base * size).min(1.0), self.count)
-            }
-            (Variant::Ns2, QueueUnit::Packets) => wait(base, self.count, 1.0),
-            (Variant::Ns2, QueueUnit::Bytes(typical)) => {
+                if is_paper {
+                    return spread((base * size).min(1.0), self.count);
+                }
                 let count = (self.count_bytes / u64::from(typical)) as f64;
-                let size = f64::from(frame_bytes) / f64::from(typical);
                 wait(base, count, size)
             }
         }
@@ -308,18 +250,6 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_climbs_to_max_p_and_gently_on_to_1() {
-        for (average, probability) in [(5.0, 0.0), (10.0, 0.05), (15.0, 0.1), (22.5, 0.55)] {
-            assert!((RAMP.probability(average) - probability).abs() < 1e-12);
-        }
-        let steep = Ramp {
-            gentle: false,
-            ..RAMP
-        };
-        assert_eq!((RAMP.end(), steep.end()), (30.0, 15.0));
-    }
-
-    #[test]
     fn gaps_between_drops_are_uniform_not_geometric() {
         // p = 0.05 at an average of 10: the n-th packet is drawn with probability 1 / (20 - n), so the gaps are uniform
         // over 1..=19
@@ -362,23 +292,60 @@ mod tests {
 
     #[test]
     fn counted_in_bytes_a_short_packet_is_drawn_less() {
-        let ramp = Ramp {
-            min: 5000.0,
-            max: 15000.0,
-            ..RAMP
-        };
-        let mut paper = DropProbability::new(ramp, Variant::FloydJacobson, QueueUnit::Bytes(1000));
+        let new = |variant| DropProbability::new(RAMP, variant, QueueUnit::Bytes(1000));
+        let mut paper = new(Variant::FloydJacobson);
         paper.count = 4.0;
-        // p = 0.05 at 10 000 bytes, and a tenth of that for 100 bytes: p / (1 - 4 p)
-        assert!((paper.chance(10_000.0, 1000) - 0.0625).abs() < 1e-12);
-        assert!((paper.chance(10_000.0, 100) - 0.005 / 0.98).abs() < 1e-12);
-        let mut ns2 = DropProbability::new(ramp, Variant::Ns2, QueueUnit::Bytes(1000));
+        // p = 0.05, and a tenth of that for 100 bytes: p / (1 - 4 p)
+        assert!((paper.chance(0.05, 1000) - 0.0625).abs() < 1e-12);
+        assert!((paper.chance(0.05, 100) - 0.005 / 0.98).abs() < 1e-12);
+        let mut ns2 = new(Variant::Ns2);
         ns2.count_bytes = 30_999;
         // 30 whole typical packets: 0.05 / (2 - 30 · 0.05), and a tenth of that
-        assert!((ns2.chance(10_000.0, 1000) - 0.1).abs() < 1e-12);
-        assert!((ns2.chance(10_000.0, 100) - 0.01).abs() < 1e-12);
+        assert!((ns2.chance(0.05, 1000) - 0.1).abs() < 1e-12);
+        assert!((ns2.chance(0.05, 100) - 0.01).abs() < 1e-12);
         ns2.count_bytes = 40_000;
-        assert!(ns2.chance(10_000.0, 100) >= 1.0, "after 2 / p");
+        assert!(ns2.chance(0.05, 100) >= 1.0, "after 2 / p");
+    }
+
+    /// ns-2.35's `red.cc`, by default (`use_mark_p_`), has no forced drop above the end of the ramp: there the
+    /// probability is 1, but the first packet above `min` is spared, and in bytes a short packet after a drop. `rio.cc`
+    /// drops every packet there.
+    #[test]
+    fn above_the_end_of_the_ramp_red_of_ns2_still_counts_and_rio_does_not() {
+        use DropType::{Forced, None};
+        let mut stream = Stream::new(1, "test", 0);
+        let mut drawn = |variant, unit| {
+            let mut drops = DropProbability::new(RAMP, variant, unit);
+            [1518, 1518, 400, 400].map(|size| drops.draw(30.0, 2.0, size, &mut stream))
+        };
+        let (packets, bytes) = (QueueUnit::Packets, QueueUnit::Bytes(500));
+        assert_eq!(drawn(Variant::Ns2, packets), [None, Forced, Forced, Forced]);
+        assert_eq!(drawn(Variant::Ns2, bytes), [None, Forced, None, Forced]);
+        for variant in [Variant::Rio, Variant::FloydJacobson] {
+            assert_eq!(drawn(variant, bytes), [Forced; 4]);
+        }
+    }
+
+    /// `mark_p_` of ns-2.35's `red.cc` is 0.1; `rio.cc` compares the average with `max`; the paper marks on the ramp.
+    #[test]
+    fn each_variant_ends_marking_where_its_source_does() {
+        use DropType::{Forced, Unforced};
+        let steep = Ramp { max_p: 0.2, ..RAMP };
+        let drawn = |variant, average| {
+            let mut drops = DropProbability::new(steep, variant, QueueUnit::Packets);
+            let mut stream = Stream::new(1, "test", 0);
+            let mut draw = || drops.draw(average, average, 1518, &mut stream);
+            std::iter::repeat_with(&mut draw).find(|drawn| *drawn != DropType::None)
+        };
+        // the probability is 0.098 at 9.9, 0.1 at 10, 0.198 at 14.9 and 0.2 at 15
+        for (variant, wanted) in [
+            (Variant::Ns2, [Unforced, Forced, Forced, Forced]),
+            (Variant::Rio, [Unforced, Unforced, Unforced, Forced]),
+            (Variant::FloydJacobson, [Unforced; 4]),
+        ] {
+            let averages = [9.9, 10.0, 14.9, 15.0];
+            assert_eq!(averages.map(|it| drawn(variant, it)), wanted.map(Some));
+        }
     }
 
     /// F&J 1993, figure 2: packets are counted if `min` <= average, starting with the first one.

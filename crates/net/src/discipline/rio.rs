@@ -11,9 +11,9 @@ use fairport_units::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::average::Average;
-use super::drop_probability::{DropProbability, DropType, EarlyDrop, QueueUnit, Ramp, Variant};
+use super::drop_probability::{DropProbability, DropType, EarlyDrop, QueueUnit, Variant};
 use super::{
-    Admission, Backlog, DropTail, NOTHING, PacketView, QueueDiscipline, QueueView, Reason,
+    Admission, Backlog, DropTail, NOTHING, PacketView, QueueDiscipline, QueueView, Ramp, Reason,
 };
 use crate::BuildError;
 use crate::classifier::SHORT;
@@ -69,7 +69,7 @@ impl Config {
         let early_drop = EarlyDrop {
             weight: positive_share("weight", self.weight_ppb)?,
             unit,
-            variant: Variant::Ns2,
+            variant: Variant::Rio,
             ecn: self.ecn,
             buffer: port.buffer(self.limit)?,
             packet_time: port.packet_time(self.mean_packet_bytes),
@@ -98,8 +98,6 @@ pub struct Rio {
     short_average: Average,
     /// when each waiting packet of a short flow leaves the buffer, and its size
     short_leaves: VecDeque<(Instant, u32)>,
-    short_max: f64,
-    long_max: f64,
     ecn: bool,
     stream: Stream,
 }
@@ -115,8 +113,6 @@ impl Rio {
             total_average: average(),
             short: drop_probability(short),
             long: drop_probability(long),
-            short_max: short.max,
-            long_max: long.max,
             unit: config.unit,
             ecn: config.ecn,
             buffer: config.buffer.clone(),
@@ -137,10 +133,10 @@ impl Rio {
     ) -> Admission {
         let frame_bytes = packet.frame_bytes;
         let is_short = packet.class == SHORT;
-        let (average, max, drop_probability) = if is_short {
-            (&mut self.short_average, self.short_max, &mut self.short)
+        let (average, drop_probability) = if is_short {
+            (&mut self.short_average, &mut self.short)
         } else {
-            (&mut self.total_average, self.long_max, &mut self.long)
+            (&mut self.total_average, &mut self.long)
         };
         let average = average.value();
         let drop_type = drop_probability.draw(average, waiting, frame_bytes, &mut self.stream);
@@ -150,9 +146,7 @@ impl Rio {
         }
         let admission = match drop_type {
             DropType::None => Admission::Accepted,
-            DropType::Unforced if self.ecn && packet.is_ecn_capable() && average < max => {
-                Admission::Marked
-            }
+            DropType::Unforced if self.ecn && packet.is_ecn_capable() => Admission::Marked,
             DropType::Unforced | DropType::Forced => return Admission::Dropped(Reason::Early),
         };
         if is_short {
@@ -233,7 +227,7 @@ mod tests {
         let config = EarlyDrop {
             weight: 0.002,
             unit: QueueUnit::Packets,
-            variant: Variant::Ns2,
+            variant: Variant::Rio,
             ecn,
             buffer: DropTail::packets(100),
             packet_time: Duration::from_us(12),
@@ -318,7 +312,7 @@ mod tests {
         let config = EarlyDrop {
             weight: 1.0, // the average is the present queue
             unit: QueueUnit::Packets,
-            variant: Variant::Ns2,
+            variant: Variant::Rio,
             ecn: true,
             buffer: DropTail::packets(100),
             packet_time: Duration::from_us(12),

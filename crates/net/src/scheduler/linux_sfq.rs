@@ -23,7 +23,7 @@ pub struct Config {
     pub depth_packets: u32,
     /// number of hash buckets, each with a queue
     pub divisor: u32,
-    /// number of queues that may hold packets at the same time
+    /// number of queues that may hold packets at the same time; at most `limit_packets`
     pub flows: u32,
     /// bytes per turn of a queue; without it, the size of one packet of the MTU
     pub quantum_bytes: Option<u32>,
@@ -73,8 +73,9 @@ pub struct LinuxSfq {
 
 impl LinuxSfq {
     /// Empty queues with turns of `quantum_bytes`. `stream` gives the hash its seeds. No limit in `config` is 0.
-    pub fn new(config: Config, quantum_bytes: u32, mut stream: Stream) -> Self {
+    pub fn new(mut config: Config, quantum_bytes: u32, mut stream: Stream) -> Self {
         assert!(config.divisor > 0 && quantum_bytes > 0);
+        config.flows = config.flows.min(config.limit_packets); // as in `sfq_change`
         Self {
             quantum_bytes,
             buckets: vec![Bucket::default(); config.divisor as usize],
@@ -117,17 +118,14 @@ impl LinuxSfq {
     }
 
     /// Removes a packet, because there is one too many: the last of the longest queue. Among equals, that is the queue
-    /// that became so long last. If no queue has more than one packet, the first in the round loses it.
+    /// that became so long last. It has two packets or more, because there are at most as many queues as places.
     fn remove_one(&mut self, packets: &WaitingPackets) -> Handle {
         let length = |index: &u32| {
             let bucket = &self.buckets[*index as usize];
             (bucket.fifo.packets(), bucket.changed)
         };
-        let mut index = self.round.iter().copied().max_by_key(length);
-        if index.is_some_and(|index| length(&index).0 == 1) {
-            index = self.round.pop_front();
-        }
-        let index = index.expect("packets wait");
+        let longest = self.round.iter().copied().max_by_key(length);
+        let index = longest.expect("packets wait");
         self.note_change(index);
         let last = self.buckets[index as usize].fifo.pop_last(packets);
         last.expect("a bucket in the round holds a packet")
@@ -363,14 +361,17 @@ mod tests {
         }
     }
 
-    /// `sfq_drop`: if all slots have a length of 1, it takes `q->tail->next`, whose turn is next.
+    /// `sfq_change` reduces `flows` to the limit. So a packet of one flow more than there are places is refused, and
+    /// takes no place from another.
     #[test]
-    fn of_queues_with_one_packet_each_the_first_in_the_round_loses_it() {
+    fn there_are_no_more_queues_than_places() {
         let mut port = port(3, 1518, Duration::ZERO);
-        for flow in 0..5 {
+        for flow in 0..3 {
             assert_eq!(port.enter(packet(flow, 1518)), Admission::Accepted);
         }
-        assert_eq!(port.dropped(), [0, 1].map(|flow| (flow, Reason::PushedOut)));
-        assert_eq!(port.flows_sent(), [2, 3, 4]);
+        let refused = Admission::Dropped(Reason::Share);
+        assert_eq!(port.enter(packet(3, 1518)), refused);
+        assert!(port.dropped().is_empty());
+        assert_eq!(port.flows_sent(), [0, 1, 2]);
     }
 }
