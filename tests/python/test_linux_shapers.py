@@ -91,6 +91,34 @@ def test_a_discipline_that_the_kernel_lacks_is_an_error() -> None:
         fp.run(SCENARIO | {"queue": queue}, seed=1, backend="linux")
 
 
+@pytest.mark.parametrize(
+    ("queue", "settings"),
+    [
+        (
+            {"kind": "linux-sfq", "depth": 20, "divisor": 256, "flows": 64, "perturb": "10s"}
+            | {"quantum": "3000B"},
+            "sfq limit 50 depth 20 divisor 256 flows 64 perturb 10 quantum 3000",
+        ),
+        (
+            {"kind": "fq-codel", "target": "150us", "interval": "2ms", "queues": 16}
+            | {"quantum": "300B"},
+            "fq_codel limit 50 target 150us interval 2000us ecn flows 16 quantum 300",
+        ),
+        ({"kind": "fq-codel"}, "fq_codel limit 50 target 5000us interval 100000us ecn flows 1024"),
+        ({"kind": "codel"}, "codel limit 50 target 5000us interval 100000us noecn"),
+        (
+            {"kind": "red", "limit": "60kB", "min": "5kB", "max": "15kB"},
+            "red limit 60000 min 5000 max 15000 probability 0.1 avpkt 1000 ecn",
+        ),
+    ],
+)
+def test_the_kernel_is_told_every_setting_that_it_knows(
+    queue: dict[str, object], settings: str
+) -> None:
+    scenario = fp.scenario(SCENARIO | {"queue": {"limit": "50 packets"} | queue})
+    assert shapers._leaf(scenario) == settings
+
+
 @able
 def test_the_kernels_token_buckets_and_fifos_are_found() -> None:
     found = shapers.disciplines()

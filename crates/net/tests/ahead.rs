@@ -1,9 +1,10 @@
 //! Packets are forwarded ahead to a port that a single link feeds: fewer events, but the same results.
 
+use crate::common::FULL_FRAME;
 use crate::common::bench::{
     Bench, GIGABIT, Row, bench, bench_of_ports, drop_tail_port, to_receiver,
 };
-use crate::common::{FULL_FRAME, fifos};
+use crate::common::queues::Settings;
 use fairport_net::arbitration::Rule;
 use fairport_net::discipline::Backlog;
 use fairport_net::queue::{CustomQueues, NetworkContext, QueueConfig};
@@ -94,7 +95,7 @@ proptest! {
     fn every_discipline_that_decides_on_arrival_decides_the_same_ahead(
         sends in prop::collection::vec((40..1501_u16, 0..200_000_u64, 0..4_u8), 50..200),
     ) {
-        for queue in fifos() {
+        for queue in Settings::USUAL.fifos() {
             let by_events = outcome(&queue, &sends, None);
             let ahead = outcome(&queue, &sends, Some(END));
             prop_assert!(ahead.0 > by_events.0, "{}: the first event is at the receiver", queue["kind"]);
@@ -110,7 +111,7 @@ proptest! {
 #[test]
 fn a_burst_is_dropped_or_marked_ahead_by_every_discipline() {
     let sends = [(1500, 13_000, 0b10); 200];
-    for queue in fifos() {
+    for queue in Settings::USUAL.fifos() {
         let (_, received, rows, [drops, marks], _) = outcome(&queue, &sends, Some(END));
         assert!(drops + marks > 10, "{}", queue["kind"]);
         assert_eq!(rows.len() as u64, drops + marks, "{}", queue["kind"]);

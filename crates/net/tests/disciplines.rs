@@ -1,8 +1,7 @@
 //! What must hold of every queue discipline, whatever is sent through it.
 
-use crate::common::{
-    FULL_FRAME, LIMIT_PACKETS, Number, SENDERS, Send, Setup, Sinks, check, fifos, sends,
-};
+use crate::common::queues::Settings;
+use crate::common::{FULL_FRAME, LIMIT_PACKETS, Number, SENDERS, Send, Setup, Sinks, check, sends};
 use fairport_net::PortId;
 use fairport_net::classifier::SHORT;
 use fairport_net::discipline::{Backlog, PacketView, QueueDiscipline, QueueView};
@@ -15,30 +14,10 @@ use fairport_units::{Duration, Instant, Rate};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// The disciplines that decide at dequeue.
-fn schedulers() -> Vec<Value> {
-    let limit = json!({"packets": LIMIT_PACKETS});
-    vec![
-        json!({
-            "kind": "sfq", "limit_packets": LIMIT_PACKETS, "buckets": 4, "seed": 1,
-            "placed": [["h1"]],
-        }),
-        json!({
-            "kind": "linux-sfq", "limit_packets": LIMIT_PACKETS, "depth_packets": 8,
-            "divisor": 16, "flows": 8, "quantum_bytes": FULL_FRAME, "perturb_ps": 300_000_000,
-        }),
-        json!({"kind": "drr", "limit": limit, "quantum_bytes": 500}),
-        json!({"kind": "port-fair", "limit": limit}),
-        json!({
-            "kind": "codel", "limit": limit, "target_ps": 20_000_000,
-            "interval_ps": 100_000_000, "ecn": true,
-        }),
-        json!({
-            "kind": "fq-codel", "limit": limit, "target_ps": 20_000_000,
-            "interval_ps": 100_000_000, "ecn": true, "queues": 16, "quantum_bytes": 700,
-        }),
-        json!({"kind": "shared-buffer", "memory_bytes": LIMIT_PACKETS * FULL_FRAME, "alpha": 1.0}),
-    ]
+/// All disciplines with their usual settings.
+fn usual() -> impl Iterator<Item = Value> {
+    let fifos = Settings::USUAL.fifos().into_iter();
+    fifos.chain(Settings::USUAL.schedulers())
 }
 
 proptest! {
@@ -46,9 +25,9 @@ proptest! {
 
     #[test]
     fn a_fifo_conserves_keeps_its_limit_never_idles_and_never_reorders(
-        sends in sends(), departure_first: bool,
+        sends in sends(), settings in Settings::any(), departure_first: bool,
     ) {
-        for queue in fifos() {
+        for queue in settings.fifos() {
             let (name, (log, received)) = (&queue["kind"], Setup::new(&queue, departure_first).run(&sends));
             check(name, &log, &received, &sends);
             let arrivals: Vec<u64> = received.iter().map(|number| log.fates[number].counts).collect();
@@ -58,9 +37,9 @@ proptest! {
 
     #[test]
     fn a_scheduler_conserves_keeps_its_limit_never_idles_and_keeps_each_flow_in_order(
-        sends in sends(), departure_first: bool,
+        sends in sends(), settings in Settings::any(), departure_first: bool,
     ) {
-        for queue in schedulers() {
+        for queue in settings.schedulers() {
             let (name, (log, received)) = (&queue["kind"], Setup::new(&queue, departure_first).run(&sends));
             check(name, &log, &received, &sends);
         }
@@ -76,7 +55,7 @@ proptest! {
     fn busy_time_is_the_time_in_which_packets_were_sent(
         sends in sends(), departure_first: bool, at_us in 1..3000_u64, is_shaped: bool,
     ) {
-        for queue in fifos().into_iter().chain(schedulers()) {
+        for queue in usual() {
             let rate = Rate::from_bps(200_000_000);
             let setup = Setup {
                 shaper: is_shaped.then(|| Shaper::token_bucket(rate, 4000)),
@@ -184,7 +163,7 @@ fn losses_are_the_same_in_front_of_every_queue() {
         })
         .collect();
     let mut lost: Vec<Vec<Number>> = Vec::new();
-    for queue in fifos().into_iter().chain(schedulers()) {
+    for queue in usual() {
         let name = &queue["kind"];
         let (log, received) = Setup {
             losses: losses.to_vec(),
@@ -265,7 +244,7 @@ fn a_port_with_a_limit_of_its_own_decides_as_if_all_ports_had_it() {
         };
         (0..1000).map(&mut admit).collect::<Vec<_>>()
     };
-    for mut queue in fifos() {
+    for mut queue in Settings::USUAL.fifos() {
         queue["limit"] = json!({"packets": 1000});
         let by_link = admissions(&queue, Some(own));
         queue["limit"] = json!({"bytes": own});

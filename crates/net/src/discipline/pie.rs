@@ -1,7 +1,7 @@
 //! PIE: drops with a probability that a controller derives from the queueing delay and its trend.
 //!
 //! RFC 8033. A FIFO port knows the exact delay: the time until the link has sent what it holds. So neither timestamps
-//! nor an estimate of the departure rate (5.2) are needed, as 5.3 allows. The cap of the adjustment (5.5) and
+//! nor an estimate of the departure rate (5.2) are needed, as 4.3 allows. The cap of the adjustment (5.5) and
 //! de-randomization (5.4) are implemented; turning PIE off while the queue is short (5.3) is not.
 
 use fairport_units::{Duration, Instant};

@@ -26,7 +26,7 @@ impl Config {
     }
 }
 
-/// A drop-tail buffer that marks every packet that makes the queue, including itself, longer than K.
+/// A drop-tail buffer that marks every packet which finds K or more waiting.
 ///
 /// K is compared with the present queue, not with an average, because DCTCP's senders average. Packets that are not
 /// ECN-capable are never marked, and never dropped before the buffer is full.

@@ -6,6 +6,7 @@
 )]
 
 pub(crate) mod bench;
+pub(crate) mod queues;
 
 use std::collections::BTreeMap;
 
@@ -121,51 +122,6 @@ pub(crate) fn sends() -> impl Strategy<Value = Vec<Send>> {
         ecn,
     });
     prop::collection::vec(one, 1..300)
-}
-
-/// The disciplines that serve first in, first out.
-pub(crate) fn fifos() -> Vec<Value> {
-    let limit = json!({"packets": LIMIT_PACKETS});
-    vec![
-        json!({"kind": "drop-tail", "limit": limit, "count_in_service": false}),
-        json!({
-            "kind": "step-marking", "limit": limit, "count_in_service": false,
-            "mark_above": {"packets": 3},
-        }),
-        json!({
-            "kind": "red", "limit": limit, "count_in_service": false, "variant": "ns2",
-            "min": {"packets": 2}, "max": {"packets": 6}, "max_p_ppb": 200_000_000,
-            "weight_ppb": 200_000_000, "gentle": true, "ecn": true, "mean_packet_bytes": 1500,
-        }),
-        json!({
-            "kind": "red-linux", "limit": limit, "count_in_service": false,
-            "min_bytes": 2 * FULL_FRAME, "max_bytes": 6 * FULL_FRAME, "max_p_ppb": 200_000_000,
-            "weight_ppb": 200_000_000, "ecn": true, "mean_packet_bytes": 1500,
-        }),
-        json!({
-            "kind": "rio", "limit": limit, "count_in_service": false,
-            "short_min": {"packets": 4}, "short_max": {"packets": 8},
-            "short_max_p_ppb": 200_000_000,
-            "long_min": {"packets": 2}, "long_max": {"packets": 6}, "long_max_p_ppb": 200_000_000,
-            "weight_ppb": 200_000_000, "gentle": true, "ecn": false, "mean_packet_bytes": 1500,
-        }),
-        json!({
-            "kind": "rio-ps", "limit": limit, "count_in_service": false,
-            "short_min_ppb": 300_000_000, "short_max_ppb": 700_000_000,
-            "short_max_p_ppb": 200_000_000,
-            "long_min_ppb": 200_000_000, "long_max_ppb": 500_000_000,
-            "long_max_p_ppb": 200_000_000,
-            "weight_ppb": 200_000_000, "gentle": true, "ecn": false, "mean_packet_bytes": 1500,
-        }),
-        json!({
-            "kind": "pie", "limit": limit, "count_in_service": false, "target_ps": 30_000_000,
-            "update_ps": 100_000_000, "max_burst_ps": 0, "mean_packet_bytes": 1000, "ecn": true,
-        }),
-        json!({
-            "kind": "weighted-tail-drop", "limit": limit, "count_in_service": false,
-            "thresholds_ppb": [333_333_333, 666_666_667, 1_000_000_000],
-        }),
-    ]
 }
 
 /// The configuration of the switch's port to the receiver.

@@ -181,14 +181,18 @@ def _leaf(scenario: Scenario) -> str:
     if isinstance(queue, Red) and not packets and not queue.min.in_packets:
         return (
             f"red limit {limit} min {int(queue.min)} max {int(queue.max)}"
-            f" probability {queue.max_p:g} avpkt 1000"
+            f" probability {queue.max_p:g} avpkt 1000{' ecn' if queue.ecn else ''}"
         )
     if isinstance(queue, LinuxSfq) and packets:
-        return f"sfq limit {limit}"
+        sizes = f"depth {queue.depth} divisor {queue.divisor} flows {queue.flows}"
+        perturb = f"perturb {int(queue.perturb) / 1e12:g}"
+        return f"sfq limit {limit} {sizes} {perturb}{_quantum(queue)}"
     if isinstance(queue, CoDel | FqCoDel) and packets:
         ecn = "ecn" if queue.ecn else "noecn"
         times = f"target {int(queue.target) / 1e6:g}us interval {int(queue.interval) / 1e6:g}us"
-        return f"{queue.kind.replace('-', '_')} limit {limit} {times} {ecn}"
+        if isinstance(queue, CoDel):
+            return f"codel limit {limit} {times} {ecn}"
+        return f"fq_codel limit {limit} {times} {ecn} flows {queue.queues}{_quantum(queue)}"
     raise ScenarioError(
         "has no counterpart in `tc` with these limits",
         file=scenario.where("queue.kind"),
@@ -197,6 +201,11 @@ def _leaf(scenario: Scenario) -> str:
         remedy='use "drop-tail", "red" in bytes, "linux-sfq", "codel" or "fq-codel" in packets,'
         ' or queue.implementation = "switch"',
     )
+
+
+def _quantum(queue: LinuxSfq | FqCoDel) -> str:
+    """Without one, the kernel takes a packet of the MTU."""
+    return "" if queue.quantum is None else f" quantum {int(queue.quantum)}"
 
 
 def _commands(scenario: Scenario, interface: str, rate_bps: int, leaf: str) -> list[str]:
