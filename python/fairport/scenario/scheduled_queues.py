@@ -89,7 +89,7 @@ class LinuxSfq(QueueDiscipline):
     divisor: Count = 1024
     """Size of the hash table."""
     flows: Count = 128
-    """Most queues that may hold packets at the same time."""
+    """Most queues that may hold packets at the same time, at most `limit`, as in Linux."""
     quantum: PositiveSize | None = None
     """Bytes of a queue's turn. The default is one packet of the MTU."""
     perturb: Duration = Duration("0s")

@@ -28,8 +28,15 @@ pub struct Config {
 
 impl Config {
     pub(crate) fn build(&self, port: &PortContext<'_>) -> Result<Sfq, BuildError> {
+        let limit_packets = port.limit_in_packets(self.limit_packets)?;
+        if limit_packets == 1 {
+            let problem =
+                "admits no packet: a bucket may hold half of the free places, rounded down";
+            let remedy = "give at least \"2 packets\"";
+            return Err(BuildError::new("queue.limit", 1, problem, remedy));
+        }
         Ok(Sfq::new(
-            port.limit_in_packets(self.limit_packets)?,
+            limit_packets,
             number_of_queues("buckets", self.buckets)?,
             self.seed.unwrap_or(port.seed()),
             self.bucket_of_hosts(port)?,
@@ -201,6 +208,26 @@ mod tests {
         assert_eq!(sfq.admission(waiting(24), 8), share);
         let full = Admission::Dropped(Reason::Full);
         assert_eq!(sfq.admission(waiting(40), 0), full);
+    }
+
+    /// As in ns-2, half of one free place is none.
+    #[test]
+    fn a_buffer_of_one_place_would_admit_nothing_and_is_refused() {
+        let topology = star(2).expect("two hosts");
+        let network = NetworkContext::new(&topology, 1, 1518);
+        let port = network.port(PortId(0), Rate::from_bps(1_000_000_000));
+        for limit_packets in [1, 2] {
+            let config = Config {
+                limit_packets,
+                buckets: 1,
+                seed: None,
+                placed: Vec::new(),
+            };
+            let mut queue = TestPort::new(Sfq::new(limit_packets, 1, 1, Vec::new()));
+            let admits = queue.enter(packet(0, 1518)).is_accepted();
+            assert_eq!(config.build(&port).is_ok(), admits, "{limit_packets}");
+            assert_eq!(admits, limit_packets == 2);
+        }
     }
 
     #[test]
