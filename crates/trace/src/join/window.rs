@@ -367,14 +367,14 @@ impl Join {
     }
 
     /// Whether packets of this direction are known to leave by another output.
-    pub fn leaves_elsewhere(&self, direction: u32, egress: u32) -> bool {
+    pub(crate) fn leaves_elsewhere(&self, direction: u32, egress: u32) -> bool {
         let of = self.directions.get(direction as usize);
         of.and_then(|of| of.output).is_some_and(|it| it != egress)
     }
 
     /// Whether packets of this direction answer those that go to the output. If the output was captured in both
     /// directions, they come in there.
-    pub fn goes_back(&self, direction: u32) -> bool {
+    pub(crate) fn goes_back(&self, direction: u32) -> bool {
         let of = |direction: u32| self.directions.get(direction as usize);
         let is_forward = |direction| of(direction).is_some_and(Direction::is_joined);
         is_forward(direction ^ 1) && !is_forward(direction)
