@@ -3,6 +3,8 @@
 //! A [`Job`] is the document to which the Python front end converts a scenario: it says what is asked for. A [`Plan`]
 //! says what will happen: ports, hosts, flows with their drawn start times, and workloads. It does not depend on the
 //! simulator: workloads and sources of datagrams take the time as an argument, so they also work with real hosts.
+//!
+//! The example of `fairport-sim` reads a job, makes its plan and runs it.
 
 mod ends;
 mod expected;

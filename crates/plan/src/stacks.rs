@@ -32,10 +32,8 @@ pub(crate) fn stacks(
             .with_controllers(&job.overrides, controllers)
             .map_err(in_stack)?;
         settings.validate().map_err(in_stack)?;
-        let header = match settings.fixed_header_bytes {
-            0 => 40,
-            fixed => u32::from(fixed),
-        };
+        // a capture has real headers, however small the fixed ones are
+        let header = u32::from(settings.fixed_header_bytes).max(40);
         if u32::from(settings.mss_bytes) + header > mtu_bytes {
             let problem = format!("and {header} B of headers exceed the MTU of {mtu_bytes} B");
             let remedy = format!(

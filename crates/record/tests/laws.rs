@@ -64,9 +64,8 @@ fn at_the_limits() -> Recorded {
     }
 }
 
-/// The laws that break when one column is another.
-fn broken_by(table: &str, name: &str, column: &Column) -> Vec<&'static str> {
-    let mut recorded = at_the_limits();
+/// Gives the record another column.
+fn replace(recorded: &mut Recorded, table: &str, name: &str, column: &Column) {
     let tables = recorded.tables.iter_mut();
     let columns = tables
         .filter(|one| one.name == table)
@@ -76,10 +75,19 @@ fn broken_by(table: &str, name: &str, column: &Column) -> Vec<&'static str> {
             values.clone_from(column);
         }
     }
-    violations(&recorded, &limits())
-        .iter()
-        .map(|one| one.law)
-        .collect()
+}
+
+/// The laws that a record breaks.
+fn broken(recorded: &Recorded) -> Vec<&'static str> {
+    let found = violations(recorded, &limits());
+    found.iter().map(|one| one.law).collect()
+}
+
+/// The laws that break when one column is another.
+fn broken_by(table: &str, name: &str, column: &Column) -> Vec<&'static str> {
+    let mut recorded = at_the_limits();
+    replace(&mut recorded, table, name, column);
+    broken(&recorded)
 }
 
 #[test]
@@ -154,6 +162,18 @@ fn goodput_beyond_the_line_and_a_segment_is_found() {
         broken_by("flows", "measured_bytes", &measured),
         ["no goodput exceeds the line"]
     );
+}
+
+#[test]
+fn a_line_carries_half_as_much_in_half_a_second() {
+    let mut recorded = at_the_limits();
+    recorded.measure_from = Instant::from_ms(500);
+    // 5000 B, and a segment counts whole
+    for (bytes, laws) in [(6000, &[][..]), (6001, &["no goodput exceeds the line"])] {
+        let measured = Column::U64(vec![bytes, 0]);
+        replace(&mut recorded, "flows", "measured_bytes", &measured);
+        assert_eq!(broken(&recorded), laws, "{bytes}");
+    }
 }
 
 #[test]

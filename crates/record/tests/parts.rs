@@ -3,9 +3,8 @@
 use crate::common::{self, ACCEPTED, END, FULL, Watched, numbers, times_us};
 use fairport_net::discipline::Admission;
 use fairport_net::{Observer, PortId};
-use fairport_record::laws::{Limits, violations};
 use fairport_record::{
-    Column, FlowEnds, FlowLog, QueueSamples, Recorded, Recorder, Series, Simulated, Table, Watcher,
+    Column, FlowEnds, FlowLog, QueueSamples, Recorder, Series, Simulated, Table, Watcher,
 };
 use fairport_tcp::Segment;
 use fairport_units::{Duration, Instant};
@@ -96,18 +95,6 @@ fn a_watcher_s_recorder_counts_for_the_flows_that_were_added() {
 }
 
 #[test]
-fn late_drops_of_two_regions_are_added() {
-    let mut regions = [Watched::new(), Watched::new()];
-    for (region, drops) in regions.iter_mut().zip([2, 3]) {
-        region.now = END;
-        (0..drops).for_each(|_| region.arrive(1, FULL, Instant::NEVER));
-    }
-    let [mut one, another] = regions;
-    one.recorder.absorb(another.recorder);
-    assert_eq!(one.recorder.losses(1).late_drops, 5);
-}
-
-#[test]
 fn a_packet_that_leaves_late_changes_no_later_packet_s_row() {
     // the trace remembers a power of two of the latest packets, and writes over older ones
     for later in 1..=128 {
@@ -138,65 +125,4 @@ fn a_marked_packet_stays_marked_when_it_leaves() {
     port.departs(2, Instant::from_us(21));
     // marked, forwarded
     assert_eq!(numbers(&port.log.into_table(END), "fate"), [2, 1]);
-}
-
-#[test]
-fn a_line_carries_half_as_much_in_half_a_second() {
-    // 80 kbit/s carry 5000 B in half a second; a segment of 1000 B counts whole
-    let limits = Limits {
-        payload_bps: vec![80_000.0],
-        queue_bytes: Vec::new(),
-        segment_bytes: 1000.0,
-    };
-    for (bytes, is_broken) in [(6000, false), (6001, true)] {
-        let found = violations(&measured(bytes), &limits);
-        let law = "no goodput exceeds the line";
-        assert_eq!(found.iter().any(|one| one.law == law), is_broken, "{bytes}");
-    }
-}
-
-/// A run whose only flow brought so many bytes to host 0 in the half second that was measured.
-fn measured(bytes: u64) -> Recorded {
-    let column = |value| Column::U64(vec![value]);
-    let flows = vec![
-        ("dst", Column::U32(vec![0])),
-        ("start_s", Column::F64(vec![0.0])),
-        ("end_s", Column::F64(vec![f64::NAN])),
-        ("size_bytes", column(u64::MAX)),
-        ("delivered_bytes", column(bytes)),
-        ("measured_bytes", column(bytes)),
-        ("segments_sent", column(9)),
-        ("retransmits", column(0)),
-        ("timeouts", column(0)),
-        ("drops", column(0)),
-        ("marks", column(0)),
-    ];
-    let none = || Column::U64(vec![]);
-    let ports = [
-        "busy_share",
-        "queue_max_bytes",
-        "queue_mean_bytes",
-        "drops",
-        "marks",
-    ];
-    let tables = [
-        ("flows", flows),
-        ("ports", ports.map(|name| (name, none())).into()),
-        ("queue", vec![("port", none()), ("bytes", none())]),
-        ("drops", vec![("time_s", none())]),
-        ("marks", vec![("time_s", none())]),
-        ("timeouts", vec![("time_s", none())]),
-    ];
-    Recorded {
-        fingerprint: 0,
-        port_fingerprints: Vec::new(),
-        packet_hops: 0,
-        events: 0,
-        measure_from: Instant::from_ms(500),
-        measure_to: Instant::from_ms(1000),
-        simulated: Duration::from_ms(1000),
-        decisions_left_out: 0,
-        names: Vec::new(),
-        tables: tables.map(|(name, columns)| Table { name, columns }).into(),
-    }
 }

@@ -188,28 +188,6 @@ fn without_timestamps_a_retransmitted_segment_gives_no_round_trip_time() {
 }
 
 #[test]
-fn without_timestamps_the_timeout_stays_backed_off_until_a_segment_is_sent_once() {
-    let settings = linux(&json!({"timestamps": false}));
-    // the last of 10 and its first retransmission, then the next write's first segment
-    let mut pair = Pair::same(&settings, ONE_WAY)
-        .connected()
-        .losing(&[9, 10, 12]);
-    pair.client.write(10 * 1460);
-    pair.run();
-    pair.client.write(1460);
-    pair.run();
-    let backoffs: Vec<u32> = pair.client_log.timeouts.iter().map(|t| t.backoff).collect();
-    assert_eq!(backoffs, [0, 1, 2]);
-    // measured again by the next one
-    pair.client.write(1460);
-    pair.run();
-    assert_eq!(
-        pair.client.gauges().srtt.map(Duration::as_ps),
-        Some(RTT.as_ps())
-    );
-}
-
-#[test]
 fn in_ns3_an_ack_of_new_data_ends_the_backoff_without_a_round_trip_time() {
     for (ends, expected) in [(true, [0, 1, 0]), (false, [0, 1, 2])] {
         let settings = linux(&json!({"timestamps": false, "ack_ends_backoff": ends}));

@@ -1,6 +1,6 @@
 //! Losses repaired as today's Linux does: RACK-TLP, PRR, F-RTO, undo.
 
-use crate::pair::transfer::{ONE_WAY, PAYLOAD, RTT, losing, losing_twice, sends};
+use crate::pair::transfer::{ONE_WAY, PAYLOAD, RTT, losing, sends};
 use crate::pair::{self, Fate, Pair, stack};
 use fairport_tcp::{Flags, Settings};
 use fairport_units::Duration;
@@ -48,63 +48,11 @@ fn a_lost_tail_is_probed_after_two_round_trips_and_costs_no_timeout() {
 }
 
 #[test]
-fn a_lone_tail_is_given_the_time_of_a_delayed_ack() {
-    // 2 SRTT and 200 ms, but not more than the timeout of SRTT and 200 ms
-    let pair = sends(&modern(&json!({})), 10, losing(&[9]));
-    assert_eq!(pair.client_log.timeouts, []);
-    let probed = pair.retransmissions()[0].0 - pair.data()[0].0;
-    assert!(probed > RTT * 2 + Duration::from_ms(200) && probed < RTT * 2 + Duration::from_ms(204));
-}
-
-#[test]
-fn a_probe_that_repaired_a_loss_shrinks_the_window_once_more_is_acknowledged() {
-    let settings = modern(&json!({}));
-    let mut pair = Pair::same(&settings, ONE_WAY)
-        .connected()
-        .through(losing(&[9]));
-    pair.client.write(10 * u64::from(PAYLOAD));
-    pair.run();
-    let before = pair.client.gauges().cwnd_bytes;
-    pair.client.write(2 * u64::from(PAYLOAD));
-    pair.run();
-    let after = pair.client.gauges();
-    assert!(after.ssthresh_bytes < u64::MAX);
-    assert!(after.cwnd_bytes < before);
-    assert_eq!(pair.client.counters().fast_recoveries, 0);
-}
-
-#[test]
 fn a_lost_half_of_a_flight_is_repaired_by_the_probe_and_rack() {
     let pair = sends(&modern(&json!({})), 10, losing(&[5, 6, 7, 8, 9]));
     assert_eq!(pair.client_log.timeouts, []);
     assert_eq!(pair.resent_segments(), [9, 5, 6, 7, 8]);
     assert_eq!(pair.client.counters().fast_recoveries, 1);
-}
-
-#[test]
-fn two_duplicates_are_enough_for_rack_after_a_quarter_of_a_round_trip() {
-    let pair = sends(&modern(&json!({})), 10, losing(&[7]));
-    assert_eq!(pair.client_log.timeouts, []);
-    assert_eq!(pair.client.counters().fast_recoveries, 1);
-    let start = pair.data()[0].0;
-    let (at, byte) = pair.retransmissions()[0];
-    assert_eq!(byte, 7 * PAYLOAD);
-    // the ACK of segment 8 took RTT and a little; then the reordering window
-    let waited = at - start;
-    assert!(
-        waited > RTT + RTT / 4 && waited < RTT + RTT / 4 + Duration::from_ms(2),
-        "{waited:?}"
-    );
-}
-
-#[test]
-fn a_lost_retransmission_is_found_by_rack_without_a_timeout() {
-    // the fourth segment's retransmission is lost while new data flows on
-    let pair = sends(&modern(&json!({})), 60, losing_twice(3));
-    assert_eq!(pair.client_log.timeouts, []);
-    assert_eq!(pair.resent_segments(), [3, 3]);
-    let pair = sends(&modern(&json!({"rack": false})), 60, losing_twice(3));
-    assert_eq!(pair.client_log.timeouts.len(), 1);
 }
 
 #[test]
@@ -118,26 +66,6 @@ fn what_comes_late_by_less_than_a_quarter_of_a_round_trip_is_not_sent_again() {
     let pair = sends(&modern(&json!({})), 300, path);
     assert_eq!(pair.retransmissions(), []);
     assert_eq!(pair.client.counters().fast_recoveries, 0);
-}
-
-#[test]
-fn under_prr_a_lone_loss_is_repaired_with_a_segment_for_every_second_ack_or_so() {
-    // NewReno halves: 40 segments, threshold 20
-    let settings = modern(&json!({
-        "congestion_control": "newreno", "initial_window_segments": 40, "tail_loss_probe": false
-    }));
-    let pair = sends(&settings, 400, losing(&[0]));
-    let retransmitted = pair.retransmissions()[0].0;
-    let sent = pair
-        .data()
-        .iter()
-        .filter(|(at, _)| *at > retransmitted && *at < retransmitted + RTT)
-        .count();
-    // 37 ACKs of the first flight follow, each worth half a segment
-    assert!((16..=20).contains(&sent), "{sent}");
-    assert_eq!(pair.client_log.timeouts, []);
-    assert_eq!(pair.client.counters().fast_recoveries, 1);
-    assert_eq!(pair.client.counters().retransmits, 1);
 }
 
 /// The path stands still for longer than the timeout, and then delivers everything in order.

@@ -13,7 +13,7 @@ const STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 /// The largest type of a block other than a section header. After damage, larger types are not accepted.
 const TYPE_MAX: u32 = 0x20;
-/// A length in bytes that exceeds any block's.
+/// A length in bytes that exceeds any block's, and any packet's.
 const LONGEST: u32 = 1 << 24;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 const COMMENT: u16 = 1;
@@ -271,8 +271,9 @@ impl Blocks {
         let clock = self.clocks.get(interface)?;
         let units = u64::from(self.word(block, 12)) << 32 | u64::from(self.word(block, 16));
         let captured = self.word(block, 20) as usize;
+        let length = self.word(block, 24);
         let end = 28_usize.checked_add(captured)?;
-        if end > block.len() - 4 {
+        if end > block.len() - 4 || length > LONGEST {
             return None;
         }
         let mut located = Located {
@@ -280,7 +281,7 @@ impl Blocks {
             interface: interface as u32,
             start: 28,
             end,
-            length: self.word(block, 24).max(captured as u32),
+            length: length.max(captured as u32),
             next: block.len(),
             ..Located::default()
         };
@@ -317,7 +318,7 @@ impl Blocks {
             return None;
         }
         let length = self.word(block, 8);
-        Some(Located {
+        (length <= LONGEST).then(|| Located {
             time_ns: self.last_ns,
             interface: self.first as u32,
             start: 12,

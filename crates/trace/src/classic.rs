@@ -79,7 +79,7 @@ impl Classic {
 
     #[inline]
     fn is_possible(self, header: Header) -> bool {
-        let has_bytes = header.length > 0 && header.captured <= LONGEST;
+        let has_bytes = (1..=LONGEST).contains(&header.length) && header.captured <= LONGEST;
         has_bytes && u64::from(header.fraction) * self.unit_ns < 1_000_000_000
     }
 
@@ -183,7 +183,6 @@ impl Classic {
         self.is_possible(header)
             && header.captured >= SHORTEST
             && header.captured <= header.length
-            && header.length <= LONGEST
             && (known.peek().is_none() || known.any(is_near))
     }
 }

@@ -4,6 +4,21 @@
 //! [`flow::Tracker`] follows the flows. The join of packets that came into a switch with packets that went out decides
 //! the fate of each packet. The result is the tables of a run.
 //!
+//! ```no_run
+//! use fairport_trace::{Options, Role, Source, analyse};
+//!
+//! let [ingress, egress] = [("in.pcap", Role::Ingress), ("out.pcap", Role::Egress)].map(|(file, role)| Source {
+//!     file: file.to_owned(),
+//!     role,
+//!     ..Source::default()
+//! });
+//! let outcome = analyse(&[ingress, egress], &Options::default(), |_| true)?;
+//! for output in &outcome.outputs {
+//!     println!("{}: {} packets left", output.name, output.completeness.joined);
+//! }
+//! # Ok::<(), fairport_trace::Error>(())
+//! ```
+//!
 //! # Why there are own readers
 //!
 //! The crate pcap-file, with which the tests compare, reads every timestamp of pcapng as nanoseconds (2.0.0), whatever

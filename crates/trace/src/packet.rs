@@ -14,7 +14,7 @@ use fairport_wire::{SackList, TcpOption, TcpPacket, Transport, UdpDatagram, udp}
 
 use usual::usual;
 
-pub use layers::is_known_link;
+pub(crate) use layers::is_known_link;
 pub use unread::{Unread, UnreadCounts};
 
 /// Addresses, protocol and ports, as numbers that are fast to compare. IPv4 addresses are mapped to IPv6 (RFC 4291

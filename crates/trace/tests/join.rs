@@ -278,3 +278,27 @@ fn a_packet_that_came_in_by_an_output_is_one_packet() {
     let sights: Vec<_> = (0..100).flat_map(sight).collect();
     assert_eq!(at_two_outputs(&sights), (Vec::new(), 100));
 }
+
+#[test]
+fn a_drop_after_a_clock_was_set_back_is_found() {
+    let at = |number: u32, time_ms: u64, side: Side| {
+        let time_ns = time_ms * 1_000_000;
+        (time_ns, side, packet(0, number, time_ns))
+    };
+    let (came_in, went_out) = (Side::Ingress(0), Side::Egress(0));
+    let (fates, decided) = at_two_outputs(&[
+        at(0, 40, came_in),
+        at(0, 41, went_out),
+        at(1, 100, came_in),
+        at(1, 101, went_out),
+        // the ingress capture lost this one
+        at(2, 102, went_out),
+        at(3, 50, came_in),
+        at(4, 51, came_in),
+        at(4, 55, went_out),
+    ]);
+    let dropped = fates
+        .iter()
+        .filter(|(_, fate)| matches!(fate, Fate::Dropped(_)));
+    assert_eq!((fates.len(), dropped.count(), decided), (5, 1, 5));
+}

@@ -275,6 +275,19 @@ fn a_damaged_stamp_does_not_make_all_others_unlikely() {
 }
 
 #[test]
+fn a_length_that_no_packet_has_is_damage() {
+    let length = 1500_u32.to_le_bytes();
+    for file in [classic(&packets(), false, 1), blocks(&packets(), false, 9)] {
+        let mut damaged = file;
+        let of_last = damaged.windows(4).rposition(|word| word == length).unwrap();
+        damaged[of_last..of_last + 4].fill(0xff);
+        let (capture, found) = read(damaged);
+        assert_eq!(found[..], packets()[..39]);
+        assert_eq!(capture.damage().packets, 1);
+    }
+}
+
+#[test]
 fn what_is_no_capture_is_refused_with_a_remedy() {
     for (bytes, expected) in [
         (&b""[..], "is empty"),

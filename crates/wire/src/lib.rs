@@ -100,5 +100,5 @@ pub use ipv4::{Ipv4Header, Ipv4Packet};
 pub use ipv6::{Ipv6Fragment, Ipv6Header, Ipv6Packet, Ipv6Upper};
 pub use payload::Payload;
 pub use tcp::{TcpHeader, TcpPacket};
-pub use tcp_options::{FastOpenCookie, OptionSet, SackList, TcpOption, TcpOptions};
+pub use tcp_options::{OptionSet, SackList, TcpOption, TcpOptions};
 pub use udp::{UdpDatagram, UdpHeader};

@@ -12,8 +12,8 @@ const DEFAULT_MSS: u16 = 536;
 impl TcpPacket<'_> {
     /// Converts to a segment. Sequence numbers are those of the wire, and the window is not scaled. As on a host, the
     /// MSS, window scale and SACK-permitted options count only in a SYN, and SACK blocks only outside one. A SYN that
-    /// has some of these options but no MSS has an MSS of 536 bytes. A segment has no ports, urgent pointer, Fast Open
-    /// cookie or accurate ECN bit: they are left out.
+    /// has some of these options but no MSS has an MSS of 536 bytes. A segment has no ports, urgent pointer or
+    /// accurate ECN bit: they are left out.
     ///
     /// # Errors
     /// [`ParseError`] if the options were cut off, if an option's length is not valid, or if the segment has more than
@@ -86,7 +86,6 @@ impl TcpHeader {
                 sack_permitted: syn.is_some_and(|syn| syn.sack_permitted),
                 timestamps: options.timestamps(),
                 sacks: SackList::new(&blocks[..count]).unwrap_or_default(),
-                fast_open: None,
             },
         }
     }

@@ -18,11 +18,6 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
-const FAST_OPEN: u8 = 34;
-/// The kind that experiments share (RFC 6994). Each begins with an identifier of its own, Fast Open with
-/// `FAST_OPEN_EXPERIMENT`.
-const EXPERIMENT: u8 = 254;
-const FAST_OPEN_EXPERIMENT: [u8; 2] = [0xf9, 0x89];
 
 /// One option as it is in the segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +32,6 @@ pub enum TcpOption<'a> {
     Sack(SackList),
     /// Timestamps (RFC 7323 3).
     Timestamps(Timestamps),
-    /// A Fast Open cookie, or the request for one if it is empty (RFC 7413 4.1.1).
-    FastOpen(FastOpenCookie),
     /// An unknown kind, or a known kind with a length that is not valid for it. Hosts skip both.
     Unknown {
         /// The kind.
@@ -57,10 +50,6 @@ impl<'a> TcpOption<'a> {
             (SACK_PERMITTED, []) => Some(Self::SackPermitted),
             (SACK, _) => SackList::read(data).map(Self::Sack),
             (TIMESTAMPS, _) => timestamps(data).map(Self::Timestamps),
-            (FAST_OPEN, _) => FastOpenCookie::new(data).map(Self::FastOpen),
-            (EXPERIMENT, [a, b, cookie @ ..]) if [*a, *b] == FAST_OPEN_EXPERIMENT => {
-                FastOpenCookie::new(cookie).map(Self::FastOpen)
-            }
             _ => None,
         };
         known.unwrap_or(Self::Unknown { kind, data })
@@ -122,40 +111,6 @@ impl SackList {
 impl std::fmt::Debug for SackList {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.blocks()).finish()
-    }
-}
-
-/// A Fast Open cookie of 4 to 16 bytes, or an empty one: the request for a cookie (RFC 7413 4.1.1).
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub struct FastOpenCookie {
-    bytes: [u8; Self::BYTES_MAX],
-    length: u8,
-}
-
-impl FastOpenCookie {
-    /// Length of the longest cookie, in bytes.
-    pub const BYTES_MAX: usize = 16;
-
-    /// A cookie of these bytes, or None if their number is not valid.
-    pub fn new(cookie: &[u8]) -> Option<Self> {
-        if !matches!(cookie.len(), 0 | 4..=Self::BYTES_MAX) {
-            return None;
-        }
-        let mut new = Self::default();
-        new.bytes[..cookie.len()].copy_from_slice(cookie);
-        new.length = cookie.len() as u8;
-        Some(new)
-    }
-
-    /// The bytes of the cookie.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.length).min(Self::BYTES_MAX)]
-    }
-}
-
-impl std::fmt::Debug for FastOpenCookie {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:02x?}", self.bytes())
     }
 }
 
@@ -234,8 +189,6 @@ pub struct OptionSet {
     pub timestamps: Option<Timestamps>,
     /// SACK blocks.
     pub sacks: SackList,
-    /// A Fast Open cookie, or the request for one.
-    pub fast_open: Option<FastOpenCookie>,
 }
 
 impl OptionSet {
@@ -253,7 +206,6 @@ impl OptionSet {
                 TcpOption::SackPermitted => set.sack_permitted = true,
                 TcpOption::Sack(blocks) => set.sacks = blocks,
                 TcpOption::Timestamps(timestamps) => set.timestamps = Some(timestamps),
-                TcpOption::FastOpen(cookie) => set.fast_open = Some(cookie),
                 TcpOption::Unknown { .. } => {}
             }
         }
@@ -290,9 +242,9 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// More than all options take together: the MSS, SACK permitted, timestamps, the window scale, four SACK blocks and
-    /// a cookie take 4 + 4 + 12 + 4 + 36 + 20 bytes.
-    const ROOM: usize = 80;
+    /// All options together: the MSS, SACK permitted, timestamps, the window scale and four SACK blocks take
+    /// 4 + 4 + 12 + 4 + 36 bytes.
+    const ROOM: usize = 60;
 
     /// The bytes written so far.
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -334,9 +286,6 @@ impl Writer {
                 self.put(&block.start.to_be_bytes());
                 self.put(&block.end.to_be_bytes());
             }
-        }
-        if let Some(cookie) = set.fast_open {
-            self.option(FAST_OPEN, &[cookie.bytes()]);
         }
     }
 

@@ -2,9 +2,8 @@
 
 use fairport_tcp::{Ecn, Flags, SackBlock, Segment, SynOptions, Timestamps};
 use fairport_wire::{
-    EtherType, EthernetHeader, FastOpenCookie, Headers, IpHeader, Ipv4Header, Ipv6Header,
-    MacAddress, OptionSet, Payload, SackList, TagKind, TcpHeader, TransportHeader, UdpHeader,
-    VlanTag, VlanTags,
+    EtherType, EthernetHeader, Headers, IpHeader, Ipv4Header, Ipv6Header, MacAddress, OptionSet,
+    Payload, SackList, TagKind, TcpHeader, TransportHeader, UdpHeader, VlanTag, VlanTags,
 };
 use proptest::option;
 use proptest::prelude::*;
@@ -84,24 +83,20 @@ fn any_sack() -> impl Strategy<Value = SackBlock> {
 
 /// As many options as fit into a header.
 fn any_options() -> impl Strategy<Value = OptionSet> {
-    let cookie = prop_oneof![Just(0_usize), 4..=16_usize]
-        .prop_flat_map(|length| prop::collection::vec(any::<u8>(), length));
     (
         option::of(any::<u16>()),
         option::of(any::<u8>()),
         any::<bool>(),
         option::of(any::<(u32, u32)>()),
         prop::collection::vec(any_sack(), 0..=4),
-        option::weighted(0.2, cookie),
     )
         .prop_map(
-            |(mss, window_scale, sack_permitted, timestamps, sacks, cookie)| OptionSet {
+            |(mss, window_scale, sack_permitted, timestamps, sacks)| OptionSet {
                 mss,
                 window_scale,
                 sack_permitted,
                 timestamps: timestamps.map(|(val, ecr)| Timestamps { val, ecr }),
                 sacks: SackList::new(&sacks).expect("at most four"),
-                fast_open: cookie.and_then(|cookie| FastOpenCookie::new(&cookie)),
             },
         )
         .prop_filter("they fit into 40 bytes", |set| set.bytes().is_ok())

@@ -2,8 +2,8 @@
 
 use fairport_tcp::{Flags, Options, SackBlock, Segment, SynOptions, Timestamps};
 use fairport_wire::{
-    Captured, EmitError, FastOpenCookie, Fault, Layer, OptionSet, ParseError, Payload,
-    PseudoHeader, SackList, TcpHeader, TcpOption, TcpPacket, tcp,
+    Captured, EmitError, Fault, Layer, OptionSet, ParseError, Payload, PseudoHeader, SackList,
+    TcpHeader, TcpOption, TcpPacket, tcp,
 };
 
 /// A SYN as Linux sends it, from 10.0.0.1 port 40000 to 10.0.0.2 port 5001. Its checksum by hand:
@@ -152,30 +152,6 @@ impl AtOptions for Fault {
             fault: self,
         }
     }
-}
-
-#[test]
-fn fast_open_has_a_cookie_or_asks_for_one() {
-    let cookie = [1, 2, 3, 4, 5, 6, 7, 8];
-    let mut header = TcpHeader {
-        flags: Flags::SYN,
-        ..TcpHeader::default()
-    };
-    header.options.mss = Some(1460);
-    header.options.fast_open = FastOpenCookie::new(&cookie);
-    let bytes = written(&header);
-    assert_eq!(bytes[24..], [34, 10, 1, 2, 3, 4, 5, 6, 7, 8, 1, 1]);
-    let read = TcpPacket::parse(Captured::whole(&bytes)).expect("a segment");
-    assert_eq!(read.header(), Ok(header));
-
-    let request = with_options(&[34, 2, 1, 1]);
-    let empty = FastOpenCookie::new(&[]).expect("the request");
-    assert_eq!(options_of(&request), [Ok(TcpOption::FastOpen(empty))]);
-    // the number of the experiment before RFC 7413
-    let experiment = with_options(&[254, 8, 0xf9, 0x89, 9, 9, 9, 9]);
-    let old = FastOpenCookie::new(&[9; 4]).expect("a cookie");
-    assert_eq!(options_of(&experiment), [Ok(TcpOption::FastOpen(old))]);
-    assert_eq!(FastOpenCookie::new(&[0; 3]), None);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use fairport_tcp::{AckPolicy, Settings};
 use fairport_units::Duration;
 use serde_json::{Map, Value, json};
 
-use super::LATE_IF_LONG;
 use super::dice::Dice;
+use super::kernel_clock::LATE_IF_LONG;
 use super::path::PathProperties;
 
 /// The MSS that the peer announces, unless the theme draws one. Timestamps take their 12 bytes out of it.

@@ -8,8 +8,10 @@
 mod dice;
 mod draw;
 mod handshakes;
+mod kernel_clock;
 mod paced;
 mod path;
+mod peer;
 mod scribe;
 mod script;
 
@@ -24,25 +26,11 @@ use crate::text;
 
 /// The time of the first SYN. It leaves time for the calls before it, which wait for the commands.
 const BEGIN: Instant = Instant::from_ps(300_000_000_000);
-/// How much earlier than here a kernel's timer may fire: a tick, since the kernel's ticks lie elsewhere.
-const EARLY: Duration = Duration::from_ms(6);
-/// A timer that waits for a shorter time than this runs on a precise clock in Linux (`hrtimer`).
-const PRECISE: Duration = Duration::from_ms(2);
-/// How much earlier than here a timer on the precise clock may fire.
-const PRECISE_EARLY: Duration = Duration::from_us(300);
-/// How much later than here a kernel's timer may fire, because of ticks and a loaded machine.
-const LATE: Duration = Duration::from_ms(10);
-/// How much later a timer may fire that waited longer than [`LONG`]. From 63 ticks on, Linux's timer wheel rounds up to
-/// a multiple of 8 ticks, which is 32 ms at 250 Hz.
-const LATE_IF_LONG: Duration = Duration::from_ms(45);
-const LONG: Duration = Duration::from_ms(190);
 /// The longest wait for a timer: an exchange ends before a longer one. From 512 ticks on, the timer wheel rounds up to
 /// a multiple of 64 ticks, which is more than any tolerance.
 const TOO_LONG: Duration = Duration::from_ms(2_020);
 /// How much what a pacer sends may move because a machine is late.
 const NEAR: Duration = Duration::from_ms(2);
-/// The shortest time between an arrival and what the pacer sends. A kernel needs a part of it to handle either.
-const PACED_APART: Duration = Duration::from_us(500);
 /// The window scale of the peer, as the preset `linux-6` has it.
 const WINDOW_SCALE: u32 = 7;
 /// The flag `PSH`, which Linux sets at the end of a write.

@@ -7,13 +7,12 @@ use fairport_units::{Duration, Instant};
 
 use super::dice::Dice;
 use super::draw::{Draw, Side, Theme};
+use super::kernel_clock::{KernelClock, LATE_IF_LONG};
 use super::paced::Watch;
 use super::path::{Item, Path};
+use super::peer::Peer;
 use super::script::state;
-use super::{
-    BEGIN, EARLY, LATE, LATE_IF_LONG, LONG, Machine, PACED_APART, PRECISE, PRECISE_EARLY, PSH,
-    TOO_LONG, WINDOW_SCALE,
-};
+use super::{BEGIN, Machine, PSH, TOO_LONG};
 use crate::runner::wire::{Numbering, written_codepoint};
 use crate::text;
 
@@ -21,7 +20,7 @@ use crate::text;
 pub(super) struct Scribe {
     side: Side,
     stack: Connection,
-    peer: Connection,
+    peer: Peer,
     numbering: Numbering,
     lines: String,
     /// sequence numbers at which the writes of the stack's application end
@@ -36,18 +35,7 @@ pub(super) struct Scribe {
     full: u64,
     /// draws how much later the stack handles each event; none: it does so at once
     late: Option<Dice>,
-    /// window that the peer announces; none: its whole buffer
-    window_bytes: Option<u64>,
-    /// the peer's last ACK, which announces a new window
-    last_ack: Option<Segment>,
-    /// time until which the last timer of the stack may still fire late in a kernel
-    late_until: Instant,
-    last_event: Instant,
-    /// when the pacer last sent something
-    paced_at: Instant,
-    /// a timer that runs on ticks has sent something since the last arrival, so the pacer's times are not exact
-    after_timer: bool,
-    paced: bool,
+    clock: KernelClock,
     /// how often BBR may take a random phase of its cycle; the exchange ends before the next time
     phases: u32,
     watch: Watch,
@@ -76,11 +64,9 @@ impl Scribe {
         peer.set_nagle(draw.nagle);
         Self {
             late,
-            window_bytes: None,
-            last_ack: None,
             side: draw.side,
             stack,
-            peer,
+            peer: Peer::new(peer),
             numbering: Numbering::new(0),
             lines: String::new(),
             pushed: Vec::new(),
@@ -89,11 +75,7 @@ impl Scribe {
             within_write: machine.within_write,
             uses_ecn: draw.ecn,
             full: draw.payload(),
-            late_until: Instant::ZERO,
-            last_event: BEGIN,
-            paced_at: Instant::ZERO,
-            after_timer: false,
-            paced: draw.paced,
+            clock: KernelClock::new(draw.paced),
             phases: u32::from(draw.theme == Theme::Cycles),
             watch: Watch::default(),
         }
@@ -110,13 +92,13 @@ impl Scribe {
             );
             self.sends(BEGIN, Duration::ZERO, Duration::ZERO, &mut path, dice);
         } else {
-            self.answers(BEGIN, &mut path, dice);
+            self.peer.answers(BEGIN, &mut path, dice);
         }
         let mut now = BEGIN;
         loop {
             let writer = match self.side {
                 Side::Sender => &self.stack,
-                Side::Receiver => &self.peer,
+                Side::Receiver => &self.peer.connection,
             };
             if !path.is_open() && writer.is_established() {
                 path.open(now + Duration::from_us(20_500));
@@ -124,7 +106,7 @@ impl Scribe {
             let next = path.next_time();
             let timer = self.stack.poll_ticking_timer().unwrap_or(Instant::NEVER);
             let pacer = self.stack.next_departure().unwrap_or(Instant::NEVER);
-            let of_peer = self.peer.poll_timer().unwrap_or(Instant::NEVER);
+            let of_peer = self.peer.connection.poll_timer().unwrap_or(Instant::NEVER);
             now = next.min(timer).min(pacer).min(of_peer);
             if now == Instant::NEVER || now > BEGIN + draw.lasts {
                 return Some(self.lines);
@@ -132,13 +114,16 @@ impl Scribe {
             let step = if now == pacer {
                 self.on_pacer(now, &mut path, dice)
             } else if next == now {
-                if self.holds_back(now, pacer, &mut path) {
+                if path.next_is_for_stack()
+                    && let Some(until) = self.clock.held_back_until(now, pacer)
+                {
+                    path.hold_back(until);
                     continue;
                 }
                 self.on_path(now, timer, &mut path, dice)
             } else if of_peer == now {
-                self.peer.on_timer(now, &mut ());
-                self.answers(now, &mut path, dice);
+                self.peer.connection.on_timer(now, &mut ());
+                self.peer.answers(now, &mut path, dice);
                 Step::Next
             } else {
                 self.on_timer(now, pacer, &mut path, dice)
@@ -155,11 +140,11 @@ impl Scribe {
     fn on_path(&mut self, now: Instant, timer: Instant, path: &mut Path, dice: &mut Dice) -> Step {
         match path.pop() {
             Item::ToPeer(segment, ecn) => {
-                self.peer.on_packet(now, &segment, ecn, &mut ());
-                self.answers(now, path, dice);
+                self.peer.connection.on_packet(now, &segment, ecn, &mut ());
+                self.peer.answers(now, path, dice);
             }
             Item::ToStack(segment, ecn) => {
-                if self.is_doubtful(now, timer) {
+                if self.clock.is_doubtful(now, timer) {
                     return Step::Doubtful;
                 }
                 let before = self.lines.len();
@@ -171,7 +156,7 @@ impl Scribe {
                     self.lines.truncate(before);
                     return Step::End;
                 }
-                self.after_timer = false;
+                self.clock.after_timer = false;
                 if self.socket.is_none() && self.stack.is_established() {
                     self.line(now, "accept(3, ..., ...) = 4");
                     self.socket = Some(4);
@@ -180,23 +165,17 @@ impl Scribe {
                 self.sends(now, handled - now, Duration::ZERO, path, dice);
                 self.state();
             }
-            Item::Window(bytes) => {
-                self.window_bytes = Some(bytes);
-                if let Some(mut update) = self.last_ack {
-                    update.window = (bytes >> WINDOW_SCALE) as u16;
-                    path.back(now, update, Ecn::NotEct, dice);
-                }
-            }
+            Item::Window(bytes) => self.peer.announces(now, bytes, path, dice),
             Item::Close(side) if side != self.side => {
-                self.peer.close();
-                self.answers(now, path, dice);
+                self.peer.connection.close();
+                self.peer.answers(now, path, dice);
             }
             Item::Close(side) if self.socket.is_none() => {
                 // nothing is closed before it is accepted
                 path.schedule(now + Duration::from_ms(10), Item::Close(side));
             }
             Item::Close(_) => {
-                if self.is_doubtful(now, timer) {
+                if self.clock.is_doubtful(now, timer) {
                     return Step::Doubtful;
                 }
                 self.call(now, "shutdown", "SHUT_WR", 0);
@@ -204,11 +183,11 @@ impl Scribe {
                 self.sends_at_once(now, path, dice);
             }
             Item::Write(bytes) if self.side == Side::Receiver => {
-                self.peer.write(bytes);
-                self.answers(now, path, dice);
+                self.peer.connection.write(bytes);
+                self.peer.answers(now, path, dice);
             }
             Item::Write(bytes) => {
-                if self.is_doubtful(now, timer) {
+                if self.clock.is_doubtful(now, timer) {
                     return Step::Doubtful;
                 }
                 self.call(now, "write", &format!("..., {bytes}"), bytes);
@@ -223,26 +202,23 @@ impl Scribe {
 
     /// A timer of the stack that runs on ticks fires. The pacer would send something at `pacer`.
     fn on_timer(&mut self, now: Instant, pacer: Instant, path: &mut Path, dice: &mut Dice) -> Step {
-        let waited = now - self.last_event;
+        let waited = now - self.clock.last_event;
         if waited > TOO_LONG {
             return Step::End;
         }
         let before = self.stack.info();
         self.stack.on_timer(now, &mut ());
-        let of_arrival = std::mem::replace(&mut self.after_timer, self.paced);
-        // the pacer and a tick may come in the other order in a kernel
-        if self.paced && (now < self.paced_at + EARLY || pacer < now + LATE) {
+        if self.clock.may_swap(now, pacer) {
             return Step::Doubtful;
         }
+        let after_timer = std::mem::replace(&mut self.clock.after_timer, self.clock.paced);
         let acted = self.sends(now, Duration::ZERO, Duration::ZERO, path, dice)
             || self.stack.info() != before;
         if acted {
-            let late = if waited > LONG { LATE_IF_LONG } else { LATE };
-            self.late_until = now + late;
-            self.last_event = now;
+            self.clock.timer_fired(now);
             self.state();
         } else {
-            self.after_timer = of_arrival;
+            self.clock.after_timer = after_timer;
         }
         Step::Next
     }
@@ -253,38 +229,13 @@ impl Scribe {
         self.sends(now, handled - now, self.within_write, path, dice);
     }
 
-    /// An arrival that is close to what the pacer sends comes later: a kernel would decide which is first.
-    fn holds_back(&self, now: Instant, pacer: Instant, path: &mut Path) -> bool {
-        let sent = if pacer < now + PACED_APART {
-            pacer
-        } else {
-            self.paced_at
-        };
-        let is_close = path.next_is_for_stack() && now < sent + PACED_APART;
-        if is_close {
-            path.hold_back(sent + PACED_APART);
-        }
-        is_close
-    }
-
     /// The pacer releases a segment.
     fn on_pacer(&mut self, now: Instant, path: &mut Path, dice: &mut Dice) -> Step {
         let handled = self.handled(now);
         self.stack.on_timer(handled, &mut ());
         self.sends(now, handled - now, Duration::ZERO, path, dice);
-        self.paced_at = now;
+        self.clock.paced_at = now;
         Step::Next
-    }
-
-    /// Whether a kernel may order this event and a timer of the stack differently from the stack here.
-    fn is_doubtful(&mut self, now: Instant, timer: Instant) -> bool {
-        let early = if timer < self.last_event + PRECISE {
-            PRECISE_EARLY
-        } else {
-            EARLY
-        };
-        self.last_event = now;
-        now < self.late_until || timer < now + early
     }
 
     /// The stack's application reads all data that has arrived in order, as soon as it arrives.
@@ -316,10 +267,8 @@ impl Scribe {
     ) -> bool {
         let mut any = false;
         while let Some(segment) = self.stack.poll_transmit(now + late) {
-            if self.after_timer {
-                let from = now
-                    .earlier_by(EARLY)
-                    .max(self.last_event.max(self.paced_at));
+            if self.clock.after_timer {
+                let from = self.clock.earliest(now);
                 let _ = write!(self.lines, "{}~", seconds(from));
                 self.line(
                     now + LATE_IF_LONG,
@@ -333,16 +282,6 @@ impl Scribe {
             any = true;
         }
         any
-    }
-
-    fn answers(&mut self, now: Instant, path: &mut Path, dice: &mut Dice) {
-        while let Some(mut segment) = self.peer.poll_transmit(now) {
-            if let Some(bytes) = self.window_bytes {
-                segment.window = (bytes >> WINDOW_SCALE) as u16;
-            }
-            self.last_ack = Some(segment);
-            path.back(now, segment, self.peer.codepoint(), dice);
-        }
     }
 
     /// A segment from the peer, as a script writes it. A short one ends a write. (So may a full one, but the peer is a

@@ -5,11 +5,13 @@ mod acks;
 mod order;
 mod outstanding;
 mod retransmissions;
+mod stalls;
 mod timer;
 mod window;
 
 use fairport_tcp::Flags;
 
+use acks::Acks;
 use order::Order;
 use outstanding::{Outstanding, Sent};
 use retransmissions::Retransmissions;
@@ -19,12 +21,7 @@ use window::Window;
 use super::events::{Outcome, Seen};
 use super::legs::Leg;
 use super::ranges::{Arrived, position};
-use super::report::{Cause, Counts, Expiry};
-
-/// Data that passes so soon after its first ACK was captured late: GRO holds back the segments that it merges.
-const CAPTURED_LATE_NS: u64 = 1_000_000;
-/// Shorter silences are not stalls.
-const SHORTEST_STALL_NS: u64 = 1_000_000;
+use super::report::{Counts, Expiry};
 
 /// One direction of a connection.
 #[derive(Clone, Debug, Default)]
@@ -48,19 +45,9 @@ pub(crate) struct Direction {
     arrived: Arrived,
     order: Order,
     outstanding: Outstanding,
-    /// data that was acknowledged and not seen before, and when
-    early: (u64, u64),
-    early_ns: u64,
+    acks: Acks,
     last_sent_ns: u64,
-    last_ack_ns: u64,
-    has_acks: bool,
-    has_sacks: bool,
     timer: Timer,
-    /// ACKs in a row that repeated the last one
-    duplicates: u32,
-    /// segments that were sent again and that the last ACK covers beyond the first outstanding one: the arrival of the
-    /// first was enough for it, so these had arrived before if that ACK is repeated for them
-    doubtful: u64,
     /// a loss beyond this position starts a new recovery
     recover: u64,
     retransmissions: Retransmissions,
@@ -85,7 +72,7 @@ impl Direction {
 
     /// Bytes sent and not acknowledged; 0 until an ACK was seen.
     pub(crate) fn in_flight(&self) -> u64 {
-        if self.has_acks {
+        if self.acks.has_any {
             self.next - self.una
         } else {
             0
@@ -94,7 +81,7 @@ impl Direction {
 
     /// When the last segment was sent, if everything was acknowledged, or without ACKs, if everything arrived.
     pub(crate) fn done_ns(&self) -> Option<u64> {
-        let to = if self.has_acks {
+        let to = if self.acks.has_any {
             self.una
         } else {
             self.arrived.to()
@@ -118,7 +105,7 @@ impl Direction {
         self.arrived = Arrived::before(first);
         self.last_sent_ns = seen.time_ns;
         self.timer.start(seen.time_ns);
-        self.last_ack_ns = self.last_ack_ns.max(seen.time_ns);
+        self.acks.last_ns = self.acks.last_ns.max(seen.time_ns);
     }
 
     /// Processes a segment with data, SYN or FIN.
@@ -177,8 +164,7 @@ impl Direction {
         if end <= start || end <= self.base {
             return false;
         }
-        let since_ack_ns = seen.time_ns.saturating_sub(self.early_ns);
-        if self.early.0 <= start && end <= self.early.1 && since_ack_ns < CAPTURED_LATE_NS {
+        if self.order.is_captured_late(start, end, seen.time_ns) {
             self.counts.unseen_bytes = self.counts.unseen_bytes.saturating_sub(end - start);
             return false;
         }
@@ -229,39 +215,5 @@ impl Direction {
         }
         self.last_sent_ns = now;
         expiry
-    }
-
-    /// Notes how long this sender waits between an ACK and new data, or between two segments. A paced one, with no window
-    /// to fill, may wait for longer than a round trip. After longer silences it had nothing to send.
-    #[inline]
-    fn note_pause(&mut self, now: u64) {
-        let silence = now.saturating_sub(self.last_sent_ns.max(self.last_ack_ns));
-        let is_pause = self.una < self.next && silence as f64 <= 4.0 * self.srtt_ns;
-        self.timer.note_pause(if is_pause { silence } else { 0 });
-    }
-
-    /// Adds the silence of this sender before `now` to the stalls, by cause.
-    #[inline]
-    fn note_silence(&mut self, now: u64, by_timer: bool) {
-        let silence = now.saturating_sub(self.last_sent_ns);
-        if silence < SHORTEST_STALL_NS || (silence as f64) < 2.0 * self.srtt_ns {
-            return;
-        }
-        let is_full = self.window.bytes().is_some_and(|window| {
-            self.next + u64::from(self.counts.mss) > self.una + u64::from(window)
-        });
-        let cause = if by_timer {
-            Cause::Timeout
-        } else if self.counts.segments <= 1 {
-            return; // no data was sent before
-        } else if self.window.closed_ns() > self.last_sent_ns || (is_full && self.una < self.next) {
-            Cause::Window
-        } else if self.has_acks && self.una == self.next {
-            Cause::Idle
-        } else {
-            Cause::Network
-        };
-        self.counts.stalled_ns[cause as usize] += silence;
-        self.counts.stalls[cause as usize] += 1;
     }
 }

@@ -72,7 +72,7 @@ impl Clock {
     /// The opposite conversion, from the reference's timestamps to these.
     pub(crate) fn inverse(&self) -> Self {
         Self {
-            offset_ns: -self.offset_ns,
+            offset_ns: self.offset_ns.saturating_neg(),
             drift: -self.drift / (1.0 + self.drift),
             from_ns: self.from_ns.saturating_add_signed(self.offset_ns),
             samples: self.samples,
@@ -170,7 +170,7 @@ impl Sampler {
         let rest = |drift: f64| {
             let differences = differences.iter();
             let rest = differences.map(move |(time_ns, difference)| {
-                difference - ((time_ns - from_ns) as f64 * drift) as i64
+                difference.saturating_sub(((time_ns - from_ns) as f64 * drift) as i64)
             });
             rest.min()
         };
@@ -303,6 +303,26 @@ mod tests {
         assert_eq!(offset_ns(&here), Some(-90_000));
         here.has_merged = true;
         assert_eq!(offset_ns(&here), Some(0));
+    }
+
+    #[test]
+    fn a_damaged_timestamp_does_not_overflow() {
+        let (mut here, mut there) = (Sampler::default(), Sampler::default());
+        for number in 0..1000_u64 {
+            let time_ns = 5_000_000_000 + number * 1_000_000;
+            here.seen.insert(number, time_ns);
+            there
+                .seen
+                .insert(number, time_ns + 3_000_000_000 + number * 50);
+        }
+        let last_ns = there.seen.get_mut(&999).expect("it is the last one");
+        *last_ns = here.seen[&999] + (1 << 63);
+        let clock = here.clock(&there).expect("they share packets");
+        assert!(clock.drift > 0.0);
+        assert_eq!(
+            (clock.offset_ns, clock.inverse().offset_ns),
+            (i64::MIN, i64::MAX)
+        );
     }
 
     #[test]

@@ -319,6 +319,8 @@ impl Join {
         }
         let margin_ns = output.last_delay_ns / 4;
         let from_ns = output.last_forwarded_ns[tap as usize].saturating_sub(margin_ns);
+        // after a clock was set back, that packet has a later timestamp than this one
+        let from_ns = from_ns.min(time_ns);
         let is_next = |one: &&Waiting| {
             one.side == Side::Ingress(tap) && one.left_ns != NONE && one.egress == egress
         };
@@ -327,7 +329,6 @@ impl Join {
             .iter()
             .find(is_next)
             .map_or(u64::MAX, |one| one.time_ns + margin_ns);
-        debug_assert!(from_ns <= time_ns);
         // what came in by the output, which was captured in both directions, came in by no other port
         let of_tap = |one: &Waiting| {
             let ingress = self.directions[one.direction as usize].ingress;
@@ -366,14 +367,14 @@ impl Join {
     }
 
     /// Whether packets of this direction are known to leave by another output.
-    pub fn leaves_elsewhere(&self, direction: u32, egress: u32) -> bool {
+    pub(crate) fn leaves_elsewhere(&self, direction: u32, egress: u32) -> bool {
         let of = self.directions.get(direction as usize);
         of.and_then(|of| of.output).is_some_and(|it| it != egress)
     }
 
     /// Whether packets of this direction answer those that go to the output. If the output was captured in both
     /// directions, they come in there.
-    pub fn goes_back(&self, direction: u32) -> bool {
+    pub(crate) fn goes_back(&self, direction: u32) -> bool {
         let of = |direction: u32| self.directions.get(direction as usize);
         let is_forward = |direction| of(direction).is_some_and(Direction::is_joined);
         is_forward(direction ^ 1) && !is_forward(direction)

@@ -114,80 +114,68 @@ pub(super) fn rtt(analysis: &Analysis, data: &DataFlows) -> Table {
 
 /// The facts about each flow that are not in the table of flows.
 pub(super) fn conversations(analysis: &Analysis, data: &DataFlows) -> Table {
-    let u64s = |of: fn(&FlowTotals) -> u64| Column::U64(data.totals().iter().map(of).collect());
-    let seconds = |of: fn(&FlowTotals) -> Option<u64>| {
-        let seconds = |ns: Option<u64>| ns.map_or(f64::NAN, |ns| ns as f64 / 1e9);
-        Column::F64(data.totals().iter().map(|flow| seconds(of(flow))).collect())
-    };
-    let keys = data
-        .directions()
-        .iter()
-        .map(|one| analysis.connections.key(*one).ports);
-    let ports: Vec<[u16; 2]> = keys.collect();
-    let port = |side: usize| Column::U32(ports.iter().map(|both| u32::from(both[side])).collect());
-    let way_of = |direction: &u32| {
-        let switch = analysis.switch.as_ref();
-        switch.map_or([None; 2], |switch| switch.way(*direction))
-    };
-    let ways: Vec<[Option<u32>; 2]> = data.directions().iter().map(way_of).collect();
+    let (directions, totals) = (data.directions().iter(), data.totals().iter());
+    let ports: Vec<[u16; 2]> = directions
+        .clone()
+        .map(|one| analysis.connections.key(*one).ports)
+        .collect();
+    let ways: Vec<[Option<u32>; 2]> = directions
+        .map(|one| {
+            analysis
+                .switch
+                .as_ref()
+                .map_or([None; 2], |it| it.way(*one))
+        })
+        .collect();
+    let port = |side: usize| Column::U32(ports.iter().map(|both| both[side].into()).collect());
     let way = |side: usize| {
         let numbers = ways.iter().map(|way| way[side].unwrap_or(u32::MAX));
         Column::U32(numbers.collect())
     };
-    let stalled = |cause: Cause| {
-        let seconds = data
-            .totals()
-            .iter()
-            .map(|flow| flow.counts.stalled_ns[cause as usize] as f64 / 1e9);
-        Column::F64(seconds.collect())
+    let ttl = totals.clone().map(|flow| flow.counts.ttl.into());
+    let count = |of: fn(&FlowTotals) -> u64| Column::U64(totals.clone().map(of).collect());
+    let seconds = |of: &dyn Fn(&FlowTotals) -> Option<u64>| {
+        let seconds = |ns: Option<u64>| ns.map_or(f64::NAN, |ns| ns as f64 / 1e9);
+        Column::F64(totals.clone().map(|flow| seconds(of(flow))).collect())
     };
+    let stalled = |cause: Cause| seconds(&|flow| Some(flow.counts.stalled_ns[cause as usize]));
+    let columns = vec![
+        ("flow", Column::U32((0..ports.len() as u32).collect())),
+        ("src_port", port(0)),
+        ("dst_port", port(1)),
+        ("ingress_port", way(0)),
+        ("egress_port", way(1)),
+        ("ttl", Column::U32(ttl.collect())),
+        ("packets", count(|flow| flow.counts.packets)),
+        ("packets_back", count(|flow| flow.back.packets)),
+        ("spurious_retransmits", count(|flow| flow.counts.spurious)),
+        ("merged_segments", count(|flow| flow.counts.merged)),
+        ("out_of_order", count(|flow| flow.counts.out_of_order)),
+        ("duplicate_acks", count(|flow| flow.counts.duplicate_acks)),
+        ("gap_bytes", count(|flow| flow.counts.gap_bytes)),
+        ("unseen_bytes", count(|flow| flow.counts.unseen_bytes)),
+        ("zero_windows", count(|flow| flow.counts.zero_windows)),
+        (
+            "zero_window_s",
+            seconds(&|flow| Some(flow.counts.zero_window_ns)),
+        ),
+        (
+            "window_max_bytes",
+            count(|flow| flow.counts.window_max_bytes.map_or(u64::MAX, u64::from)),
+        ),
+        (
+            "in_flight_max_bytes",
+            count(|flow| flow.counts.in_flight_max_bytes),
+        ),
+        ("stalled_timeout_s", stalled(Cause::Timeout)),
+        ("stalled_window_s", stalled(Cause::Window)),
+        ("stalled_idle_s", stalled(Cause::Idle)),
+        ("stalled_network_s", stalled(Cause::Network)),
+        ("to_sender_s", seconds(&|flow| flow.legs_ns[0])),
+        ("to_receiver_s", seconds(&|flow| flow.legs_ns[1])),
+    ];
     Table {
         name: "conversations",
-        columns: vec![
-            (
-                "flow",
-                Column::U32((0..data.totals().len() as u32).collect()),
-            ),
-            ("src_port", port(0)),
-            ("dst_port", port(1)),
-            ("ingress_port", way(0)),
-            ("egress_port", way(1)),
-            (
-                "ttl",
-                Column::U32(
-                    data.totals()
-                        .iter()
-                        .map(|flow| u32::from(flow.counts.ttl))
-                        .collect(),
-                ),
-            ),
-            ("packets", u64s(|flow| flow.counts.packets)),
-            ("packets_back", u64s(|flow| flow.back.packets)),
-            ("spurious_retransmits", u64s(|flow| flow.counts.spurious)),
-            ("merged_segments", u64s(|flow| flow.counts.merged)),
-            ("out_of_order", u64s(|flow| flow.counts.out_of_order)),
-            ("duplicate_acks", u64s(|flow| flow.counts.duplicate_acks)),
-            ("gap_bytes", u64s(|flow| flow.counts.gap_bytes)),
-            ("unseen_bytes", u64s(|flow| flow.counts.unseen_bytes)),
-            ("zero_windows", u64s(|flow| flow.counts.zero_windows)),
-            (
-                "zero_window_s",
-                seconds(|flow| Some(flow.counts.zero_window_ns)),
-            ),
-            (
-                "window_max_bytes",
-                u64s(|flow| flow.counts.window_max_bytes.map_or(u64::MAX, u64::from)),
-            ),
-            (
-                "in_flight_max_bytes",
-                u64s(|flow| flow.counts.in_flight_max_bytes),
-            ),
-            ("stalled_timeout_s", stalled(Cause::Timeout)),
-            ("stalled_window_s", stalled(Cause::Window)),
-            ("stalled_idle_s", stalled(Cause::Idle)),
-            ("stalled_network_s", stalled(Cause::Network)),
-            ("to_sender_s", seconds(|flow| flow.legs_ns[0])),
-            ("to_receiver_s", seconds(|flow| flow.legs_ns[1])),
-        ],
+        columns,
     }
 }

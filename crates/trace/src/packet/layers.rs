@@ -33,7 +33,7 @@ const EXTENDER_TAG: u16 = 0x893f;
 const EXTENDER_TAG_BYTES: usize = 8;
 
 /// Whether captures with this link type can be read.
-pub fn is_known_link(link_type: u16) -> bool {
+pub(crate) fn is_known_link(link_type: u16) -> bool {
     let known = [
         NULL,
         ETHERNET,

@@ -4,6 +4,20 @@ use super::Direction;
 use super::outstanding::Sent;
 use crate::flow::events::{Ack, AckOutcome};
 
+/// The ACKs that were seen so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Acks {
+    pub(super) has_any: bool,
+    has_sacks: bool,
+    /// when the last one passed the tap
+    pub(super) last_ns: u64,
+    /// ACKs in a row that repeated the last one
+    duplicates: u32,
+    /// segments that were sent again and that the last ACK covers beyond the first outstanding one: the arrival of the
+    /// first was enough for it, so these had arrived before if that ACK is repeated for them
+    doubtful: u64,
+}
+
 impl Direction {
     /// Processes an acknowledgement by the other end.
     #[inline]
@@ -21,26 +35,21 @@ impl Direction {
                 outcome.unseen_bytes = self.arrived.advance(to);
                 self.counts.unseen_bytes += outcome.unseen_bytes;
                 self.counts.delivered_bytes += outcome.unseen_bytes;
-                let from = if self.early.1 == self.next {
-                    self.early.0
-                } else {
-                    self.next
-                };
-                (self.early, self.early_ns) = ((from, to), now);
+                self.order.note_early(self.next, to, now);
                 (self.next, self.una) = (to, to);
                 self.sent.advance(to);
                 self.outstanding.clear();
-                self.has_acks = true;
+                self.acks.has_any = true;
             }
             return outcome;
         }
-        self.has_acks = true;
-        self.has_sacks |= ack.sacks[0].is_some() || ack.sacks_cut;
-        self.last_ack_ns = self.last_ack_ns.max(now);
+        self.acks.has_any = true;
+        self.acks.has_sacks |= ack.sacks[0].is_some() || ack.sacks_cut;
+        self.acks.last_ns = self.acks.last_ns.max(now);
         self.find_spurious(ack, to);
         if to > self.una {
             outcome.rtt_ns = self.acknowledge(ack, to);
-            self.duplicates = 0;
+            self.acks.duplicates = 0;
             outcome.unseen_bytes = self.arrived.advance(to);
             self.counts.unseen_bytes += outcome.unseen_bytes;
             self.counts.delivered_bytes += outcome.unseen_bytes;
@@ -52,13 +61,13 @@ impl Direction {
 
     /// Processes an ACK that repeats the one before it.
     fn on_repeated_ack(&mut self, ack: &Ack) {
-        if !self.has_sacks {
+        if !self.acks.has_sacks {
             // a receiver answers each segment that it has twice at once (RFC 9293 3.10.7.4)
-            self.counts.spurious += std::mem::take(&mut self.doubtful);
+            self.counts.spurious += std::mem::take(&mut self.acks.doubtful);
         }
         if self.una < self.next {
             self.note_overtaking(ack);
-            self.duplicates += 1;
+            self.acks.duplicates += 1;
             self.counts.duplicate_acks += 1;
         }
     }
@@ -70,11 +79,11 @@ impl Direction {
         self.una = to;
         self.timer.on_progress(ack.time_ns);
         let mut last: Option<Sent> = None;
-        let mut is_clean = self.duplicates == 0 && ack.sacks[0].is_none();
-        self.doubtful = 0;
+        let mut is_clean = self.acks.duplicates == 0 && ack.sacks[0].is_none();
+        self.acks.doubtful = 0;
         while let Some(one) = self.outstanding.pop_before(to) {
             is_clean &= !one.is_retransmission;
-            self.doubtful += u64::from(one.is_retransmission && last.is_some());
+            self.acks.doubtful += u64::from(one.is_retransmission && last.is_some());
             last = Some(one);
         }
         let last = last.filter(|_| is_clean)?;

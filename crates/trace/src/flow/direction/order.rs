@@ -1,4 +1,4 @@
-//! Whether a segment that passes late was overtaken on its way, or was sent again.
+//! Whether a segment that passes late was overtaken on its way, was captured late, or was sent again.
 //!
 //! A sender's clock and its IP identifications count up. So a segment that carries older ones than the segments before
 //! it was sent before them. If it has neither, the time since the hole appeared decides, as in Wireshark.
@@ -8,6 +8,8 @@ use crate::packet::Packet;
 
 /// A segment that fills a hole sooner than this was reordered, and was not sent again.
 const REORDERED_NS: u64 = 3_000_000;
+/// Data that passes so soon after its first ACK was captured late: GRO holds back the segments that it merges.
+const CAPTURED_LATE_NS: u64 = 1_000_000;
 /// Identifications that differ by more are not those of neighbours: some systems draw them at random.
 const NEIGHBOURS: i16 = 1000;
 
@@ -19,6 +21,9 @@ pub(super) struct Order {
     hole_stamp: Option<u32>,
     /// the newest identification; 0 if there is none, as in IPv6
     identification: u16,
+    /// positions of data that was acknowledged and not seen before, and when it was
+    early: (u64, u64),
+    early_ns: u64,
 }
 
 impl Order {
@@ -26,6 +31,19 @@ impl Order {
     pub(super) fn note_hole(&mut self, seen: &Seen<'_>) {
         self.hole_ns = seen.time_ns;
         self.hole_stamp = seen.packet.stamp();
+    }
+
+    /// An ACK passes for data between these positions, which was not seen.
+    pub(super) fn note_early(&mut self, from: u64, to: u64, now_ns: u64) {
+        let (first, last) = self.early;
+        self.early = (if last == from { first } else { from }, to);
+        self.early_ns = now_ns;
+    }
+
+    /// Whether data between these positions was acknowledged a short time ago, before it passed.
+    pub(super) fn is_captured_late(&self, start: u64, end: u64, now_ns: u64) -> bool {
+        let is_early = self.early.0 <= start && end <= self.early.1;
+        is_early && now_ns.saturating_sub(self.early_ns) < CAPTURED_LATE_NS
     }
 
     /// Any segment passes.

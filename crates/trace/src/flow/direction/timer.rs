@@ -79,11 +79,11 @@ impl Direction {
             return false;
         }
         let now = seen.time_ns;
-        let silence = now.saturating_sub(self.last_sent_ns.max(self.last_ack_ns));
+        let silence = self.quiet_ns(now);
         let answer_ns = self.longest_answer_ns(other_leg_ns);
         let (head, head_ns) = self.timer.head;
         let known_ns = head_ns.max(self.timer.overtaken_ns);
-        if !self.has_acks {
+        if !self.acks.has_any {
             // what the sender learns by ACKs is not seen, and the round trip is that of the handshake
             return silence >= 2 * answer_ns;
         }
@@ -91,7 +91,7 @@ impl Direction {
     }
 
     pub(super) fn expire(&mut self, now: u64, start: u64) -> Expiry {
-        let since_ns = if self.has_acks {
+        let since_ns = if self.acks.has_any {
             self.timer.started_ns
         } else {
             self.last_sent_ns
