@@ -204,7 +204,7 @@ impl Controller for Cubic {
             window.counted(ack)
         };
         self.acked += acked;
-        let now = Instant::from_ps(ack.now.as_ps() / self.tick.as_ps() * self.tick.as_ps());
+        let now = ack.now.last_tick(self.tick);
         if self.at_cwnd == window.cwnd && now.saturating_sub(self.at) <= RATE_HOLDS {
             // a reduction to the same window does not end this; the next epoch begins later
         } else if self.epoch.is_some() && self.at == now && !self.counts_acks {
@@ -252,8 +252,8 @@ impl Controller for Cubic {
         if self.shifts_when_idle
             && let Some(epoch) = &mut self.epoch
         {
-            let ticks = |at: Instant| self.tick * (at.as_ps() / self.tick.as_ps());
-            let rested = ticks(now).saturating_sub(ticks(now.earlier_by(idle)));
+            let sent = now.earlier_by(idle).last_tick(self.tick);
+            let rested = now.last_tick(self.tick) - sent;
             epoch.begin = (epoch.begin + rested).min(now);
         }
     }
