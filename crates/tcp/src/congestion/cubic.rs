@@ -4,6 +4,8 @@
 //! A stack that counts ACKs (ABC off) corrects the rate by the measured segments per ACK, as the kernel did before
 //! 3.13. A stack that counts segments does not, as in later kernels.
 //!
+//! Unlike in Linux, the cube root is exact ([`super::cube_root`]).
+//!
 //! As in Linux, and unlike RFC 9438: the Reno-friendly window keeps its slow growth once it has reached the window
 //! before the loss (4.3), an undo restores neither the last maximum nor the epoch (4.9), and before the first loss the
 //! window grows by at least 5 % per round trip.
