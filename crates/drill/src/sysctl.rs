@@ -51,6 +51,15 @@ const SWITCHES: &[(&str, &str)] = &[
     ("tcp_early_retrans", "tail_loss_probe"),
     ("tcp_recovery", "rack"),
     ("tcp_slow_start_after_idle", "slow_start_after_idle"),
+    ("tcp_ecn_fallback", "ecn_fallback"),
+];
+
+/// The kernel settings that are numbers, our names for them, and the kernel's unit in ours.
+const NUMBERS: &[(&str, &str, u64)] = &[
+    ("tcp_comp_sack_nr", "sack_compression", 1),
+    ("tcp_syn_linear_timeouts", "syn_linear_timeouts", 1),
+    ("tcp_rto_min_us", "rto_min_ps", 1_000_000),
+    ("tcp_rto_max_ms", "rto_max_ps", 1_000_000_000),
 ];
 
 impl Sysctls {
@@ -101,8 +110,7 @@ impl Sysctls {
         let ours = match name {
             "tcp_rmem" => receive_buffer(value),
             "tcp_congestion_control" => congestion_control(value),
-            "tcp_comp_sack_nr" => sack_compression(value),
-            _ => switch(name, value),
+            _ => number(name, value).map_or_else(|| switch(name, value), |it| vec![it]),
         };
         let known = serde_json::to_value(stack).unwrap_or_default();
         let applies = |(name, value): &(&'static str, Value)| {
@@ -190,12 +198,10 @@ fn congestion_control(value: &str) -> Vec<(&'static str, Value)> {
     vec![("congestion_control", json!(ours))]
 }
 
-/// The number of ACKs of out-of-order data that may be held back. Today's kernels allow up to 255.
-fn sack_compression(value: &str) -> Vec<(&'static str, Value)> {
-    let most = value.parse::<u8>().ok();
-    most.map(|most| ("sack_compression", json!(most)))
-        .into_iter()
-        .collect()
+fn number(name: &str, value: &str) -> Option<(&'static str, Value)> {
+    let (_, ours, unit) = NUMBERS.iter().find(|(known, ..)| *known == name)?;
+    let value = value.parse::<u64>().ok()?.checked_mul(*unit)?;
+    Some((ours, json!(value)))
 }
 
 /// The largest receive buffer, and the window scale that announces it. As in Linux's `tcp_select_initial_window`, the
@@ -232,9 +238,19 @@ mod tests {
         assert_eq!(it.overrides["timestamps"], json!(false));
         assert_eq!(it.overrides["congestion_control"], json!("newreno"));
         assert!(it.notes.is_empty());
-        let it = sysctls("sysctl -q net.ipv4.tcp_comp_sack_nr=7");
-        assert_eq!(it.overrides["sack_compression"], json!(7));
-        assert!(it.notes.is_empty());
+        for (setting, name, value) in [
+            ("tcp_comp_sack_nr=7", "sack_compression", 7),
+            ("tcp_syn_linear_timeouts=1", "syn_linear_timeouts", 1),
+            ("tcp_rto_min_us=20000", "rto_min_ps", 20_000_000_000_u64),
+            ("tcp_rto_max_ms=1000", "rto_max_ps", 1_000_000_000_000),
+        ] {
+            let it = sysctls(&format!("sysctl -q net.ipv4.{setting}"));
+            assert_eq!(it.overrides[name], json!(value), "{setting}");
+            assert!(it.notes.is_empty());
+        }
+        // a number that is none is listed
+        let it = sysctls("sysctl -q net.ipv4.tcp_rto_max_ms=long");
+        assert_eq!((it.overrides.len(), it.notes.len()), (0, 1));
     }
 
     /// `ip-sysctl`: `tcp_early_retrans` has probes from 3 on, and RACK is the first bit of `tcp_recovery`.
@@ -249,6 +265,7 @@ mod tests {
             ("tcp_recovery=3", "rack", true),
             ("tcp_recovery=4", "rack", false),
             ("tcp_ecn=2", "ecn", true),
+            ("tcp_ecn_fallback=0", "ecn_fallback", false),
         ] {
             let it = sysctls(&format!("sysctl -q net.ipv4.{setting}"));
             assert_eq!(it.overrides[name], json!(on), "{setting}");

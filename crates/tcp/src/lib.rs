@@ -38,7 +38,7 @@
 //! window after idle periods (RFC 2861), probes of a closed window, challenge ACKs (RFC 5961, without its limit per
 //! second).
 //!
-//! Not implemented: simultaneous open, TIME-WAIT, giving up after many timeouts, urgent data, path MTU
+//! Not implemented: simultaneous open, the end of TIME-WAIT, giving up after many timeouts, urgent data, path MTU
 //! discovery, data on a SYN, keep-alive, a receive window that closes (the application reads at once).
 
 mod ack_policy;

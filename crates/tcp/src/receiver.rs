@@ -395,5 +395,6 @@ impl Receiver {
     }
 }
 
+mod resets;
 #[cfg(test)]
 mod tests;

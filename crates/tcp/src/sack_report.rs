@@ -87,6 +87,11 @@ impl SackReport {
         self.count = kept;
     }
 
+    /// The end of the highest block.
+    pub(crate) fn highest(&self) -> Option<u64> {
+        self.blocks[..self.count].iter().map(|it| it.end).max()
+    }
+
     /// Writes as many blocks into the options of an ACK as fit.
     #[inline]
     pub(crate) fn write(&self, options: &mut Options) {

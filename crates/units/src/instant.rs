@@ -79,6 +79,12 @@ impl Instant {
     pub const fn earlier_by(self, span: Duration) -> Self {
         Self(self.0.saturating_sub(span.as_ps()))
     }
+
+    /// The last tick at or before this instant, of a clock with one `tick` after another from the start of the run.
+    #[must_use]
+    pub const fn last_tick(self, tick: Duration) -> Self {
+        Self(self.0 - self.0 % tick.as_ps())
+    }
 }
 
 impl Add<Duration> for Instant {
@@ -167,6 +173,19 @@ mod tests {
         assert_eq!(next(18), Instant::from_us(22));
         let late = Instant::ZERO.next_after(Instant::NEVER, Duration::from_ps(1));
         assert_eq!(late, Instant::NEVER);
+    }
+
+    #[test]
+    fn a_clock_with_ticks_shows_the_last_one() {
+        let tick = Duration::from_us(4);
+        for (now, shown) in [(0, 0), (3, 0), (4, 4), (11, 8)] {
+            assert_eq!(
+                Instant::from_us(now).last_tick(tick),
+                Instant::from_us(shown)
+            );
+        }
+        let exact = Instant::from_ps(123);
+        assert_eq!(exact.last_tick(Duration::from_ps(1)), exact);
     }
 
     #[test]

@@ -300,9 +300,10 @@ impl Runner {
             return Ok(error("EPIPE"));
         };
         if endpoint.connection.is_reset() {
-            // the socket reports its error once
+            // the socket reports its error once; after the peer's FIN it is another one (`tcp_reset`)
             let reported = std::mem::replace(&mut endpoint.reset_reported, true);
-            return Ok(error(if reported { "EPIPE" } else { "ECONNRESET" }));
+            let is_late = reported || endpoint.connection.is_closed_by_peer();
+            return Ok(error(if is_late { "EPIPE" } else { "ECONNRESET" }));
         }
         if endpoint.outbox.closing {
             return Ok(error("EPIPE"));

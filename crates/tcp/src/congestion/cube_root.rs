@@ -1,6 +1,7 @@
 //! The integer cube root: how long the cubic function takes to return to its last maximum.
 
-/// The integer cube root, rounded down (the kernel's is within 1 of it).
+/// The integer cube root, rounded down. The kernel's `cubic_root` looks up an estimate and takes one step of Newton's
+/// method. For 1 to 100 000 segments its result is up to 0.10 % below or 0.15 % above this one.
 pub(super) fn cube_root(value: u64) -> u64 {
     // never too small: the root of a perfect cube is exact in floating point, and larger values have no smaller root
     let mut root = libm::cbrt(value as f64) as u64;

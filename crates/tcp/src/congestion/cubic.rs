@@ -4,6 +4,8 @@
 //! A stack that counts ACKs (ABC off) corrects the rate by the measured segments per ACK, as the kernel did before
 //! 3.13. A stack that counts segments does not, as in later kernels.
 //!
+//! Unlike in Linux, the cube root is exact ([`super::cube_root`]).
+//!
 //! As in Linux, and unlike RFC 9438: the Reno-friendly window keeps its slow growth once it has reached the window
 //! before the loss (4.3), an undo restores neither the last maximum nor the epoch (4.9), and before the first loss the
 //! window grows by at least 5 % per round trip.
@@ -204,7 +206,7 @@ impl Controller for Cubic {
             window.counted(ack)
         };
         self.acked += acked;
-        let now = Instant::from_ps(ack.now.as_ps() / self.tick.as_ps() * self.tick.as_ps());
+        let now = ack.now.last_tick(self.tick);
         if self.at_cwnd == window.cwnd && now.saturating_sub(self.at) <= RATE_HOLDS {
             // a reduction to the same window does not end this; the next epoch begins later
         } else if self.epoch.is_some() && self.at == now && !self.counts_acks {
@@ -252,8 +254,8 @@ impl Controller for Cubic {
         if self.shifts_when_idle
             && let Some(epoch) = &mut self.epoch
         {
-            let ticks = |at: Instant| self.tick * (at.as_ps() / self.tick.as_ps());
-            let rested = ticks(now).saturating_sub(ticks(now.earlier_by(idle)));
+            let sent = now.earlier_by(idle).last_tick(self.tick);
+            let rested = now.last_tick(self.tick) - sent;
             epoch.begin = (epoch.begin + rested).min(now);
         }
     }

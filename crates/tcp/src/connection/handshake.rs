@@ -150,16 +150,15 @@ impl Connection {
 
     /// Handles such a segment after the peer's SYN.
     fn on_late(&mut self, now: Instant, segment: &Segment, ecn: Ecn, events: &mut impl Events) {
-        let in_place = segment.seq == seq::wire(self.receiver.nxt());
         if segment.flags.contains(Flags::RST) {
-            if in_place {
+            if self.receiver.is_reset_by(segment, self.sack) {
                 self.reset();
             } else if self.phase == Phase::Established
                 && self.receiver.accepts(segment)
                 && self.answers_again(now)
             {
-                // a RST that is in the window but not at `RCV.NXT` may be forged: a genuine peer answers the challenge
-                // ACK with a RST at the right number (RFC 5961 3.2)
+                // a RST elsewhere in the window may be forged: a genuine peer answers the challenge ACK with a RST at
+                // the right number (RFC 5961 3.2)
                 self.receiver.acks.at_once();
             }
         } else if segment.flags.contains(Flags::SYN) {

@@ -37,6 +37,11 @@ impl Connection {
         self.phase == Phase::Reset
     }
 
+    /// Whether the peer has closed, and everything before its FIN has arrived.
+    pub fn is_closed_by_peer(&self) -> bool {
+        self.receiver.is_closed()
+    }
+
     /// Gauges of the sender at this moment.
     pub fn gauges(&self) -> Gauges {
         self.sender.gauges()

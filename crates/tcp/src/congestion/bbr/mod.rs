@@ -7,8 +7,8 @@
 //! probe's queue. When the smallest round-trip time is ten seconds old, the flight shrinks to four segments to measure
 //! it again.
 //!
-//! Differences from the kernel: times are exact, not in microseconds and jiffies. So a probe of the round-trip time may
-//! begin or end a tick earlier.
+//! Differences from the kernel: times are exact, not in microseconds. Only the ten seconds and the probe that follows
+//! them are in ticks (jiffies), if the stack's clock has ticks.
 
 mod aggregation;
 mod bandwidth;
@@ -97,7 +97,10 @@ impl Bbr {
             mode: Mode::Startup,
             bandwidth: WindowedMax::new(BANDWIDTH_ROUNDS),
             round: Round::default(),
-            min_rtt: MinRtt::default(),
+            min_rtt: MinRtt {
+                tick: setup.settings.clock_tick_ps.max(Duration::from_ps(1)),
+                ..MinRtt::default()
+            },
             restarts: false,
             full_pipe: FullPipe::default(),
             cycle: Cycle::default(),
@@ -283,7 +286,7 @@ impl Controller for Bbr {
     fn on_established(&mut self, window: &mut Window, start: &Start) {
         self.random = Random::new(start.seed, PURPOSE);
         self.min_rtt.value = start.rtt;
-        self.min_rtt.at = start.now;
+        self.min_rtt.at = start.now.last_tick(self.min_rtt.tick);
         self.aggregation.restart(start.now);
         self.totals.delivered_at = start.now;
         self.long_term.reset(self.totals);

@@ -20,13 +20,13 @@ impl Bbr {
         window: &mut Window,
         sample: &RateSample,
     ) {
-        let expired = now > self.min_rtt.at + MIN_RTT_LASTS;
+        let expired = self.is_past(now, self.min_rtt.at + MIN_RTT_LASTS);
         if let Some(rtt) = sample.rtt {
             // an equal one does not count (since 5.10): on a steady path the probe would never come
             let lower = self.min_rtt.value.is_none_or(|known| rtt < known);
             if lower || (expired && !sample.ack_delayed) {
                 self.min_rtt.value = Some(rtt);
-                self.min_rtt.at = now;
+                self.min_rtt.at = now.last_tick(self.min_rtt.tick);
             }
         }
         if expired && !self.restarts && self.mode != Mode::ProbeRtt {
@@ -42,6 +42,11 @@ impl Bbr {
         self.restarts &= sample.delivered == 0;
     }
 
+    /// Whether the clock shows a later tick than `end`, which is one of its ticks (`after(tcp_jiffies32, ..)`).
+    fn is_past(&self, now: Instant, end: Instant) -> bool {
+        now >= end + self.min_rtt.tick
+    }
+
     /// Keeps the flight small for 200 ms and at least one round.
     fn hold_small(&mut self, now: Instant, window: &mut Window, sample: &RateSample) {
         if self.min_rtt.probe_end.is_some() {
@@ -50,7 +55,7 @@ impl Bbr {
                 self.end_probe_rtt(now, window);
             }
         } else if sample.in_flight <= WINDOW_MIN * self.unit {
-            self.min_rtt.probe_end = Some(now + PROBE_RTT_LASTS);
+            self.min_rtt.probe_end = Some(now.last_tick(self.min_rtt.tick) + PROBE_RTT_LASTS);
             self.min_rtt.probe_round_done = false;
             self.round.end = sample.totals.delivered;
         }
@@ -58,10 +63,14 @@ impl Bbr {
 
     /// Lets the flight grow again, unless the 200 ms are not over.
     pub(super) fn end_probe_rtt(&mut self, now: Instant, window: &mut Window) {
-        if self.min_rtt.probe_end.is_none_or(|end| now <= end) {
+        if self
+            .min_rtt
+            .probe_end
+            .is_none_or(|end| !self.is_past(now, end))
+        {
             return;
         }
-        self.min_rtt.at = now;
+        self.min_rtt.at = now.last_tick(self.min_rtt.tick);
         let mode = if self.full_pipe.reached {
             Mode::ProbeBandwidth
         } else {

@@ -353,3 +353,26 @@ fn only_probing_for_bandwidth_begins_a_cycle() {
         assert_eq!((it.bbr.mode, began), (mode, begins));
     }
 }
+
+/// `bbr_update_min_rtt` and `bbr_check_probe_rtt_done` compare jiffies. Ticks are 1 ms apart here.
+#[test]
+fn the_ten_seconds_and_the_200_ms_are_over_at_the_tick_after_them() {
+    let mut it = probing(2);
+    let seen = RateSample {
+        rtt: Some(RTT - Duration::from_us(1)),
+        ..it.sample()
+    };
+    for (sample, now_us, mode) in [
+        // 0.7 ms after a tick the round-trip time is lower than before
+        (seen, 1_000_700, Mode::ProbeBandwidth),
+        (it.sample(), 11_000_999, Mode::ProbeBandwidth),
+        (it.sample(), 11_001_600, Mode::ProbeRtt),
+        (it.sample(), 11_201_999, Mode::ProbeRtt),
+        (it.sample(), 11_202_000, Mode::ProbeBandwidth),
+    ] {
+        it.bbr.round.starts = true;
+        let now = Instant::from_us(now_us);
+        it.bbr.update_min_rtt(now, &mut it.window, &sample);
+        assert_eq!(it.bbr.mode, mode, "{now}");
+    }
+}

@@ -36,6 +36,8 @@ pub(super) struct Round {
 /// The smallest round-trip time, and the probe that measures it.
 #[derive(Debug, Default)]
 pub(super) struct MinRtt {
+    /// tick of the clock that the two times below are read from; 1 ps if that clock is exact
+    pub(super) tick: Duration,
     pub(super) value: Option<Duration>,
     pub(super) at: Instant,
     /// when the flight may grow again; none: it has not yet shrunk
