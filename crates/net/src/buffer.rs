@@ -129,13 +129,13 @@ impl Buffer {
         });
     }
 
-    /// Accepts a packet into an empty buffer, which it leaves at once and not after the end of the run.
+    /// Accepts a packet into a buffer that all others have left. It leaves at once and not after the end of the run.
     #[inline]
     pub(crate) fn pass(&mut self, leaves: Instant, frame_bytes: u32) {
-        debug_assert_eq!(self.bytes, 0);
+        debug_assert!(self.places.last().is_none_or(|last| last.leaves <= leaves));
         (self.left_at, self.left_bytes) = (leaves, frame_bytes);
         self.places.clear();
-        self.first = 0;
+        (self.first, self.bytes) = (0, 0);
     }
 
     /// Drops the entries of packets that have left.

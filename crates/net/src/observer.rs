@@ -73,8 +73,10 @@ pub struct Arrival<'a, P: Copy> {
     pub admission: Admission,
     /// when its last bit leaves; [`Instant::NEVER`] for a dropped packet, and if a scheduler decides later
     pub depart: Instant,
-    /// running counts, including this packet
-    pub counts: Counts,
+    /// packets that arrived at the port, including this one
+    pub port_arrival: u64,
+    /// finds the running counts, including this packet, which it reads for this
+    pub counts: &'a dyn Fn() -> Counts,
 }
 
 /// Running counts at an output port (columns of the table `drops`).

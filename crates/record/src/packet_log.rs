@@ -74,7 +74,7 @@ impl PacketLog {
             return;
         };
         if log.rows.is_empty() {
-            log.first = arrival.counts.port_arrival;
+            log.first = arrival.port_arrival;
         }
         let (fate, reason) = match arrival.admission {
             Admission::Accepted if arrival.depart == Instant::NEVER => (WAITING, NO_REASON),
@@ -99,15 +99,11 @@ impl PacketLog {
     /// A packet that had been accepted is marked or dropped after all.
     pub fn revised(&mut self, arrival: &Arrival<'_, impl Content>) {
         let admission = arrival.admission;
-        self.amend(
-            arrival.port,
-            arrival.counts.port_arrival,
-            |row| match admission {
-                Admission::Dropped(reason) => (row.fate, row.reason) = (DROPPED, reason as u8),
-                Admission::Marked => row.fate = MARKED,
-                Admission::Accepted => {}
-            },
-        );
+        self.amend(arrival.port, arrival.port_arrival, |row| match admission {
+            Admission::Dropped(reason) => (row.fate, row.reason) = (DROPPED, reason as u8),
+            Admission::Marked => row.fate = MARKED,
+            Admission::Accepted => {}
+        });
     }
 
     /// The last bit of the port's n-th arrival leaves at `depart`.

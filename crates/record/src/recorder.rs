@@ -129,6 +129,7 @@ fn dropped_packet(
     reason: Reason,
     is_backward: bool,
 ) -> DroppedPacket {
+    let counts = (arrival.counts)();
     DroppedPacket {
         time_s: arrival.time,
         port: arrival.port.0,
@@ -137,10 +138,10 @@ fn dropped_packet(
         seq: arrival.content.seq(),
         size_bytes: arrival.frame_bytes,
         reason: reason as u8,
-        port_arrival: arrival.counts.port_arrival,
-        ingress_arrival: arrival.counts.ingress_arrival,
-        flow_arrival: arrival.counts.flow_arrival,
-        port_accepted: arrival.counts.port_accepted,
+        port_arrival: counts.port_arrival,
+        ingress_arrival: counts.ingress_arrival,
+        flow_arrival: counts.flow_arrival,
+        port_accepted: counts.port_accepted,
         is_backward,
         is_pure_ack: arrival.content.is_pure_ack(),
     }
@@ -198,7 +199,7 @@ impl<P: Content> Observer<P> for Recorder {
     fn revised(&mut self, arrival: &Arrival<'_, P>) {
         self.count(arrival);
         if arrival.port == self.trace.port && !arrival.admission.is_accepted() {
-            self.trace.dropped(arrival.counts.port_arrival);
+            self.trace.dropped(arrival.port_arrival);
         }
     }
 

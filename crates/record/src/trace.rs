@@ -97,7 +97,6 @@ impl Trace {
     #[expect(clippy::inline_always, reason = "as the recorder's `detail`")]
     #[inline(always)]
     pub(crate) fn note(&mut self, arrival: &Arrival<'_, impl Content>) {
-        let counts = arrival.counts;
         let is_dropped = !arrival.admission.is_accepted();
         let row = TracedPacket {
             blackout_of: arrival.ingress.0,
@@ -114,7 +113,7 @@ impl Trace {
             },
             depart_s: arrival.depart,
         };
-        while self.newest + 1 < counts.port_arrival {
+        while self.newest + 1 < arrival.port_arrival {
             self.keep(TracedPacket {
                 fate: FATE_UNSEEN,
                 ..row
@@ -127,6 +126,7 @@ impl Trace {
             *run = Run::default();
             return;
         }
+        let counts = (arrival.counts)();
         if run.length == 0 {
             run.first_arrival = counts.port_arrival;
             run.first_accepted = counts.port_accepted;

@@ -29,7 +29,7 @@ impl Observer<()> for Twice {
         if arrival.admission.is_accepted() {
             self.counter.accept(arrival.port);
         }
-        self.counts.push((own, arrival.counts));
+        self.counts.push((own, (arrival.counts)()));
     }
 }
 

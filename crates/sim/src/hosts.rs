@@ -176,7 +176,7 @@ impl<P: Simulated, O: Observer<P>> Hosts<P, O> for DomainHosts {
                 let mut path = self.outputs.of(endpoint.host);
                 path.reached(now);
                 receive_segment(&mut self.reports, endpoint, packet, now, index);
-                if endpoint.connection.delivered_bytes() >= endpoint.awaits {
+                if endpoint.has_delivered() {
                     endpoint.awaits = u64::MAX;
                     self.reports.delivered(number, side.other(), now);
                 }

@@ -47,6 +47,12 @@ impl Endpoint {
             awaits: u64::MAX,
         }
     }
+
+    /// Whether a delivery is awaited, and has happened.
+    #[inline]
+    pub(crate) fn has_delivered(&self) -> bool {
+        self.awaits != u64::MAX && self.connection.delivered_bytes() >= self.awaits
+    }
 }
 
 /// A TCP flow while it runs: sender and receiver.

@@ -122,7 +122,7 @@ impl Sight<Numbered> for Kinds {
     fn arrived(&mut self, arrival: &Arrival<'_, Numbered>) -> bool {
         let content = arrival.content;
         let is_pure_ack = content.segment.payload == 0 && content.segment.flags == Flags::ACK;
-        let place = (arrival.port.0, arrival.counts.port_arrival);
+        let place = (arrival.port.0, arrival.port_arrival);
         // a NIC's packets are known in advance, also those that it sends after the run
         if arrival.time <= END {
             self.0.insert(place, [content.is_backward, is_pure_ack]);

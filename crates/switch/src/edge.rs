@@ -156,7 +156,7 @@ impl Observer<InFlight> for PacketObserver {
                 port: arrival.port,
                 at: arrival.time,
                 event: Event::Settled {
-                    port_arrival: arrival.counts.port_arrival,
+                    port_arrival: arrival.port_arrival,
                     fate: arrival.admission,
                 },
                 ecn: Ecn::NotEct,

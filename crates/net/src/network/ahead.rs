@@ -138,63 +138,66 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             };
             let buffer = &mut self.buffers[number as usize];
             self.passages.count(hop.counted_at());
-            let (backlog, admission) = if PLAIN {
-                port.admit_apart(buffer, now, frame_bytes)
-            } else {
-                let backlog = buffer.backlog(now);
-                let admission =
-                    port.admit::<PLAIN>(now, backlog, frame_bytes, ingress_number, &header);
-                (backlog, admission)
-            };
-            if !admission.is_accepted() {
-                *self.packets.header_mut(handle) = header;
-                let fate = (admission, Instant::NEVER);
-                self.report_fifo(fabric, now, id, ingress_number, handle, fate);
-                if id == first {
-                    return Instant::NEVER;
-                }
-                break;
-            }
+            // No packet leaves a buffer after the end of the run, because the backlog at the end is still read.
+            let (admission, due) =
+                if PLAIN && let Some(due) = port.pass_at_once(now, frame_bytes, wire_bytes) {
+                    // most packets on the way of ACKs
+                    if due > self.ahead_until {
+                        buffer.push(now, frame_bytes);
+                    } else {
+                        buffer.pass(now, frame_bytes);
+                    }
+                    (Admission::Accepted, due)
+                } else {
+                    let (backlog, admission) = if PLAIN {
+                        port.admit_apart(buffer, now, frame_bytes)
+                    } else {
+                        let backlog = buffer.backlog(now);
+                        let admission =
+                            port.admit::<PLAIN>(now, backlog, frame_bytes, ingress_number, &header);
+                        (backlog, admission)
+                    };
+                    if !admission.is_accepted() {
+                        *self.packets.header_mut(handle) = header;
+                        let fate = (admission, Instant::NEVER);
+                        self.report_fifo(fabric, now, id, ingress_number, handle, fate);
+                        if id == first {
+                            return Instant::NEVER;
+                        }
+                        return self.ports[first.0 as usize].free_at();
+                    }
+                    let (leaves, due) = port.transmit::<PLAIN>(now, frame_bytes, wire_bytes);
+                    if backlog.packets > 0 || leaves > now || due > self.ahead_until {
+                        buffer.push(leaves, frame_bytes);
+                    } else {
+                        buffer.pass(leaves, frame_bytes);
+                    }
+                    port.count_accepted(frame_bytes, backlog.bytes + frame_bytes);
+                    (admission, due)
+                };
             let observed = &mut port.observed;
             self.observer
                 .admission(id, observed, now, &header, admission);
-            let (leaves, due) = port.transmit::<PLAIN>(now, frame_bytes, wire_bytes);
-            let arrives_in_time = due <= self.ahead_until;
-            // A packet that finds the buffer empty may leave it at once. No packet leaves it after the end of the run,
-            // because the backlog at the end is still read.
-            if backlog.packets > 0 || leaves > now || !arrives_in_time {
-                buffer.push(leaves, frame_bytes);
-            } else {
-                buffer.pass(leaves, frame_bytes);
-            }
-            port.count_accepted(frame_bytes, backlog.bytes + frame_bytes);
-            let depart = port.free_at();
-            let goes_on = hop.is_ahead() && arrives_in_time;
             let next_ingress_number = port.location.far_number;
-            if !goes_on {
-                *self.packets.header_mut(handle) = header;
-                if self.crossings.buffer(id).is_some() {
-                    self.put_on_cut_link(id, handle, due);
-                } else {
-                    if port.link.is_empty() {
-                        self.events.insert(due, id.0, handle.index() as u32);
-                    }
-                    port.link.append(due, handle, &mut self.packets.transits);
-                }
-            }
             if !PLAIN && matches!(admission, Admission::Marked) || self.observer.watches(id) {
+                let fate = (admission, port.free_at());
                 *self.packets.header_mut(handle) = header;
-                self.report_fifo(fabric, now, id, ingress_number, handle, (admission, depart));
+                self.report_fifo(fabric, now, id, ingress_number, handle, fate);
                 if !PLAIN {
                     header.ecn = self.packets.header(handle).ecn;
                 }
             }
-            if !goes_on {
-                break;
+            if !hop.is_ahead() || due > self.ahead_until {
+                *self.packets.header_mut(handle) = header;
+                if self.crossings.buffer(id).is_some() {
+                    self.put_on_cut_link(id, handle, due);
+                } else {
+                    self.put_on_link(id, handle, due);
+                }
+                return self.ports[first.0 as usize].free_at();
             }
             self.packet_hops += 1;
             (now, id, ingress_number) = (due, hop.next, next_ingress_number);
         }
-        self.ports[first.0 as usize].free_at()
     }
 }

@@ -207,7 +207,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
 
     /// Puts a packet on a link, where it arrives at `due`. The link does not count it as buffered.
     #[inline]
-    fn put_on_link(&mut self, from: PortId, handle: Handle, due: Instant) {
+    pub(super) fn put_on_link(&mut self, from: PortId, handle: Handle, due: Instant) {
         let link = &mut self.ports[from.0 as usize].link;
         if link.is_empty() {
             self.events.insert(due, from.0, handle.index() as u32);

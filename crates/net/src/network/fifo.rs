@@ -5,7 +5,7 @@ use fairport_units::Instant;
 
 use super::{Fabric, Region};
 use crate::discipline::Admission;
-use crate::observer::{Arrival, Observer};
+use crate::observer::{Arrival, Counts, Observer};
 use crate::packet::CE;
 use crate::pool::Handle;
 use crate::port::Kind;
@@ -189,25 +189,29 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 .admission(id, observed, now, header, admission);
         }
         let frame_bytes = fabric.framing.buffered_bytes(header.size_bytes);
-        let ingress_arrival = if fabric.is_fed_ahead(id) {
-            port.totals.arrivals // all packets come from one port, and are not counted by ingress port
-        } else {
-            self.ingress_arrivals[port.ingress_slot(ingress_number)]
-        };
-        let flow_arrival = self
-            .passages
-            .arrivals(fabric.routes.hop(header.route - 1).counted_at());
-        // the packet itself does not count in `port_accepted` and `backlog`
-        let mut counts = port.counts(ingress_arrival, flow_arrival);
+        let totals = port.totals;
+        let ingress_slot = port.ingress_slot(ingress_number);
         let link = port.link.backlog();
         let buffer = self.buffer_number(id);
         let mut backlog = buffer.map_or(link, |it| self.buffers[it as usize].backlog(now));
+        // the packet itself does not count in `backlog` and `port_accepted`
         if admission.is_accepted() {
-            counts.port_accepted -= 1;
             // the packet may have left the buffer at once
             backlog.packets = backlog.packets.saturating_sub(1);
             backlog.bytes = backlog.bytes.saturating_sub(frame_bytes);
         }
+        let counts = || Counts {
+            port_arrival: totals.arrivals,
+            ingress_arrival: if fabric.is_fed_ahead(id) {
+                totals.arrivals // all packets come from one port, and are not counted by ingress port
+            } else {
+                self.ingress_arrivals[ingress_slot]
+            },
+            flow_arrival: self
+                .passages
+                .arrivals(fabric.routes.hop(header.route - 1).counted_at()),
+            port_accepted: totals.accepted - u64::from(admission.is_accepted()),
+        };
         self.observer.detail(&Arrival {
             time: now,
             port: id,
@@ -219,7 +223,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             backlog,
             admission,
             depart,
-            counts,
+            port_arrival: totals.arrivals,
+            counts: &counts,
         });
         if !admission.is_accepted() {
             self.dropped += 1;

@@ -19,7 +19,7 @@ use crate::pool::{Handle, Pool, Transit, prefetch_transit};
 use crate::port::{Location, OutputPort, PortConfig};
 use crate::prefetch::prefetch;
 use crate::routing::Routes;
-use crate::topology::{NodeId, PortId, Topology};
+use crate::topology::{PortId, Topology};
 
 /// Packet-hops between two checks of how many links are busy.
 const FIT_HOPS: u64 = 1 << 14;
@@ -60,8 +60,6 @@ pub(super) struct Taken {
     pub(super) output: PortId,
     /// the number of the port through which it came in
     pub(super) ingress_number: u16,
-    /// the node at which it is now
-    pub(super) node: NodeId,
 }
 
 impl Taken {
@@ -78,7 +76,6 @@ impl Taken {
             handle,
             output: transits[handle.index()].header.output,
             ingress_number: location.far_number,
-            node: location.far_node,
         }
     }
 
@@ -207,7 +204,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 self.resolve_tie(fabric, PortId(from), taken.handle, hosts);
                 end = after(hosts);
             } else if taken.output == Routes::END {
-                self.deliver(fabric, taken.node, taken.handle, hosts);
+                self.deliver(fabric, PortId(from), taken.handle, hosts);
                 end = after(hosts);
             } else {
                 self.enqueue(
@@ -280,15 +277,17 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         taken
     }
 
+    /// The host at the far end of a link receives a packet.
     #[inline]
     pub(super) fn deliver(
         &mut self,
         fabric: &Fabric,
-        host: NodeId,
+        from: PortId,
         handle: Handle,
         hosts: &mut impl Hosts<P, O>,
     ) {
         self.delivered += 1;
+        let host = self.ports[from.0 as usize].location.far_node;
         let received = self.packets.get(handle);
         self.packets.release(handle);
         hosts.receive(Access::new(fabric, self), host, &received);

@@ -300,7 +300,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             backlog,
             admission,
             depart: Instant::NEVER,
-            counts: waiting.counts,
+            port_arrival: waiting.counts.port_arrival,
+            counts: &|| waiting.counts,
         });
         if !admission.is_accepted() {
             self.dropped += 1;

@@ -53,7 +53,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         for (i, Tied { taken, .. }) in tied.iter().enumerate() {
             let output = taken.output;
             if output == Routes::END {
-                self.deliver(fabric, taken.node, taken.handle, hosts);
+                self.deliver(fabric, taken.from, taken.handle, hosts);
                 continue;
             }
             let contested = tied

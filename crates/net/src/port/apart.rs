@@ -4,8 +4,8 @@ use fairport_units::Instant;
 
 use super::{Kind, OutputPort, Service};
 use crate::buffer::Buffer;
-use crate::discipline::{Admission, Backlog};
-use crate::queue::Discipline;
+use crate::discipline::{Admission, Backlog, NOTHING};
+use crate::queue::{BufferRelease, Discipline};
 
 impl<S: Default> OutputPort<S> {
     /// Whether it can be ahead of the network's time: its decisions depend only on its own packets and on the order in
@@ -34,6 +34,31 @@ impl<S: Default> OutputPort<S> {
             Kind::Cut(buffer) => (Service::Cut, buffer),
             _ => unreachable!("only `Ahead` and `Cut` keep the buffer apart"),
         };
+    }
+
+    /// Sends a packet of `frame_bytes` that arrives at `now` at a plain port, if it finds the line free and leaves the
+    /// buffer at once. All others have left the buffer then. Returns when the next node decides about the packet.
+    #[expect(
+        clippy::inline_always,
+        reason = "the hot loop: one call per hop is enough"
+    )]
+    #[inline(always)]
+    pub(crate) fn pass_at_once(
+        &mut self,
+        now: Instant,
+        frame_bytes: u32,
+        wire_bytes: u32,
+    ) -> Option<Instant> {
+        let passes = self.free_at <= now
+            && self.release == BufferRelease::StartOfService
+            && self.has_room(NOTHING, frame_bytes);
+        if !passes {
+            return None;
+        }
+        self.count_arrival(now);
+        self.count_accepted(frame_bytes, frame_bytes);
+        let (_, due) = self.serialize::<true>(now, frame_bytes, wire_bytes);
+        Some(due)
     }
 
     /// Decides about a packet of `frame_bytes` that arrives at `now` at a plain port with this `buffer`. Also returns

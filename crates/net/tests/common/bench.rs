@@ -55,7 +55,7 @@ impl Observer<Number> for Log {
             depart: arrival.depart,
             wire_bytes: Framing::ETHERNET.wire_bytes(arrival.header.size_bytes),
             backlog: arrival.backlog,
-            counts: arrival.counts,
+            counts: (arrival.counts)(),
         });
     }
 }

@@ -54,7 +54,7 @@ pub(crate) struct Log {
 impl Log {
     fn note(&mut self, arrival: &Arrival<'_, Number>) {
         let fate = self.fates.entry(*arrival.content).or_default();
-        fate.counts = arrival.counts.port_arrival;
+        fate.counts = arrival.port_arrival;
         fate.drops += u32::from(matches!(arrival.admission, Admission::Dropped(_)));
         fate.losses += u32::from(arrival.admission == Admission::Dropped(Reason::Loss));
     }
@@ -78,7 +78,7 @@ impl Observer<Number> for Log {
     fn revised(&mut self, arrival: &Arrival<'_, Number>) {
         let before = self.fates[arrival.content].counts;
         assert_eq!(
-            before, arrival.counts.port_arrival,
+            before, arrival.port_arrival,
             "a packet keeps its own counts"
         );
         self.note(arrival);

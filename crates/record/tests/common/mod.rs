@@ -170,7 +170,8 @@ impl Watched {
             },
             admission,
             depart,
-            counts: Counts {
+            port_arrival: n,
+            counts: &|| Counts {
                 port_arrival: n,
                 ingress_arrival: n + 20,
                 flow_arrival: n + 40,

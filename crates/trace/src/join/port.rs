@@ -130,7 +130,8 @@ impl JoinedPort {
             backlog: self.queue.backlog(),
             admission: Admission::Accepted,
             depart: Instant::NEVER,
-            counts: Counts::default(),
+            port_arrival: 0,
+            counts: &Counts::default,
         };
         if joined.fate == Fate::Open {
             self.log.iter_mut().for_each(|log| log.arrived(&arrival));
@@ -140,7 +141,9 @@ impl JoinedPort {
         if passed.is_apart {
             self.counter.arrive(self.port, ingress, direction);
         }
-        arrival.counts = self.counter.arrive(self.port, ingress, direction);
+        let counts = self.counter.arrive(self.port, ingress, direction);
+        let counts_of = || counts;
+        (arrival.port_arrival, arrival.counts) = (counts.port_arrival, &counts_of);
         let (admission, depart) = self.decided(joined.fate, passed);
         self.hash.admission(time, &header, admission);
         (arrival.admission, arrival.depart) = (admission, depart);

@@ -209,7 +209,7 @@ impl Observer<Numbered> for Tap {
         self.recorder.revised(arrival);
         self.log.revised(arrival);
         self.with(arrival.port, |capture| {
-            capture.settled(arrival.counts.port_arrival, arrival.admission)
+            capture.settled(arrival.port_arrival, arrival.admission)
         });
     }
 

@@ -140,7 +140,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             backlog: self.scheduled.ports[number as usize].backlog,
             admission,
             depart,
-            counts: waiting.counts,
+            port_arrival: waiting.counts.port_arrival,
+            counts: &|| waiting.counts,
         });
     }
 
