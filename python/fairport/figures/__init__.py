@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from fairport.errors import InputError, not_one_of
+from fairport.figures import settings_folder
 from fairport.files import atomic_file, require_writable
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ KINDS = ("goodput", "bars", "drop_runs", "queue", "cwnd", "rtt")
 _OF_SOME = ("fct", "requests")
 
 ENDINGS = (".png", ".svg", ".pdf")
+
+# before any module of this package imports matplotlib, which reads its settings then
+settings_folder.provide()
 
 
 class Kind(Protocol):
