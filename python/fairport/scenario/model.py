@@ -167,14 +167,20 @@ class Scenario(Section):
         return self
 
     @model_validator(mode="after")
+    def _parameters_have_a_control(self) -> Self:
+        layers = self.tcp_layers()
+        given = [place for place, layer in layers.items() if layer.parameters]
+        if given and not any(layer.is_own_control for layer in layers.values()):
+            raise refuse(
+                "has no effect, because only a congestion control of your own has parameters",
+                'leave it out, or give `congestion_control = "custom:NAME"`',
+                field=f"{given[0]}.parameters",
+                show_value=False,
+            )
+        return self
+
+    @model_validator(mode="after")
     def _packets_fit(self) -> Self:
-        settings = {"tcp": self.tcp}
-        settings |= {f"host_tcp.{index}": layer for index, layer in enumerate(self.host_tcp)}
-        settings |= {
-            f"traffic.{index}.tcp": traffic.tcp
-            for index, traffic in enumerate(self.traffic)
-            if traffic.tcp is not None
-        }
         smallest = headers.IPV4_TCP + headers.SMALLEST_MSS
         if not smallest <= self.link.mtu <= headers.LARGEST_PACKET:
             raise refuse(
@@ -183,7 +189,7 @@ class Scenario(Section):
                 'give one between, such as "1500B"',
                 field="link.mtu",
             )
-        payloads = {f"{at}.mss": (one.mss, headers.IPV4_TCP) for at, one in settings.items()}
+        payloads = {f"{at}.mss": (one.mss, headers.IPV4_TCP) for at, one in self.tcp_layers().items()}
         payloads |= {
             f"traffic.{index}.payload": (traffic.payload, headers.IPV4_UDP)
             for index, traffic in enumerate(self.traffic)
@@ -219,6 +225,16 @@ class Scenario(Section):
                 field="measure.to",
             )
         return self
+
+    def tcp_layers(self) -> dict[str, TcpSettings]:
+        """Every place that has settings of TCP, by its dotted path, the most general first."""
+        layers = {"tcp": self.tcp}
+        layers |= {f"host_tcp.{index}": layer for index, layer in enumerate(self.host_tcp)}
+        return layers | {
+            f"traffic.{index}.tcp": traffic.tcp
+            for index, traffic in enumerate(self.traffic)
+            if traffic.tcp is not None
+        }
 
     def sized_queue(self) -> Queue:
         """The queue with its final limit, which a shaper's `latency` may set."""
