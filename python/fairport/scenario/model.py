@@ -189,7 +189,9 @@ class Scenario(Section):
                 'give one between, such as "1500B"',
                 field="link.mtu",
             )
-        payloads = {f"{at}.mss": (one.mss, headers.IPV4_TCP) for at, one in self.tcp_layers().items()}
+        payloads = {
+            f"{at}.mss": (one.mss, headers.IPV4_TCP) for at, one in self.tcp_layers().items()
+        }
         payloads |= {
             f"traffic.{index}.payload": (traffic.payload, headers.IPV4_UDP)
             for index, traffic in enumerate(self.traffic)

@@ -36,7 +36,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
             panel.vlines(x - 0.12 * width, least, most, color=style.INK, linewidth=1.2)
             if one.name in known:
                 _published(panel, x + 0.16 * width, known[one.name])
-    panel.set_xticks(range(len(variants)), [variant.title for variant in variants])
+    marks.name_places(picture, panel, [variant.title for variant in variants])
     panel.tick_params(axis="x", length=0)
     panel.set(ylabel="goodput (Mbit/s)")
     panel.set_ylim(bottom=0)
