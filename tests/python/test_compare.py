@@ -273,7 +273,7 @@ def test_the_page_of_one_seed_has_no_ranges(fairport: Command, tmp_path: Path) -
     page = (tmp_path / "results/outcast-1-to-12-compare/report.html").read_text(encoding="utf-8")
     assert "Seed 1 only, so the spread is not known" in page
     assert "outcast-1-to-12, seed 1<" in page
-    assert "(<code>--repeat 10</code>)" in page
+    assert "Ten seeds say more." in page
     assert not re.search(r"<small>\S+ to \S+</small>", page)
 
 

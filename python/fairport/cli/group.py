@@ -35,6 +35,7 @@ _IN_TEXTS = {
     "`folder`": "--out",
     "`force=True`": "--force",
     "`quick=True`": "--quick",
+    "`where`": "--where",
 }
 # the base class of click's errors about a command line; typer does not export it
 _UsageError: Any = typer.BadParameter.__mro__[1]
