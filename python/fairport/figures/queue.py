@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from fairport import shown_blackout
 from fairport.drop_runs import blackouts
-from fairport.figures import findings, over_time, style, times, width
+from fairport.figures import findings, hop_classes, over_time, style, times, width
 from fairport.quantities import QUANTITIES, counted, three_digits
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def draw(result: Result, blackout_of: str | None = None) -> Figure:
     picture, rows = style.frame(result, title, SUBJECT, heights, [0.7, 0.12])
     panels = [row[0] for row in rows]
     marks = _whole_run(picture, panels[0], result)
-    looks = style.ingress_looks(result, sorted(trace["ingress_port"].unique()))
+    looks = hop_classes.ingress_looks(result, sorted(trace["ingress_port"].unique()))
     _blackout(panels[1], panels[2], trace, looks)
     origin_s: Any = trace["time_s"][0]
     for panel in panels[1:]:
@@ -190,7 +190,7 @@ def _whole_run(picture: style.Picture, panel: Axes, result: Result) -> str:
 
 
 def _blackout(
-    arrivals: Axes, waits: Axes, trace: pl.DataFrame, looks: Mapping[str, style.Look]
+    arrivals: Axes, waits: Axes, trace: pl.DataFrame, looks: Mapping[str, hop_classes.Look]
 ) -> None:
     ports = sorted(trace["ingress_port"].unique())
     above: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
