@@ -92,7 +92,7 @@ def test_figures_of_paths(name: str) -> None:
     network = layout.network(fp.scenario(name))
     for wide_in in (COLUMN_IN, 7.0):
         with width.drawn_at(wide_in):
-            must_be_readable(paths.draw_one(network), wide_in)
+            must_be_readable(paths.draw(network), wide_in)
 
 
 def test_figures_of_single_packets_and_of_a_validation() -> None:

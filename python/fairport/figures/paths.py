@@ -37,13 +37,9 @@ _THICKEST_POINTS = 4.5
 _FILLED = 0.8
 
 
-def draw_one(network: Network) -> style.Picture:
-    """The paths of one network, under the name of its routing."""
-    return draw([(str(network.scenario.routing.kind), network)])
-
-
-def draw(panels: Sequence[tuple[str, Network]]) -> style.Picture:
-    """One panel per network, one below the other; a line's width grows with its flows."""
+def draw(*networks: Network) -> style.Picture:
+    """One panel per network, named by its routing; a line's width grows with its flows."""
+    panels = [(str(one.scenario.routing.kind), one) for one in networks]
     with style.applied():
         wide_in = width.of_picture(style.WIDTH_IN)
         caption = f"{_CAPTION}; {hop_classes.IN_BRACKETS}" if width.is_narrow() else _CAPTION

@@ -53,7 +53,11 @@ def draw(result: Result, blackout_of: str | None = None) -> Figure:
         marks = _whole_run(picture, panel, result)
         style.note(picture, f"{marks}; {_without(result)}" if marks else _without(result))
         return picture
-    trace = _of_few_ports(_prepared(shown.packets), shown.ingress_port)
+    timed = shown.packets.with_columns(
+        since_s=pl.col("time_s") - pl.col("time_s").first(),
+        wait_s=pl.col("depart_s") - pl.col("time_s"),
+    )
+    trace = _of_few_ports(timed, shown.ingress_port)
     ports = trace["ingress_port"].n_unique()
     hidden = shown.packets["ingress_port"].n_unique() - ports
     heights = [1.1, 0.1 + 0.34 * ports, 0.75]
@@ -91,14 +95,6 @@ def _without(result: Result) -> str:
     if not found:
         return "no blackout: no port lost packets in a row while others were accepted"
     return f"{counted(found, 'blackout')}, none recorded packet by packet"
-
-
-def _prepared(packets: pl.DataFrame) -> pl.DataFrame:
-    """The trace with times from the first packet, and waiting times."""
-    return packets.with_columns(
-        since_s=pl.col("time_s") - pl.col("time_s").first(),
-        wait_s=pl.col("depart_s") - pl.col("time_s"),
-    )
 
 
 def _of_few_ports(trace: pl.DataFrame, kept: str) -> pl.DataFrame:

@@ -376,10 +376,8 @@ class Scenario(Section):
             return self
         document = overridden(self.document(), overrides, by)
         patched = self.read(document, self.source.overridden(overrides, by))
-        code = self.user_code
-        return patched.with_user_code(
-            disciplines=code.disciplines, congestion_controls=code.congestion_controls
-        )
+        patched._user_code = self._user_code
+        return patched
 
 
 def _require_characters(document: Any, source: Source) -> None:

@@ -117,7 +117,13 @@ class Definition:
 
 
 class Study:
-    """The study that a sweep made or makes, opened by its path or URL."""
+    """The study that a sweep made or makes, opened by its path or URL.
+
+        study = fp.Study("results/two-switch-sweep")
+        print(study.sql("select median(jain_index) from runs"))
+
+    Its rows are read anew by each method: a sweep may be adding some.
+    """
 
     def __init__(self, where: str | Path) -> None:
         """Opens a study. Raises InputError if there is none."""
@@ -158,7 +164,10 @@ class Study:
         return self.definition.axes
 
     def to_polars(self) -> pl.DataFrame:
-        """Every run, in order of the axes and seeds."""
+        """Every run, in order of the axes and seeds: one row each, with `columns`.
+
+        Numbers are in the units that their names end in, or shares; null where a run has none.
+        """
         rows = self.runs.read()
         if rows.is_empty():
             return pl.DataFrame(schema=dict.fromkeys(self.columns, pl.Null))
@@ -178,7 +187,7 @@ class Study:
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the view `runs`."""
+        """The columns of the view `runs`: the axes, what is known of each run, and its numbers."""
         kept = self.definition.keep
         return [*self.axes, *OF_A_RUN, *kept, *BESIDES]
 
