@@ -13,7 +13,7 @@ from fairport import backends
 from fairport.backends import cores, memory
 from fairport.backends.jobs import job_of
 from fairport.backends.protocol import Backend, Observation, Prepared, Progress
-from fairport.errors import BackendError, InputError, did_you_mean, require_positive
+from fairport.errors import BackendError, InputError, did_you_mean, require_class, require_positive
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.result import Result
 from fairport.scenario import Scenario, load
@@ -178,15 +178,10 @@ def _prepared(
     backend: Backend, scenario: Scenario, seed: int, observation: Observation | None
 ) -> Prepared:
     prepared = backend.prepare(scenario, seed)
+    example = '`fp.Observation(packets=["bottleneck"])`'
+    require_class(observation, Observation, "observation", example)
     if observation is None:
         return prepared
-    if not isinstance(observation, Observation):
-        raise InputError(
-            "is not an Observation",
-            field="observation",
-            value=observation,
-            remedy='give one, such as fp.Observation(packets=["bottleneck"])',
-        )
     observation.require_folder()
     return prepared.observing(observation)
 

@@ -15,7 +15,7 @@ from fairport.published import experiment_names
 from fairport.scenario.base import Name, PositiveDuration, Section, refuse
 from fairport.scenario.checking import checked
 from fairport.scenario.classifier import Classifier
-from fairport.scenario.document import dotted, is_unicode, texts
+from fairport.scenario.document import dotted, is_unicode, plain, texts
 from fairport.scenario.fifo_queues import DropTail
 from fairport.scenario.loss import AnyLoss
 from fairport.scenario.measure import Measure, Probes
@@ -282,7 +282,7 @@ class Scenario(Section):
         def check(one: dict[str, Any]) -> Scenario:
             return cls.model_validate(one, context={"folder": source.folder})
 
-        document = _plain(document)
+        document = plain(document)
         _require_characters(document, source)
         scenario = checked(check, document, source, ScenarioError, _OWN_FIELDS)
         scenario._source = source
@@ -392,12 +392,3 @@ def _require_characters(document: Any, source: Source) -> None:
                 value=text,
                 remedy="write it in UTF-8",
             )
-
-
-def _plain(value: Any) -> Any:
-    """The same values, where numbers and lists that come from NumPy are Python's own."""
-    if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value.tolist() if hasattr(value, "tolist") else value

@@ -9,7 +9,7 @@ from typing import Any
 
 from fairport import backends
 from fairport.backends.protocol import Backend
-from fairport.errors import InputError, ScenarioError, require_positive
+from fairport.errors import InputError, ScenarioError, require_class, require_positive
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.study.compared_caveats import Noticed, without_number
@@ -53,6 +53,7 @@ def compare(
     """
     check(metric)
     require_positive(repeat, "repeat")
+    require_class(store, Store, "store", '`fp.Store("FOLDER")`')
     scenario = load_scenario(scenario)
     first = scenario.seed if seed is None else seed
     seeds = range(first, first + repeat)

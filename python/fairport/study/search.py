@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fairport import backends
-from fairport.errors import InputError, OutputError, require_positive
+from fairport.errors import InputError, OutputError, require_class, require_positive
 from fairport.files.partial import alone_in
 from fairport.files.place import Folder, place
 from fairport.run_numbers import NUMBERS
@@ -77,6 +77,7 @@ def tune(
     if goal not in _DEFAULTS:
         remedy = 'give "tune" or "hunt"'
         raise InputError("is not a goal", field="goal", value=goal, remedy=remedy)
+    require_class(listeners, Listeners, "listeners", "`fp.Listeners(status=print)`")
     base = load_scenario(scenario)
     document = {
         "scenario": base.file,

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from fairport import backends
-from fairport.errors import InputError, require_known
+from fairport.errors import InputError, require_class, require_known
 from fairport.files.place import place
 from fairport.run_numbers import NUMBERS
 from fairport.scenario import Scenario
@@ -75,6 +75,9 @@ def sweep(
     Raises InputError for bad input, before the first run. If a run fails, the others continue, its
     error is in the column `error`, and a warning says so at the end.
     """
+    require_class(store, Store, "store", '`fp.Store("FOLDER")`')
+    require_class(until_precise, Precision, "until_precise", '`fp.Precision("jain_index", 0.1)`')
+    require_class(listeners, Listeners, "listeners", "`fp.Listeners(status=print)`")
     base = load_scenario(scenario)
     document = {
         "scenario": base.file,
