@@ -139,8 +139,8 @@ def _fast_hosts(found: Mapping[str, Any]) -> str | None:
     rate = QUANTITIES["goodput_bps"].with_unit
     return (
         f"A host has up to {rate(goodput_bps)} here, but the times that hosts take were measured at"
-        f" up to {rate(measured_bps)}. Busier hosts take other times; `--set host.profile=none`"
-        " shows what these times change."
+        f" up to {rate(measured_bps)}. Busier hosts take other times; a run with `host.profile ="
+        ' "none"` shows what these times change.'
     )
 
 

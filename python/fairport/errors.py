@@ -108,6 +108,17 @@ def require_positive(value: int, field: str) -> None:
         raise InputError("is too small", field=field, value=value, remedy="give 1 or more")
 
 
+def require_class(value: object, kind: type, field: str, example: str) -> None:
+    """Raises InputError for an argument of a function that is neither None nor of its class."""
+    if value is not None and not isinstance(value, kind):
+        raise InputError(
+            f"is not an fp.{kind.__name__}",
+            field=field,
+            value=value,
+            remedy=f"give one, such as {example}",
+        )
+
+
 def require_known(
     word: Any,
     known: Collection[str],

@@ -20,8 +20,8 @@ def sentence(key: str) -> str:
     known = _known().get(key)
     if known is None:
         return (
-            "This is one seed. The spread over seeds is not known here:"
-            " `--repeat 10` runs ten of them."
+            "This is one seed. The spread over seeds is not known here; runs with ten of them would"
+            " show it."
         )
     least, median, most = (f"{known[part]:.2f}" for part in ("least", "median", "most"))
     return (

@@ -5,11 +5,11 @@ Functions do the rest: `fairport.plot(result, "bars")`, `fairport.save(result, "
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fairport.html_table import html_table
 from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:
@@ -142,14 +142,10 @@ class Result:
 
     def _repr_html_(self) -> str:
         """For notebooks: the verdict and the table by hop class."""
-        head = "".join(f"<th>{html.escape(QUANTITIES[key].label)}</th>" for key in _SHOWN)
         classes: Mapping[str, Mapping[str, Any]] = self.summary["classes"]
-        rows = "".join(
-            f"<tr><th>{html.escape(name)}</th>"
-            + "".join(f"<td>{QUANTITIES[key].shown(row.get(key))}</td>" for key in _SHOWN)
-            + "</tr>"
+        rows = [
+            {"": name}
+            | {QUANTITIES[key].label: QUANTITIES[key].shown(row.get(key)) for key in _SHOWN}
             for name, row in classes.items()
-        )
-        sentence = html.escape(self.summary["verdict"]["sentence"])
-        title = html.escape(self.run_id)
-        return f"<p><b>{title}</b>: {sentence}</p><table><tr><th></th>{head}</tr>{rows}</table>"
+        ]
+        return html_table(self.run_id, self.summary["verdict"]["sentence"], rows)

@@ -85,7 +85,11 @@ def run(
     Thread(target=_import_what_follows, args=[figures and folder is not None]).start()
     if folder is None:
         with results as runs:
-            return _summary([dict(result.summary) for result in runs])
+            summaries = [dict(result.summary) for result in runs]
+        # after the runs, because it imports polars
+        from fairport.repeats import summarise
+
+        return summarise(summaries)
     store = cache(_store)
     with atomic_folder(folder, force=force) as places.folder, results as runs:
         summary = _write(runs, places, store, figures=figures, csv=csv)
@@ -127,7 +131,10 @@ def _write(
         _add_to(store(), result)
         draws = figures and not places.are_many
         summaries.append(_written(result, places.run(result.seed), draws, csv))
-    summary = _summary(summaries)
+    # after the runs, because it imports polars
+    from fairport.repeats import summarise
+
+    summary = summarise(summaries)
     if places.are_many:
         _write_over_seeds(summary, summaries, places.folder, figures)
     elif len(summaries) > 1:
@@ -156,12 +163,6 @@ def _import_what_follows(draws: bool) -> None:
             import_module("fairport.report.template").compile_page()
     finally:
         sys.setswitchinterval(before_s)
-
-
-def _summary(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    from fairport.repeats import summarise
-
-    return summarise(summaries)
 
 
 def _written(result: Result, folder: Path, figures: bool, csv: bool) -> dict[str, Any]:

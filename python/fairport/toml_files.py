@@ -20,6 +20,12 @@ E = TypeVar("E", bound=InputError)
 MOST_CHARACTERS = 2**26
 
 
+def names_in(folder: Path | Traversable) -> list[str]:
+    """The names of the TOML files in a folder of this package, without their ending."""
+    names = [entry.name for entry in folder.iterdir()]
+    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+
+
 def text_of(path: Path | Traversable) -> str:
     """The text of a file. Raises OSError, also for a file that is too large, and UnicodeError."""
     # some editors begin a file with a byte order mark, which TOML does not allow

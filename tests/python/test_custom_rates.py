@@ -9,6 +9,7 @@ import fairport as fp
 import pytest
 from fairport.custom import Ack, Connection, Established, RateSample, Window
 from fairport.scenario import Scenario
+from fairport.study import fixes
 
 PACE_BPS = 200e6
 
@@ -60,9 +61,29 @@ def test_parameters_of_a_congestion_control_are_keyword_arguments(alone: Scenari
         goodput_bps(parameters={"rate": 50e6})
     with pytest.raises(fp.ScenarioError, match=r"tcp.parameters.rate_bps: NaN is not a finite"):
         alone.patch({"tcp.parameters.rate_bps": float("nan")})
-    # a fix that replaces the congestion control need not know its parameters
-    other = {"tcp.congestion_control": "cubic", "tcp.parameters": {"rate_bps": 50e6}}
-    assert fp.run(alone.patch(other)).flows["goodput_bps"][0] > 500e6
+
+
+def test_parameters_without_a_congestion_control_of_ones_own_are_refused(alone: Scenario) -> None:
+    own = alone.patch({"tcp.parameters.rate_bps": 50e6})
+    with pytest.raises(fp.ScenarioError, match=r"^patch: tcp.parameters: has no effect"):
+        own.patch({"tcp.congestion_control": "cubic"})
+    layer = {"traffic.0.tcp": {"parameters": {"rate_bps": 50e6}}}
+    with pytest.raises(fp.ScenarioError, match=r"traffic.0.tcp.parameters: has no effect"):
+        alone.patch({"tcp.congestion_control": "cubic"} | layer)
+    assert alone.patch(layer).traffic[0].tcp is not None
+    # one that some flows have may get them from [tcp]
+    mixed = {"tcp.congestion_control": "cubic", "traffic.0.tcp.congestion_control": "custom:mine"}
+    assert own.patch(mixed).tcp.parameters
+
+
+def test_a_fix_that_replaces_the_congestion_control_need_not_know_its_parameters(
+    alone: Scenario,
+) -> None:
+    (dctcp,) = fixes.load(["dctcp"])
+    every = {"tcp.parameters.rate_bps": 5e6, "traffic.0.tcp": {"parameters": {"rate_bps": 6e6}}}
+    fixed = dctcp.applied(alone.patch(every))
+    assert fixed.tcp.congestion_control == "dctcp"
+    assert not any(layer.parameters for layer in fixed.tcp_layers().values())
 
 
 def test_a_sweep_may_have_the_parameters_of_a_congestion_control(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,15 @@ from conftest import Command
 from fairport import figures, layout, run_and_save
 from fairport.errors import InputError
 from fairport.figures import compare, compared, microscope, paths, seeds, style, validate, width
+from fairport.figures import papers as of_papers
 from fairport.figures.picture import Picture
 from fairport.microscope import focus, look
+from fairport.papers import catalogue
 from fairport.record import Record
 from fairport.scenario import host_profile
 from fairport.study import validation
 from fairport.study.compared_metrics import Groups, RunTables
+from fairport.study.reproduce import Reproduced
 from made_up_studies import Numbers, made_up
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
@@ -88,7 +92,7 @@ def test_figures_of_paths(name: str) -> None:
     network = layout.network(fp.scenario(name))
     for wide_in in (COLUMN_IN, 7.0):
         with width.drawn_at(wide_in):
-            must_be_readable(paths.draw_one(network), wide_in)
+            must_be_readable(paths.draw(network), wide_in)
 
 
 def test_figures_of_single_packets_and_of_a_validation() -> None:
@@ -105,6 +109,26 @@ def test_figures_of_single_packets_and_of_a_validation() -> None:
         with width.drawn_at(wide_in):
             must_be_readable(microscope.draw(slide), wide_in)
             must_be_readable(validate.draw(both), wide_in)
+
+
+@pytest.mark.parametrize(
+    "name", ["chopra2012/fat-tree-proportions", "lee2017/tcprand-parameters", "prakash2012/sfq"]
+)
+def test_figures_of_papers(name: str) -> None:
+    (entry,) = catalogue.chosen([name])
+    record = Record.of(synthetic.run(classes={2: 1, 6: 12}, duration_s=0.5))
+    records = {one.name: [record, record] for one in entry.variants}
+    done = Reproduced(entry, range(1, 3), True, records)
+    with width.drawn_at(COLUMN_IN):
+        for drawing in entry.experiment.figure:
+            picture = of_papers.draw(done, drawing)
+            must_be_readable(picture)
+            for axes in picture.axes:
+                names = axes.get_xticklabels()
+                in_two_rows = any(one.get_text().startswith("\n") for one in names)
+                for row in (names[::2], names[1::2]) if in_two_rows else (names,):
+                    boxes = [one.get_window_extent() for one in row]
+                    assert not any(box.overlaps(beside) for box, beside in pairwise(boxes))
 
 
 def test_a_width_holds_for_one_picture_and_for_its_files(tmp_path: Path) -> None:

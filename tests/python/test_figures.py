@@ -13,7 +13,7 @@ import pytest
 import synthetic
 from fairport import figures
 from fairport.errors import InputError
-from fairport.figures import compare, compared, over_time, style
+from fairport.figures import compare, compared, hop_classes, over_time, style
 from fairport.figures.saving import Saver
 from fairport.quantities import QUANTITIES, three_digits
 from fairport.report import inline
@@ -113,8 +113,8 @@ def test_thinning_out_keeps_the_mean(result):
 
 
 def test_hop_classes_keep_their_look_in_every_run():
-    few = style.hop_classes(synthetic.run(classes={2: 1, 6: 3}, duration_s=0.1).flows)
-    many = style.hop_classes(synthetic.run(duration_s=0.1).flows)
+    few = hop_classes.of(synthetic.run(classes={2: 1, 6: 3}, duration_s=0.1).flows)
+    many = hop_classes.of(synthetic.run(duration_s=0.1).flows)
     assert [one.label for one in few] == ["2-hop (1 flow)", "6-hop (3 flows)"]
     assert {one.hops: one.look for one in few}.items() <= {
         one.hops: one.look for one in many

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import subprocess
 import sys
 import typing
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import fairport as fp
@@ -55,6 +57,24 @@ def test_a_run_without_figures_needs_no_matplotlib() -> None:
         [sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=True
     )
     assert "matplotlib" not in done.stderr.split()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a user has a home folder")
+def test_figures_without_a_home_that_can_be_written_print_nothing(tmp_path: Path) -> None:
+    """matplotlib would print two warnings in each process; a worker gets the folder from us."""
+    program = (
+        "from fairport.figures import style; from fairport import children; import os;"
+        " child = children.started('fairport.figures.style'); assert child.wait() == 0;"
+        " print(os.environ['MPLCONFIGDIR'])"
+    )
+    homeless = {name: one for name, one in os.environ.items() if not name.startswith("XDG_")}
+    homeless |= {"HOME": "/proc/nowhere", "TMPDIR": str(tmp_path), "MPLCONFIGDIR": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=homeless, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert Path(done.stdout.strip()).parent == tmp_path
+    assert list(tmp_path.iterdir()) == [], "the folder is removed at the end"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the Linux backend needs Linux")

@@ -166,12 +166,12 @@ def _outcome(
         shapers.PortInterface("s0:1", 1, "p1", index=8, is_to_host=True, rate_bps=8_000_000),
     ]
     task = queue_trace.QueueTask("", ports, run_s=1.0, interval_s=0.1)
-    events = np.zeros(len(times_ms) + len(drops_ms), queue_trace._EVENT)
+    events = np.zeros(len(times_ms) + len(drops_ms), queue_trace.EVENT)
     events["port"], events["ingress"], events["length"] = 7, 8, 1000
     events["is_drop"][len(times_ms) :] = 1
     # the clock is at 5 s when the run begins
     events["at_ns"] = 5_000_000_000 + np.array([*times_ms, *drops_ms]) * 1_000_000
-    return queue_trace._outcome(events, samples, task, zero=5.0, **others)
+    return queue_trace.outcome(events, samples, task, zero=5.0, **others)
 
 
 def _first_port(outcome: dict[str, Any]) -> dict[str, Any]:
@@ -233,7 +233,7 @@ def test_a_dropped_packet_of_the_kernels_queue_has_a_direction_and_a_kind() -> N
     there, back = (1, 2, 5000, 6000), (2, 1, 6000, 5000)
     packets = [(there, 1000, 0x10), (back, 0, 0x10), (back, 0, 0x12), (back, 0, 0x10)]
     ports = [shapers.PortInterface("s0:0", 0, "p0", index=7, is_to_host=True, rate_bps=8_000_000)]
-    events = np.zeros(2 * len(packets), queue_trace._EVENT)
+    events = np.zeros(2 * len(packets), queue_trace.EVENT)
     events["port"], events["ingress"] = 7, 7
     for place, ((source, destination, source_port, destination_port), payload, flags) in enumerate(
         packets
@@ -246,7 +246,7 @@ def test_a_dropped_packet_of_the_kernels_queue_has_a_direction_and_a_kind() -> N
             events[number]["transport"] = np.frombuffer(tcp, np.uint8)
             events[number]["is_drop"] = number % 2
     task = queue_trace.QueueTask("", ports, run_s=1.0, interval_s=0.1)
-    drops = queue_trace._outcome(events, [], task, zero=0.0)["tables"]["drops"]
+    drops = queue_trace.outcome(events, [], task, zero=0.0)["tables"]["drops"]
     assert drops["flow"].tolist() == [0] * 4
     assert drops["seq"].tolist() == [77] * 4
     assert drops["is_backward"].tolist() == [0, 1, 1, 1]

@@ -18,8 +18,8 @@ from conftest import Command
 from fairport.backends.protocol import BOTTLENECK, Observation
 from fairport.drop_runs import blackouts, drop_runs
 from fairport.errors import InputError, RunFolderError
+from fairport.figures import hop_classes
 from fairport.figures import microscope as figure
-from fairport.figures import style
 from fairport.microscope import Focus, Slide, focus, look
 from fairport.report import microscope as report
 from fairport.report.microscope.pack import pack
@@ -165,7 +165,7 @@ def test_the_picture_shows_each_packet_with_its_fate(plain: Result) -> None:
     counts = dict(fates.iter_rows())
     assert (shown["|"], shown["x"]) == (counts["forwarded"], counts["dropped"])
     # as in the run's other figures, a port has the colour of its only class
-    looks = style.ingress_looks(plain, ["edge0.0:1", "edge0.0:2"])
+    looks = hop_classes.ingress_looks(plain, ["edge0.0:1", "edge0.0:2"])
     accepted = [line.get_color() for line in arrivals.lines if line.get_marker() == "|"]
     assert accepted == [looks["edge0.0:1"].colour, looks["edge0.0:2"].colour]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from pathlib import Path
@@ -11,6 +12,7 @@ import fairport as fp
 import pytest
 from fairport import notebook
 from fairport.study.making import Listeners, Status
+from made_up_studies import Numbers, made_up
 
 
 @pytest.fixture(scope="module")
@@ -124,3 +126,32 @@ def test_a_long_sweep_shows_a_bar_too(screen: tuple[list[str], list[float]]) -> 
 
     notebook.watched(sweep, notebook.of_a_sweep, "listeners")("outcast")
     assert shown == ["<progress value='0.750' max='1'></progress> 6 of 8 runs, 1 failed", ""]
+
+
+def test_a_study_is_its_points_with_the_medians_of_the_first_number(tmp_path: Path) -> None:
+    def numbers(peers: int, limit: str, seed: int) -> Numbers | None:
+        return {"throughput_ratio": peers / 10 + seed / 1000} if seed > 1 else None
+
+    axes: dict[str, list[Any]] = {"peers": [2, 12], "queue.limit": ["4KiB", "a < b"]}
+    study = made_up(tmp_path / "few", axes, {}, numbers)
+    said, head, first, *_, last = cells(study)
+    assert said == [f"made-up: 36 runs in {study.place.name}"]
+    assert head == ["peers", "queue.limit", "throughput ratio", "runs"]
+    assert first == ["2", "4KiB", "0.21 (0.20 to 0.21)", "9"]
+    assert last == ["12", "a < b", "1.21 (1.20 to 1.21)", "9"]
+    many = made_up(tmp_path / "many", axes | {"peers": [*range(15)]}, {}, numbers)
+    said, *rows = cells(many)
+    assert said[0].endswith("; the first 20 of 30 points")
+    assert len(rows) == 1 + 20
+    Path(many.place.name, "runs").rename(tmp_path / "runs")
+    assert cells(fp.Study(many.place.name))[0] == [f"made-up: 0 runs in {many.place.name}"]
+
+
+def cells(value: Any) -> list[list[str]]:
+    """The lines that a notebook shows of a value: the sentence above its table, and its rows."""
+    shown = value._repr_html_()
+    lines = re.findall(r"<p>(.*?)</p>|<tr>(.*?)</tr>", shown)
+    texts = [
+        re.sub(r"</?b>", "", said) or re.findall(r"<t[hd].*?>(.*?)<", row) for said, row in lines
+    ]
+    return [[html.unescape(one) for one in ([of] if isinstance(of, str) else of)] for of in texts]

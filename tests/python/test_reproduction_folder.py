@@ -10,6 +10,7 @@ from typing import Any
 import fairport as fp
 import pytest
 from conftest import Command
+from fairport.figures import width
 from fairport.papers import catalogue
 from fairport.scenario import parse
 from fairport.storage import redraw, reproduction
@@ -27,9 +28,13 @@ class Drawers:
         self._lock = threading.Lock()
         self._at_once = 0
         self.most_at_once = 0
+        self.widths_in: set[float | None] = set()
         self._all_there = threading.Barrier(expected)
 
-    def call(self, _: Any, one: Reproduced, folder: Path) -> reproduction.Pictures:
+    def call(
+        self, _: Any, one: Reproduced, folder: Path, wide_in: float | None
+    ) -> reproduction.Pictures:
+        self.widths_in.add(wide_in)
         with self._lock:
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
@@ -49,8 +54,9 @@ def test_as_many_processes_draw_as_runs_were_made_at_a_time(
     monkeypatch.setattr(reproduction, "shared", lambda: drawers)
     done = reproduce(catalogue.chosen([MODEL]), quick=True, store=Store(tmp_path / "store"))
     claims = len(done[0].entry.claims)
-    folder = reproduction.save(done * 8, tmp_path / "results", force=False, jobs=jobs)
-    assert drawers.most_at_once == jobs
+    with width.drawn_at(3.4):
+        folder = reproduction.save(done * 8, tmp_path / "results", force=False, jobs=jobs)
+    assert (drawers.most_at_once, drawers.widths_in) == (jobs, {3.4})
     assert len(json.loads((folder / "summary.json").read_text())["claims"]) == 8 * claims
 
 
@@ -81,3 +87,15 @@ def test_without_figures_there_are_the_numbers_only(fairport: Command, tmp_path:
     assert "report.html" not in done.out
     written = {one.name for one in (tmp_path / "found").glob("[!.]*")}
     assert written == {"manifest.json", "summary.json"}
+    for more in ([MODEL, "--no-figures"], [MODEL, "--no-output"], []):
+        refused = fairport("reproduce", *more, "--width", "3.4in")
+        assert (refused.status, "none is asked for" in refused.err) == (2, True)
+
+
+def test_its_figures_may_be_for_print(fairport: Command, tmp_path: Path) -> None:
+    done = fairport("reproduce", MODEL, "--quick", "--width", "86.36mm", "--quiet")
+    assert done.status == 0
+    for svg in (tmp_path / "results/reproduce/figures").glob("*.svg"):
+        assert 'width="244.8pt"' in svg.read_text(encoding="utf-8")
+    refused = fairport("reproduce", MODEL, "--width", "1in", "--force")
+    assert "is not between 3 and 10 inches" in refused.err

@@ -166,6 +166,21 @@ def test_a_folder_that_takes_nothing_costs_a_warning_and_no_result(
     assert len(warned) == 1
 
 
+def test_a_user_without_a_home_folder_gets_the_same_warning(
+    short: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container that runs with the number of a user that it does not know."""
+
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("FAIRPORT_STORE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    with pytest.warns(StoreWarning, match="FAIRPORT_STORE names another folder"):
+        assert runs_made([(short, 1)], Store()) == 1
+
+
 def test_nothing_half_written_is_left(short: Scenario, kept: Store) -> None:
     list(run_all([(short, 1), (short, 2)], store=kept))
     assert [path.name for path in files(kept)] == ["1.record", "2.record"]

@@ -301,7 +301,7 @@ def test_names_of_nodes_fit_into_the_figure_of_the_paths_or_are_left_out() -> No
     def names(nodes: list[str]) -> list[str]:
         links = [{"ends": [node, "s"], "rate": "1Gbps"} for node in nodes]
         graph = {"kind": "graph", "hosts": nodes, "switches": ["s"], "links": links}
-        picture = drawing.draw_one(
+        picture = drawing.draw(
             layout.network(scenario(graph, traffic=[{"from": nodes[1], "to": nodes[0]}]))
         )
         texts = [text for text in picture.axes[0].texts if text.get_position()[1] == 0]
@@ -323,7 +323,7 @@ def test_names_of_nodes_fit_into_the_figure_of_the_paths_or_are_left_out() -> No
 
 def test_a_figure_of_the_paths_is_a_png_or_svg(tmp_path: Path) -> None:
     network = outcast("destination-suffix")
-    figures.save_as(drawing.draw_one(network), tmp_path / "paths.svg", "--figure", force=False)
+    figures.save_as(drawing.draw(network), tmp_path / "paths.svg", "--figure", force=False)
     drawn = (tmp_path / "paths.svg").read_text(encoding="utf-8")
     assert "edge0.0:0: 1 + 14 flows from 2 ingress ports" in drawn
     with pytest.raises(InputError, match="is neither PNG, SVG nor PDF"):
@@ -333,7 +333,7 @@ def test_a_figure_of_the_paths_is_a_png_or_svg(tmp_path: Path) -> None:
 def test_in_the_figure_of_a_wide_network_every_host_is_seen_between_the_lines() -> None:
     racks = {"kind": "leaf-spine", "leaves": 4, "spines": 2, "hosts_per_leaf": 12}
     network = layout.network(scenario(racks, traffic=[{"kind": "poisson", "load": 0.1}]))
-    axes = drawing.draw_one(network).axes[0]
+    axes = drawing.draw(network).axes[0]
     # matplotlib draws no box round an empty text
     assert all(text.get_text() for text in axes.texts)
     of_hosts = [line for line in axes.lines if min(line.get_ydata()) == 0]
@@ -344,7 +344,7 @@ def test_in_the_figure_of_a_wide_network_every_host_is_seen_between_the_lines() 
 
 def test_a_figure_of_the_paths_is_the_same_in_every_process() -> None:
     tree = scenario({"kind": "fat-tree", "k": 4}, traffic=[{"from": "h15", "to": "h0"}])
-    lines = drawing.draw_one(layout.network(tree)).axes[0].lines
+    lines = drawing.draw(layout.network(tree)).axes[0].lines
     tops = [max(line.get_ydata()) for line in lines if line.get_zorder() >= 2]
     # links in the order of their names: from agg0.0, agg3.0, edge0.0, edge3.1, h0 and h15 upwards
     assert tops == [3, 3, 2, 2, 1, 1]

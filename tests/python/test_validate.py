@@ -78,6 +78,9 @@ def test_two_sides_that_do_the_same_agree(played: list[bool]) -> None:
         assert document[side]["peers_goodput_bps_iqr"] is None
     total = found.runs["lone_goodput_bps_mean"] + 2 * found.runs["peers_goodput_bps_mean"]
     assert (total < 47.2e6).all()
+    assert repr(found) == f"<fairport.Validation {found.scenario.name}: {found.conclusion}>"
+    # a notebook shows each measure of the two sides
+    assert found._repr_html_().count("<tr>") == 1 + len(validation.COMPARED)
     # drop runs come from the same runs
     assert set(found.drop_runs["side"]) == {"simulation", "linux"}
 
@@ -86,7 +89,7 @@ def test_one_run_cannot_say_whether_the_sides_agree(played: list[bool]) -> None:
     found = study.validate(SCENARIO, repeat=1)
     assert found.document()["agree"] is None
     assert found.conclusion.startswith("Simulation and Linux: ")
-    assert found.conclusion.endswith("One run cannot say whether they agree (`--repeat 5`).")
+    assert found.conclusion.endswith("One run cannot say whether they agree; 5 can.")
 
 
 def test_invalid_runs_are_listed_and_never_counted(played: list[bool]) -> None:

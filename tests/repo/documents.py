@@ -203,8 +203,8 @@ def _draw_pictures() -> None:
     first_picture.draw(images / "outcast.png")
     style.save(microscope.draw(look(result, focus(result))), images / "microscope.png")
     routings = ("destination-suffix", "equal-length")
-    panels = [(name, layout.network(result.scenario.patch({"routing": name}))) for name in routings]
-    style.save(paths.draw(panels), images / "paths.png")
+    networks = [layout.network(result.scenario.patch({"routing": name})) for name in routings]
+    style.save(paths.draw(*networks), images / "paths.png")
 
 
 # Pictures of commands that take minutes. The pages name them in their text, because the test of the

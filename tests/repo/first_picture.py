@@ -11,7 +11,7 @@ from typing import Any
 
 import fairport as fp
 from fairport import metrics
-from fairport.figures import style
+from fairport.figures import hop_classes, style
 from fairport.figures.heading import heading
 from fairport.result import Result
 from fairport.study import fixes
@@ -49,7 +49,7 @@ def draw(path: Path) -> None:
             picture.add_axes((left / _WIDE_IN, _BOTTOM_IN / tall, wide / _WIDE_IN, _TALL_IN / tall))
             for left, wide in (_PORT, _WITHOUT, _WITH)
         )
-        classes = style.compared_classes(results[0])
+        classes = hop_classes.compared(results[0])
         _draw_port(port, classes)
         panels[1].sharey(panels[0])
         panels[1].tick_params(labelleft=False)
@@ -62,7 +62,7 @@ def draw(path: Path) -> None:
         style.save(picture, path)
 
 
-def _draw_bars(panel: Axes, result: Result, classes: list[style.HopClass]) -> None:
+def _draw_bars(panel: Axes, result: Result, classes: list[hop_classes.HopClass]) -> None:
     rates = dict(metrics.compared(result.flows).select("flow", "goodput_bps").iter_rows())
     left = 0.0
     for one in classes:
@@ -80,7 +80,7 @@ def _draw_bars(panel: Axes, result: Result, classes: list[style.HopClass]) -> No
     style.fair_share(panel, sum(rates.values()) / len(rates) / 1e6)
 
 
-def _draw_port(panel: Axes, classes: list[style.HopClass]) -> None:
+def _draw_port(panel: Axes, classes: list[hop_classes.HopClass]) -> None:
     """The receiver's switch: one flow comes in by one port, fourteen by another."""
     panel.set_axis_off()
     panel.set(xlim=(0, 1), ylim=(0, 1))

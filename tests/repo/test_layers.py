@@ -24,6 +24,7 @@ PYTHON = (
         "children",
         "errors",
         "headers",
+        "html_table",
         "ordered_threads",
         "quantities",
         "summary",

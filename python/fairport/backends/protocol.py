@@ -107,7 +107,7 @@ class Observation:
     snap_bytes: int = 0
     """Bytes of each frame in the captures, if more than its headers."""
     folder: Callable[[int], Path] | None = None
-    """The existing folder for the captures of the run with this seed. None: no captures."""
+    """The folder for the captures of the run with this seed, which exists. None: no captures."""
     packets: Sequence[str] = ()
     """Ports for which the table `packets` has one row per packet."""
     window_s: tuple[float, float] = (0.0, math.inf)

@@ -13,7 +13,7 @@ from fairport import backends
 from fairport.backends import cores, memory
 from fairport.backends.jobs import job_of
 from fairport.backends.protocol import Backend, Observation, Prepared, Progress
-from fairport.errors import BackendError, InputError, did_you_mean, require_positive
+from fairport.errors import BackendError, InputError, did_you_mean, require_class, require_positive
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.result import Result
 from fairport.scenario import Scenario, load
@@ -33,17 +33,22 @@ def run(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Result:
-    """Runs a scenario once. `seed` replaces the scenario's seed.
+    """Runs a scenario once.
 
-    A long simulation of a busy network uses up to `threads` cores, by default all of the machine's.
-    The result is the same. `observation` keeps single packets, as captures or in the table
-    `packets`. `disciplines` and `congestion_controls` are your own classes, by their names in the
-    scenario (docs/extending.md). If one raises an exception, CustomError is raised with the
-    exception as its cause.
+        result = fp.run("outcast", seed=1)
+        print(result.flows.select("src", "hops", "goodput_bps"))
+
+    `scenario` is a built-in scenario's name, a file's path, a dict or a Scenario; `seed` replaces
+    its seed. `backend` is "simulation" or "linux". A long simulation of a busy network uses up to
+    `threads` cores, by default all of the machine's. The result is the same. `observation` keeps
+    single packets, as captures or in the table `packets`. `disciplines` and `congestion_controls`
+    are your own classes, by their names in the scenario (docs/extending.md). `progress` is called
+    several times per second with the seed, the simulated seconds and the packet-hops so far.
 
     Raises InputError for an unknown backend and for a class that the scenario does not name,
     ScenarioError for a scenario that cannot be run, ResourceError when the run needs more memory
-    than the machine has left.
+    than the machine has left, and BackendError when the backend fails. If a class of yours raises
+    an exception, CustomError is raised with the exception as its cause.
     """
     scenario = load(scenario).with_user_code(
         disciplines=disciplines, congestion_controls=congestion_controls
@@ -74,10 +79,13 @@ def run_many(
 ) -> Generator[Result, None, None]:
     """Runs a scenario with each of the seeds, `jobs` at a time; in real time one at a time.
 
-    A simulation uses up to `threads` cores. Yields the results in the order of the seeds. A run
-    that is not valid (`summary["valid"]`) is yielded, too, and then repeated with its seed, up to
-    `retries` times over all seeds. Raises as `run` does, before the first run. Close the generator
-    to stop the runs that are under way.
+        for result in fp.run_many("two-switch", range(1, 4)):
+            print(result.seed, result.summary["verdict"]["ratio"])
+
+    A simulation uses up to `threads` cores; `progress` is that of `run`. Yields the results in the
+    order of the seeds. A run that is not valid (`summary["valid"]`) is yielded, too, and then
+    repeated with its seed, up to `retries` times over all seeds. Raises as `run` does, before the
+    first run. Close the generator to stop the runs that are under way.
     """
     scenario = load(scenario)
     chosen = backends.get(backend)
@@ -170,15 +178,10 @@ def _prepared(
     backend: Backend, scenario: Scenario, seed: int, observation: Observation | None
 ) -> Prepared:
     prepared = backend.prepare(scenario, seed)
+    example = '`fp.Observation(packets=["bottleneck"])`'
+    require_class(observation, Observation, "observation", example)
     if observation is None:
         return prepared
-    if not isinstance(observation, Observation):
-        raise InputError(
-            "is not an Observation",
-            field="observation",
-            value=observation,
-            remedy='give one, such as fp.Observation(packets=["bottleneck"])',
-        )
     observation.require_folder()
     return prepared.observing(observation)
 

@@ -7,19 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairport.cli.console import err, out
-from fairport.cli.output import new_table
+from fairport.cli.output import table_of_numbers
 from fairport.cli.run_table import that_fits, totals
 from fairport.quantities import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-_HEADINGS = ("output", "flows", "Mbit/s", "drops", "drop\nrun", "black-\nouts", "queue kB\nmax")
+_OF_OUTPUT = (
+    *("flows", "Mbit/s", "drops", "drop\nrun", "black-\nouts"),
+    *("queue kB\nmax", "ratio", "seen on\nboth sides"),
+)
 _OF_FLOW = (
     *("Mbit/s", "sent\nagain", "time-\nouts"),
     *("waited\ns", "since\ns", "longest\ns", "silent\ns"),
 )
-_SHARES = ("ratio", "seen on\nboth sides")
 
 
 def warn(summary: Mapping[str, Any]) -> None:
@@ -71,10 +73,7 @@ def _circumstances(summary: Mapping[str, Any]) -> str:
 
 def _outputs(outputs: Sequence[Mapping[str, Any]]) -> Table:
     """A row for each output."""
-    table = new_table()
-    table.add_column(_HEADINGS[0])
-    for heading in (*_HEADINGS[1:], *_SHARES):
-        table.add_column(heading, justify="right")
+    table = table_of_numbers("output", _OF_OUTPUT)
     for one in outputs:
         ratio = one["verdict"]["ratio"]
         counts = (one["drops"], one["longest_drop_run"], one["blackouts"])
@@ -92,10 +91,8 @@ def _outputs(outputs: Sequence[Mapping[str, Any]]) -> Table:
 
 def _slowest(flows: Sequence[Mapping[str, Any]]) -> Table:
     """The flows that got least."""
-    table = new_table()
-    table.add_column("slowest flows", overflow="fold")  # a port that is cut names no flow
-    for heading in _OF_FLOW:
-        table.add_column(heading, justify="right")
+    table = table_of_numbers("slowest flows", _OF_FLOW)
+    table.columns[0].overflow = "fold"  # a port that is cut names no flow
     for one in flows:
         waits = (one[key] for key in ("timeout_period_s", "since_s", "longest_wait_s", "silent_s"))
         table.add_row(

@@ -37,8 +37,11 @@ def show(comparison: Comparison, folder: Path | None) -> None:
         if columns and not part.is_long_lived:
             console.print(styled("\n", (part.label, "bold"), _ranks(part)))
             console.print(_table(comparison, columns))
-    of_the_run = _of_the_run(comparison)
-    shown = _that_fit(of_the_run, console.width)
+    # of the whole run, and of the long-lived flows, which share the line
+    long_lived = [part.label for part in comparison.parts if part.is_long_lived]
+    of_the_run = [one for one in comparison.columns if one.part in ("", *long_lived)]
+    that_fit = (console.width - _WIDTH_OF_NAMES) // _WIDTH_OF_ONE
+    shown = of_the_run[: max(_ALWAYS_SHOWN, that_fit)]
     if len(comparison.parts) > 1 or not comparison.parts[0].is_long_lived:
         console.print("\nthe whole run", style="bold")
     console.print(_table(comparison, shown, needs=True))
@@ -66,12 +69,6 @@ def _ranks(part: ComparedPart) -> str:
     return f", ranked by {QUANTITIES[part.metric].title}"
 
 
-def _of_the_run(comparison: Comparison) -> list[Column]:
-    """The columns of the whole run, and of the long-lived flows, which share the line."""
-    long_lived = [part.label for part in comparison.parts if part.is_long_lived]
-    return [column for column in comparison.columns if column.part in ("", *long_lived)]
-
-
 def _circumstances(comparison: Comparison, left_out: Sequence[Column]) -> list[str]:
     seeds = comparison.seeds
     over = f"medians over {seeds_in_words(seeds)}, {comparison.spread_name} below"
@@ -83,10 +80,6 @@ def _circumstances(comparison: Comparison, left_out: Sequence[Column]) -> list[s
         titles = ", ".join(column.quantity.title for column in left_out)
         parts.append(f"not shown in a terminal this narrow: {titles}")
     return parts
-
-
-def _that_fit(columns: Sequence[Column], width: int) -> list[Column]:
-    return list(columns)[: max(_ALWAYS_SHOWN, (width - _WIDTH_OF_NAMES) // _WIDTH_OF_ONE)]
 
 
 def _table(comparison: Comparison, columns: Sequence[Column], *, needs: bool = False) -> Table:

@@ -35,6 +35,7 @@ _IN_TEXTS = {
     "`folder`": "--out",
     "`force=True`": "--force",
     "`quick=True`": "--quick",
+    "`where`": "--where",
 }
 # the base class of click's errors about a command line; typer does not export it
 _UsageError: Any = typer.BadParameter.__mro__[1]
@@ -93,7 +94,7 @@ class Commands(Group):
     def invoke(self, ctx: Any) -> Any:
         """Runs the command."""
         with _silent_without_reader(), _one_message(), _written(), warnings.catch_warnings():
-            warnings.showwarning = _in_one_line
+            warnings.showwarning = lambda one, *_, **__: print(f"warning: {one}", file=sys.stderr)
             _require_working_folder()
             with _interrupts_of_pydantic():
                 return super().invoke(ctx)
@@ -243,7 +244,3 @@ def _number(text: str) -> int | str:
 def _sentence(message: str) -> str:
     """The text in the style of our messages: no capital, no full stop."""
     return f"{message[:1].lower()}{message[1:]}".rstrip(".")
-
-
-def _in_one_line(message: Warning | str, *_: Any, **__: Any) -> None:
-    print(f"warning: {message}", file=sys.stderr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -76,3 +76,12 @@ def new_table() -> Table:
 
     # Without lines between columns, so that the table of a run fits into 80 columns.
     return Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+
+
+def table_of_numbers(names: str, numbers: Iterable[str]) -> Table:
+    """A table with the headings of its names, on the left, and of its columns of numbers."""
+    table = new_table()
+    table.add_column(names)
+    for heading in numbers:
+        table.add_column(heading, justify="right")
+    return table

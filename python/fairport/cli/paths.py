@@ -47,7 +47,7 @@ def paths(
         from fairport.figures import width
 
         with width.drawn_at(width.inches(wide)):
-            picture = drawing.draw_one(built)
+            picture = drawing.draw(built)
         figures.save_as(picture, figure, "--figure", force=force)
     if json:
         output.print_json(sharing.document(built))

@@ -16,7 +16,9 @@ from fairport.cli.options import (
     NoFigures,
     NoOutput,
     Quiet,
+    Width,
     chosen_folder,
+    refuse_here,
     results_folder,
 )
 from fairport.cli.statuses import CHECK_FAILED
@@ -40,6 +42,7 @@ def reproduce(
     force: Force = False,
     no_output: NoOutput = False,
     no_figures: NoFigures = False,
+    wide: Width = "",
     json: Json = False,
     quiet: Quiet = False,
     jobs: Jobs = None,
@@ -65,12 +68,16 @@ def reproduce(
         saving.get_ready(*modules, processes=jobs or cores())
     from fairport.cli import output, reproduce_table
     from fairport.cli.progress import pool_bar
+    from fairport.figures import width
     from fairport.papers.catalogue import chosen, entries
     from fairport.storage import reproduction
     from fairport.study.reproduce import document, totals
     from fairport.study.reproduce import reproduce as run
 
-    if not experiments and not everything:
+    lists = not experiments and not everything
+    if no_output or no_figures or lists:
+        refuse_here({"--width": wide}, "is the width of the figures, and none is asked for")
+    if lists:
         rows = reproduce_table.listing(entries())
         if json:
             output.print_json(rows)
@@ -81,10 +88,11 @@ def reproduce(
     if everything and backend != "simulation":
         wanted = [one for one in wanted if one.experiment.linux is not None]
     folder = chosen_folder(out, "reproduce", no_output=no_output, force=force)
-    with resumable(), pool_bar("reproduce", shown=not quiet) as bar:
-        done = run(wanted, quick=quick, jobs=jobs, progress=bar, backend=backend)
-    if folder is not None:
-        reproduction.save(done, folder, force=force, figures=not no_figures, jobs=jobs)
+    with width.drawn_at(width.inches(wide)):
+        with resumable(), pool_bar("reproduce", shown=not quiet) as bar:
+            done = run(wanted, quick=quick, jobs=jobs, progress=bar, backend=backend)
+        if folder is not None:
+            reproduction.save(done, folder, force=force, figures=not no_figures, jobs=jobs)
     if json:
         output.print_json(document(done))
     elif not quiet:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairport import traffic_table
 from fairport.cli.console import out
-from fairport.cli.output import new_table
+from fairport.cli.output import new_table, table_of_numbers
 from fairport.quantities import QUANTITIES, group_label, in_millions, time_at_size
 from fairport.summary import is_measured_in_part
 
@@ -139,10 +139,7 @@ def is_about_time(summary: Mapping[str, Any]) -> bool:
 def _class_table(
     summary: Mapping[str, Any], paper: dict[str, Any] | None, columns: Sequence[str]
 ) -> Table:
-    table = new_table()
-    table.add_column("")
-    for key in columns:
-        table.add_column(_COLUMNS[key], justify="right")
+    table = table_of_numbers("", (_COLUMNS[key] for key in columns))
     for name, figures in summary["classes"].items():
         table.add_row(name, *_cells(figures, columns))
         theirs = paper["classes"].get(name) if paper else None
@@ -160,10 +157,7 @@ def _cells(figures: Mapping[str, Any], columns: Iterable[str]) -> list[str]:
 
 def _completion_table(groups: Mapping[str, Mapping[str, Any]]) -> Table:
     """Completion times and slowdowns by size."""
-    table = new_table()
-    table.add_column("size")
-    for heading in _COMPLETION.values():
-        table.add_column(heading, justify="right")
+    table = table_of_numbers("size", _COMPLETION.values())
     for name, figures in groups.items():
         table.add_row(group_label(name), *_cells(figures, _COMPLETION))
     return table
@@ -199,10 +193,8 @@ def _traffic_table(
     ]
     # the first two columns appear elsewhere, too
     for left_out in range(3):
-        table = new_table()
-        table.add_column("traffic")
-        for one in shown[left_out:]:
-            table.add_column(one.label.replace(" ", "\n"), justify="right")
+        headings = (one.label.replace(" ", "\n") for one in shown[left_out:])
+        table = table_of_numbers("traffic", headings)
         for name, *cells in rows:
             numbers, bounds = (part[left_out:] for part in cells)
             marked = zip(shown[left_out:], numbers, bounds, strict=True)

@@ -18,9 +18,6 @@ File = Annotated[
 Trials = Annotated[int, typer.Option(metavar="N", min=1, help="Total number of points to try.")]
 Out = Annotated[str, results_folder("results/NAME")]
 
-# The best points that are printed.
-_SHOWN = 5
-
 
 def tune(
     file: File,
@@ -93,29 +90,14 @@ def _search(
 def _show(done: Searched) -> None:
     """Prints the best points in a table, and how to run the first."""
     from fairport.cli import output
-    from fairport.cli.console import out
-    from fairport.quantities import counted, of_number
+    from fairport.quantities import counted
     from fairport.scenario.patch import assignment
     from fairport.study.caveats_of_runs import caveats_of_runs
-    from fairport.study.points import in_column
-    from fairport.study.ranking import with_range
 
     if not done.found:
         output.print_text(f"{done.study.place.name}: no point of {done.trials} has a result\n")
         return
-    paths, numbers = list(done.found[0].values), list(done.weights)
-    table = output.new_table()
-    for name in [*paths, *(of_number(name).label for name in numbers), "gain"]:
-        table.add_column(name)
-    for one in done.found[:_SHOWN]:
-        table.add_row(
-            *(str(in_column(one.values[path])) for path in paths),
-            *(of_number(name).shown(one.numbers[name]) for name in numbers),
-            with_range(*(f"{gain:.3g}" for gain in (one.gain, *one.gain_range))),
-        )
-    before = [of_number(name).shown(done.before[name]) for name in numbers]
-    table.add_row("as it is", *[""] * (len(paths) - 1), *before, "1")
-    out().print(table)
+    output.print_rows(done.rows)
     best = " ".join(f"--set {assignment(*one)}" for one in done.found[0].values.items())
     word = "Best" if done.goal == "tune" else "Worst"
     seeds = counted(len(done.study.definition.seeds), "seed")

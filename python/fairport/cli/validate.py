@@ -86,21 +86,9 @@ def validate(
 
 def _show(found: Validation, folder: Path | None) -> None:
     from fairport.cli import output
-    from fairport.quantities import of_number
     from fairport.scenario.phase import phase_parameters
-    from fairport.spread import shown_of_row
-    from fairport.study.ranking import with_range
-    from fairport.study.validation import COMPARED, SIDES
 
-    rows = []
-    for key in COMPARED:
-        quantity = of_number(key)
-        row = {"": quantity.label}
-        for side in SIDES:
-            median, q1, q3 = shown_of_row(found.side(side), key, quantity)
-            row[side] = with_range(median, q1, q3) if median else "-"
-        rows.append(row)
-    output.print_rows(rows)
+    output.print_rows(found.rows)
     for one in found.invalid:
         output.print_text(f"not counted: seed {one['seed']}: {'; '.join(one['faults'])}\n")
     for part, text in phase_parameters(found.simulated).items():

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from fairport.errors import InputError, not_one_of
+from fairport.figures import settings_folder
 from fairport.files import atomic_file, require_writable
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ KINDS = ("goodput", "bars", "drop_runs", "queue", "cwnd", "rtt")
 _OF_SOME = ("fct", "requests")
 
 ENDINGS = (".png", ".svg", ".pdf")
+
+# before any module of this package imports matplotlib, which reads its settings then
+settings_folder.provide()
 
 
 class Kind(Protocol):
@@ -85,11 +89,15 @@ def plot(
 ) -> Figure:
     """A figure of a run, of a comparison or of a study, as a matplotlib Figure.
 
+        fp.plot(fp.run("two-switch"), "bars", width_in=3.4).savefig("bars.pdf")
+
     `kind` is one of `KINDS`, by default goodput over time; a comparison has one figure only.
     `width_in` is the width in which it is printed, such as 3.4 for a journal's column: then no
     letter is smaller than 7 pt. `options` are those of the kind's `draw`: `plot(result, "queue",
     blackout_of="edge0.0:1")`. For a study they are those of `fairport plot`: `plot(study,
     x="topology.peers", y="jain_index")`.
+
+    Raises InputError for a kind that does not exist, and for a run that has no data for it.
     """
     from fairport.figures import compare, compared, studies, width
     from fairport.result import Result

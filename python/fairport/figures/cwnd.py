@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
-from fairport.figures import findings, over_time, style, width
+from fairport.figures import findings, hop_classes, over_time, style, width
 from fairport.figures.groups import Group
 from fairport.quantities import QUANTITIES
 
@@ -47,7 +47,7 @@ _STEPS = 100
 def draw(result: Result) -> Figure:
     """One panel per group of flows: each flow thin, their mean thick, decisions as marks below."""
     quantity = _CWND.at_size(over_time.largest(result, "cwnd_bytes"))
-    means = {one.name: _mean(result, one.flows) for one in style.compared_classes(result)}
+    means = {one.name: _mean(result, one.flows) for one in hop_classes.compared(result)}
     title = findings.window(result, means)
     decisions = result.tables["decisions"]
     shown = set(decisions["what"].unique())

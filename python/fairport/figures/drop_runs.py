@@ -13,7 +13,7 @@ from matplotlib.ticker import LogLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
 from fairport.drop_runs import drop_runs
-from fairport.figures import findings, style
+from fairport.figures import findings, hop_classes, style
 from fairport.figures.bars import MANY
 from fairport.figures.width import is_narrow
 
@@ -55,17 +55,17 @@ def draw(result: Result) -> Figure:
     style.y_label(picture, [by_flow], "runs per flow")
     style.y_label(picture, [by_ingress], "runs")
     by_ingress.set_xlabel("dropped in a row (packets)", labelpad=2)
-    sizes = [len(one.flows) for one in style.hop_classes(result.flows)]
+    sizes = [len(one.flows) for one in hop_classes.of(result.flows)]
     dots = ", dots are flows" if any(1 < size <= MANY for size in sizes) else ""
     lines = ", lines the most of one flow" if max(sizes) > MANY else ""
-    brackets = f"; {style.IN_BRACKETS}" if is_narrow() else ""
+    brackets = f"; {hop_classes.IN_BRACKETS}" if is_narrow() else ""
     style.note(picture, f"above: bars are means over the class{dots}{lines}{brackets}")
     return picture
 
 
 def _by_flow(panel: Axes, result: Result, runs: pl.DataFrame) -> None:
     every = _histograms(runs, int(np.max(result.flows["flow"].to_numpy())) + 1)
-    classes = style.hop_classes(result.flows)
+    classes = hop_classes.of(result.flows)
     heights = []
     for one, x, width in zip(classes, *_places(len(classes)), strict=True):
         counts = every[one.flows]
@@ -97,12 +97,12 @@ def _by_ingress(panel: Axes, result: Result, drops: pl.DataFrame) -> None:
         .head(_MOST_PORTS)
         .sort("flow", "ingress_port")
     )
-    looks = style.ingress_looks(result, ports["ingress_port"].to_list())
+    looks = hop_classes.ingress_looks(result, ports["ingress_port"].to_list())
     heights = []
     for place, (x, width) in enumerate(zip(*_places(ports.height), strict=True)):
         port, flows, _ = ports.row(place)
         heights.append(_histogram(runs.filter(pl.col("ingress_port") == port)))
-        of = f" ({style.flows_in_legend(flows)})"
+        of = f" ({hop_classes.flows_in_legend(flows)})"
         room_in = (
             style.panel_in() / _columns(ports.height) - style.HANDLE_IN - style.width_in(of, 8)
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fairport import metrics
-from fairport.figures import style
+from fairport.figures import hop_classes, style
 from fairport.quantities import counted
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Group:
 
 def groups(result: Result) -> list[Group]:
     """The hop classes; if there is one, and several [[traffic]], these."""
-    return traffics(result) or _of_classes(style.hop_classes(result.flows))
+    return traffics(result) or _of_classes(hop_classes.of(result.flows))
 
 
 def compared(result: Result) -> list[Group]:
@@ -45,16 +45,16 @@ def compared(result: Result) -> list[Group]:
         for one in traffics(result)
     ]
     parts = [one for one in parts if one.flows]
-    return parts if len(parts) > 1 else _of_classes(style.compared_classes(result))
+    return parts if len(parts) > 1 else _of_classes(hop_classes.compared(result))
 
 
-def _of_classes(classes: list[style.HopClass]) -> list[Group]:
+def _of_classes(classes: list[hop_classes.HopClass]) -> list[Group]:
     return [Group(one.name, one.look.colour, one.flows) for one in classes]
 
 
 def traffics(result: Result) -> list[Group]:
     """The flows of each [[traffic]], if they are the groups of the page; else an empty list."""
-    classes = style.hop_classes(result.flows)
+    classes = hop_classes.of(result.flows)
     parts = result.summary.get("traffic", [])
     if len(classes) != 1 or not 1 < len(parts) < len(_COLOURS):
         return []

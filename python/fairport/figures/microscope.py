@@ -9,7 +9,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fairport.figures import findings, style, times
+from fairport.figures import findings, hop_classes, style, times
 from fairport.microscope import Focus, Slide
 from fairport.quantities import counted
 
@@ -88,7 +88,7 @@ def _ports(slide: Slide) -> list[str]:
 
 def _arrivals(panel: Axes, slide: Slide, ports: list[str], to_x: Callable[[Any], Any]) -> None:
     above: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-    of_ports = style.ingress_looks(slide.result, ports, slide.packets)
+    of_ports = hop_classes.ingress_looks(slide.result, ports, slide.packets)
     for place, port in enumerate(ports):
         colour = of_ports[port].colour
         looks: dict[str, tuple[str, dict[str, Any]]] = {

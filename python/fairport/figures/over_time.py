@@ -134,7 +134,8 @@ def grid(
 
 def no_samples(panel: Axes, text: str) -> None:
     """Says that a class has none; its panel keeps its axes, which others share."""
-    panel.text(0.5, 0.5, text, transform=panel.transAxes, ha="center", color=style.MUTED)
+    place: dict[str, Any] = {"transform": panel.transAxes, "ha": "center", "va": "center"}
+    panel.text(0.5, 0.5, text, color=style.MUTED, **place)
 
 
 def lines(panel: Axes, one: Group, result: Result, column: str, quantity: Quantity) -> float:

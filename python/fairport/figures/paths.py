@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fairport.figures import style, width
+from fairport.figures import hop_classes, style, width
 from fairport.figures.heading import heading
 from fairport.quantities import counted
 
@@ -37,16 +37,12 @@ _THICKEST_POINTS = 4.5
 _FILLED = 0.8
 
 
-def draw_one(network: Network) -> style.Picture:
-    """The paths of one network, under the name of its routing."""
-    return draw([(str(network.scenario.routing.kind), network)])
-
-
-def draw(panels: Sequence[tuple[str, Network]]) -> style.Picture:
-    """One panel per network, one below the other; a line's width grows with its flows."""
+def draw(*networks: Network) -> style.Picture:
+    """One panel per network, named by its routing; a line's width grows with its flows."""
+    panels = [(str(one.scenario.routing.kind), one) for one in networks]
     with style.applied():
         wide_in = width.of_picture(style.WIDTH_IN)
-        caption = f"{_CAPTION}; {style.IN_BRACKETS}" if width.is_narrow() else _CAPTION
+        caption = f"{_CAPTION}; {hop_classes.IN_BRACKETS}" if width.is_narrow() else _CAPTION
         head = heading(_title(panels), "Paths of the flows", caption, wide_in)
         top_in = head.tall_in + _HEAD_IN
         height = top_in + len(panels) * (_PANEL_IN + _GAP_IN) - _GAP_IN + _FOOT_IN
@@ -97,11 +93,11 @@ def _places(network: Network) -> dict[str, tuple[float, float]]:
     }
 
 
-def _classes(network: Network) -> list[style.HopClass]:
+def _classes(network: Network) -> list[hop_classes.HopClass]:
     import polars as pl
 
     hops = [flow.hops for flow in network.flows]
-    return style.hop_classes(pl.DataFrame({"flow": range(len(hops)), "hops": hops}))
+    return hop_classes.of(pl.DataFrame({"flow": range(len(hops)), "hops": hops}))
 
 
 def _draw_network(axes: Axes, network: Network) -> None:
@@ -141,7 +137,7 @@ def _draw_network(axes: Axes, network: Network) -> None:
 
 
 def _flows_by_link(
-    network: Network, one: style.HopClass, ends: dict[str, tuple[str, str]]
+    network: Network, one: hop_classes.HopClass, ends: dict[str, tuple[str, str]]
 ) -> Counter[tuple[str, str]]:
     """How many flows of the class pass each link."""
     through: Counter[tuple[str, str]] = Counter()

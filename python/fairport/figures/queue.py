@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from fairport import shown_blackout
 from fairport.drop_runs import blackouts
-from fairport.figures import findings, over_time, style, times, width
+from fairport.figures import findings, hop_classes, over_time, style, times, width
 from fairport.quantities import QUANTITIES, counted, three_digits
 
 if TYPE_CHECKING:
@@ -53,7 +53,11 @@ def draw(result: Result, blackout_of: str | None = None) -> Figure:
         marks = _whole_run(picture, panel, result)
         style.note(picture, f"{marks}; {_without(result)}" if marks else _without(result))
         return picture
-    trace = _of_few_ports(_prepared(shown.packets), shown.ingress_port)
+    timed = shown.packets.with_columns(
+        since_s=pl.col("time_s") - pl.col("time_s").first(),
+        wait_s=pl.col("depart_s") - pl.col("time_s"),
+    )
+    trace = _of_few_ports(timed, shown.ingress_port)
     ports = trace["ingress_port"].n_unique()
     hidden = shown.packets["ingress_port"].n_unique() - ports
     heights = [1.1, 0.1 + 0.34 * ports, 0.75]
@@ -65,7 +69,7 @@ def draw(result: Result, blackout_of: str | None = None) -> Figure:
     picture, rows = style.frame(result, title, SUBJECT, heights, [0.7, 0.12])
     panels = [row[0] for row in rows]
     marks = _whole_run(picture, panels[0], result)
-    looks = style.ingress_looks(result, sorted(trace["ingress_port"].unique()))
+    looks = hop_classes.ingress_looks(result, sorted(trace["ingress_port"].unique()))
     _blackout(panels[1], panels[2], trace, looks)
     origin_s: Any = trace["time_s"][0]
     for panel in panels[1:]:
@@ -91,14 +95,6 @@ def _without(result: Result) -> str:
     if not found:
         return "no blackout: no port lost packets in a row while others were accepted"
     return f"{counted(found, 'blackout')}, none recorded packet by packet"
-
-
-def _prepared(packets: pl.DataFrame) -> pl.DataFrame:
-    """The trace with times from the first packet, and waiting times."""
-    return packets.with_columns(
-        since_s=pl.col("time_s") - pl.col("time_s").first(),
-        wait_s=pl.col("depart_s") - pl.col("time_s"),
-    )
 
 
 def _of_few_ports(trace: pl.DataFrame, kept: str) -> pl.DataFrame:
@@ -190,7 +186,7 @@ def _whole_run(picture: style.Picture, panel: Axes, result: Result) -> str:
 
 
 def _blackout(
-    arrivals: Axes, waits: Axes, trace: pl.DataFrame, looks: Mapping[str, style.Look]
+    arrivals: Axes, waits: Axes, trace: pl.DataFrame, looks: Mapping[str, hop_classes.Look]
 ) -> None:
     ports = sorted(trace["ingress_port"].unique())
     above: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from fairport import traffic_table
-from fairport.figures import findings, lanes, style, width
+from fairport.figures import findings, hop_classes, lanes, style, width
 from fairport.figures.lanes import Lane
 from fairport.repeats import seeds_in_words
 
@@ -90,5 +90,7 @@ def _panels(summary: Mapping[str, Any]) -> list[tuple[str, list[Lane]]]:
 
 
 def _lane(label: str, values: Sequence[float | None], hop_class: str = "") -> Lane:
-    colour = style.class_look(int(hop_class.partition("-")[0])).colour if hop_class else style.INK
+    colour = (
+        hop_classes.look_of(int(hop_class.partition("-")[0])).colour if hop_class else style.INK
+    )
     return Lane(label, [value for value in values if value is not None], colour)

@@ -9,7 +9,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fairport.figures import lanes, style, width
+from fairport.figures import hop_classes, lanes, style, width
 from fairport.figures.lanes import Lane
 from fairport.repeats import seeds_in_words
 from fairport.study.validation import COMPARED, LINUX, NAMES, SIDES, SIMULATION
@@ -77,7 +77,7 @@ def _drop_runs(axes: Axes, found: Validation) -> None:
         )
         heights = [counts.get(int(length), 0) / max(runs, 1) for length in lengths]
         colour, hatch = _LOOKS[side]
-        look = style.Look(colour, hatch, "")
+        look = hop_classes.Look(colour, hatch, "")
         axes.bar(lengths + 0.4 * place - 0.2, heights, 0.38, label=NAMES[side], **look.bar)
     if found.drop_runs.height:
         axes.set_yscale("log")

@@ -6,7 +6,7 @@ import html
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from fairport.figures import style
+from fairport.figures import hop_classes
 from fairport.layout.network import network, node_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _nodes(
 ) -> list[str]:
     """Hosts as circles and switches as squares, with their names if there is room."""
     colours: dict[str, str] = {}
-    for one in style.hop_classes(result.flows):
+    for one in hop_classes.of(result.flows):
         senders = result.flows.filter(result.flows["flow"].is_in(one.flows))["src"]
         for name in senders.unique():
             colours[name] = "var(--edge)" if name in colours else one.look.colour

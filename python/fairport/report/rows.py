@@ -9,7 +9,7 @@ import polars as pl
 
 from fairport import metrics, shown_blackout, traffic_table
 from fairport.drop_runs import ingress_summary
-from fairport.figures import style
+from fairport.figures import hop_classes
 from fairport.figures.groups import traffics
 from fairport.quantities import QUANTITIES, counted, group_label
 
@@ -90,7 +90,7 @@ def _beside(paper: Mapping[str, Any] | None, key: str) -> str:
 
 def classes(result: Result, paper: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """One row per hop class, and below it a row with the paper's numbers."""
-    colours = {one.name: one.look.colour for one in style.hop_classes(result.flows)}
+    colours = {one.name: one.look.colour for one in hop_classes.of(result.flows)}
     rows = []
     for name, ours in result.summary["classes"].items():
         label = f"{name} ({counted(ours['flows'], 'flow')})"

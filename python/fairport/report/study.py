@@ -75,7 +75,7 @@ def document(study: Study, runs: pl.DataFrame) -> dict[str, Any]:
         raise InputError(
             f"has {values:,} values, more than a page holds",
             file=study.place.name,
-            remedy="choose some runs with --where, or draw a PNG",
+            remedy="choose some runs with `where`, or draw a PNG",
         )
     axes = list(study.axes)
     labels = {axis: {str(one): at for at, one in enumerate(study.axes[axis])} for axis in axes}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 Path = Sequence[str | int]
@@ -26,6 +26,15 @@ def look_up(document: Any, path: Path) -> Any:
         except (KeyError, IndexError, TypeError):
             return ABSENT
     return document
+
+
+def plain(value: Any) -> Any:
+    """The same values, where numbers and lists that come from NumPy are Python's own."""
+    if isinstance(value, Mapping):
+        return {name: plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def texts(document: Any, path: Path = ()) -> Iterator[tuple[list[str | int], str]]:

@@ -25,7 +25,7 @@ from fairport.scenario.checking import checked
 from fairport.scenario.named_files import absolute
 from fairport.scenario.source import Source
 from fairport.scenario.units import Duration, Rate
-from fairport.toml_files import parse, read_text
+from fairport.toml_files import names_in, parse, read_text
 
 _FOLDER = "host_profiles"
 _MEASURE = "`fairport doctor --measure-hosts --out NAME.toml` writes one"
@@ -188,9 +188,7 @@ class HostProfile(Section):
 
 def builtin_names() -> list[str]:
     """Names of the profiles that come with Fairport."""
-    folder = resources.files("fairport.scenario") / _FOLDER
-    names = [entry.name for entry in folder.iterdir()]
-    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+    return names_in(resources.files("fairport.scenario") / _FOLDER)
 
 
 @cache

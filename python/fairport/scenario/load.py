@@ -13,8 +13,8 @@ from fairport.errors import ScenarioError, did_you_mean
 from fairport.scenario.model import Scenario
 from fairport.scenario.patch import overridden
 from fairport.scenario.source import Source, is_path
+from fairport.toml_files import names_in, text_of
 from fairport.toml_files import parse as parse_toml
-from fairport.toml_files import text_of
 
 
 def load(
@@ -71,12 +71,7 @@ def _overridden(
 
 def builtin_names() -> list[str]:
     """Names of the scenarios that come with Fairport."""
-    folder = resources.files("fairport.scenario") / "builtin"
-    return sorted(
-        entry.name.removesuffix(".toml")
-        for entry in folder.iterdir()
-        if entry.name.endswith(".toml")
-    )
+    return names_in(resources.files("fairport.scenario") / "builtin")
 
 
 def builtin_text(name: str) -> str:

@@ -252,7 +252,8 @@ def _stack(
     own = next((layer.parameters for _, layer in reversed(layers) if layer.parameters), None)
     if own and control.startswith("custom:"):
         overrides["congestion_control"] = {"name": control, "parameters": own}
-    if "mss_bytes" not in overrides and not _fixed_header(overrides, presets[name]):
+    fixed_header_bytes = overrides.get("fixed_header_bytes", presets[name]["fixed_header_bytes"])
+    if "mss_bytes" not in overrides and not fixed_header_bytes:
         # RFC 9293 3.7.1: what remains of the interface's MTU
         overrides["mss_bytes"] = int(scenario.link.mtu) - headers.IPV4_TCP
     stack = {"preset": name, "overrides": overrides}
@@ -260,7 +261,3 @@ def _stack(
         job.stacks.append(stack)
         job.stack_layers.append(layers)
     return job.stacks.index(stack)
-
-
-def _fixed_header(overrides: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
-    return bool(overrides.get("fixed_header_bytes", settings["fixed_header_bytes"]))

@@ -15,7 +15,7 @@ from fairport.published import experiment_names
 from fairport.scenario.base import Name, PositiveDuration, Section, refuse
 from fairport.scenario.checking import checked
 from fairport.scenario.classifier import Classifier
-from fairport.scenario.document import dotted, is_unicode, texts
+from fairport.scenario.document import dotted, is_unicode, plain, texts
 from fairport.scenario.fifo_queues import DropTail
 from fairport.scenario.loss import AnyLoss
 from fairport.scenario.measure import Measure, Probes
@@ -167,14 +167,20 @@ class Scenario(Section):
         return self
 
     @model_validator(mode="after")
+    def _parameters_have_a_control(self) -> Self:
+        layers = self.tcp_layers()
+        given = [place for place, layer in layers.items() if layer.parameters]
+        if given and not any(layer.is_own_control for layer in layers.values()):
+            raise refuse(
+                "has no effect, because only a congestion control of your own has parameters",
+                'leave it out, or give `congestion_control = "custom:NAME"`',
+                field=f"{given[0]}.parameters",
+                show_value=False,
+            )
+        return self
+
+    @model_validator(mode="after")
     def _packets_fit(self) -> Self:
-        settings = {"tcp": self.tcp}
-        settings |= {f"host_tcp.{index}": layer for index, layer in enumerate(self.host_tcp)}
-        settings |= {
-            f"traffic.{index}.tcp": traffic.tcp
-            for index, traffic in enumerate(self.traffic)
-            if traffic.tcp is not None
-        }
         smallest = headers.IPV4_TCP + headers.SMALLEST_MSS
         if not smallest <= self.link.mtu <= headers.LARGEST_PACKET:
             raise refuse(
@@ -183,7 +189,9 @@ class Scenario(Section):
                 'give one between, such as "1500B"',
                 field="link.mtu",
             )
-        payloads = {f"{at}.mss": (one.mss, headers.IPV4_TCP) for at, one in settings.items()}
+        payloads = {
+            f"{at}.mss": (one.mss, headers.IPV4_TCP) for at, one in self.tcp_layers().items()
+        }
         payloads |= {
             f"traffic.{index}.payload": (traffic.payload, headers.IPV4_UDP)
             for index, traffic in enumerate(self.traffic)
@@ -219,6 +227,16 @@ class Scenario(Section):
                 field="measure.to",
             )
         return self
+
+    def tcp_layers(self) -> dict[str, TcpSettings]:
+        """Every place that has settings of TCP, by its dotted path, the most general first."""
+        layers = {"tcp": self.tcp}
+        layers |= {f"host_tcp.{index}": layer for index, layer in enumerate(self.host_tcp)}
+        return layers | {
+            f"traffic.{index}.tcp": traffic.tcp
+            for index, traffic in enumerate(self.traffic)
+            if traffic.tcp is not None
+        }
 
     def sized_queue(self) -> Queue:
         """The queue with its final limit, which a shaper's `latency` may set."""
@@ -264,7 +282,7 @@ class Scenario(Section):
         def check(one: dict[str, Any]) -> Scenario:
             return cls.model_validate(one, context={"folder": source.folder})
 
-        document = _plain(document)
+        document = plain(document)
         _require_characters(document, source)
         scenario = checked(check, document, source, ScenarioError, _OWN_FIELDS)
         scenario._source = source
@@ -358,10 +376,8 @@ class Scenario(Section):
             return self
         document = overridden(self.document(), overrides, by)
         patched = self.read(document, self.source.overridden(overrides, by))
-        code = self.user_code
-        return patched.with_user_code(
-            disciplines=code.disciplines, congestion_controls=code.congestion_controls
-        )
+        patched._user_code = self._user_code
+        return patched
 
 
 def _require_characters(document: Any, source: Source) -> None:
@@ -376,12 +392,3 @@ def _require_characters(document: Any, source: Source) -> None:
                 value=text,
                 remedy="write it in UTF-8",
             )
-
-
-def _plain(value: Any) -> Any:
-    """The same values, where numbers and lists that come from NumPy are Python's own."""
-    if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value.tolist() if hasattr(value, "tolist") else value

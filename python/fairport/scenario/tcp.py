@@ -252,6 +252,11 @@ class TcpSettings(Section):
     """Segments that arrive in order within this time of the first are merged, up to 64 KB, and
     acknowledged as one (GRO), such as "50us"; "0s": none are merged."""
 
+    @property
+    def is_own_control(self) -> bool:
+        """Whether the congestion control is one of the user's own, which may have parameters."""
+        return (self.congestion_control or "").startswith("custom:")
+
 
 class HostTcp(TcpSettings):
     """Settings of TCP at some hosts."""

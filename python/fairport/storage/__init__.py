@@ -25,7 +25,11 @@ def save(
 ) -> Path:
     """Writes the folder of a run, a comparison or a validation, and returns its path.
 
-    `force` replaces an earlier result there. Raises OutputError.
+        fp.save(fp.run("two-switch"), "results/two-switch", csv=True, figures=False)
+
+    The tables are Parquet files, with `csv` also CSV. Without `figures` there are neither figures
+    nor the report. `force` replaces an earlier result there. Raises OutputError if there is one,
+    and if the folder cannot be written.
     """
     if not isinstance(folder, str | Path):
         raise InputError(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairport.backends.cores import cores
+from fairport.figures import width
 from fairport.files import atomic_folder
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.record import Record
@@ -34,7 +35,8 @@ def save(
 ) -> Path:
     """Writes the folder, completely or not at all, and returns its path. Raises OutputError.
 
-    At most `jobs` processes draw at a time (None: one per processor).
+    Figures have the width that `figures.width.drawn_at` asks for. At most `jobs` processes
+    draw at a time (None: one per processor).
     """
     with atomic_folder(folder, force=force) as partial:
         if figures:
@@ -90,24 +92,26 @@ def _variants(
 
 def _drawn(done: Sequence[Reproduced], folder: Path, jobs: int | None) -> Iterator[Pictures]:
     """The figures of each experiment; if there are many, worker processes draw them."""
+    wide_in = width.asked_in()
     if len(done) < _MANY:
-        yield from (_draw(None, one, folder) for one in done)
+        yield from (_draw(None, one, folder, wide_in) for one in done)
         return
 
     def begin(one: Reproduced, submit: Submit[Pictures]) -> Future[Pictures]:
-        return submit(lambda: shared().call(_draw, one, folder))
+        return submit(lambda: shared().call(_draw, one, folder, wide_in))
 
     jobs = jobs or cores()
     yield from in_order(done, begin, threads=jobs, ahead=2 * jobs, stop=Stop())
 
 
-def _draw(_report: Report | None, one: Reproduced, folder: Path) -> Pictures:
-    """PNG and SVG of each of the experiment's figures."""
+def _draw(_report: Report | None, one: Reproduced, folder: Path, wide_in: float | None) -> Pictures:
+    """PNG and SVG of each of the experiment's figures, so many inches wide."""
     from fairport.figures import papers, style
 
     drawn = []
-    for drawing in one.entry.experiment.figure:
-        stem = f"{one.entry.name.replace('/', '-')}-{drawing.file_stem}"
-        svg = style.save_both(papers.draw(one, drawing), folder / stem)
-        drawn.append((drawing.title, svg))
+    with width.drawn_at(wide_in):
+        for drawing in one.entry.experiment.figure:
+            stem = f"{one.entry.name.replace('/', '-')}-{drawing.file_stem}"
+            svg = style.save_both(papers.draw(one, drawing), folder / stem)
+            drawn.append((drawing.title, svg))
     return drawn

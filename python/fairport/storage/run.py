@@ -67,7 +67,7 @@ def draw(result: Result, folder: Path) -> None:
 
 
 def load_run(folder: str | Path) -> Result:
-    """A run from its folder. Raises RunFolderError."""
+    """A run from its folder, which `save` or `fairport run` wrote. Raises RunFolderError."""
     folder = Path(folder)
     manifest, summary = documents.read(folder, "run", _MANIFEST_KEYS, _SUMMARY_KEYS)
     return Result(

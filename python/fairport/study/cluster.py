@@ -211,14 +211,14 @@ def _possible(tasks: Iterator[Task], refused: list[Ended]) -> Iterator[Task]:
     """
     for task in tasks:
         if isinstance(task.run, InputError):
-            refused.append(outcome(task))
+            refused.append(outcome(None, task))
         else:
             yield task
 
 
 def _outcomes(batch: list[Task]) -> tuple[str, list[Ended]]:
     """The function that a worker runs, with the worker's version of the model."""
-    return model_version(), [outcome(task) for task in batch]
+    return model_version(), [outcome(None, task) for task in batch]
 
 
 def _why(error: BaseException | None) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from fairport import backends
 from fairport.backends.protocol import Backend
-from fairport.errors import InputError, ScenarioError, require_positive
+from fairport.errors import InputError, ScenarioError, require_class, require_positive
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.study.compared_caveats import Noticed, without_number
@@ -39,16 +39,21 @@ def compare(
 ) -> Comparison:
     """Runs a scenario without and with each fix, with `repeat` seeds from `seed` on.
 
+        found = fp.compare("two-switch", ["pacing", "sfq"], repeat=6)
+        print(found.conclusion, found.ranking)
+
     `fixes` are names, paths of files, or Fix objects, or a single one; None: all fixes. `metric`
     ranks them, one of `study.compared_metrics.METRICS`; None: the one that the scenario's traffic
     suggests. `folder` holds fixes of your own. Runs come from and go to `store` (None: the user's,
-    see `study.store`). `progress` and `jobs` are those of `study.pool.run_all`.
+    see `study.store`). `jobs` runs are made at a time, by default as many as there are cores and
+    memory for. `progress` is called with a `Done`, several times per second.
 
     Raises FixError for a fix that does not exist or if none of the fixes applies, InputError for a
     metric that the scenario does not have, and ScenarioError for a scenario that cannot be run.
     """
     check(metric)
     require_positive(repeat, "repeat")
+    require_class(store, Store, "store", '`fp.Store("FOLDER")`')
     scenario = load_scenario(scenario)
     first = scenario.seed if seed is None else seed
     seeds = range(first, first + repeat)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,6 +11,7 @@ import polars as pl
 
 from fairport import spread
 from fairport.errors import InputError
+from fairport.html_table import html_table
 from fairport.quantities import QUANTITIES, Quantity
 from fairport.scenario import Scenario
 from fairport.spread import FEWEST_FOR_QUARTILES
@@ -20,10 +20,10 @@ from fairport.study.compared_parts import ComparedPart
 from fairport.study.fixes import Fix
 from fairport.study.rank_by_gain import ByGain
 from fairport.study.rank_by_share import ByShare, share
-from fairport.study.ranking import Ranked, Ranking
+from fairport.study.ranking import Ranked, Ranking, with_range
 
-_ONE_SEED = "This is one seed; another may rank the fixes differently (`--repeat 10`)."
-_FEW_SEEDS = "These are {} seeds; others may rank the fixes differently (`--repeat 10`)."
+_ONE_SEED = "This is one seed; another may rank the fixes differently. Ten seeds say more."
+_FEW_SEEDS = "These are {} seeds; others may rank the fixes differently. Ten seeds say more."
 
 
 @dataclass(frozen=True)
@@ -264,25 +264,18 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """For notebooks: the conclusion and the table."""
-        names = [f"{one.quantity.label} {one.part}".strip() for one in self.columns]
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in ["fix", *names, "needs"])
-        rows = "".join(self._html_row(row) for row in self.table.iter_rows(named=True))
-        return (
-            f"<p><b>{html.escape(self.conclusion)}</b></p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        )
+        rows = [self._shown(row) for row in self.table.iter_rows(named=True)]
+        return html_table(self.scenario.name, self.conclusion, rows)
 
-    def _html_row(self, row: dict[str, Any]) -> str:
-        name = f"<th>{html.escape(row['fix'])}</th>"
+    def _shown(self, row: dict[str, Any]) -> dict[str, str]:
+        """A row of the table by its headings: medians, with quartiles in brackets."""
+        fix = {"fix": row["fix"]}
         if row["not_applicable"] is not None:
-            why = html.escape(f"not applicable: {row['not_applicable']}")
-            return f"<tr>{name}<td colspan='{len(self.columns) + 1}'>{why}</td></tr>"
-        cells = [_html_cell(row, column) for column in self.columns]
-        cells.append(html.escape(", ".join(row["needs"])))
-        return f"<tr>{name}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
-
-
-def _html_cell(row: dict[str, Any], column: Column) -> str:
-    """The median, followed by the quartiles in brackets, without a line break."""
-    median, q1, q3 = spread.shown_of_row(row, column.key, column.quantity)
-    return f"{median} <small>({q1} to {q3})</small>" if median else ""
+            return fix | {"": f"not applicable: {row['not_applicable']}"}
+        cells = {
+            f"{one.quantity.label} {one.part}".strip(): with_range(
+                *spread.shown_of_row(row, one.key, one.quantity)
+            )
+            for one in self.columns
+        }
+        return fix | cells | {"needs": ", ".join(row["needs"])}

@@ -62,8 +62,9 @@ class Executor(Protocol):
         """
 
 
-def outcome(task: Task, report: Report = lambda _at_s, _hops: None) -> Ended:
+def outcome(report: Report | None, task: Task) -> Ended:
     """Makes the run in this process. An error is the outcome of the run, not of the study."""
+    report = report or (lambda _at_s, _hops: None)
     try:
         match task.run:
             case LeanRun() as run:
@@ -92,7 +93,7 @@ class Local:
         """Runs all tasks, as `Executor` describes."""
         if self._in_process and self.jobs == 1:
             for task in tasks:
-                yield outcome(task)
+                yield outcome(None, task)
             return
         stop, workers, taking = Stop(), shared(), Lock()
         found: queue.SimpleQueue[Ended | BaseException | None] = queue.SimpleQueue()
@@ -144,19 +145,15 @@ class Local:
 
         if self._in_process or isinstance(task.run, InputError):
             with stop.interruptible(self._in_process):
-                return outcome(task, report)
+                return outcome(report, task)
         error: Any = None
         for _ in range(2):  # the first time, a killed worker is not the run's fault
             try:
-                return workers.call(_in_worker, task, report=report)
+                return workers.call(outcome, task, report=report)
             except WorkerDiedError as died:
                 stop.check()
                 error = died
         return Ended(task, None, f"{error}, twice: perhaps the machine had no memory left")
-
-
-def _in_worker(report: Report, task: Task) -> Ended:
-    return outcome(task, report)
 
 
 def in_words(error: Exception) -> str:

@@ -26,6 +26,7 @@ class Estimate:
     """An estimate of what a sweep will need, from a few of its runs."""
 
     points: int
+    """Combinations of the axes' values."""
     runs: int
     """Runs still to be made."""
     reused: int
@@ -33,7 +34,9 @@ class Estimate:
     wall_s: float | None
     """None if nothing is left to run, or none of the first runs had to be made."""
     size_bytes: int
+    """Size of the study's rows."""
     jobs: int
+    """Runs that are made at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +46,18 @@ class Status:
     done: int
     """Runs made now, failed ones included."""
     failed: int
+    """Runs made now that failed."""
     reused: int
     """Runs that the study or the store had."""
     of: int
     """Runs in all."""
     running: int
+    """Runs under way."""
 
 
 @dataclass(frozen=True)
 class Listeners:
-    """Callbacks that are called while a sweep runs."""
+    """Callbacks that are called while a sweep runs: `fp.Listeners(status=print)`."""
 
     estimate: Callable[[Estimate], None] = lambda _: None
     status: Callable[[Status], None] = lambda _: None
@@ -78,7 +83,8 @@ class Making:
         # a failed run is tried again: perhaps a worker was killed, or the machine was too slow
         made = had.filter(pl.col("error").is_null()) if had.height else had
         self._in_study = set(made["run_id"]) if made.height else set[str]()
-        self._in_store = _by_key(store.numbers()) if not plan.in_process else {}
+        kept = [] if plan.in_process else store.numbers().to_dicts()
+        self._in_store = {(row["key"], row["seed"]): row for row in kept}
         self._status = Status(done=0, failed=0, reused=0, of=0, running=0)
         self._lock = Lock()
         """For `_status`: threads that take tasks count those that the store has."""
@@ -106,13 +112,14 @@ class Making:
         per_run_s = _per_run_s(self._make(probes), time.monotonic() - begin)
         rest = [one for one in new if one not in probes]
         jobs = max(self._executor.jobs, 1)
+        # a row of a compressed file has about 6 bytes per number: these do not compress well
         self._listeners.estimate(
             Estimate(
                 points=len(self._plan.points),
                 runs=len(new),
                 reused=len(wanted) - len(new),
                 wall_s=None if per_run_s is None else per_run_s * len(rest) / jobs,
-                size_bytes=_row_bytes(self._study.definition.keep) * len(wanted),
+                size_bytes=(60 + 6 * len(self._study.definition.keep)) * len(wanted),
                 jobs=jobs,
             )
         )
@@ -198,18 +205,9 @@ class Making:
             self._status = replace(self._status, **sums)
 
 
-def _by_key(rows: pl.DataFrame) -> dict[tuple[str, int], dict[str, Any]]:
-    return {(row["key"], row["seed"]): row for row in rows.iter_rows(named=True)}
-
-
 def _per_run_s(probes: Sequence[Ended], elapsed_s: float) -> float | None:
     """Time of the runs alone, if known: the first runs also wait for the start of their workers."""
     walls = [one.row["wall_s"] for one in probes if one.row]
     if not probes:
         return None
     return sum(walls) / len(walls) if walls else elapsed_s / len(probes)
-
-
-def _row_bytes(keep: Sequence[str]) -> int:
-    """Approximate bytes of a row in a compressed file; numbers of runs do not compress well."""
-    return 60 + 6 * len(keep)

@@ -39,7 +39,7 @@ _WORTH_A_PROCESS = 6
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The progress of the pool."""
+    """The progress of runs that are made side by side."""
 
     runs: float
     """Runs done; a run under way counts with the simulated share of its time."""

@@ -15,9 +15,10 @@ from fairport.study.point_statistics import FEWEST_OF_AN_INTERVAL, per_point
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """When a point has enough seeds."""
+    """When a point has enough seeds: `fp.Precision("jain_index", 0.05)`."""
 
     metric: str
+    """The number whose median must be known, one of `fairport.run_numbers.NUMBERS`."""
     share: float
     """Half the interval's width over the median."""
     most_seeds: int = 200

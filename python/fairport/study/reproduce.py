@@ -106,23 +106,23 @@ class CheckedClaim:
 
     def document(self) -> dict[str, Any]:
         """The claim for programs, as `--json` prints it."""
+        numbers = self._outcome()
+        state = numbers.pop("state")
         return {
             "id": self.id,
             "says": self.claim.says,
-            **self._numbers(),
+            **numbers,
             "published": self.claim.published,
             "tolerance": self.tolerance,
-            "state": self.state.replace(" ", "_"),
-        } | ({} if self.linux is None else {"linux": self.linux._beside()})
+            "state": state,
+        } | ({} if self.linux is None else {"linux": self.linux._outcome()})
 
-    def _beside(self) -> dict[str, Any]:
-        return {**self._numbers(), "state": self.state.replace(" ", "_")}
-
-    def _numbers(self) -> dict[str, Any]:
-        """Medians, quartiles and numbers of runs; lists for a claim about an order."""
+    def _outcome(self) -> dict[str, Any]:
+        """State, medians, quartiles and numbers of runs; lists for a claim about an order."""
         parts = {"ours": "median", "q1": "q1", "q3": "q3", "runs": "count"}
         each = {key: [getattr(one, part) for one in self.ours] for key, part in parts.items()}
-        return {key: of[0] if len(of) == 1 else of for key, of in each.items()}
+        found = {key: of[0] if len(of) == 1 else of for key, of in each.items()}
+        return found | {"state": self.state.replace(" ", "_")}
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,15 @@ import polars as pl
 from fairport._toml import loads
 from fairport.errors import InputError, OutputError
 from fairport.files.place import Folder, place
+from fairport.html_table import html_table
+from fairport.quantities import counted, of_number
 from fairport.run_numbers import TYPES
 from fairport.scenario.named_files import content_alone
 from fairport.scenario.rows import in_base_units
 from fairport.study import sql as duck
 from fairport.study.dataset import Dataset, parquet
+from fairport.study.point_statistics import per_point
+from fairport.study.ranking import with_range
 
 FORMAT = 1
 # the files of a search beside the study, and those of SQLite
@@ -50,6 +54,8 @@ _PUT_BACK = (
 BESIDES = ("valid", "caveats", "packet_hops", "simulated_s", "wall_s", "key", "error")
 WHY_FAILED = "select error, count(*) from runs where error is not null group by error"
 """SQL that shows why runs of a study failed."""
+# points that a notebook shows
+_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,13 @@ class Definition:
 
 
 class Study:
-    """The study that a sweep made or makes, opened by its path or URL."""
+    """The study that a sweep made or makes, opened by its path or URL.
+
+        study = fp.Study("results/two-switch-sweep")
+        print(study.sql("select median(jain_index) from runs"))
+
+    Its rows are read anew by each method: a sweep may be adding some.
+    """
 
     def __init__(self, where: str | Path) -> None:
         """Opens a study. Raises InputError if there is none."""
@@ -121,6 +133,26 @@ class Study:
 
     def __repr__(self) -> str:
         return f"<fairport.Study {self.definition.name}: {self.place.name}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: how many runs there are, and medians of the first number by point."""
+        runs, number = self.to_polars(), self.first_number()
+        failed = runs["error"].count()
+        said = f"{counted(runs.height, 'run')} in {self.place.name}"
+        said += f", {failed:,} of them failed" if failed else ""
+        points = per_point(runs.drop_nulls(list(self.axes)), list(self.axes), number)
+        if points.height > _SHOWN:
+            said += f"; the first {_SHOWN} of {points.height:,} points"
+        return html_table(
+            self.definition.name, said, [*map(self._shown, points[:_SHOWN].to_dicts())]
+        )
+
+    def _shown(self, point: dict[str, Any]) -> dict[str, str]:
+        """A point for people: the median of the first number, and its interval."""
+        number = of_number(self.first_number())
+        parts = (number.shown(point[part], "over_seeds") for part in ("median", "low", "high"))
+        values = {axis: str(point[axis]) for axis in self.axes}
+        return values | {number.label: with_range(*parts), "runs": str(point["runs"])}
 
     def __reduce__(self) -> tuple[type[Study], tuple[str]]:
         """A copy, in another process too, opens the same folder."""
@@ -132,7 +164,10 @@ class Study:
         return self.definition.axes
 
     def to_polars(self) -> pl.DataFrame:
-        """Every run, in order of the axes and seeds."""
+        """Every run, in order of the axes and seeds: one row each, with `columns`.
+
+        Numbers are in the units that their names end in, or shares; null where a run has none.
+        """
         rows = self.runs.read()
         if rows.is_empty():
             return pl.DataFrame(schema=dict.fromkeys(self.columns, pl.Null))
@@ -152,7 +187,7 @@ class Study:
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the view `runs`."""
+        """The columns of the view `runs`: the axes, what is known of each run, and its numbers."""
         kept = self.definition.keep
         return [*self.axes, *OF_A_RUN, *kept, *BESIDES]
 

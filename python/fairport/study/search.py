@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fairport import backends
-from fairport.errors import InputError, OutputError, require_positive
+from fairport.errors import InputError, OutputError, require_class, require_positive
 from fairport.files.partial import alone_in
 from fairport.files.place import Folder, place
 from fairport.run_numbers import NUMBERS
@@ -62,10 +62,14 @@ def tune(
 ) -> Searched:
     """Looks for the best settings of a scenario, as `fairport tune` does.
 
-    `space` has a list of values, or bounds as in a search file, for each dotted path;
-    `objective` has the weights of numbers. With `goal="hunt"` the scenario that treats a flow worst
+        found = fp.tune("two-switch", {"queue.limit": {"from": "4KiB", "to": "64KiB"}}, trials=5)
+        print(found.found[0].values, found.conclusion)
+
+    `space` has a list of values, or bounds as in a search file, for each dotted path. `objective`
+    has the weights of numbers (None: Jain's index). Each of the `trials` points is run with `seeds`
+    seeds. With `goal="hunt"` the scenario that treats a flow worst
     is looked for. The study goes to `folder` (None: `results/NAME`); the same search there is
-    continued, also with more `trials`.
+    continued, also with more `trials`. `force`, `jobs` and `listeners` are those of `sweep`.
 
     Raises InputError for bad input, before the first run, and OutputError if the folder has
     another search, or runs of other content.
@@ -73,6 +77,7 @@ def tune(
     if goal not in _DEFAULTS:
         remedy = 'give "tune" or "hunt"'
         raise InputError("is not a goal", field="goal", value=goal, remedy=remedy)
+    require_class(listeners, Listeners, "listeners", "`fp.Listeners(status=print)`")
     base = load_scenario(scenario)
     document = {
         "scenario": base.file,

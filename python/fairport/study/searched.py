@@ -8,12 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from fairport.html_table import html_table
+from fairport.quantities import of_number
 from fairport.repeats import first_to_last
 from fairport.spread import FEWEST_FOR_QUARTILES, Spread
 from fairport.study.caveats_of_runs import caveats_of_runs
+from fairport.study.points import in_column
+from fairport.study.ranking import with_range
 from fairport.study.results import Study
 
 Goal = Literal["tune", "hunt"]
+
+# points that people see
+_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +88,8 @@ class Searched:
             if one.values != first.values and not self._is_beyond(first.log_gains, one.log_gains)
         }
         found = f"It was chosen with seeds {first_to_last(seeds)}, which flatters it"
-        again = f"other seeds, such as --seed {seeds[-1] + 1} --repeat 10, show its gain."
+        others = range(seeds[-1] + 1, seeds[-1] + 11)
+        again = f"other seeds, such as {first_to_last(others)}, show its gain."
         if not alike:
             return f"{found}: {again}"
         points = f"{len(alike)} other point{'s' if len(alike) > 1 else ''}"
@@ -92,6 +100,28 @@ class Searched:
         pairs = zip(first, other, strict=False)
         apart = Spread.of([a - b for a, b in pairs if a is not None and b is not None])
         return apart.is_above_zero if self.goal == "tune" else apart.is_below_zero
+
+    @property
+    def rows(self) -> list[dict[str, str]]:
+        """For people: the first points with their numbers and gains, then the scenario as it is."""
+        labels = {name: of_number(name).label for name in self.weights}
+
+        def shown(numbers: Mapping[str, float | None]) -> dict[str, str]:
+            return {label: of_number(name).shown(numbers[name]) for name, label in labels.items()}
+
+        rows = [
+            {path: str(in_column(value)) for path, value in one.values.items()}
+            | shown(one.numbers)
+            | {"gain": with_range(*(f"{gain:.3g}" for gain in (one.gain, *one.gain_range)))}
+            for one in self.found[:_SHOWN]
+        ]
+        paths = dict.fromkeys(self.found[0].values if self.found else [""], "")
+        as_it_is = dict(zip(paths, ["as it is", *[""] * (len(paths) - 1)], strict=True))
+        return [*rows, as_it_is | shown(self.before) | {"gain": "1"}]
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the conclusion and the best points."""
+        return html_table(self.study.definition.name, self.conclusion, self.rows)
 
     def document(self) -> dict[str, Any]:
         """The search for programs, as `--json` prints it."""

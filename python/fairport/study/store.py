@@ -233,4 +233,9 @@ def default_folder() -> Path:
     if named:
         return Path(named)
     caches = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return Path(caches or Path.home() / ".cache") / "fairport" / "runs"
+    try:
+        folder = Path(caches or Path.home() / ".cache")
+    except RuntimeError:
+        # a user without a home folder: nothing is kept, and a warning names FAIRPORT_STORE
+        folder = Path(os.devnull)
+    return folder / "fairport" / "runs"

@@ -15,7 +15,7 @@ from fairport.scenario import load as load_scenario
 from fairport.scenario.base import Name, Section, refuse
 from fairport.scenario.checking import checked
 from fairport.scenario.source import Source
-from fairport.toml_files import parse, read_text
+from fairport.toml_files import names_in, parse, read_text
 
 F = TypeVar("F", bound="StudyFile")
 
@@ -96,4 +96,4 @@ def load(model: type[F], source: str | Path) -> F:
 
 def builtin_names(model: type[StudyFile]) -> list[str]:
     """Names of those that come with Fairport."""
-    return sorted(path.stem for path in model.builtin.glob("*.toml"))
+    return names_in(model.builtin)

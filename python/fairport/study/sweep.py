@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from fairport import backends
-from fairport.errors import InputError, require_known
+from fairport.errors import InputError, require_class, require_known
 from fairport.files.place import place
 from fairport.run_numbers import NUMBERS
 from fairport.scenario import Scenario
@@ -55,16 +55,29 @@ def sweep(
 ) -> Study:
     """Runs a scenario at every combination of the axes' values, each with `seeds` seeds.
 
-    An axis is a dotted path with its values: `{"queue.limit": ["8KiB", "16KiB"]}`, or a table as in
-    a sweep file. `where` is a condition in SQL on the axes. `keep` names the numbers to keep (None:
-    all, `fairport.run_numbers.NUMBERS`). The study goes to `folder`, a path or a URL (None:
-    `results/NAME`); the same study there is continued, if nothing that decides its runs has
-    changed: files that the scenario names, and the source of your own classes. Of user code, up to
-    three finished runs are made again, and must send the same packets.
+        study = fp.sweep("two-switch", {"queue.limit": ["8KiB", "16KiB"]}, seeds=2)
+        print(study.to_polars().select("queue.limit", "seed", "jain_index"))
+
+    `axes` has a list of values, or a table as in a sweep file, for each dotted path; `seeds` is how
+    many, or which. The axes of a group of `zip` change together: `zip=[("link.rate",
+    "queue.limit")]`. `where` is a condition in SQL on the axes. `keep` names the numbers to keep
+    (None: all, `fairport.run_numbers.NUMBERS`). With `until_precise`, points get more seeds until
+    their medians are known well enough.
+
+    The study goes to `folder`, a path or a URL (None: `results/NAME`); the same study there is
+    continued, if nothing that decides its runs has changed: files that the scenario names, and the
+    source of your own classes. Of user code, up to three finished runs are made again, and must
+    send the same packets. `force` replaces another study there. Runs come from and go to `store`
+    (None: the user's). `jobs` runs are made at a time, by default as many as there are cores;
+    an `executor` makes them elsewhere, as many as it can. `listeners` are called with an `Estimate`
+    and with the `Status`.
 
     Raises InputError for bad input, before the first run. If a run fails, the others continue, its
     error is in the column `error`, and a warning says so at the end.
     """
+    require_class(store, Store, "store", '`fp.Store("FOLDER")`')
+    require_class(until_precise, Precision, "until_precise", '`fp.Precision("jain_index", 0.1)`')
+    require_class(listeners, Listeners, "listeners", "`fp.Listeners(status=print)`")
     base = load_scenario(scenario)
     document = {
         "scenario": base.file,

@@ -10,9 +10,12 @@ from typing import Any
 import polars as pl
 
 from fairport import spread
+from fairport.html_table import html_table
+from fairport.quantities import of_number
 from fairport.scenario import Scenario
 from fairport.scenario.host_profile import HostProfile
 from fairport.study.compared_metrics import Groups
+from fairport.study.ranking import with_range
 
 REPEAT = 5
 LINUX, SIMULATION = "linux", "simulation"
@@ -33,10 +36,10 @@ COMPARED = (
 # last
 _RATIO_FACTOR, _RATIO_APART, _PEERS_SHARE = 2.0, 0.05, 0.15
 
-_ONE_RUN = f" One run cannot say whether they agree (`--repeat {REPEAT}`)."
+_ONE_RUN = f" One run cannot say whether they agree; {REPEAT} can."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Validation:
     """A scenario's runs on both sides, as a plain value."""
 
@@ -103,6 +106,26 @@ class Validation:
             f"Simulation and Linux{agreement}:{lone} {who} get {peers[0]:.3g} and {peers[1]:.3g}"
             f" Mbit/s (medians of {runs[0]} and {runs[1]} runs)."
         ) + (_ONE_RUN if self.agree is None else "")
+
+    @property
+    def rows(self) -> list[dict[str, str]]:
+        """For people: one row per measure, with the median and its quartiles on each side."""
+        rows = []
+        for key in COMPARED:
+            quantity = of_number(key)
+            row = {"": quantity.label}
+            for side in SIDES:
+                shown = spread.shown_of_row(self.side(side), key, quantity)
+                row[side] = with_range(*shown) or "-"
+            rows.append(row)
+        return rows
+
+    def __repr__(self) -> str:
+        return f"<fairport.Validation {self.scenario.name}: {self.conclusion}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the conclusion and the table."""
+        return html_table(self.scenario.name, self.conclusion, self.rows)
 
     def document(self) -> dict[str, Any]:
         """The validation for programs, as `--json` prints it."""

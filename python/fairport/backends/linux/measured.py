@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,64 +101,59 @@ def _flows(
     counts: Mapping[str, Counter[int]],
     timeouts: Mapping[str, np.ndarray],
 ) -> dict[str, np.ndarray]:
-    measured_s = max(generator.measure_to_s - generator.measure_from_s, 1e-9)
+    """The table of flows: what the generator reports, and the counts of the switch by flow."""
     reports = generator.flows
     count = len(reports)
-    srtts = _by_flow(generator, count)
 
-    def seconds(name: str) -> np.ndarray:
-        values = [getattr(report, name) for report in reports]
-        return np.array([np.nan if one is None else one for one in values])
+    def of_reports(name: str, dtype: type = np.uint64) -> np.ndarray:
+        return np.array([getattr(report, name) for report in reports], dtype)
 
-    def of_spec(name: str, dtype: type = np.uint32) -> np.ndarray:
-        return np.array([getattr(report.spec, name) for report in reports], dtype=dtype)
+    def of_specs(name: str, dtype: type = np.uint32) -> np.ndarray:
+        return np.array([getattr(report.spec, name) for report in reports], dtype)
 
-    def of_report(name: str) -> np.ndarray:
-        return np.array([getattr(report, name) for report in reports], dtype=np.uint64)
-
-    started, finished = seconds("started_s"), seconds("finished_s")
-    measured = of_report("measured_bytes")
-    sizes = [report.size_bytes for report in reports]
-    ideals = [report.spec.ideal_s for report in reports]
-    datagrams = of_report("datagrams_sent")
+    started_s, finished_s = of_reports("started_s", float), of_reports("finished_s", float)
+    measured_bytes = of_reports("measured_bytes")
+    measured_s = max(generator.measure_to_s - generator.measure_from_s, 1e-9)
     # an endless flow, one that was stopped and one that stays open have no completion time
     is_complete = [
         report.delivered_bytes == report.size_bytes and not report.spec.stays_open
         for report in reports
     ]
-    fct = np.where(is_complete, finished - started, np.nan)
     expiries, waited_s = _timeouts(generator, counts["timeouts"], timeouts)
+    srtts_s = _measured_srtts_s(generator)
+    least_rtts_s = [report.infos[0].min_rtt_s if report.infos else None for report in reports]
     return {
         "flow": np.arange(count, dtype=np.uint32),
-        "src": of_spec("src"),
-        "dst": of_spec("dst"),
-        "hops": of_spec("hops"),
-        "traffic": of_spec("traffic"),
-        "protocol": of_spec("is_udp", np.uint8),
+        "src": of_specs("src"),
+        "dst": of_specs("dst"),
+        "hops": of_specs("hops"),
+        "traffic": of_specs("traffic"),
+        "protocol": of_specs("is_udp", np.uint8),
         "stack": np.array([report.spec.stacks[SENDER] for report in reports], dtype=np.uint32),
-        "start_s": started,
-        "established_s": seconds("established_s"),
-        "end_s": finished,
-        "size_bytes": np.array(
-            [_NONE_U64 if size is None else size for size in sizes], dtype=np.uint64
-        ),
-        "delivered_bytes": of_report("delivered_bytes"),
-        "measured_bytes": measured,
-        "goodput_bps": measured * 8.0 / measured_s,
-        "fct_s": fct,
-        "ideal_fct_s": np.array([np.nan if one is None else one for one in ideals]),
-        "segments_sent": _info(generator, "segments_sent") + datagrams,
-        "retransmits": _info(generator, "retransmits") - of_report("handshake_retransmits"),
+        "start_s": started_s,
+        "established_s": of_reports("established_s", float),
+        "end_s": finished_s,
+        "size_bytes": _or_none(report.size_bytes for report in reports),
+        "delivered_bytes": of_reports("delivered_bytes"),
+        "measured_bytes": measured_bytes,
+        "goodput_bps": measured_bytes * 8.0 / measured_s,
+        "fct_s": np.where(is_complete, finished_s - started_s, np.nan),
+        "ideal_fct_s": of_specs("ideal_s", float),
+        "segments_sent": _info(generator, "segments_sent") + of_reports("datagrams_sent"),
+        "retransmits": _info(generator, "retransmits") - of_reports("handshake_retransmits"),
         "timeouts": expiries,
         "timeout_period_s": waited_s,
         "drops": _counted(counts["drops"], count),
         "marks": _counted(counts["marks"], count),
-        "rtt_mean_s": np.array([np.mean(one) if one else np.nan for one in srtts]),
-        "rtt_min_s": np.array(
-            [one.infos[0].min_rtt_s if one.infos else None for one in reports], float
-        ),
-        "rtt_max_s": np.array([max(one) if one else np.nan for one in srtts]),
+        "rtt_mean_s": np.array([np.mean(one) if one else np.nan for one in srtts_s]),
+        "rtt_min_s": np.array(least_rtts_s, float),
+        "rtt_max_s": np.array([max(one) if one else np.nan for one in srtts_s]),
     }
+
+
+def _or_none(numbers: Iterable[int | None]) -> np.ndarray:
+    """Whole numbers, some of which are missing."""
+    return np.array([_NONE_U64 if one is None else one for one in numbers], dtype=np.uint64)
 
 
 def _timeouts(
@@ -184,16 +179,13 @@ def _counted(counts: Counter[int], flows: int) -> np.ndarray:
     return np.array([counts[flow] for flow in range(flows)], dtype=np.uint64)
 
 
-def _by_flow(generator: GeneratorReport, flows: int) -> list[list[float]]:
-    """The smoothed round-trip times of the measurement, sampled."""
-    found: list[list[float]] = [[] for _ in range(flows)]
+def _measured_srtts_s(generator: GeneratorReport) -> list[list[float]]:
+    """The smoothed round-trip times of each flow that were sampled within the measurement."""
+    found: list[list[float]] = [[] for _ in generator.flows]
     for sample in generator.samples:
-        srtt_s = None if sample.info is None else sample.info.srtt_s
-        if (
-            generator.measure_from_s <= sample.time_s <= generator.measure_to_s
-            and srtt_s is not None
-        ):
-            found[sample.flow].append(srtt_s)
+        is_measured = generator.measure_from_s <= sample.time_s <= generator.measure_to_s
+        if is_measured and sample.info is not None and sample.info.srtt_s is not None:
+            found[sample.flow].append(sample.info.srtt_s)
     return found
 
 
@@ -201,8 +193,7 @@ def _series(generator: GeneratorReport) -> dict[str, np.ndarray]:
     samples = generator.samples
 
     def bytes_of(name: str, without: int = _NONE_U64) -> np.ndarray:
-        values = [getattr(sample.info, name, without) for sample in samples]
-        return np.array([_NONE_U64 if one is None else one for one in values], dtype=np.uint64)
+        return _or_none(getattr(sample.info, name, without) for sample in samples)
 
     return {
         "time_s": np.array([sample.time_s for sample in samples], dtype=float),

@@ -30,7 +30,7 @@ from fairport.backends.linux.processes import await_start
 from fairport.backends.linux.programs import FOLDER, ProgramError, counted, libbpf, require
 from fairport.backends.linux.shapers import PortInterface
 
-_EVENT = np.dtype(
+EVENT = np.dtype(
     [
         ("at_ns", "<u8"),
         ("port", "<u4"),
@@ -49,6 +49,11 @@ _QUIET_S = 0.5
 _FIN, _SYN, _ACK = 0x01, 0x02, 0x10
 _FRAME_OVERHEAD_BYTES = 4
 """The simulation's buffers count the frame check, which a socket buffer does not have."""
+
+Direction = tuple[int, bool]
+"""A flow's number, and whether the packets are those that its receiver sends."""
+Sample = tuple[float, int, int, int]
+"""A time in s, a port's number, and the bytes and packets that wait there."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ class QueueTrace:
             library.bpf_link__destroy(link)
         library.ring_buffer__free(self._ring)
         library.bpf_object__close(self._object)
-        return np.frombuffer(b"".join(self._chunks), dtype=_EVENT)
+        return np.frombuffer(b"".join(self._chunks), dtype=EVENT)
 
 
 def watch_queues(reports: Connection, task: QueueTask) -> None:
@@ -121,7 +126,7 @@ def watch_queues(reports: Connection, task: QueueTask) -> None:
     before = _kernel_drops(task.ports)
     zero = time.monotonic()
     reported = -1.0
-    samples: list[tuple[float, int, int, int]] = []
+    samples: list[Sample] = []
     next_sample = 0.0
     while (now := time.monotonic() - zero) < task.run_s + _QUIET_S:
         if now - reported > 0.05:
@@ -137,17 +142,15 @@ def watch_queues(reports: Connection, task: QueueTask) -> None:
     trace.poll()
     lost = trace.lost()
     events = trace.close()
-    # The evaluation takes some 10 us per event. Without a word from it for a minute, the parent
-    # would take this process for stuck.
-    outcome = _outcome(
-        events, samples, task, zero, lambda: reports.send(("at", (zero, task.run_s)))
-    )
-    outcome["health"] = {
+    # The count takes some 10 us per event. Without a word for a minute, the parent would take this
+    # process for stuck.
+    found = outcome(events, samples, task, zero, lambda: reports.send(("at", (zero, task.run_s))))
+    found["health"] = {
         "events_lost": lost,
         "drops_traced": int(events["is_drop"].sum()),
         "drops_counted": dropped,
     }
-    reports.send(("done", outcome))
+    reports.send(("done", found))
 
 
 def _queues(ports: Sequence[PortInterface]) -> list[tuple[int, int, int, int]]:
@@ -166,61 +169,61 @@ def _kernel_drops(ports: Sequence[PortInterface]) -> int:
     return sum(drops for *_, drops in _queues(ports))
 
 
-def _outcome(
+def outcome(
     events: np.ndarray,
-    samples: Sequence[tuple[float, int, int, int]],
+    samples: Sequence[Sample],
     task: QueueTask,
     zero: float,
     report: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
     """The outcome as `_core.run_switch` returns it, without events after the end of the run.
 
-    It calls `report` from time to time.
+    `zero` is the monotonic clock at the start of the run. `report` is called from time to time.
     """
     numbers = {port.index: port.number for port in task.ports}
     known = np.isin(events["port"], list(numbers)) & np.isin(events["ingress"], list(numbers))
     events = events[known & (events["at_ns"] <= (zero + task.run_s) * 1e9)]
-    samples = [one for one in samples if one[0] <= task.run_s]
     # a drop is reported after the arrival of the dropped packet
     events = events[np.argsort(events["at_ns"], kind="stable")]
-    flows: dict[Key, int] = {}
-    lanes: dict[bytes, Lane] = {}
-    drops = _Drops()
+    samples = [one for one in samples if one[0] <= task.run_s]
+    flows = _Flows()
+    counts = _Counts()
     lines = {port.number: _Line(port.rate_bps) for port in task.ports}
     for place, event in enumerate(events):
         if place % _EVENTS_PER_REPORT == 0:
             report()
-        lane = _lane(event, lanes, flows)
         port, ingress = numbers[int(event["port"])], numbers[int(event["ingress"])]
-        line = lines[port]
-        line.until(int(event["at_ns"]) * 1e-9 - zero)
+        time_s, size_bytes = int(event["at_ns"]) * 1e-9 - zero, int(event["length"])
+        direction = flows.direction(event)
+        lines[port].send_until(time_s)
         if event["is_drop"]:
-            drops.dropped(event, port, ingress, lane, zero)
-            line.takes_back(int(event["length"]))
+            counts.drop(event, time_s, port, ingress, direction)
+            lines[port].take_back(size_bytes)
         else:
-            drops.arrived(port, ingress, lane)
-            line.given(int(event["length"]))
+            counts.arrive(port, ingress, direction)
+            lines[port].accept(size_bytes)
     names = [""] * (max(numbers.values()) + 1)
     for one in task.ports:
         names[one.number] = one.name
     arrived = events[events["is_drop"] == 0]
     hosts = {port.index for port in task.ports if port.is_to_host}
     from_hosts = int(np.isin(arrived["ingress"], list(hosts)).sum())
-    lost = int((events["is_drop"] == 1).sum())
+    lost = len(events) - len(arrived)
+    times_s, ports, waiting_bytes, waiting = zip(*samples, strict=True) if samples else [()] * 4
     return {
         "names": {"port": names, "reason": ["full"], "protocol": ["tcp", "udp"]},
-        "flows": list(flows),
+        "flows": list(flows.numbers),
         "fingerprint": hashlib.blake2b(events.tobytes(), digest_size=8).hexdigest(),
         "packet_hops": from_hosts + len(arrived) - lost,
         "tables": {
-            "drops": drops.table(),
+            "drops": counts.table(),
             "queue": {
-                "time_s": np.array([one[0] for one in samples], dtype=float),
-                "port": np.array([one[1] for one in samples], dtype=np.uint32),
-                "bytes": np.array([one[2] for one in samples], dtype=np.uint64),
-                "packets": np.array([one[3] for one in samples], dtype=np.uint64),
+                "time_s": np.array(times_s, dtype=float),
+                "port": np.array(ports, dtype=np.uint32),
+                "bytes": np.array(waiting_bytes, dtype=np.uint64),
+                "packets": np.array(waiting, dtype=np.uint64),
             },
-            "ports": _ports(drops, lines, samples, task),
+            "ports": _ports(counts, lines, samples, task),
         },
     }
 
@@ -239,7 +242,7 @@ class _Line:
         self._time_s = 0.0
         self.busy_s = 0.0
 
-    def until(self, time_s: float) -> None:
+    def send_until(self, time_s: float) -> None:
         """Sends until this time."""
         passed_s = max(0.0, time_s - self._time_s)
         sending_s = min(passed_s, self._waiting_bytes / self._bytes_per_s)
@@ -247,41 +250,39 @@ class _Line:
         self._waiting_bytes -= sending_s * self._bytes_per_s
         self._time_s += passed_s
 
-    def given(self, size_bytes: int) -> None:
+    def accept(self, size_bytes: int) -> None:
         self.accepted_bytes += size_bytes
         self._waiting_bytes += size_bytes
 
-    def takes_back(self, size_bytes: int) -> None:
+    def take_back(self, size_bytes: int) -> None:
         """A packet that had arrived was dropped after all."""
         self.accepted_bytes -= size_bytes
         self._waiting_bytes = max(0.0, self._waiting_bytes - size_bytes)
 
 
-Lane = tuple[int, bool]
-"""A flow's number, and whether the flow's receiver is the sender."""
-
-
-class _Drops:
+class _Counts:
     """Counts the packets that arrive at ports, and makes the rows of dropped packets."""
 
     def __init__(self) -> None:
         self.by_port: Counter[int] = Counter()
         self._by_ingress: Counter[tuple[int, int]] = Counter()
-        self._by_lane: Counter[tuple[int, Lane]] = Counter()
+        self._by_direction: Counter[tuple[int, Direction]] = Counter()
         self.dropped_at: Counter[int] = Counter()
         self._rows: list[tuple[Any, ...]] = []
 
-    def arrived(self, port: int, ingress: int, lane: Lane) -> None:
+    def arrive(self, port: int, ingress: int, direction: Direction) -> None:
         self.by_port[port] += 1
         self._by_ingress[port, ingress] += 1
-        self._by_lane[port, lane] += 1
+        self._by_direction[port, direction] += 1
 
-    def dropped(self, event: np.void, port: int, ingress: int, lane: Lane, zero: float) -> None:
-        flow, is_backward = lane
+    def drop(
+        self, event: np.void, time_s: float, port: int, ingress: int, direction: Direction
+    ) -> None:
+        flow, is_backward = direction
         self.dropped_at[port] += 1
         self._rows.append(
             (
-                int(event["at_ns"]) * 1e-9 - zero,
+                time_s,
                 port,
                 ingress,
                 flow,
@@ -290,7 +291,7 @@ class _Drops:
                 0,
                 self.by_port[port],
                 self._by_ingress[port, ingress],
-                self._by_lane[port, lane],
+                self._by_direction[port, direction],
                 self.by_port[port] - self.dropped_at[port],
                 is_backward,
                 _is_pure_ack(event),
@@ -319,17 +320,24 @@ def _is_pure_ack(event: np.void) -> bool:
     return int(ip[9]) == TCP and flags == _ACK and not has_data
 
 
-def _lane(event: np.void, lanes: dict[bytes, Lane], flows: dict[Key, int]) -> Lane:
-    """The lane of a packet; a flow that is new gets the next number."""
-    ip, transport = event["ip"].tobytes(), event["transport"].tobytes()
-    header = ip[9:10] + ip[12:20] + transport[:4]
-    if header not in lanes:
-        source, destination = str(IPv4Address(ip[12:16])), str(IPv4Address(ip[16:20]))
-        ports = struct.unpack(">HH", transport[:4])
-        key = (source, destination, ip[9], *ports)
-        forward = _forward(key, flows)
-        lanes[header] = (flows.setdefault(forward, len(flows)), key != forward)
-    return lanes[header]
+class _Flows:
+    """Numbers flows in the order of their first packets."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[Key, int] = {}
+        self._directions: dict[bytes, Direction] = {}
+
+    def direction(self, event: np.void) -> Direction:
+        """The direction in which a packet goes; a flow that is new gets the next number."""
+        ip, transport = event["ip"].tobytes(), event["transport"].tobytes()
+        header = ip[9:10] + ip[12:20] + transport[:4]
+        if header not in self._directions:
+            source, destination = str(IPv4Address(ip[12:16])), str(IPv4Address(ip[16:20]))
+            key = (source, destination, ip[9], *struct.unpack(">HH", transport[:4]))
+            forward = _forward(key, self.numbers)
+            number = self.numbers.setdefault(forward, len(self.numbers))
+            self._directions[header] = number, key != forward
+        return self._directions[header]
 
 
 def _forward(key: Key, known: Mapping[Key, int]) -> Key:
@@ -345,29 +353,29 @@ def _forward(key: Key, known: Mapping[Key, int]) -> Key:
 
 
 def _ports(
-    drops: _Drops,
+    counts: _Counts,
     lines: Mapping[int, _Line],
-    samples: Sequence[tuple[float, int, int, int]],
+    samples: Sequence[Sample],
     task: QueueTask,
 ) -> dict[str, np.ndarray]:
     waiting: dict[int, list[int]] = {port.number: [0] for port in task.ports}
     for _, number, backlog, _ in samples:
         waiting[number].append(backlog)
     for line in lines.values():
-        line.until(task.run_s)
+        line.send_until(task.run_s)
 
     def column(kind: type, value: Callable[[int], Any]) -> np.ndarray:
         return np.array([value(port.number) for port in task.ports], dtype=kind)
 
     return {
         "port": column(np.uint32, lambda port: port),
-        "packets": column(np.uint64, lambda port: drops.by_port[port] - drops.dropped_at[port]),
+        "packets": column(np.uint64, lambda port: counts.by_port[port] - counts.dropped_at[port]),
         "bytes": column(np.uint64, lambda port: lines[port].accepted_bytes),
-        "drops": column(np.uint64, lambda port: drops.dropped_at[port]),
+        "drops": column(np.uint64, lambda port: counts.dropped_at[port]),
         "marks": column(np.uint64, lambda _: 0),
         "queue_mean_bytes": column(float, lambda port: np.mean(waiting[port])),
         "queue_max_bytes": column(np.uint64, lambda port: max(waiting[port])),
         "busy_share": column(float, lambda port: lines[port].busy_s / task.run_s),
         "flows": column(np.uint32, lambda _: 0),
-        "arrivals": column(np.uint64, lambda port: drops.by_port[port]),
+        "arrivals": column(np.uint64, lambda port: counts.by_port[port]),
     }

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from fairport.figures import style
+from fairport.figures import hop_classes, style
 from fairport.figures.papers import marks
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _KEYS = ("goodput_bps_min", "goodput_bps_mean", "goodput_bps_max")
 def draw(done: Reproduced, drawing: Drawing) -> Figure:
     """One group of bars per variant; published means as markers, their spread as thin lines."""
     variants = done.entry.variants
-    classes = style.hop_classes(done.records[variants[0].name][0].flows)
+    classes = hop_classes.of(done.records[variants[0].name][0].flows)
     title = marks.title(drawing, _pairs(done, [one.name for one in classes]))
     picture, [[panel]] = style.panels(title, "", marks.of(done), [1.9])
     width = 0.8 / len(classes)
@@ -36,7 +36,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
             panel.vlines(x - 0.12 * width, least, most, color=style.INK, linewidth=1.2)
             if one.name in known:
                 _published(panel, x + 0.16 * width, known[one.name])
-    panel.set_xticks(range(len(variants)), [variant.title for variant in variants])
+    marks.name_places(picture, panel, [variant.title for variant in variants])
     panel.tick_params(axis="x", length=0)
     panel.set(ylabel="goodput (Mbit/s)")
     panel.set_ylim(bottom=0)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-from fairport.figures import style
+from fairport.figures import hop_classes, style
 from fairport.figures.papers import marks
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     variants = done.entry.variants
     heights, gaps = [1.5] * len(variants), [0.45] * (len(variants) - 1)
     picture, rows = style.panels(drawing.title, "", marks.of(done), heights, gaps)
-    classes = style.hop_classes(done.records[variants[0].name][0].flows)
+    classes = hop_classes.of(done.records[variants[0].name][0].flows)
     width = 0.8 / len(classes)
     any_published = False
     for [panel], variant in zip(rows, variants, strict=True):

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from fairport.figures import style
+from fairport.figures import hop_classes, style
 from fairport.figures.papers import marks
 from fairport.spread import quartiles
 
@@ -22,7 +22,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
     variant = done.entry.variants[0]
     records = done.records[variant.name]
     picture, [[panel]] = style.panels(drawing.title, "", marks.of(done), [1.9])
-    classes = style.hop_classes(records[0].flows)
+    classes = hop_classes.of(records[0].flows)
     rates = np.array([record.flows.sort("flow")["goodput_bps"] for record in records]) / 1e6
     q1, median, q3 = np.quantile(rates, quartiles(len(done.seeds)), axis=0)
     known = variant.published_classes

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from matplotlib import rcParams
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from fairport.figures import style
@@ -15,6 +18,9 @@ from fairport.verdict import ratio_in_words
 if TYPE_CHECKING:
     from fairport.papers.model import Drawing
     from fairport.study.reproduce import Reproduced
+
+# the height of a row of names below a panel
+_ROW_IN = 0.13
 
 PUBLISHED: dict[str, Any] = {
     "marker": "D",
@@ -55,6 +61,20 @@ def spread(done: Reproduced) -> str:
     if len(done.seeds) >= FEWEST_FOR_QUARTILES:
         return "quartiles over the seeds"
     return "least to greatest of the seeds" if len(done.seeds) > 1 else "nothing, of one seed"
+
+
+def name_places(picture: style.Picture, panel: Axes, names: Sequence[str]) -> None:
+    """Names the places 0, 1, .. of the horizontal axis, in two rows if one has no room for all."""
+    points: float = rcParams["xtick.labelsize"]
+    widths = [style.width_in(f"{name} ", points) for name in names]
+    is_crowded = max(map(sum, pairwise(widths)), default=0.0) / 2 > style.panel_in() / len(names)
+    if is_crowded:
+        names = ["\n" * (number % 2) + name for number, name in enumerate(names)]
+        # the panel makes room for the second row
+        place = panel.get_position()
+        row = _ROW_IN / picture.get_figheight()
+        panel.set_position((place.x0, place.y0 + row, place.width, place.height - row))
+    panel.set_xticks(range(len(names)), names)
 
 
 def of(done: Reproduced) -> str:

@@ -84,7 +84,7 @@ def draw(done: Reproduced, drawing: Drawing) -> Figure:
             panel.plot(places.of(one), height, **marks.PUBLISHED | {"markeredgecolor": edge})
     if numbers:
         handles.append(marks.published_handle())
-    panel.set_xticks(range(len(places.steps)), places.steps)
+    marks.name_places(picture, panel, places.steps)
     panel.set_xlim(-0.4, len(places.steps) - 0.6)
     panel.set_xlabel(drawing.x_label)
     panel.set_ylabel(quantity.label)

@@ -18,15 +18,13 @@ def number(view: View) -> str:
     points = view.points
     if view.number == "throughput_ratio":
         return _starved(points)
-    values = pl.concat([points[name].drop_nulls() for name in _values(points)])
+    names = ("median", "lower", "upper") if points["is_bimodal"].any() else ("median",)
+    values = pl.concat([points[name].drop_nulls() for name in names])
     values = values.filter(values.is_finite())
     least, most = (view.quantity.shown(value) for value in (values.min(), values.max()))  # type: ignore[arg-type]
     span = f"{least} to {most}" if least != most else least
-    return f"{view.quantity.heading}: {span} {view.quantity.unit}".rstrip() + _of(points)
-
-
-def _values(points: pl.DataFrame) -> Sequence[str]:
-    return ("median", "lower", "upper") if points["is_bimodal"].any() else ("median",)
+    where = f" at {points.height} points" if points.height > 1 else ""
+    return f"{view.quantity.heading}: {span} {view.quantity.unit}".rstrip() + where
 
 
 def _starved(points: pl.DataFrame) -> str:
@@ -41,10 +39,6 @@ def _starved(points: pl.DataFrame) -> str:
     also = f", and with some seeds at {partly.height} more" if partly.height else ""
     where = f"{always.height} of {points.height} points" if always.height else "none of the points"
     return f"The lone class gets less than half of its peers' goodput at {where}{also}"
-
-
-def _of(points: pl.DataFrame) -> str:
-    return f" at {points.height} points" if points.height > 1 else ""
 
 
 def best(view: View, color: str, cells: Sequence[tuple[Any, Sequence[Any]]]) -> str:

@@ -8,7 +8,6 @@ marks, side by side, with their intervals.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -67,7 +66,8 @@ def draw(view: View, x: str, color: str) -> Figure:
         for number, value in enumerate(lines):
             of_line = points.filter(pl.col(color) == value) if color else points
             aside = apart * (number - (len(lines) - 1) / 2)
-            of_line = _placed(of_line, [at[value] for value in of_line[x]], aside)
+            place = pl.Series([at[value] for value in of_line[x]], dtype=pl.Float64) + aside
+            of_line = of_line.with_columns(place=place).sort("place")
             _line(panel, view, of_line, number, is_joined=not has_names)
         if numbers is None:
             panel.set_xticks(*ticks(view, x, room=14 if columns == 1 else 7, across=panel))
@@ -79,11 +79,6 @@ def draw(view: View, x: str, color: str) -> Figure:
     if color:
         _key(picture, view, color, lines, has_names=has_names)
     return picture
-
-
-def _placed(points: pl.DataFrame, at: Sequence[float], aside: float) -> pl.DataFrame:
-    """The points in the order of their places, a column `place`, which are moved `aside`."""
-    return points.with_columns(place=pl.Series(at, dtype=pl.Float64) + aside).sort("place")
 
 
 def _line(panel: Axes, view: View, points: pl.DataFrame, number: int, *, is_joined: bool) -> None:

@@ -135,7 +135,7 @@ def view_of(study: Study, runs: pl.DataFrame, number: str, shown: Sequence[str])
             file=place,
             remedy=f"`fairport query {place} '{WHY_FAILED}'` says why"
             if failed
-            else "draw another number, or make --where wider",
+            else "draw another number, or make `where` wider",
         )
     facets = [axis for axis in study.axes if axis not in shown and points[axis].n_unique() > 1]
     count = int(points["runs"].sum())
@@ -145,7 +145,7 @@ def view_of(study: Study, runs: pl.DataFrame, number: str, shown: Sequence[str])
         raise InputError(
             f"makes {panels} panels of {', '.join(facets)}, more than {_MOST_PANELS}",
             file="plot",
-            remedy=f"choose some, such as --where '\"{facets[0]}\" = ..'",
+            remedy=f"choose some with `where`, such as '\"{facets[0]}\" = ..'",
         )
     return view
 

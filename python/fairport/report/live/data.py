@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from fairport import headers, metrics, shown_blackout
-from fairport.figures import over_time, style
+from fairport.figures import hop_classes, over_time
 from fairport.figures.groups import Group, groups
 from fairport.figures.queue import buffer_limit, occupancy
 
@@ -201,7 +201,7 @@ def _blackouts(result: Result) -> dict[str, Any] | None:
                 },
             }
         )
-    looks = style.ingress_looks(result, sorted(result.trace["ingress_port"].unique()))
+    looks = hop_classes.ingress_looks(result, sorted(result.trace["ingress_port"].unique()))
     return {
         "port": first.port,
         "shown": first.ingress_port,

@@ -30,7 +30,6 @@ from fairport.scenario import Scenario
 from fairport.scenario.base import Name, Section
 from fairport.scenario.checking import checked
 from fairport.scenario.source import Source
-from fairport.scenario.tcp import TcpSettings
 from fairport.scenario.units import Limit
 from fairport.toml_files import parse, read_text
 
@@ -77,9 +76,12 @@ class Fix(Section):
         """The scenario with the fix. Raises ScenarioError if it does not fit.
 
         A new queue discipline keeps the buffer's size and nothing else of the present queue. If the
-        ports of a switch share a memory already, a fix that has them share one keeps its size.
+        ports of a switch share a memory already, a fix that has them share one keeps its size. A
+        new congestion control keeps no parameters of the present one.
         """
         overrides: dict[str, Any] = {}
+        if "tcp.congestion_control" in self.patch:
+            overrides |= _without_parameters(scenario)
         queue = scenario.sized_queue()
         is_new = self.patch.get("queue.kind", queue.kind) != queue.kind
         limit = queue.port_limit if is_new else queue.limit
@@ -97,20 +99,12 @@ class Fix(Section):
 
     def caveats(self, scenario: Scenario) -> list[str]:
         """Which of its settings some hosts or flows of the scenario replace by their own."""
-        more_specific: dict[str, TcpSettings] = {
-            f"host_tcp.{n}": layer for n, layer in enumerate(scenario.host_tcp)
-        }
-        more_specific |= {
-            f"traffic.{n}.tcp": traffic.tcp
-            for n, traffic in enumerate(scenario.traffic)
-            if traffic.tcp is not None
-        }
         return [
             f"The fix {self.name} does not reach all flows: {place} has a {setting} of its own."
-            for place, layer in more_specific.items()
+            for place, layer in scenario.tcp_layers().items()
             for path in self.patch
             for section, _, setting in [path.partition(".")]
-            if section == "tcp" and setting in layer.model_fields_set
+            if section == "tcp" != place and setting in layer.model_fields_set
         ]
 
 
@@ -171,6 +165,14 @@ def _find(name: str | Path, known: dict[str, Fix]) -> Fix:
         problem, remedy = not_one_of(name, known)
         raise FixError(problem, value=name, remedy=f"{remedy} A file of your own ends in .toml.")
     return known[name]
+
+
+def _without_parameters(scenario: Scenario) -> dict[str, Any]:
+    """Removes the parameters of the control of [tcp], unless some hosts have one of their own."""
+    layers = scenario.tcp_layers()
+    if any(layer.is_own_control for place, layer in layers.items() if place != "tcp"):
+        return {}
+    return {f"{place}.parameters": {} for place, layer in layers.items() if layer.parameters}
 
 
 def _share(value: Any) -> re.Match[str] | None:
