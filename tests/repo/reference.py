@@ -49,7 +49,7 @@ def fields() -> str:
                     path = f"{name}.{inner}"
                     path = f"[[{path}]]" if below.get("type") == "array" else f"[{path}]"
                     sections.append(_section(path, deeper))
-    return "\n\n".join(_shown(_joined(sections)))
+    return "\n\n".join(_shown(_shared(_joined(sections))))
 
 
 # tables that have a section of their own
@@ -84,6 +84,29 @@ def _joined(sections: list[_Section]) -> list[_Section]:
         said = found.setdefault((one.about, *one.rows), one)
         said.titles = list(dict.fromkeys([*said.titles, *one.titles]))
     return list(found.values())
+
+
+def _shared(sections: list[_Section]) -> list[_Section]:
+    """What all kinds of a table have becomes a section before the first kind."""
+    kinds: dict[str, list[_Section]] = {}
+    for one in sections:
+        table, is_kind, _ = one.titles[0].partition(" kind = ")
+        if is_kind:
+            kinds.setdefault(table, []).append(one)
+    found = list(sections)
+    for table, those in kinds.items():
+        rows = [line for line in those[0].rows if all(line in one.rows for one in those)]
+        if len(those) * len(rows) < _WORTH_A_SECTION:
+            continue
+        about = "The fields of every kind."
+        found.insert(found.index(those[0]), _Section([f"{table}`"], about, rows))
+        for one in those:
+            one.rows = [line for line in one.rows if line not in rows]
+    return found
+
+
+# as many rows are left out elsewhere
+_WORTH_A_SECTION = 10
 
 
 def _shown(sections: list[_Section]) -> Iterator[str]:
