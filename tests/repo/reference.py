@@ -112,15 +112,16 @@ _WORTH_A_SECTION = 10
 def _shown(sections: list[_Section]) -> Iterator[str]:
     """A section's own fields; if it has all those of an earlier one, it names that one."""
     for at, one in enumerate(sections):
+        if not one.rows:  # such a kind is described on the page of its table
+            continue
         held = [two for two in sections[:at] if two.rows and {*two.rows} <= {*one.rows}]
         base = max(held, key=lambda two: len(two.rows), default=None)
         about, rows = one.about, one.rows
         if base:
             about += f" It has the fields of {base.titles[0]}, and these:"
             rows = [line for line in rows if line not in base.rows]
-        table = ["| field | default | values | |", "|---|---|---|---|", *rows] if rows else []
-        parts = ["## " + ", ".join(one.titles), wrapped(about), "\n".join(table)]
-        yield "\n\n".join(part for part in parts if part)
+        table = ["| field | default | values | |", "|---|---|---|---|", *rows]
+        yield "\n\n".join(["## " + ", ".join(one.titles), wrapped(about), "\n".join(table)])
 
 
 def wrapped(text: str) -> str:
