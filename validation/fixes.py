@@ -264,23 +264,23 @@ def _comparison(claim: Claim, seeds: int, comparisons: dict[str, fp.Comparison])
 def _summary(comparison: fp.Comparison) -> str:
     """The comparison as Markdown: best first, medians with quartiles, the conclusion."""
     by_name = {row["fix"]: row for row in comparison.table.iter_rows(named=True)}
-    heads = ["fix", *(QUANTITIES[key].label for key in OF_THE_RUN)]
-    names = ["none", *(one.fix for one in comparison.ranking)]
-    rows = [[name, *_cells(by_name[name]), ", ".join(by_name[name]["needs"])] for name in names]
+    heads = ["fix", "effect", *(QUANTITIES[key].label for key in OF_THE_RUN), "needs"]
+    effects = {"none": "", **{one.fix: one.effect for one in comparison.ranking}}
+    rows = [
+        [name, effect, *_cells(by_name[name]), ", ".join(by_name[name]["needs"])]
+        for name, effect in effects.items()
+    ]
     rows += [
         [
             one.name,
             f"not applicable: {one.why_not}",
-            *[""] * (len(OF_THE_RUN) - 1),
+            *[""] * len(OF_THE_RUN),
             ", ".join(one.needs),
         ]
         for one in comparison.candidates
         if one.why_not
     ]
-    reasons = [
-        f"{one.rank}. **{one.fix}**: {one.effect}: {one.sentence}" for one in comparison.ranking
-    ]
-    return "\n\n".join([table([*heads, "needs"], rows), "\n".join(reasons), comparison.conclusion])
+    return "\n\n".join([table(heads, rows), comparison.conclusion])
 
 
 def _cells(row: Mapping[str, Any]) -> Sequence[str]:

@@ -82,22 +82,6 @@ def settings() -> str:
     return "\n".join(rows)
 
 
-def sources() -> str:
-    """One row per setting: each of its values, with the stacks that have it and its source."""
-    stacks = [stack(name) for name in stack_names()]
-    rows = [row(["setting", "value (stacks): source"]), "|---|---|"]
-    for at, setting in enumerate(stacks[0].settings):
-        having: dict[tuple[str, str], list[str]] = {}
-        for one in stacks:
-            here = one.settings[at]
-            having.setdefault((_value(here.value), here.source), []).append(one.name)
-        said = (
-            f"{value} ({', '.join(names)}): {source}" for (value, source), names in having.items()
-        )
-        rows.append(row([f"`{setting.name}`", "<br>".join(said)]))
-    return "\n".join(rows)
-
-
 def layers() -> str:
     """The layers of Python and of the crates, the top first."""
     parts = []
@@ -125,7 +109,7 @@ PAGES: dict[Path, dict[str, Callable[[], str]]] = {
     ROOT / "docs" / "reference" / "scenario.md": {"fields": reference.fields},
     ROOT / "docs" / "reference" / "summary.md": {"keys": summary_keys},
     ROOT / "docs" / "reference" / "tables.md": {"columns": columns},
-    ROOT / "docs" / "reference" / "stacks.md": {"settings": settings, "sources": sources},
+    ROOT / "docs" / "reference" / "stacks.md": {"settings": settings},
 }
 
 WORDS = ROOT / "python" / "fairport" / "report" / "words.json"

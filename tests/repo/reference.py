@@ -49,7 +49,7 @@ def fields() -> str:
                     path = f"{name}.{inner}"
                     path = f"[[{path}]]" if below.get("type") == "array" else f"[{path}]"
                     sections.append(_section(path, deeper))
-    return "\n\n".join(_shown(_joined(sections)))
+    return "\n\n".join(_shown(_shared(_joined(sections))))
 
 
 # tables that have a section of their own
@@ -86,18 +86,42 @@ def _joined(sections: list[_Section]) -> list[_Section]:
     return list(found.values())
 
 
+def _shared(sections: list[_Section]) -> list[_Section]:
+    """What all kinds of a table have becomes a section before the first kind."""
+    kinds: dict[str, list[_Section]] = {}
+    for one in sections:
+        table, is_kind, _ = one.titles[0].partition(" kind = ")
+        if is_kind:
+            kinds.setdefault(table, []).append(one)
+    found = list(sections)
+    for table, those in kinds.items():
+        rows = [line for line in those[0].rows if all(line in one.rows for one in those)]
+        if len(those) * len(rows) < _WORTH_A_SECTION:
+            continue
+        about = "The fields of every kind."
+        found.insert(found.index(those[0]), _Section([f"{table}`"], about, rows))
+        for one in those:
+            one.rows = [line for line in one.rows if line not in rows]
+    return found
+
+
+# as many rows are left out elsewhere
+_WORTH_A_SECTION = 10
+
+
 def _shown(sections: list[_Section]) -> Iterator[str]:
     """A section's own fields; if it has all those of an earlier one, it names that one."""
     for at, one in enumerate(sections):
+        if not one.rows:  # such a kind is described on the page of its table
+            continue
         held = [two for two in sections[:at] if two.rows and {*two.rows} <= {*one.rows}]
         base = max(held, key=lambda two: len(two.rows), default=None)
         about, rows = one.about, one.rows
         if base:
             about += f" It has the fields of {base.titles[0]}, and these:"
             rows = [line for line in rows if line not in base.rows]
-        table = ["| field | default | values | |", "|---|---|---|---|", *rows] if rows else []
-        parts = ["## " + ", ".join(one.titles), wrapped(about), "\n".join(table)]
-        yield "\n\n".join(part for part in parts if part)
+        table = ["| field | default | values | |", "|---|---|---|---|", *rows]
+        yield "\n\n".join(["## " + ", ".join(one.titles), wrapped(about), "\n".join(table)])
 
 
 def wrapped(text: str) -> str:

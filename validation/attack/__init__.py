@@ -205,10 +205,13 @@ class Attack:
 
     def table(self) -> str:
         """Counts of attempts and of their outcomes."""
-        kinds = list(dict.fromkeys(kind for kind, _ in self.counts))
-        rows = [[kind, *(str(self.counts[kind, of]) for of in _COLUMNS)] for kind in sorted(kinds)]
-        sums = [str(sum(self.counts[kind, of] for kind in kinds)) for of in _COLUMNS]
-        return table(["input", *_COLUMNS], [*rows, ["all", *sums]])
+        sums: Counter[tuple[str, str]] = Counter()
+        for (kind, of), count in self.counts.items():
+            sums["damaged files" if kind.startswith("damaged ") else kind, of] += count
+            sums["all", of] += count
+        kinds = [*sorted({kind for kind, _ in sums} - {"all"}), "all"]
+        rows = [[kind, *(str(sums[kind, of]) for of in _COLUMNS)] for kind in kinds]
+        return table(["input", *_COLUMNS], rows)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -19,7 +19,6 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -50,51 +49,31 @@ def _test(folder: Path, given: argparse.Namespace) -> int:
     subprocess.run(f"git archive HEAD | tar -xm -C {copy}", shell=True, cwd=ROOT, check=True)
     for library in (ROOT / "python/fairport").glob("_core*.so"):
         shutil.copy(library, copy / "python/fairport")
-    found: list[Row] = []
+    found: list[list[str]] = []
     for counts, lived in chain(python.tested(copy, given), rust.tested(folder, given)):
         is_whole = given.rust is None and counts[0].startswith("crates/")
-        row = Row((*counts, "all" if is_whole else str(given.seed)), tuple(lived))
-        found.append(row)
-        print(" ".join(row.cells), *lived, sep="\n", flush=True)
+        found.append([*counts, "all" if is_whole else str(given.seed)])
+        print(" ".join(found[-1]), *lived, sep="\n", flush=True)
     print(_report(found))
     if given.publish:
         page = (DOCS / "validation/reliability.md").read_text(encoding="utf-8")
-        known = {row.name: row for row in published(page)}
-        known |= {row.name: row for row in found}
+        known = {row[0]: row for row in [*published(page), *found]}
         order = [*python.FILES, *(f"crates/{crate}" for crate in rust.CRATES)]
         text = _report([known[name] for name in order if name in known])
         between_markers(DOCS / "validation/reliability.md", "mutants", text)
     return 0
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row of the table: the outcome for a file or crate."""
-
-    cells: tuple[str, ...]
-    """As in the table."""
-    survivors: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """The name of the file or crate."""
-        return self.cells[0]
+def _report(rows: Sequence[Sequence[str]]) -> str:
+    sums = (str(sum(int(row[i]) for row in rows)) for i in (1, 2, 3))
+    return table(HEADS, [*rows, ["all", *sums, "", ""]])
 
 
-def _report(rows: Sequence[Row]) -> str:
-    sums = (str(sum(int(row.cells[i]) for row in rows)) for i in (1, 2, 3))
-    text = table(HEADS, [*(row.cells for row in rows), ["all", *sums, "", ""]])
-    lived = [f"- `{one}`" for row in rows for one in row.survivors]
-    return text + "\n\nSurvivors:\n\n" + ("\n".join(lived) or "none")
-
-
-def published(page: str) -> list[Row]:
-    """The rows that the page has, each with its survivors."""
-    text = part(page, "mutants")
-    lived = [line[3:-1] for line in text.splitlines() if line.startswith("- `")]
+def published(page: str) -> list[list[str]]:
+    """The rows that the page has."""
     return [
-        Row(tuple(row), tuple(one for one in lived if one.startswith((f"{row[0]}:", f"{row[0]}/"))))
-        for row in cells(text)
+        row
+        for row in cells(part(page, "mutants"))
         if len(row) == len(HEADS) and row[0].startswith((*python.FILES, "crates/"))
     ]
 

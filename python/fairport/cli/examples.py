@@ -61,10 +61,12 @@ EXAMPLES: dict[str, list[str]] = {
         "fairport scenario show outcast --set queue.limit=32KiB",
     ],
     "scenario schema": ["fairport scenario schema > scenario.schema.json"],
+    "stack list": ["fairport stack list"],
     "stack show": ["fairport stack show linux-6"],
     "topology export": [
         "fairport topology export outcast --format graphml --out network.graphml",
     ],
+    "linux cleanup": ["fairport linux cleanup"],
 }
 
 

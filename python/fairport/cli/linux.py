@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from fairport.cli.examples import epilog
 from fairport.cli.group import group
 from fairport.cli.options import Json
 
 app = group("Clean up after the Linux backend.")
 
 
-@app.command("cleanup")
+@app.command("cleanup", epilog=epilog("linux cleanup"))
 def cleanup(json: Json = False) -> None:
     """Remove what killed runs of the Linux backend have left.
 

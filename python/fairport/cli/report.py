@@ -18,7 +18,7 @@ def report(
 ) -> None:
     """Draw the figures and the report of a result again.
 
-    It may be a run, several seeds, a comparison or a validation.
+    The result may be a run, several seeds, a comparison or a validation.
     """
     # first, because it leaves out parts of matplotlib that take long to import
     from fairport.figures import matplotlib_parts  # noqa: F401, I001

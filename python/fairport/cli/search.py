@@ -30,8 +30,9 @@ def tune(
 ) -> None:
     """Find the best settings of a fix, a stack or a queue.
 
-    Built in: tune-red, tune-dctcp, tune-tcprand. The same command continues where it stopped; with
-    more --trials it continues. The points are a study: `fairport query`, `fairport plot`.
+    Built in: tune-red, tune-dctcp, tune-tcprand. The same command continues where it stopped, and
+    one with more --trials continues a finished search. The points are a study (`fairport query`,
+    `fairport plot`).
     """
     _search("tune", file, trials, out, jobs, force=force, json=json, quiet=quiet)
 

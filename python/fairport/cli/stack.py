@@ -13,7 +13,7 @@ from fairport.cli.options import Json
 app = group("List the TCP stacks, or print one's settings.")
 
 
-@app.command("list")
+@app.command("list", epilog=epilog("stack list"))
 def list_stacks(json: Json = False) -> None:
     """List the stack presets."""
     from fairport.cli import output

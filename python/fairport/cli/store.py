@@ -16,7 +16,8 @@ def store(
     """Show how many runs are kept and where, or remove them.
 
     Every command keeps the numbers of its runs; `compare` and `reproduce` keep their tables, too.
-    So no run is made twice. FAIRPORT_STORE names another folder.
+    Studies, comparisons and reproductions use them and do not make such a run again.
+    FAIRPORT_STORE names another folder.
     """
     from fairport.cli import output
     from fairport.quantities import counted

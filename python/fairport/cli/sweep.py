@@ -40,8 +40,8 @@ def sweep(
         str,
         typer.Option(
             metavar="SHARE",
-            help="Add seeds to each point until the 95 % interval of the first kept number is"
-            " this narrow, such as 10%.",
+            help="Add seeds to each point until half the 95 % interval of the first kept number's"
+            " median is at most this share of the median, such as 10%.",
         ),
     ] = "",
     most_seeds: Annotated[

@@ -41,7 +41,7 @@ class QueueDiscipline(Section):
 
     implementation: Literal["switch", "tc"] = "switch"
     """On the Linux backend: Fairport's own switch, or bridges with the kernel's disciplines (`tc`),
-    for trees at 100 Mbit/s. The simulation is the same for both."""
+    for trees of at most 200 Mbit/s. The simulation is the same for both."""
 
     def job(self) -> dict[str, Any]:
         """The discipline as the engine reads it: here what most disciplines have."""
