@@ -21,6 +21,9 @@ GROUPS: dict[str, tuple[float, float]] = {
     "> 10 MB": (10e6, float("inf")),
 }
 
+SIZES = dict(zip(("small", "medium", "large"), GROUPS, strict=True))
+"""The groups by the words that name them in numbers, such as `small_fct_p99_s`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:

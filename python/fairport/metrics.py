@@ -208,11 +208,17 @@ def _verdict(
     caused = timeout_runs(tables["timeouts"], tables["drops"]).join(
         flows.select("flow", hop_class()), on="flow", how="left"
     )
-    measured = span.measure_from_s, span.measure_to_s
+    from_s, to_s = span.measure_from_s, span.measure_to_s
     waited = {
-        name: waiting(caused.filter(pl.col("hop_class") == name), one["flows"], *measured)
+        name: waiting(caused.filter(pl.col("hop_class") == name), one["flows"], from_s, to_s)
         for name, one in classes.items()
     }
+    if tables["timeouts"].is_empty():
+        # the kernel's own disciplines: the flows waited, and nobody knows when
+        waited = {
+            name: Waiting(one["timeout_period_s"] / one["flows"], to_s - from_s, None)
+            for name, one in classes.items()
+        }
     return verdict(classes, waited, established(flows))
 
 

@@ -132,8 +132,11 @@ QUANTITIES: dict[str, Quantity] = {
     "transfers": Quantity("transfers", form=",.0f"),
     "unfinished": Quantity("unfinished", form=",.0f"),
     "lower_bounds": Quantity("lower bounds", form=",.0f"),
-    "small_fct_median_s": Quantity("small FCT median", **_MS, form=".4g", over_seeds=".3g"),
-    "small_fct_p99_s": Quantity("small FCT p99", **_MS, form=".4g", over_seeds=".3g"),
+    **{
+        f"{size}_fct_{part}_s": Quantity(f"{size} FCT {part}", **_MS, form=".4g", over_seeds=".3g")
+        for size in ("small", "medium", "large")
+        for part in ("median", "p99")
+    },
     "rounds_done": Quantity("rounds done", form=".0f"),
     "rounds_started": Quantity("rounds started", form=".0f"),
     "round_time_median_s": Quantity("round time median", **_MS, form=".4g", over_seeds=".3g"),

@@ -27,6 +27,12 @@ Array = NDArray[Any]
 
 _NONE = np.uint64(2**64 - 1)
 
+_BY_SIZE = {
+    "small": "of up to 100 kB",
+    "medium": "of more than 100 kB and up to 10 MB",
+    "large": "of more than 10 MB",
+}
+
 NUMBERS: dict[str, str] = {
     "outcast": "whether the lone class gets less than half of its peers' mean goodput",
     "throughput_ratio": "mean goodput of the lone class over that of its peers",
@@ -60,7 +66,11 @@ NUMBERS: dict[str, str] = {
     "unfinished": "of those, what was under way at the end, or stopped",
     "fct_median_s": "of the first traffic that is transfers",
     "fct_p99_s": "of the first traffic that is transfers",
-    "small_fct_p99_s": "of transfers of up to 100 kB, of the first traffic that has them",
+    **{
+        f"{size}_fct_{part}_s": f"of transfers {what}, of the first traffic that has them"
+        for size, what in _BY_SIZE.items()
+        for part in ("median", "p99")
+    },
     "slowdown_median": "of the first traffic that is transfers, against the empty network",
     "slowdown_p99": "of the first traffic that is transfers, against the empty network",
     "response_median_s": "of the first traffic that is requests",

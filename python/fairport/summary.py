@@ -192,6 +192,10 @@ class Traffic(TypedDict):
     """Transfers on connections of their own: completion time over that in the empty network."""
     small_fct_s: NotRequired[MedianAndP99]
     """Transfers of up to 100 kB."""
+    medium_fct_s: NotRequired[MedianAndP99]
+    """Transfers of more than 100 kB and up to 10 MB."""
+    large_fct_s: NotRequired[MedianAndP99]
+    """Transfers of more than 10 MB."""
     rounds: NotRequired[Rounds]
     """Incast."""
     requests: NotRequired[Requests]

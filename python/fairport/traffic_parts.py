@@ -17,7 +17,6 @@ from fairport.completion import Span
 from fairport.quantities import QUANTITIES, in_ms, median_count
 from fairport.tables import Tables
 
-SMALL_BYTES = 100e3
 """A transfer of up to this size counts as small, as in pFabric and PIAS."""
 
 
@@ -143,7 +142,6 @@ def _completion(transfers: pl.DataFrame) -> dict[str, Any]:
 
     A transfer under way counts with its age.
     """
-    small = transfers.filter(pl.col("size_bytes") <= SMALL_BYTES)
     found: dict[str, Any] = {
         "transfers": transfers.height,
         "unfinished": int((~transfers["is_over"]).sum()),
@@ -151,8 +149,10 @@ def _completion(transfers: pl.DataFrame) -> dict[str, Any]:
     }
     if "lasted_ideals" in transfers.columns:
         found["slowdown"] = _quantiles(transfers, "lasted_ideals", ("median", "p99"))
-    if not small.is_empty():
-        found["small_fct_s"] = _quantiles(small, "lasted_s", ("median", "p99"))
+    for size, group in completion.SIZES.items():
+        of_size = transfers.filter(completion.in_group(group))
+        if not of_size.is_empty():
+            found[f"{size}_fct_s"] = _quantiles(of_size, "lasted_s", ("median", "p99"))
     return found
 
 

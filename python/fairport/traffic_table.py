@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fairport.completion import SIZES
+
 # Keys of `fairport.quantities`, with the number's place in an entry of the summary's `traffic`.
 _NUMBERS: dict[str, tuple[str, ...]] = {
     "flows": ("flows",),
@@ -20,8 +22,11 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
     "unfinished": ("unfinished",),
     "fct_median_s": ("fct_s", "median"),
     "fct_p99_s": ("fct_s", "p99"),
-    "small_fct_median_s": ("small_fct_s", "median"),
-    "small_fct_p99_s": ("small_fct_s", "p99"),
+    **{
+        f"{size}_fct_{part}_s": (f"{size}_fct_s", part)
+        for size in SIZES
+        for part in ("median", "p99")
+    },
     "slowdown_median": ("slowdown", "median"),
     "slowdown_p99": ("slowdown", "p99"),
     "response_median_s": ("requests", "time_s", "median"),
@@ -30,8 +35,11 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
     "delay_mean_s": ("delay_s", "mean"),
     "delay_p99_s": ("delay_s", "p99"),
 }
-# a comparison has it; a run's table is wide enough
-_NOT_SHOWN = ("small_fct_median_s",)
+# comparisons and studies have them; a run's table is wide enough
+_NOT_SHOWN = frozenset(
+    {"small_fct_median_s"}
+    | {f"{size}_fct_{part}_s" for size in ("medium", "large") for part in ("median", "p99")}
+)
 
 
 Row = tuple[str, list[Any], list[bool]]

@@ -36,7 +36,7 @@ class Waiting:
     """Length of the measurement."""
     after_drop_runs: float | None
     """Share of the waiting time that followed three or more consecutive drops at the flow's ingress
-    port; None if no flow waited."""
+    port; None if no flow waited, or if it is not known when."""
 
 
 def verdict(
@@ -166,6 +166,8 @@ def _beside_silent_peers(classes: Mapping[str, Mapping[str, Any]], lone: str, pe
 def _waited(waiting: Waiting, flows: int, its: str) -> str:
     """How long the flows of the class waited, as a sentence."""
     if waiting.after_drop_runs is None:
+        if waiting.mean_s > 0:
+            return f"{spent(waiting, flows)}."
         return f"None of {its} retransmission timers expired within the measurement."
     share = f"{100 * waiting.after_drop_runs:.0f} %"
     return (

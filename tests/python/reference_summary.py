@@ -26,6 +26,11 @@ from reference_statistics import (
 
 SMALL_BYTES, LARGE_BYTES = 100_000, 10_000_000
 NEVER = float("inf")
+SIZES = (
+    ("small", 0, SMALL_BYTES),
+    ("medium", SMALL_BYTES, LARGE_BYTES),
+    ("large", LARGE_BYTES, NEVER),
+)
 
 
 class Summary:
@@ -292,9 +297,10 @@ class Summary:
         ratios = slowdowns(transfers)
         if ratios:
             found["slowdown"] = quantiles(ratios, "median", "p99")
-        small = [t["time"] for t in transfers if t["size_bytes"] <= SMALL_BYTES]
-        if small:
-            found["small_fct_s"] = quantiles(small, "median", "p99")
+        for size, above, most in SIZES:
+            times = [t["time"] for t in transfers if above < t["size_bytes"] <= most]
+            if times:
+                found[f"{size}_fct_s"] = quantiles(times, "median", "p99")
         return found
 
     def rounds_of(self, rounds: list[Row]) -> Row:

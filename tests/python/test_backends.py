@@ -194,6 +194,9 @@ def test_the_command_line_gives_the_name_on_and_an_invalid_run_is_kept_with_stat
     # tried once more, and that was not valid either
     assert copyist.runs == [1, 1]
     assert fp.load_run(tmp_path / "run").manifest["backend"] == "copyist"
+    quiet = fairport("run", "outcast", *arguments, "--force", "--quiet")
+    assert (quiet.status, quiet.out) == (3, "")
+    assert quiet.err.startswith("error: no run was valid: ")
 
 
 def test_an_invalid_run_is_made_again_and_left_out(

@@ -310,6 +310,78 @@ def test_sides_are_found_by_who_saw_a_packet_first(
     assert found.drops.drop("run_id").equals(given.drops.drop("run_id"))
 
 
+@pytest.fixture
+def both_ways(outcast: Captured, tmp_path: Path) -> tuple[Path, Path]:
+    """An ingress port and the output, each captured in both directions by tcpdump."""
+    far, near = tmp_path / "far.pcap", tmp_path / "near.pcap"
+    as_tcpdump_writes(outcast.file("ingress"), far, back=outcast.file("egress", "s0:2"))
+    as_tcpdump_writes(outcast.file("egress"), near, back=outcast.file("ingress", "s0:2"))
+    return far, near
+
+
+def shifted(file: Path, to: Path, by_ns: int) -> Path:
+    """A copy of a classic pcap with the times of another clock."""
+    content = bytearray(file.read_bytes())
+    at = 24
+    while at < len(content):
+        second, part, kept = struct.unpack_from("<3I", content, at)
+        struct.pack_into("<2I", content, at, *divmod(second * 10**9 + part + by_ns, 10**9))
+        at += 16 + kept
+    to.write_bytes(content)
+    return to
+
+
+def test_the_order_of_packets_shows_no_sides_if_clocks_differ(
+    both_ways: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """ACKs pass two ports in the opposite order, so one capture cannot be last for both."""
+    far, near = both_ways
+    given = analyse([Source(str(far), "ingress"), Source(str(near), "egress")])
+    assert analyse([str(far), str(near)]).summary["captures"]["egress"] == ["near"]
+    for by_ns in (3_000_000, -3_000_000):
+        off = shifted(far, tmp_path / f"off{by_ns}.pcap", by_ns)
+        with pytest.raises(CaptureError, match=r"their clocks differ") as refused:
+            analyse([str(off), str(near)])
+        assert "--ingress PORT=FILE" in refused.value.remedy
+        named = analyse([Source(str(off), "ingress"), Source(str(near), "egress")])
+        assert named.drops.height == given.drops.height
+        (clock, _) = (one["clock_offset_s"] for one in named.summary["captures"]["files"])
+        assert clock == pytest.approx(-by_ns / 1e9, abs=1e-4)
+        # delays count from the shortest one; with the clocks as they are, 375 kB seem to wait
+        mean_bytes = [one.tables["ports"]["queue_mean_bytes"].item() for one in (named, given)]
+        assert mean_bytes[0] == pytest.approx(mean_bytes[1], rel=0.25)
+
+
+def test_a_clock_that_may_be_another_one_is_said(
+    undirected: tuple[str, str], tmp_path: Path
+) -> None:
+    """Without ACKs at the ingress port, a clock that is slow looks like a long queue."""
+    ingress, egress = undirected
+    slow = shifted(Path(ingress), tmp_path / "slow.pcap", -3_000_000)
+    result = analyse([Source(str(slow), "ingress"), Source(egress, "egress")])
+    assert "every packet left at least 3 ms after it came in" in " ".join(result.summary["caveats"])
+    result = analyse([Source(ingress, "ingress"), Source(egress, "egress")])
+    assert "every packet left" not in " ".join(result.summary["caveats"])
+
+
+def test_nothing_is_measured_after_the_capture_of_the_output_ended(
+    undirected: tuple[str, str], tmp_path: Path
+) -> None:
+    ingress, egress = undirected
+    content = Path(egress).read_bytes()
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(content[: len(content) // 2])
+    whole = analyse([Source(ingress, "ingress"), Source(egress, "egress")])
+    half = analyse([Source(ingress, "ingress"), Source(str(cut), "egress")])
+    (output,) = half.summary["captures"]["outputs"]
+    to_s = half.summary["measure"]["to_s"]
+    assert to_s <= output["completeness"]["ended_s"] < to_s + 0.01
+    assert "came in for 0." in " ".join(half.summary["caveats"])
+    total = half.summary["goodput_bps_total"]
+    assert total == pytest.approx(whole.summary["goodput_bps_total"], rel=0.05)
+    assert whole.summary["captures"]["outputs"][0]["completeness"]["ended_s"] is None
+
+
 def test_one_side_may_lack_the_options_of_its_packets(
     undirected: tuple[str, str], tmp_path: Path
 ) -> None:

@@ -4,7 +4,9 @@ import pytest
 from fairport.verdict import Waiting, ratio_in_words, verdict
 
 
-def verdict_on(classes, share=None, connected=None, waited_s=8.8, of_s=10):
+def verdict_on(
+    classes, share=None, connected=None, waited_s=8.8, of_s=10, waited_without_times_s=0
+):
     """Verdict on classes given as {name: (flows, mean goodput in Mbit/s)}."""
     most = max(classes, key=lambda name: (classes[name][0], name))
     reference = classes[most][1]
@@ -19,7 +21,7 @@ def verdict_on(classes, share=None, connected=None, waited_s=8.8, of_s=10):
         for name, (flows, mean) in classes.items()
     }
     established = {name: flows for name, (flows, _) in classes.items()} | (connected or {})
-    mean_s = 0 if share is None else waited_s
+    mean_s = waited_without_times_s if share is None else waited_s
     waiting = Waiting(mean_s=mean_s, of_s=of_s, after_drop_runs=share)
     return verdict(summary, dict.fromkeys(classes, waiting), established)
 
@@ -33,6 +35,14 @@ def test_the_papers_fifteen_to_one_is_an_outcast():
         "waiting for timeouts; 83 % of that time followed three or more consecutive drops at "
         "its ingress port."
     )
+
+
+def test_timeouts_of_which_nobody_knows_when_they_were_are_not_denied():
+    """Of the kernel's own disciplines, the table `timeouts` has no rows."""
+    classes = {"2-hop": (1, 12.3), "6-hop": (12, 71.3)}
+    assert "None of its retransmission timers" in verdict_on(classes)["sentence"]
+    found = verdict_on(classes, waited_without_times_s=0.14)
+    assert found["sentence"].endswith("(outcast). It spent 0.14 of 10 s waiting for timeouts.")
 
 
 @pytest.mark.parametrize(

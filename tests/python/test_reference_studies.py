@@ -21,7 +21,7 @@ from fairport.run_numbers import NUMBERS
 from fairport.study import point_statistics
 from fairport.study.comparison import Comparison
 from fairport.study.order import Order
-from reference_summary import Summary
+from reference_summary import SIZES, Summary
 
 SHARES = ["drr", "red", "dctcp", "pacing", "sfq", "port-fair", "shared-buffer", "bbr", "pie"]
 LOADS: dict[str, list[dict[str, Any]]] = {
@@ -172,7 +172,7 @@ def bounds_of(entry: dict[str, Any]) -> dict[str, bool]:
     """Which quantiles of one traffic are lower bounds, by the keys of their group and name."""
     groups = {
         "fct": (entry.get("fct_s"), ("median", "p99")),
-        "small": (entry.get("small_fct_s"), ("p99",)),
+        **{size: (entry.get(f"{size}_fct_s"), ("median", "p99")) for size, *_ in SIZES},
         "slowdown": (entry.get("slowdown"), ("median", "p99")),
         "round": (entry.get("rounds", {}).get("time_s"), ("median", "p99")),
         "response": (entry.get("requests", {}).get("time_s"), ("median", "p99")),
@@ -202,8 +202,9 @@ def of_load(entry: dict[str, Any]) -> dict[str, Any]:
         found["round_goodput_bps"] = entry["rounds"].get("goodput_bps")
     if entry["transfers"]:
         found |= {key: entry[key] for key in ("transfers", "unfinished")}
-    if "small_fct_s" in entry:
-        found["small_fct_p99_s"] = entry["small_fct_s"]["p99"]
+    for size, *_ in SIZES:
+        of = entry.get(f"{size}_fct_s", {})
+        found |= {f"{size}_fct_{key}_s": of[key] for key in ("median", "p99") if key in of}
     if "slowdown" in entry:
         found |= {f"slowdown_{key}": entry["slowdown"][key] for key in ("median", "p99")}
     if entry.get("loss_share") is not None:

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from conftest import Command
 from fairport.errors import InputError
-from fairport.figures import studies
+from fairport.figures import studies, width
 from fairport.figures.studies import best
 from fairport.figures.studies.view import WIDTH_IN, chosen, in_cells, viewed
 from fairport.files.place import place
@@ -224,6 +224,23 @@ def test_the_best_is_nearest_to_an_equal_share(study: Study) -> None:
     assert subject.startswith("The throughput ratio nearest to 1 is best: ")
     # the new stack is nearer to 1 at all points except that with two states, 0.1 and 2
     assert [text.get_text() for text in picture.legends[0].get_texts()] == ["new: 3", "old: 1"]
+
+
+@pytest.mark.parametrize("width_in", [None, 3.4])
+def test_the_legend_of_a_map_with_long_names_is_beside_it(
+    tmp_path: Path, width_in: float | None
+) -> None:
+    names = ["none", "a-fix-whose-name-is-quite-long"]
+    axes: dict[str, list[Any]] = {"peers": [2, 12], "load": [0.2, 0.4], "fix": names}
+    study = made_up(tmp_path, axes, {}, lambda *at: {"jain_index": 0.5 + 0.01 * names.index(at[2])})
+    with width.drawn_at(width_in):
+        picture = studies.draw(study, x="peers", y="load", color="fix")
+    canvas = FigureCanvasAgg(picture)
+    canvas.draw()
+    legend = picture.legends[0].get_window_extent(canvas.get_renderer())
+    (panel,) = picture.axes
+    assert legend.x0 >= panel.get_window_extent().x1
+    assert legend.x1 <= picture.bbox.x1
 
 
 def test_a_point_with_two_states_counts_by_the_worse_one() -> None:

@@ -167,11 +167,13 @@ fn file_summary<'py>(
         offset_ns,
         drift,
         samples,
+        least_ns,
         ..
     } = layout.clocks[number];
     dict.set_item("clock_offset_s", offset_ns as f64 / 1e9)?;
     dict.set_item("clock_drift_ppm", drift * 1e6)?;
     dict.set_item("clock_samples", samples)?;
+    dict.set_item("delay_min_s", least_ns as f64 / 1e9)?;
     Ok(dict)
 }
 
@@ -197,5 +199,6 @@ fn completeness<'py>(py: Python<'py>, found: &Completeness) -> PyResult<Bound<'p
     }
     dict.set_item("delay_min_s", found.delay_min_ns as f64 / 1e9)?;
     dict.set_item("delay_max_s", found.delay_max_ns as f64 / 1e9)?;
+    dict.set_item("ended_s", found.ended_ns.map(|ns| ns as f64 / 1e9))?;
     Ok(dict)
 }

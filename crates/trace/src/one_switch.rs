@@ -12,6 +12,8 @@ use crate::taps::{Source, Survey, TapIndex, all_taps, left_by};
 const SHORT_GAP_NS: u64 = 1_000_000_000;
 const ONE_SWITCH: &str =
     "give the captures of one switch only, each once, and analyse other switches apart";
+pub(crate) const NAME_SIDES: &str = "say which is which: --ingress PORT=FILE for each port where packets come in, \
+                                     --egress PORT=FILE for each output";
 const TWO_SIDES: &str = "give captures of the two sides of one switch: of packets that came in, and of packets that left \
                          by an output";
 
@@ -141,8 +143,7 @@ pub(crate) fn check_apart(sources: &[Source], surveys: &[Survey]) -> Result<(), 
     Err(Error::new(
         name,
         "shows the same packets as another capture, and neither says which way they went",
-        "say which is which: --ingress PORT=FILE for each port where packets come in, --egress PORT=FILE for each \
-         output",
+        NAME_SIDES,
     ))
 }
 

@@ -51,13 +51,16 @@ pub(crate) fn outcome(analysis: Analysis) -> Outcome {
     let given = analysis.measure_ns;
     let given = given.map(|(from_ns, to_ns)| (from_ns, to_ns.min(analysis.end_ns)));
     let series = &analysis.tracker.series;
-    let (from_ns, to_ns) = given.unwrap_or_else(|| data.measurement(series.interval_ns()));
+    let ended_ns = analysis.completeness.iter().filter_map(|one| one.ended_ns);
+    let ended_ns = ended_ns.min();
+    let (from_ns, to_ns) =
+        given.unwrap_or_else(|| data.measurement(series.interval_ns(), ended_ns));
     let measured: Vec<u64> = data
         .iter()
         .map(|(_, direction, totals)| match given {
             Some(_) => totals.measured_bytes,
-            None if from_ns == 0 => totals.counts.delivered_bytes,
-            None => series.bytes_from(direction, from_ns),
+            None if from_ns == 0 && ended_ns.is_none() => totals.counts.delivered_bytes,
+            None => series.bytes_between(direction, from_ns, ended_ns.map_or(u64::MAX, |_| to_ns)),
         })
         .collect();
     let span_s = (to_ns.saturating_sub(from_ns)).max(1) as f64 / 1e9;

@@ -8,6 +8,9 @@ use crate::one_switch;
 use crate::record::Direction;
 use crate::taps::{Role, Source, Survey, Tap, TapIndex, all_taps, left_by};
 
+/// A switch may forward an ACK this late without another clock.
+const PROMPT_NS: i64 = 200_000;
+
 /// The ingress taps and the outputs. The first output has the most data.
 #[derive(Debug, Default)]
 pub(crate) struct Sides {
@@ -200,7 +203,38 @@ fn by_order(sources: &[Source], surveys: &[Survey]) -> Result<Vec<TapIndex>, Err
     if outputs.is_empty() {
         one_switch::check_apart(sources, surveys)?;
     }
+    check_order(sources, surveys, &outputs)?;
     Ok(outputs)
+}
+
+/// Checks that the order of the packets is not that of clocks that differ.
+fn check_order(sources: &[Source], surveys: &[Survey], outputs: &[TapIndex]) -> Result<(), Error> {
+    let taps: Vec<TapIndex> = all_taps(surveys).map(|(place, _)| place).collect();
+    let pairs = outputs
+        .iter()
+        .flat_map(|output| taps.iter().map(move |place| (*place, *output)));
+    let mut early = pairs.filter_map(|(place, output)| {
+        Some((place, output, acks_ahead_ns(surveys, place, output)?))
+    });
+    let Some((place, output, ahead_ns)) = early.next() else {
+        return Ok(());
+    };
+    let problem = format!(
+        "shows data and the ACKs that answer them at least {:.1} ms after {}: their clocks differ, so that the order \
+         of the packets does not show the sides",
+        ahead_ns as f64 / 1e6,
+        sources[place.0].file
+    );
+    let name = &sources[output.0].file;
+    Err(Error::new(name, problem, one_switch::NAME_SIDES))
+}
+
+/// The least time by which an ingress port's capture saw ACKs before that of the output, if their clocks must differ by
+/// about that. ACKs pass the two ports of their data in the opposite order.
+fn acks_ahead_ns(surveys: &[Survey], place: TapIndex, output: TapIndex) -> Option<i64> {
+    let acks = |(file, interface): TapIndex| &surveys[file].acks[interface];
+    let ahead_ns = acks(place).ahead_ns(acks(output));
+    ahead_ns.filter(|ahead_ns| place.0 != output.0 && *ahead_ns > PROMPT_NS)
 }
 
 /// The ingress ports of these outputs. In other files, all interfaces that share packets with an output. In an output's
@@ -264,7 +298,8 @@ pub(crate) fn align(
     for ((file, interface), _) in all_taps(surveys) {
         let came = &surveys[file].incoming[interface];
         for place in sides.egress.iter().filter(|place| place.0 != file) {
-            let clock = came.clock(left_by(surveys, *place));
+            let is_other = acks_ahead_ns(surveys, (file, interface), *place).is_some();
+            let clock = came.clock(left_by(surveys, *place), is_other);
             shared.extend(clock.map(|clock| (file, place.0, clock)));
         }
     }

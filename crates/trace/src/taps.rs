@@ -3,11 +3,13 @@
 //! The pass finds what the user does not say: the directions that a capture gives for its packets, and which packets
 //! were seen at two places.
 
+use rustc_hash::FxHashSet;
+
 use crate::capture::Capture;
 use crate::copies::Copies;
 use crate::error::Error;
 use crate::join::Sampler;
-use crate::packet::{Packet, UnreadCounts, decode, is_known_link};
+use crate::packet::{Key, Packet, UnreadCounts, decode, is_known_link};
 use crate::record::{Direction, Interface};
 use crate::segments::SegmentSizes;
 
@@ -75,6 +77,10 @@ pub(crate) struct Survey {
     /// by interface: packets that came in or have no direction, and packets that went out
     pub(crate) incoming: Vec<Sampler>,
     pub(crate) outgoing: Vec<Sampler>,
+    /// by interface: of the packets without a direction, those without data that answer data seen there
+    pub(crate) acks: Vec<Sampler>,
+    /// by interface: who sends data to whom, in packets without a direction
+    senders: Vec<FxHashSet<Key>>,
     /// packets that it holds twice, as far as they were found
     pub(crate) copies: u64,
     /// packets that are not TCP or UDP, or whose headers were not captured
@@ -93,6 +99,8 @@ impl Survey {
             });
             self.incoming.push(Sampler::default());
             self.outgoing.push(Sampler::default());
+            self.acks.push(Sampler::default());
+            self.senders.push(FxHashSet::default());
         }
     }
 
@@ -105,9 +113,17 @@ impl Survey {
         tap.payload[direction as usize] += u64::from(packet.payload);
         match direction {
             Direction::Out => self.outgoing[interface].add(packet),
+            Direction::In => self.incoming[interface].add(packet),
+            Direction::Unknown if packet.payload > 0 => {
+                self.senders[interface].insert(packet.key);
+                self.incoming[interface].add(packet);
+            }
             // the port may have been captured in both directions, and ACKs pass the other way
-            Direction::Unknown if packet.payload == 0 => {}
-            Direction::In | Direction::Unknown => self.incoming[interface].add(packet),
+            Direction::Unknown => {
+                if self.senders[interface].contains(&packet.key.reversed()) {
+                    self.acks[interface].add(packet);
+                }
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -153,6 +154,9 @@ def run(
     elif not quiet:
         run_table.show(summary, chosen)
     if not summary["valid"]:
+        if quiet and not json:
+            faults = "; ".join(summary.get("faults") or [])
+            print(f"error: no run was valid: {faults}", file=sys.stderr)
         raise typer.Exit(INVALID)
 
 

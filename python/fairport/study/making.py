@@ -12,7 +12,6 @@ from typing import Any
 import polars as pl
 
 from fairport.study.execution import Ended, Executor, Task
-from fairport.study.one_run import LeanRun
 from fairport.study.plan import Plan, PointAndSeed
 from fairport.study.results import BESIDES, Study
 from fairport.study.store import Store
@@ -157,7 +156,7 @@ class Making:
             for one in ended:
                 if one is not None:
                     self._keep(one.task, one.row or {}, one.error)
-                    if one.row is not None and isinstance(one.task.run, LeanRun):
+                    if one.row is not None and not self._plan.in_process:
                         self._store.add_numbers(one.row)
                     self._count(done=1, failed=one.row is None)
                     if len(first) < _PROBES:
@@ -171,9 +170,7 @@ class Making:
     def _tasks(self, new: Sequence[PointAndSeed]) -> Iterator[Task]:
         """The runs that the store does not have. Those that it has become rows at once."""
         for task in self._plan.tasks(new):
-            found = None
-            if isinstance(task.run, LeanRun):
-                found = self._in_store.get((task.run.key, task.seed))
+            found = self._in_store.get((self._plan.keys.get(task.point, ""), task.seed))
             if found is None:
                 yield task
             else:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 from fairport import backends
@@ -34,6 +35,7 @@ class Plan:
         """`table` is the table of the file that defines the points, for messages."""
         self.base, self.points = base, list(points)
         self._file, self._table = file, table
+        self._folder = Path(file).parent
         self._backend = backends.get(backend)
         self.in_process = backend != backends.DEFAULT or bool(base.user_code)
         self.keys: dict[int, str] = {}
@@ -91,6 +93,8 @@ class Plan:
         axis = next((axis for axis in point.at.at if _is_about(about, axis)), "")
         where = f'{self._table}."{axis}"' if axis else f"at {point.name}: {error.field}"
         problem = error.problem
+        if isinstance(error, FixError) and error.file:
+            return error  # it says where in the fix's file
         if axis and error.field != axis and not error.has_value:
             problem = f"`{error.field}` {problem}"
         given: dict[str, Any] = {"value": error.value} if error.has_value else {}
@@ -122,7 +126,7 @@ class Plan:
 
     def _prepared(self, number: int) -> tuple[Prepared, Run]:
         """A point's run, prepared and as workers get it. Raises InputError."""
-        scenario = self.points[number].applied(self.base)
+        scenario = self.points[number].applied(self.base, self._folder)
         prepared = self._backend.prepare(scenario, scenario.seed)
         self.keys[number] = prepared.key
         return prepared, LeanRun.of(prepared) or (self._backend.name, scenario)

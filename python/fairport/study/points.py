@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
+from pathlib import Path
 from typing import Any
 
 from fairport.errors import InputError, require_known
@@ -20,7 +21,10 @@ from fairport.study.fixes import load as load_fixes
 from fairport.study.sql import matching
 
 FIX = "fix"
-"""The axis of this name has names of fixes, and "none"."""
+"""The axis of this name has names of fixes, files of one's own, and "none"."""
+
+FILE = ".toml"
+"""The end of a fix's file."""
 
 Axes = Mapping[str, Sequence[Point]]
 
@@ -42,14 +46,17 @@ class StudyPoint:
         content = json.dumps([self.values, self.at.patch], sort_keys=True, default=str)
         return hashlib.blake2b(content.encode(), digest_size=6).hexdigest()
 
-    def applied(self, base: Scenario) -> Scenario:
-        """The scenario at this point; a fix comes last. Raises ScenarioError."""
+    def applied(self, base: Scenario, folder: Path) -> Scenario:
+        """The scenario at this point; a fix comes last. Raises ScenarioError.
+
+        The path of a fix's file starts from the folder.
+        """
         patch = dict(self.at.patch)
         fix = patch.pop(FIX, BASELINE)
         scenario = base.patch(patch) if patch else base
         if fix == BASELINE:
             return scenario
-        (found,) = load_fixes([fix])
+        (found,) = load_fixes([folder / fix if fix.endswith(FILE) else fix])
         return found.applied(scenario)
 
     @property
@@ -63,6 +70,12 @@ def value_of(point: Point) -> Any:
     if point.number is not None:
         return point.number
     return point.title if point.value is None else in_column(point.value, point.title)
+
+
+def label_of(axis: str, point: Point) -> str:
+    """The point's name in figures: that of a file without its folder."""
+    is_file = axis == FIX and point.title.endswith(FILE)
+    return Path(point.title).stem if is_file else point.title
 
 
 def in_column(value: Any, title: str = "") -> Any:

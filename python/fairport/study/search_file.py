@@ -69,7 +69,7 @@ class SearchFile(StudyFile):
     def base(self) -> Scenario:
         """The scenario with the fix and the settings. Raises ScenarioError, FixError."""
         scenario = super().base()
-        for fix in load_fixes([self.fix] if self.fix else []):
+        for fix in load_fixes([self.beside(self.fix)] if self.fix else []):
             scenario = fix.applied(scenario)
         return scenario
 

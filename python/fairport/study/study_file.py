@@ -62,9 +62,11 @@ class StudyFile(Section):
 
     def base(self) -> Scenario:
         """The scenario with the settings of every point. Raises ScenarioError."""
-        is_beside = self.scenario.endswith(".toml") and self._file
-        source = Path(self._file).parent / self.scenario if is_beside else self.scenario
-        return load_scenario(source, self.settings)
+        return load_scenario(self.beside(self.scenario), self.settings)
+
+    def beside(self, named: str) -> str | Path:
+        """A built-in name, or the path of a file, which starts from the folder of this file."""
+        return Path(self._file).parent / named if named.endswith(".toml") else named
 
 
 def read(model: type[F], document: Mapping[str, Any], file: str = "", text: str = "") -> F:

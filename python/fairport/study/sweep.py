@@ -25,7 +25,7 @@ from fairport.study.execution import Executor, Local
 from fairport.study.making import Listeners, Making, Status
 from fairport.study.model_version import model_version
 from fairport.study.plan import Plan
-from fairport.study.points import count, points, value_of
+from fairport.study.points import count, label_of, points, value_of
 from fairport.study.precision import Precision, more_seeds, too_wide
 from fairport.study.results import Definition, Study, define
 from fairport.study.store import Store
@@ -180,7 +180,7 @@ def _definition(file: SweepFile, base: Scenario, keep: list[str], backend: str) 
         name=file.name,
         scenario=base.to_toml(),
         axes={axis: [value_of(one) for one in at] for axis, at in file.axes.items()},
-        labels={axis: [one.title for one in at] for axis, at in file.axes.items()},
+        labels={axis: [label_of(axis, one) for one in at] for axis, at in file.axes.items()},
         titles=dict(file.titles),
         keep=keep,
         backend=backend,

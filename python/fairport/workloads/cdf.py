@@ -124,7 +124,7 @@ def _point(words: list[str], number: int) -> tuple[int, int]:
     try:
         size, share = map(float, words)
     except ValueError:
-        remedy = "write a size and a share, such as `10000 0.15`"
+        remedy = "write a size and a share, such as `10000 0.15`; `#` begins a comment"
         raise CdfError(f"does not have two numbers in line {number}", remedy=remedy) from None
     if not 0 <= size <= _LARGEST:
         raise CdfError(

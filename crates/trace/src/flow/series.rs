@@ -194,11 +194,12 @@ impl Series {
         }
     }
 
-    /// Bytes of a direction in the intervals that begin at `from_ns` or later.
-    pub(crate) fn bytes_from(&self, direction: u32, from_ns: u64) -> u64 {
+    /// Bytes of a direction in the intervals that begin at `from_ns` or later, and before `to_ns`.
+    pub(crate) fn bytes_between(&self, direction: u32, from_ns: u64, to_ns: u64) -> u64 {
         let cells = self.cells_of(direction).iter();
-        let later = cells.filter(|cell| u64::from(cell.interval) * self.interval_ns >= from_ns);
-        later.map(|cell| cell.new_bytes).sum()
+        let begins_ns = |cell: &&Cell| u64::from(cell.interval) * self.interval_ns;
+        let within = cells.filter(|cell| (from_ns..to_ns).contains(&begins_ns(cell)));
+        within.map(|cell| cell.new_bytes).sum()
     }
 
     /// The rows of these directions, by number of the flow, from the first packet to the last. Intervals without
@@ -339,7 +340,7 @@ mod tests {
         for time_ns in 0..10 {
             series.add(0, time_ns, 1_000_000_000, PRESENT);
         }
-        assert_eq!(series.bytes_from(0, 0), 10_000_000_000);
+        assert_eq!(series.bytes_between(0, 0, u64::MAX), 10_000_000_000);
         let table = series.into_rows(&[0]).into_table();
         let column = |name: &str| table.column(name).unwrap();
         assert_eq!(*column("goodput_bps"), Column::F64(vec![80e9]));

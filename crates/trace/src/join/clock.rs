@@ -42,6 +42,8 @@ pub struct Clock {
     pub from_ns: u64,
     /// number of sampled packets that were seen at both sides
     pub samples: u64,
+    /// if both sides are assumed to share one clock: the shortest time between them
+    pub least_ns: i64,
     /// whether each of them was seen at the egress first, but earlier only by at most a queue's delay
     pub is_backward: bool,
 }
@@ -76,6 +78,7 @@ impl Clock {
             drift: -self.drift / (1.0 + self.drift),
             from_ns: self.from_ns.saturating_add_signed(self.offset_ns),
             samples: self.samples,
+            least_ns: 0,
             is_backward: false,
         }
     }
@@ -154,8 +157,9 @@ impl Sampler {
             .map(|(here_ns, there_ns)| (here_ns, there_ns.wrapping_sub(here_ns).cast_signed()))
     }
 
-    /// The clock of this side, with that of `egress` as the reference. None if they have no packet in common.
-    pub(crate) fn clock(&self, egress: &Self) -> Option<Clock> {
+    /// The clock of this side, with that of `egress` as the reference. None if they have no packet in common. `is_other`:
+    /// whether it is known that they do not share one clock.
+    pub(crate) fn clock(&self, egress: &Self, is_other: bool) -> Option<Clock> {
         let mut differences: Vec<(u64, i64)> = self.differences(egress).collect();
         differences.sort_unstable();
         let (from_ns, _) = *differences.first()?;
@@ -177,7 +181,8 @@ impl Sampler {
         let is_drift =
             (drift * duration_ns).abs() >= ONE_CLOCK_SLIP_NS && drift.abs() <= FASTEST_DRIFT;
         let earliest_ns = if self.has_merged { -HELD_BACK_NS } else { 0 };
-        let is_one_clock = !is_drift && (earliest_ns..ONE_CLOCK_NS).contains(&rest(0.0)?);
+        let is_within = (earliest_ns..ONE_CLOCK_NS).contains(&rest(0.0)?);
+        let is_one_clock = !is_other && !is_drift && is_within;
         let drift = if is_one_clock { 0.0 } else { drift };
         let least = rest(drift)?;
         let latest = differences.iter().map(|(_, difference)| *difference).max();
@@ -187,6 +192,7 @@ impl Sampler {
             drift,
             from_ns,
             samples: differences.len() as u64,
+            least_ns: if is_one_clock { least } else { 0 },
             is_backward,
         })
     }
@@ -257,7 +263,7 @@ mod tests {
             let seen_ns = time_ns.saturating_add_signed(offset_ns + drift_ns);
             there.seen.insert(number, seen_ns);
         }
-        here.clock(&there).expect("they share packets")
+        here.clock(&there, false).expect("they share packets")
     }
 
     #[test]
@@ -275,8 +281,10 @@ mod tests {
             here.seen.insert(number, time_ns);
             there.seen.insert(number, time_ns + 1_000 + number * 3_000);
         }
-        let clock = here.clock(&there).expect("they share packets");
+        let clock = here.clock(&there, false).expect("they share packets");
         assert_eq!((clock.offset_ns, clock.drift), (0, 0.0));
+        let clock = here.clock(&there, true).expect("they share packets");
+        assert_eq!(clock.offset_ns, 1_000, "known to be another clock");
     }
 
     #[test]
@@ -299,7 +307,7 @@ mod tests {
             here.seen.insert(number, time_ns + 90_000 * (number % 2));
             there.seen.insert(number, time_ns);
         }
-        let offset_ns = |here: &Sampler| here.clock(&there).map(|clock| clock.offset_ns);
+        let offset_ns = |here: &Sampler| here.clock(&there, false).map(|clock| clock.offset_ns);
         assert_eq!(offset_ns(&here), Some(-90_000));
         here.has_merged = true;
         assert_eq!(offset_ns(&here), Some(0));

@@ -52,6 +52,8 @@ pub struct Completeness {
     pub delay_min_ns: u64,
     /// the longest delay in ns
     pub delay_max_ns: u64,
+    /// when the capture of the output ended, if packets for it came in for longer than the longest delay after that
+    pub ended_ns: Option<u64>,
 }
 
 /// The path of a packet through the switch.

@@ -18,6 +18,8 @@ pub(super) struct Output {
     pub(super) first_joined_ns: Option<u64>,
     /// when the capture of the output saw its last packet
     pub(super) last_ns: u64,
+    /// when the first and the last packet came in of those after the last packet of the output
+    after_ns: Option<(u64, u64)>,
     pub(super) completeness: Completeness,
 }
 
@@ -30,6 +32,7 @@ impl Output {
             last_delay_ns: 0,
             first_joined_ns: None,
             last_ns: 0,
+            after_ns: None,
             completeness: Completeness {
                 delay_min_ns: u64::MAX,
                 ..Completeness::default()
@@ -52,6 +55,26 @@ impl Output {
         let completeness = &mut self.completeness;
         completeness.delay_min_ns = completeness.delay_min_ns.min(delay_ns);
         completeness.delay_max_ns = completeness.delay_max_ns.max(delay_ns);
+    }
+
+    /// Records a packet without a decision, which came in at `time_ns`.
+    pub(super) fn note_open(&mut self, time_ns: u64) {
+        self.completeness.open += 1;
+        if time_ns > self.last_ns {
+            let known = self.after_ns.filter(|(from_ns, _)| *from_ns > self.last_ns);
+            self.after_ns = Some((known.map_or(time_ns, |(from_ns, _)| from_ns), time_ns));
+        }
+    }
+
+    /// How complete the captures are so far.
+    pub(super) fn completeness(&self) -> Completeness {
+        let known = self.completeness;
+        let after_ns = self.after_ns.filter(|(from_ns, _)| *from_ns > self.last_ns);
+        let is_over = after_ns.is_some_and(|(from_ns, to_ns)| to_ns - from_ns > known.delay_max_ns);
+        Completeness {
+            ended_ns: is_over.then_some(self.last_ns),
+            ..known
+        }
     }
 
     /// Whether the capture ends too early to show the fate of a packet that came in at `time_ns`.

@@ -55,7 +55,7 @@ impl Join {
 
     /// The completeness of the captures so far, by output.
     pub fn completeness(&self) -> impl Iterator<Item = Completeness> {
-        self.outputs.iter().map(|output| output.completeness)
+        self.outputs.iter().map(Output::completeness)
     }
 
     fn direction(&mut self, direction: u32) -> &mut Direction {
@@ -293,7 +293,7 @@ impl Join {
             completeness.missed_at_egress += 1;
             Fate::Unseen
         } else if output.is_open(one.time_ns) {
-            output.completeness.open += 1;
+            output.note_open(one.time_ns);
             Fate::Open
         } else {
             is_apart = self.has_missed_neighbour(ingress, egress, one.time_ns);

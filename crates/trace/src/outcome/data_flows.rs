@@ -81,9 +81,10 @@ impl DataFlows {
     }
 
     /// The bounds of the measurement: from the first whole interval after the long flows that last to the end are
-    /// established, to the end of the captures.
-    pub(super) fn measurement(&self, interval_ns: u64) -> (u64, u64) {
+    /// established, to the end of the captures, or to the last whole interval before that of an output ended.
+    pub(super) fn measurement(&self, interval_ns: u64, ended_ns: Option<u64>) -> (u64, u64) {
         let end_ns = self.end_ns;
+        let to_ns = ended_ns.map_or(end_ns, |ns| ns / interval_ns * interval_ns);
         let lasts = |flow: &&FlowTotals| {
             self.is_long(flow)
                 && flow.counts.segments > 0
@@ -94,7 +95,7 @@ impl DataFlows {
         // a flow that begins late is not a reason to measure only the last moments
         let early = established.filter(|ns| *ns <= end_ns / 2);
         let from_ns = early.max().unwrap_or(0).next_multiple_of(interval_ns);
-        (from_ns.min(end_ns), end_ns)
+        (from_ns.min(to_ns), to_ns)
     }
 
     /// A hash that is equal for equal captures.

@@ -64,6 +64,9 @@ def completeness(outputs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
         **{count: sum(one[count] for one in each) for count in _COUNTS},
         "delay_min_s": min(one["delay_min_s"] for one in joined),
         "delay_max_s": max(one["delay_max_s"] for one in joined),
+        "ended_s": min(
+            (one["ended_s"] for one in each if one["ended_s"] is not None), default=None
+        ),
     }
 
 

@@ -18,6 +18,9 @@ from fairport.verdict import OUTCAST_BELOW, PARITY, lone_and_peers, ratio_in_wor
 _ALMOST_ALL = 0.98
 _ALMOST_TO_THE_END = 0.9
 _HARDLY_ANY = 1e-3
+# some packet usually finds a port idle, and then leaves at once
+_PROMPT_S = 1e-3
+_FRAME_BITS = 1538 * 8
 # a capture is near an end if the way to the other one is this many times longer
 _NEAR = 4
 
@@ -173,7 +176,9 @@ def notes(raw: Mapping[str, Any], tables: Tables, complete: Mapping[str, Any] | 
         found += _elsewhere([file["file"] for file in raw["files"] if file["elsewhere"]])
         found += _apart(tables)
         found += _one_ingress(tables)
+        found += _late(raw)
         found += _completeness(complete)
+        found += _ended_early(raw)
         found += [
             f"{one['port']} shares no packet with the ingress captures: what came in for it was not"
             " captured."
@@ -287,6 +292,29 @@ def _tunnelled(files: Sequence[Mapping[str, Any]]) -> list[str]:
     return [
         f"{names}: {inside:,} of {counted(read, 'packet')} belong to tunnels. --tunnels decodes"
         " what is in them."
+    ]
+
+
+def _late(raw: Mapping[str, Any]) -> list[str]:
+    """Ingress captures whose every packet left late, which may be due to another clock."""
+    peaks = [one["peak_bps"] for one in raw["outputs"] if one["peak_bps"] > 0]
+    prompt_s = max([_PROMPT_S, *(2 * _FRAME_BITS / peak_bps for peak_bps in peaks)])
+    return [
+        f"{file['file']}: every packet left at least {1e3 * file['delay_min_s']:.2g} ms after it"
+        " came in. If the queue was never empty, that is right. Otherwise the clocks differ by"
+        " about that, and delays, round-trip times and the queue are too long by as much."
+        for file in raw["files"]
+        if file["delay_min_s"] > prompt_s
+    ]
+
+
+def _ended_early(raw: Mapping[str, Any]) -> list[str]:
+    """Outputs whose captures ended while packets for them still came in."""
+    return [
+        f"Packets for {one['port']} came in for {raw['duration_s'] - ended_s:.2g} s after its"
+        " capture had ended. Unless --to is given, the measurement ends there."
+        for one in raw["outputs"]
+        if (ended_s := one["completeness"]["ended_s"]) is not None
     ]
 
 

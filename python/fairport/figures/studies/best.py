@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ from fairport.figures.studies.view import (
     label_axes,
     legend_beside,
     panels,
+    room_beside,
 )
 from fairport.study.gain import better
 
@@ -65,6 +67,8 @@ def draw(view: View, x: str, y: str, color: str) -> Figure:
         for panel, (_, points) in enumerate(view.panels())
         for at, of_cell in points.group_by([x, y], maintain_order=True)
     ]
+    entries = _entries(view, color, [won for _, _, won in cells], choices)
+    heading = f"{view.title_of(color)}: cells of {len(cells)}"
     of_cells = [(won.best[color], [other[color] for other in won.as_good]) for _, _, won in cells]
     is_cut = any(won.best["is_bimodal"] for _, _, won in cells)
     picture, axes = panels(
@@ -73,7 +77,7 @@ def draw(view: View, x: str, y: str, color: str) -> Figure:
         f"{goal} is best",
         _NOTE.format(interval=view.interval) + _CUT * is_cut,
         tall_in=tall,
-        right_in=_RIGHT_IN,
+        right_in=room_beside([heading, *(text for _, text in entries)], _RIGHT_IN),
     )
     as_map(view, axes, x, y)
     colours = {value: COLOURS[number % len(COLOURS)] for number, value in enumerate(choices)}
@@ -84,7 +88,11 @@ def draw(view: View, x: str, y: str, color: str) -> Figure:
         text = shown(won.best["median"]) if len(cells) <= _MOST_NUMBERS else ""
         _cell(axes[number], place, won, color, colours, text)
     label_axes(picture, axes, axis_title(view, x), axis_title(view, y))
-    _key(picture, view, color, [won for _, _, won in cells], colours)
+    handles = [
+        Patch(facecolor=MANY if value is MANY else colours[value], label=text)
+        for value, text in entries
+    ]
+    legend_beside(picture, heading, handles)
     return picture
 
 
@@ -124,21 +132,20 @@ def _cell(
         panel.text(*middle, shown, ha="center", va="center", color=ink, fontsize=7)
 
 
-def _key(
-    picture: style.Picture, view: View, color: str, cells: list[Winner], colours: dict[Any, str]
-) -> None:
-    """The values that are best in some cell, then those as good; those with most cells first."""
+def _entries(
+    view: View, color: str, cells: list[Winner], choices: Sequence[Any]
+) -> list[tuple[Any, str]]:
+    """The values in the legend, with their texts.
+
+    Those that are best in some cell come before those as good, and those with most cells first.
+    """
     first = Counter(won.best[color] for won in cells)
     many = [won for won in cells if len(won.as_good) > MOST_AS_GOOD]
     as_good = Counter(other[color] for won in cells if won not in many for other in won.as_good)
-    order = {value: number for number, value in enumerate(colours)}
+    order = {value: number for number, value in enumerate(choices)}
     shown = sorted(first | as_good, key=lambda one: (-first[one], -as_good[one], order[one]))
-    handles = [
-        Patch(facecolor=colours[value], label=f"{view.label(color, value)}: {first[value]}")
-        for value in shown
-    ]
-    handles += [Patch(facecolor=MANY, label=f"over {MOST_AS_GOOD} others")] * bool(many)
-    legend_beside(picture, f"{view.title_of(color)}: cells of {len(cells)}", handles)
+    entries = [(value, f"{view.label(color, value)}: {first[value]}") for value in shown]
+    return entries + [(MANY, f"over {MOST_AS_GOOD} others")] * bool(many)
 
 
 def _interval(row: dict[str, Any], number: str) -> tuple[float, float]:

@@ -26,6 +26,10 @@ WIDTH_IN = 7.2
 _LEFT_IN, _TOP_IN, _BOTTOM_IN, _GAP_IN = 0.74, 0.3, 0.78, 0.36
 # between rows of panels that have labels of their own below them
 _GAP_WITH_LABELS_IN = 0.56
+# beside a text in the legend of a wide picture: its mark and the margins
+_HANDLE_IN = 0.5
+# most of a picture's width that a legend may take
+_MOST_BESIDE = 0.6
 _MOST_PANELS = 12
 _MOST_COLUMNS = 3
 # a panel with two or three labels below it
@@ -283,11 +287,16 @@ def legend_beside(picture: style.Picture, title: str, handles: Sequence[Artist])
 
 
 def room_beside(labels: Sequence[str], usual_in: float) -> float:
-    """The room at the right for a legend; in a narrow picture no more than its texts need."""
-    if not width.is_narrow():
-        return usual_in
-    widest = max((width_in(label, width.READABLE_PT) for label in labels), default=0.0)
-    return min(usual_in, widest + style.HANDLE_IN)
+    """The room at the right for a legend.
+
+    It is what the legend's texts need, and in a wide picture at least the usual room.
+    """
+    is_narrow = width.is_narrow()
+    size_pt, handle_in = (width.READABLE_PT, style.HANDLE_IN) if is_narrow else (8, _HANDLE_IN)
+    widest = max((width_in(label, size_pt) for label in labels), default=0.0)
+    needed_in = widest + handle_in
+    most_in = _MOST_BESIDE * width.of_picture(WIDTH_IN)
+    return min(needed_in if is_narrow else max(usual_in, needed_in), most_in)
 
 
 def in_cells(view: View, axes: Sequence[Axes], columns: float) -> Callable[[float], str]:
