@@ -160,7 +160,8 @@ pub struct Settings {
     pub sack_rtt: bool,
     /// One tick of the timers, including the delayed-ACK timer (Linux: 1/HZ); 0: they are exact. Timers wait for whole
     /// ticks, counted from the last tick, and fire at the next one after that; beyond 62 ticks the steps are coarser
-    /// (Linux since 4.8). The retransmission timeout is a whole number of ticks before it is doubled.
+    /// (Linux since 4.8). The retransmission timeout is a whole number of ticks before it is doubled. CUBIC's growth and
+    /// BBR's probe of the round-trip time go by ticks, too.
     pub clock_tick_ps: Duration,
     /// Added to the timers of tail loss probes and of late segments, as in the kernel (`TCP_TIMEOUT_MIN_US`).
     pub timer_slack_ps: Duration,
