@@ -181,10 +181,13 @@ impl Sampler {
         let is_drift =
             (drift * duration_ns).abs() >= ONE_CLOCK_SLIP_NS && drift.abs() <= FASTEST_DRIFT;
         let earliest_ns = if self.has_merged { -HELD_BACK_NS } else { 0 };
-        let is_within = (earliest_ns..ONE_CLOCK_NS).contains(&rest(0.0)?);
-        let is_one_clock = !is_other && !is_drift && is_within;
-        let drift = if is_one_clock { 0.0 } else { drift };
-        let least = rest(drift)?;
+        let least = rest(0.0)?;
+        let is_one_clock = !is_other && !is_drift && (earliest_ns..ONE_CLOCK_NS).contains(&least);
+        let (drift, least) = if is_one_clock {
+            (0.0, least)
+        } else {
+            (drift, rest(drift)?)
+        };
         let latest = differences.iter().map(|(_, difference)| *difference).max();
         let is_backward = latest.is_some_and(|latest| latest < 0) && least > -LONGEST_QUEUE_NS;
         Some(Clock {
