@@ -66,9 +66,11 @@ def tune(
         print(found.found[0].values, found.conclusion)
 
     `space` has a list of values, or bounds as in a search file, for each dotted path. `objective`
-    has the weights of numbers (None: Jain's index). Each of the `trials` points is run with `seeds`
-    seeds. With `goal="hunt"` the scenario that treats a flow worst
-    is looked for. The study goes to `folder` (None: `results/NAME`); the same search there is
+    has the weights of numbers; None: Jain's index. With `goal="hunt"` the scenario that treats a
+    flow worst is looked for; None: by the throughput ratio. Each of the `trials` points is run with
+    `seeds` seeds.
+
+    The study goes to `folder` (None: `results/NAME`); the same search there is
     continued, also with more `trials`. `force`, `jobs` and `listeners` are those of `sweep`.
 
     Raises InputError for bad input, before the first run, and OutputError if the folder has
