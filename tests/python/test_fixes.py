@@ -9,6 +9,7 @@ from conftest import Command
 from fairport.errors import ScenarioError
 from fairport.scenario import Scenario
 from fairport.study.fixes import Fix, FixError, available, load, read
+from fairport.study.results import Study
 
 GOOD = """
 name = "small"
@@ -197,3 +198,27 @@ def test_a_fix_says_when_one_would_use_it(name: str) -> None:
 def test_a_folder_without_fixes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FixError, match="holds no fix"):
         available(tmp_path)
+
+
+def test_a_fix_may_be_a_file_beside_the_sweep(
+    base: Scenario, tmp_path: Path, fairport: Command
+) -> None:
+    folder = tmp_path / "there" / "mine"
+    folder.mkdir(parents=True)
+    (folder.parent / "base.toml").write_text(base.to_toml())
+    sweep_file = folder.parent / "sweep.toml"
+    sweep_file.write_text(
+        'scenario = "base.toml"\nseeds = 1\n[axes]\nfix = ["none", "mine/small.toml"]\n'
+    )
+    refused = fairport("sweep", "there/sweep.toml")
+    assert refused.status == 2
+    assert f"error: {Path('there/mine/small.toml')}: cannot be read" in refused.err
+    fix = 'name = "small"\ntitle = "t"\nneeds = ["switch"]\nsource = "s"\n[patch]\n'
+    (folder / "small.toml").write_text(f'{fix}"queue.limit" = "0.5 of queue.limit"\n')
+    assert fairport("sweep", "there/sweep.toml", "--quiet").status == 0
+    study = Study(Path("results/sweep"))
+    assert study.axes["fix"] == ["none", "mine/small.toml"]
+    assert study.definition.labels["fix"] == ["none", "small"]
+    rows = study.to_polars()
+    assert rows.filter(fix="mine/small.toml")["queue_max_bytes"].item() <= 8192
+    assert rows.filter(fix="none")["queue_max_bytes"].item() > 8192

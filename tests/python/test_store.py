@@ -16,8 +16,10 @@ from fairport.record import DamagedRecordError, Record
 from fairport.scenario import Scenario, load
 from fairport.study import model_version
 from fairport.study import store as store_module
+from fairport.study.making import Listeners, Status
 from fairport.study.pool import Done, run_all
 from fairport.study.store import Store, StoreWarning
+from fairport.study.sweep import sweep
 
 
 @pytest.fixture
@@ -278,3 +280,22 @@ def test_a_damaged_file_of_numbers_costs_its_own_runs_alone(short: Scenario, kep
     with pytest.warns(StoreWarning, match="is damaged"):
         assert kept.numbers().is_empty()
     assert theirs.exists()
+
+
+@pytest.mark.parametrize("traffic", [{}, {"traffic.0.size": "20kB"}])
+def test_what_another_command_ran_is_not_run_again(
+    base: Scenario, tmp_path: Path, fairport: Command, traffic: dict[str, str]
+) -> None:
+    """`run`, `compare` and `sweep` share the store of the machine."""
+    base = base.patch(traffic)
+    fp.compare(base, ["pacing"], repeat=2, store=Store())
+    (tmp_path / "base.toml").write_text(base.to_toml())
+    assert fairport("run", "base.toml", "--seed", "3", "--no-figures", "--quiet").status == 0
+    seen: list[Status] = []
+    listeners = Listeners(status=seen.append)
+    axes = {"queue.limit": ["16KiB"]}  # as in the scenario
+    study = sweep(base, axes, seeds=4, folder=tmp_path / "study", listeners=listeners)
+    assert (seen[-1].done, study.to_polars().height) == (1, 4)
+    elsewhere = sweep(base, axes, seeds=4, folder=tmp_path / "else", listeners=listeners)
+    assert seen[-1].done == 0
+    assert elsewhere.to_polars().equals(study.to_polars())

@@ -27,7 +27,6 @@ from fairport.study.execution import Task, outcome
 from fairport.study.making import Listeners, Status
 from fairport.study.plan import Plan
 from fairport.study.results import Study
-from fairport.study.store import Store
 from fairport.study.study_file import read
 from fairport.study.sweep import check_size, sweep
 from fairport.study.sweep_file import SweepFile, load
@@ -81,52 +80,6 @@ def test_a_second_time_runs_what_is_new(base: Scenario, tmp_path: Path) -> None:
     assert once(study) == 8 + 2 + 6
     assert study.axes["topology.peers"] == [2, 3, 4]
     assert len(study.runs.files()) == 1
-
-
-@pytest.mark.parametrize("is_transfer", [False, True])
-def test_what_another_command_ran_is_not_run_again(
-    base: Scenario, tmp_path: Path, fairport: Command, is_transfer: bool
-) -> None:
-    """`run`, `compare` and `sweep` share the store of the machine."""
-    store = Store()
-    if is_transfer:
-        base = base.patch({"traffic.0.size": "20kB"})
-    fp.compare(base, ["pacing"], repeat=2, store=store)
-    (tmp_path / "base.toml").write_text(base.to_toml())
-    assert fairport("run", "base.toml", "--seed", "3", "--no-figures", "--quiet").status == 0
-    seen: list[Status] = []
-    listeners = Listeners(status=seen.append)
-    axes = {"queue.limit": ["16KiB"]}  # as in the scenario
-    study = sweep(base, axes, seeds=4, folder=tmp_path / "study", listeners=listeners)
-    assert made(seen) == 1
-    assert once(study) == 4
-    elsewhere = sweep(base, axes, seeds=4, folder=tmp_path / "else", listeners=listeners)
-    assert made(seen) == 0
-    assert elsewhere.to_polars().equals(study.to_polars())
-
-
-def test_a_fix_may_be_a_file_beside_the_sweep(
-    base: Scenario, tmp_path: Path, fairport: Command
-) -> None:
-    folder = tmp_path / "there" / "mine"
-    folder.mkdir(parents=True)
-    (folder.parent / "base.toml").write_text(base.to_toml())
-    sweep_file = folder.parent / "sweep.toml"
-    sweep_file.write_text(
-        'scenario = "base.toml"\nseeds = 1\n[axes]\nfix = ["none", "mine/small.toml"]\n'
-    )
-    refused = fairport("sweep", "there/sweep.toml")
-    assert refused.status == 2
-    assert f"error: {Path('there/mine/small.toml')}: cannot be read" in refused.err
-    fix = 'name = "small"\ntitle = "t"\nneeds = ["switch"]\nsource = "s"\n[patch]\n'
-    (folder / "small.toml").write_text(f'{fix}"queue.limit" = "0.5 of queue.limit"\n')
-    assert fairport("sweep", "there/sweep.toml", "--quiet").status == 0
-    study = Study(Path("results/sweep"))
-    assert study.axes["fix"] == ["none", "mine/small.toml"]
-    assert study.definition.labels["fix"] == ["none", "small"]
-    rows = study.to_polars()
-    assert rows.filter(fix="mine/small.toml")["queue_max_bytes"].item() <= 8192
-    assert rows.filter(fix="none")["queue_max_bytes"].item() > 8192
 
 
 def test_axes_together_and_points_left_out(base: Scenario, tmp_path: Path) -> None:
