@@ -328,7 +328,7 @@ mod tests {
         }
         let last_ns = there.seen.get_mut(&999).expect("it is the last one");
         *last_ns = here.seen[&999] + (1 << 63);
-        let clock = here.clock(&there).expect("they share packets");
+        let clock = here.clock(&there, false).expect("they share packets");
         assert!(clock.drift > 0.0);
         assert_eq!(
             (clock.offset_ns, clock.inverse().offset_ns),
