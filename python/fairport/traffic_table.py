@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairport.completion import SIZES
+_SIZES = ("small", "medium", "large")
 
 # Keys of `fairport.quantities`, with the number's place in an entry of the summary's `traffic`.
 _NUMBERS: dict[str, tuple[str, ...]] = {
@@ -24,7 +24,7 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
     "fct_p99_s": ("fct_s", "p99"),
     **{
         f"{size}_fct_{part}_s": (f"{size}_fct_s", part)
-        for size in SIZES
+        for size in _SIZES
         for part in ("median", "p99")
     },
     "slowdown_median": ("slowdown", "median"),
@@ -38,7 +38,7 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
 # comparisons and studies have them; a run's table is wide enough
 _NOT_SHOWN = frozenset(
     {"small_fct_median_s"}
-    | {f"{size}_fct_{part}_s" for size in ("medium", "large") for part in ("median", "p99")}
+    | {f"{size}_fct_{part}_s" for size in _SIZES[1:] for part in ("median", "p99")}
 )
 
 

@@ -252,7 +252,7 @@ def test_built_in_searches_can_be_made() -> None:
         file = load(SearchFile, name)
         base = file.base()
         for point in file.searched().corners():
-            point.applied(base)
+            point.applied(base, Path())
 
 
 @pytest.mark.parametrize(
