@@ -44,7 +44,8 @@ struct FlowQueue {
 /// time, not for all flows of the run.
 ///
 /// When the buffer is full, the longest queue loses its last packet. (The paper takes this "buffer stealing" from
-/// `McKenney` and does not say which packet; ns-2 drops the first.) If the newcomer's queue is the longest, the newcomer is refused.
+/// `McKenney` and does not say which packet; ns-2 drops the first.) If the newcomer's queue is the longest, the
+/// newcomer is refused.
 #[derive(Clone, Debug)]
 pub struct Drr {
     buffer: DropTail,
