@@ -253,6 +253,7 @@ def test_version_and_help(fairport: Command) -> None:
     assert sorted(listed) == sorted(program.commands)
     assert "--version" in options
     assert "--set" in fairport("run", "--help").out
+    assert "\n  CAPTURE  pcap or" in fairport("analyze", "--help").out, "no type of Python"
 
 
 def test_the_result_in_python(short: Scenario, tmp_path: Path) -> None:

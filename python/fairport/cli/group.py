@@ -44,6 +44,15 @@ _UsageError: Any = typer.BadParameter.__mro__[1]
 class Group(TyperGroup):
     """A group of commands. A mistake on the command line is an InputError like any other."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for command in self.commands.values():
+            params: list[Any] = command.params
+            for param in params:
+                if param.param_type_name == "argument":
+                    # typer puts Python's type behind the name: `CAPTURE <list[str]>`
+                    param.display_type_rich = lambda ctx: None
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Finds the command that the arguments begin with."""
         known = self.list_commands(ctx)
