@@ -185,8 +185,8 @@ def test_a_damaged_length_makes_no_link_that_no_scenario_can_have(tmp_path: Path
     frame = packet(0, 5001, 1, MSS)[1]
     frame = frame[:16] + bytes(2) + frame[18:]
     head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 96, 1)
-    longest = 1 << 24  # a longer one is no packet
-    record = struct.pack("<4I", 1_700_000_000, 0, len(frame), longest) + frame
+    damaged = 1 << 20
+    record = struct.pack("<4I", 1_700_000_000, 0, len(frame), damaged) + frame
     file = tmp_path / "damaged.pcap"
     file.write_bytes(
         head + record + struct.pack("<4I", 1_700_000_000, 1, len(frame), len(frame)) + frame

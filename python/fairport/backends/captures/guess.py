@@ -84,7 +84,7 @@ def _senders(flows: pl.DataFrame) -> list[str]:
 def _rate_bps(peak_bps: float | None, flows: pl.DataFrame) -> float:
     """The line's rate: the rate of the busiest 10 ms, rounded to that of a link."""
     most = peak_bps or float(flows["goodput_bps"].sum())
-    # a damaged length may make one packet of gigabytes
+    # a damaged length may make one packet of megabytes
     most = min(most, _RATES_BPS[-1])
     if most < _SLOWEST_BPS:
         return _DEFAULT_RATE_BPS
