@@ -73,8 +73,9 @@ pub struct FlowLayout {
 /// The network that the job describes, and the paths of its flows.
 ///
 /// # Errors
-/// If the job asks for something impossible; the error names the field.
-pub fn layout(job: &Job) -> Result<Layout, BuildError> {
+/// If the job asks for something impossible, or its flows have more than `most_paths` paths in all; the error names the
+/// field.
+pub fn layout(job: &Job, most_paths: usize) -> Result<Layout, BuildError> {
     job.check()?;
     let topology = with_fabric(job)?;
     let hosts = HostNumbers::new(&topology);
@@ -87,10 +88,16 @@ pub fn layout(job: &Job) -> Result<Layout, BuildError> {
     let possible_pairs = workloads.iter().flat_map(Ends::distinct_pairs);
     let possible_pairs = possible_pairs.map(|ends| (ends.map(|end| end.host), Protocol::Tcp));
     let pairs = listed_pairs.chain(possible_pairs);
+    let mut number_of_paths = 0;
     let flows = (0..).zip(pairs).map(|(number, (ends, protocol))| {
         let paths = router.paths(&topology, number, ends, protocol);
-        flow(&topology, ends, &paths)
+        number_of_paths += paths.forward.len() + paths.backward.len();
+        if number_of_paths > most_paths {
+            return Err(too_many_paths(most_paths, number));
+        }
+        Ok(flow(&topology, ends, &paths))
     });
+    let flows = flows.collect::<Result<_, _>>()?;
     let heights = job.topology.build()?.heights(); // a switch that lost its links keeps its place
     let nodes = topology.nodes().iter().zip(heights);
     Ok(Layout {
@@ -104,9 +111,17 @@ pub fn layout(job: &Job) -> Result<Layout, BuildError> {
             })
             .collect(),
         links: links(job, &topology),
-        flows: flows.collect(),
+        flows,
         listed: listed.len(),
     })
+}
+
+fn too_many_paths(most_paths: usize, flows: u32) -> BuildError {
+    let problem = format!(
+        "gives the first {flows} flows and pairs of hosts more than {most_paths} paths, too many to list"
+    );
+    let remedy = "name fewer hosts in `traffic`, or take a routing with one path for each flow";
+    BuildError::new("routing.kind", "", problem, remedy)
 }
 
 fn links(job: &Job, topology: &Topology) -> Vec<LinkLayout> {

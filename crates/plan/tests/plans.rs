@@ -146,7 +146,7 @@ fn a_hash_of_datagrams_takes_their_own_protocol() {
             flow("h1", "h0")
         };
         job["flows"] = json!(vec![flow; 40]);
-        let layout = fairport_plan::layout(&serde_json::from_value(job).unwrap()).unwrap();
+        let layout = fairport_plan::layout(&parsed(&job), 1000).unwrap();
         let of_flows = layout.flows.iter();
         of_flows.map(|flow| flow.forward[0][1]).collect::<Vec<_>>()
     };
@@ -332,9 +332,12 @@ fn the_flows_of_a_trace_are_between_the_pairs_that_it_lists() {
         "bytes": [1, 1, 1],
     });
     job["workloads"] = json!([workload(&[0, 1], &[2, 3], &pattern)]);
-    let layout = fairport_plan::layout(&serde_json::from_value(job.clone()).unwrap()).unwrap();
+    let layout = fairport_plan::layout(&parsed(&job), 4).unwrap();
     let pairs = layout.flows.iter().map(|flow| (&*flow.src, &*flow.dst));
     assert_eq!(pairs.collect::<Vec<_>>(), [("h0", "h2"), ("h1", "h3")]);
+    // each has a path for data and one for ACKs
+    let refused = fairport_plan::layout(&parsed(&job), 3).unwrap_err();
+    assert_eq!(refused.field, "routing.kind");
     // two flows share the port to h2, and one has that to h3 for itself
     let plan = plan(&job);
     let names = plan.topology().port_names();

@@ -303,12 +303,15 @@ fn topology_hosts(py: Python<'_>, topology_json: &str) -> PyResult<Vec<String>> 
     Ok(topology.host_names())
 }
 
+/// The most paths of which a list is made. As Python's objects they take about 2 GB.
+const MOST_PATHS: usize = 4_000_000;
+
 /// The network of a job and the paths of its flows, without a run.
 #[pyfunction]
 fn layout<'py>(py: Python<'py>, job_json: &str) -> PyResult<Bound<'py, PyAny>> {
     let job: Job = parse(py, job_json)?;
     let layout = py
-        .detach(|| fairport_plan::layout(&job))
+        .detach(|| fairport_plan::layout(&job, MOST_PATHS))
         .map_err(|error| job_error(py, &error))?;
     to_python(py, &layout)
 }

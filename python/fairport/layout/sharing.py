@@ -58,8 +58,11 @@ def shared_ports(network: Network) -> list[SharedPort]:
 
 def expected_bottleneck(network: Network) -> SharedPort | None:
     """The port with the smallest share per flow; None if no two flows share a port."""
-    shared = [port for port in shared_ports(network) if port.flows > 1]
-    return shared[0] if shared else None
+    return _smallest_share(shared_ports(network))
+
+
+def _smallest_share(ports: list[SharedPort]) -> SharedPort | None:
+    return next((port for port in ports if port.flows > 1), None)
 
 
 def _steps(flow: Flow) -> set[tuple[str, str]]:
@@ -69,7 +72,8 @@ def _steps(flow: Flow) -> set[tuple[str, str]]:
 
 def document(network: Network) -> dict[str, Any]:
     """Everything, for programs."""
-    bottleneck = expected_bottleneck(network)
+    ports = shared_ports(network)
+    bottleneck = _smallest_share(ports)
     return {
         "scenario": network.scenario.name,
         "routing": network.scenario.resolved()["routing"],
@@ -92,7 +96,7 @@ def document(network: Network) -> dict[str, Any]:
                 "flows": shared.flows,
                 "by_ingress": shared.by_ingress,
             }
-            for shared in shared_ports(network)
+            for shared in ports
         ],
     }
 
@@ -145,18 +149,20 @@ def _more(others: int) -> str:
 
 def port_rows(network: Network) -> list[dict[str, Any]]:
     """One row per port that several flows share."""
-    bottleneck = expected_bottleneck(network)
-    return [
+    rows = [
         {
             "port": shared.port,
             "flows": shared.flows,
             "share of each": _rate(shared.share_bps),
             "flows by ingress port": _inputs(shared.by_ingress),
-            "": "<- expected bottleneck" if shared == bottleneck else "",
+            "": "",
         }
         for shared in shared_ports(network)
         if shared.flows > 1
     ]
+    for first in rows[:1]:
+        first[""] = "<- expected bottleneck"
+    return rows
 
 
 def _inputs(by_ingress: dict[str, int]) -> str:
