@@ -102,9 +102,10 @@ class Fix(Section):
         return [
             f"The fix {self.name} does not reach all flows: {place} has a {setting} of its own."
             for place, layer in scenario.tcp_layers().items()
+            if place != "tcp"
             for path in self.patch
             for section, _, setting in [path.partition(".")]
-            if section == "tcp" != place and setting in layer.model_fields_set
+            if section == "tcp" and setting in layer.model_fields_set
         ]
 
 
