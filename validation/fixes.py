@@ -12,8 +12,8 @@ from typing import Any
 
 import fairport as fp
 import polars as pl
+from fairport.metrics.spread import shown_of_row
 from fairport.quantities import QUANTITIES
-from fairport.spread import shown_of_row
 from fairport.study.compared_metrics import OF_THE_RUN
 from fairport.study.fixes import Fix, available
 

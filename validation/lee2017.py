@@ -15,7 +15,7 @@ from typing import Any
 
 import fairport as fp
 import polars as pl
-from fairport import metrics
+from fairport.metrics import fairness
 
 from validation.case import options
 from validation.markdown import spread, table
@@ -97,7 +97,7 @@ def fairport(setup: Setup) -> Measured:
     result = fp.run(scenario(setup), seed=setup.seed)
     flows = result.flows.sort("flow")
     rounds = result.summary.get("rounds")
-    windows = metrics.window_correlation(result.series, FROM_S) if setup.samples else None
+    windows = fairness.window_correlation(result.series, FROM_S) if setup.samples else None
     return Measured(
         goodputs_bps=flows["goodput_bps"].to_list(),
         timeouts=flows["timeouts"].to_list(),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from fairport._toml import loads
+from fairport.toml.parser import loads
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable  # from Python 3.11 on

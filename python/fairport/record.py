@@ -17,10 +17,10 @@ from typing import Any
 
 import polars as pl
 
-from fairport import metrics
-from fairport.drop_runs import blackouts, drop_runs
+from fairport.metrics import fairness
+from fairport.metrics.drop_runs import blackouts, drop_runs
+from fairport.metrics.trends import trends
 from fairport.result import Result
-from fairport.trends import trends
 
 _SUMMARY = "summary.json"
 
@@ -60,13 +60,13 @@ class Record:
     """One row: `rtt_mean_s`, `rtt_p99_s` over the samples of all TCP flows; none without any."""
     trends: pl.DataFrame
     """Goodput, completion times, and the bottleneck's queue and drops over time
-    (`fairport.trends`)."""
+    (`fairport.metrics.trends`)."""
 
     @staticmethod
     def of(result: Result) -> Record:
         """The record of a run."""
         worst = result.summary["bottleneck"]
-        of_flow = metrics.rtt_by(result.rtt, "flow").select("flow", "rtt_p99_s")
+        of_flow = fairness.rtt_by(result.rtt, "flow").select("flow", "rtt_p99_s")
         runs = drop_runs(result.drops, "flow")
         measure = result.summary["measure"]
         measured = pl.col("first_s").is_between(measure["from_s"], measure["to_s"])
@@ -83,10 +83,10 @@ class Record:
             .group_by("port", "ingress_port", "length")
             .agg(runs=pl.len())
             .sort("port", "ingress_port", "length"),
-            windows=metrics.window_correlation(
+            windows=fairness.window_correlation(
                 result.series.filter(pl.col("flow") < _WINDOWS), result.summary["measure"]["from_s"]
             ),
-            rtt=metrics.rtt_by(_of_tcp(result), "run_id").drop("run_id"),
+            rtt=fairness.rtt_by(_of_tcp(result), "run_id").drop("run_id"),
             trends=trends(
                 result.tables,
                 worst["port"] if worst else None,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _AFTER_THE_RUN = (
     "fairport.backends.columns",
     "fairport.backends.made",
-    "fairport.repeats",
+    "fairport.metrics.repeats",
     "fairport.scenario.phase",
     "fairport.storage.run",
     "fairport.study.one_run",
@@ -87,7 +87,7 @@ def run(
         with results as runs:
             summaries = [dict(result.summary) for result in runs]
         # after the runs, because it imports polars
-        from fairport.repeats import summarise
+        from fairport.metrics.repeats import summarise
 
         return summarise(summaries)
     store = cache(_store)
@@ -132,7 +132,7 @@ def _write(
         draws = figures and not places.are_many
         summaries.append(_written(result, places.run(result.seed), draws, csv))
     # after the runs, because it imports polars
-    from fairport.repeats import summarise
+    from fairport.metrics.repeats import summarise
 
     summary = summarise(summaries)
     if places.are_many:

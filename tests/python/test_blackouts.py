@@ -8,9 +8,10 @@ import fairport as fp
 import polars as pl
 import pytest
 import synthetic
-from fairport import figures, shown_blackout
-from fairport.drop_runs import blackouts, drop_runs
+from fairport import figures
 from fairport.errors import InputError
+from fairport.metrics import shown_blackout
+from fairport.metrics.drop_runs import blackouts, drop_runs
 from fairport.result import Result
 
 

@@ -20,7 +20,7 @@ from captures import (
     thinned,
 )
 from fairport.backends.captures import CaptureError, Source, analyse
-from fairport.drop_runs import blackouts, drop_runs
+from fairport.metrics.drop_runs import blackouts, drop_runs
 
 STAR = {
     "name": "star",

@@ -8,8 +8,8 @@ import fairport as fp
 import polars as pl
 import pytest
 from captures import as_tcpdump_writes, captured
-from fairport import metrics
 from fairport.backends.captures import Source, analyse
+from fairport.metrics.drop_runs import drop_runs
 from offloads import Offload, with_offload
 
 SCENARIO = {
@@ -84,7 +84,7 @@ def test_losses_are_those_of_captures_without_offloads(
     assert expected.drops.height > 50
     assert drops(found).equals(drops(expected))
     assert counts(found).equals(counts(expected))
-    runs = [metrics.drop_runs(one.drops, "flow")["length"].sort() for one in (found, expected)]
+    runs = [drop_runs(one.drops, "flow")["length"].sort() for one in (found, expected)]
     assert runs[0].equals(runs[1])
     notes = " ".join(found.summary["captures"]["notes"])  # type: ignore[typeddict-item]
     assert all(f"{name}.pcap: " in notes and "hold several segments" in notes for name in offloads)
@@ -97,6 +97,6 @@ def test_drop_runs_by_port_are_kept_where_packets_keep_their_order(
     offload = Offload(gap_ns=100_000, in_order=True)
     found = analysed(plain, tmp_path, {"s0-1": offload, "s0-2": offload, "out": offload})
     expected = analysed(plain, tmp_path, {})
-    runs = [metrics.drop_runs(one.drops, "ingress")["length"] for one in (found, expected)]
+    runs = [drop_runs(one.drops, "ingress")["length"] for one in (found, expected)]
     assert runs[0].sort().equals(runs[1].sort())
     assert float(runs[0].max()) > 3  # type: ignore[arg-type]

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 from captures import Captured, as_tcpdump_writes, by_run, captured, delayed
 from conftest import Command
-from fairport import metrics
 from fairport.backends.captures import CaptureError, Role, Source, analyse
-from fairport.drop_runs import blackouts, drop_runs
+from fairport.metrics import fairness
+from fairport.metrics.drop_runs import blackouts, drop_runs
 
 OUTPUTS = ("s0:0", "s0:1")
 # h1 and eleven peers behind s1 send to h0; h14, h15, h16 send to h13
@@ -111,7 +111,7 @@ def test_the_verdict_is_on_the_worst_output(two: Captured, found: fp.Result) -> 
     assert summary["verdict"]["sentence"].startswith(f"Of 2 outputs, {worst} is the worst: ")
     # only its flows are compared, and only its blackouts are traced
     receivers = {"s0:0": "10.0.0.1", "s0:1": "10.0.0.14"}
-    assert set(metrics.compared(found.flows)["dst"]) == {receivers[worst]}
+    assert set(fairness.compared(found.flows)["dst"]) == {receivers[worst]}
     assert set(found.tables["trace"]["port"]) == {worst}
     assert found.flows.height == two.run.flows.height
     ways = found.tables["conversations"].join(found.flows, on="flow")

@@ -9,8 +9,8 @@ import fairport as fp
 import polars as pl
 import pytest
 from captures import Captured, as_tcpdump_writes, captured, delayed, thinned
-from fairport import metrics
 from fairport.backends.captures import CaptureError, Role, Source, analyse
+from fairport.metrics import fairness
 
 # s0 leads to the receiver, s1 to s0
 NEAR, FAR = "s0:0", "s1:0"
@@ -140,7 +140,7 @@ def test_flows_that_leave_by_no_captured_output_are_not_compared(
     ]
     result = analyse(more)
     assert result.summary["verdict"]["ratio"] == pytest.approx(alone.summary["verdict"]["ratio"])
-    assert metrics.compared(result.flows).height == metrics.compared(alone.flows).height
+    assert fairness.compared(result.flows).height == fairness.compared(alone.flows).height
     expected = "5 long flows left by no captured output, and are not compared."
     assert expected in result.summary["caveats"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from fairport.censored import bounds, distribution, mean, place_of, quantiles
+from fairport.metrics.censored import bounds, distribution, mean, place_of, quantiles
 from hypothesis import given
 from hypothesis import strategies as st
 

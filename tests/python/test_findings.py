@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 import synthetic
 from fairport import figures
-from fairport.drop_runs import drop_runs
 from fairport.figures import findings, heading, style
 from fairport.figures.saving import Saver
+from fairport.metrics.drop_runs import drop_runs
+from fairport.metrics.verdict import headline, ratio_in_words
 from fairport.quantities import time_at_size
-from fairport.verdict import headline, ratio_in_words
 
 RUNS = {
     "fifteen to one": {"duration_s": 2.0},

@@ -10,13 +10,13 @@ from typing import Any
 import fairport as fp
 import polars as pl
 import pytest
-from fairport._toml import loads
 from fairport.backends.jobs import job_of
 from fairport.cli.app import app
 from fairport.errors import BackendError, ScenarioError
 from fairport.scenario import host_profile, load
 from fairport.scenario.phase import phase_parameters
 from fairport.scenario.units import Rate
+from fairport.toml.parser import loads
 from linux_runs import as_root
 from typer.testing import CliRunner
 

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from captures import Captured, captured
 from fairport.backends.captures import analyse
-from fairport.drop_runs import blackouts, drop_runs
+from fairport.metrics.drop_runs import blackouts, drop_runs
 
 if sys.platform != "linux":
     pytest.skip("the Linux backend needs Linux", allow_module_level=True)

@@ -5,10 +5,17 @@ import numpy as np
 import polars as pl
 import pytest
 import synthetic
-from fairport import metrics, tables
+from fairport import tables
 from fairport.backends import made
 from fairport.backends.protocol import Recorded
-from fairport.drop_runs import blackouts, drop_runs, find_runs, ingress_summary, timeout_runs
+from fairport.metrics import fairness
+from fairport.metrics.drop_runs import (
+    blackouts,
+    drop_runs,
+    find_runs,
+    ingress_summary,
+    timeout_runs,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -196,16 +203,16 @@ def flows_of(hops, mbps, **columns):
 
 def classes_of(flows, drops=None, rtt=None):
     drops = tables.empty("drops") if drops is None else drops
-    return metrics.class_summary(flows, tables.empty("rtt") if rtt is None else rtt, drops)
+    return fairness.class_summary(flows, tables.empty("rtt") if rtt is None else rtt, drops)
 
 
 def test_jain_index_of_the_published_throughputs():
-    assert metrics.jain_index(pl.Series(PUBLISHED)) == pytest.approx(0.921, abs=5e-4)
-    assert metrics.jain_index(pl.Series([3.0] * 7)) == pytest.approx(1)
-    assert metrics.jain_index(pl.Series([5.0, 0.0, 0.0, 0.0])) == pytest.approx(1 / 4)
-    assert metrics.jain_index(pl.Series([0.0, 0.0])) is None
+    assert fairness.jain_index(pl.Series(PUBLISHED)) == pytest.approx(0.921, abs=5e-4)
+    assert fairness.jain_index(pl.Series([3.0] * 7)) == pytest.approx(1)
+    assert fairness.jain_index(pl.Series([5.0, 0.0, 0.0, 0.0])) == pytest.approx(1 / 4)
+    assert fairness.jain_index(pl.Series([0.0, 0.0])) is None
     # the index depends on shares, so the unit makes no difference
-    assert metrics.jain_index(pl.Series([0.1, 0.3])) == pytest.approx(0.8)
+    assert fairness.jain_index(pl.Series([0.1, 0.3])) == pytest.approx(0.8)
 
 
 def test_ratios_of_the_published_throughputs():
@@ -294,10 +301,10 @@ def test_share_of_the_standstill_is_by_time_and_within_the_measurement():
     runs = timeouts_of((0, 1, 0.0, 2.0), (0, 2, 2.0, 3.0), (0, 3, 3.0, 4.0)).with_columns(
         run_length=pl.Series([3, 2, None])
     )
-    assert metrics.waiting(runs, 1, 0, 10).after_drop_runs == pytest.approx(2 / 4)
-    assert metrics.waiting(runs, 1, 1, 10).after_drop_runs == pytest.approx(1 / 3)
-    assert metrics.waiting(runs, 1, 1.5, 2).after_drop_runs == 1
-    assert metrics.waiting(runs, 1, 5, 10).after_drop_runs is None
+    assert fairness.waiting(runs, 1, 0, 10).after_drop_runs == pytest.approx(2 / 4)
+    assert fairness.waiting(runs, 1, 1, 10).after_drop_runs == pytest.approx(1 / 3)
+    assert fairness.waiting(runs, 1, 1.5, 2).after_drop_runs == 1
+    assert fairness.waiting(runs, 1, 5, 10).after_drop_runs is None
 
 
 def sized(sizes, ideals, workload):
@@ -312,13 +319,13 @@ def sized(sizes, ideals, workload):
     [([None] * 300, [None] * 300, True), ([None, 1], [None, 0.1], False)],
 )
 def test_flows_are_endless_if_none_of_them_has_a_size(sizes, ideals, is_endless):
-    assert metrics.is_endless(sized(sizes, ideals, ["bulk"] * len(sizes))) is is_endless
+    assert fairness.is_endless(sized(sizes, ideals, ["bulk"] * len(sizes))) is is_endless
 
 
 def test_long_flows_of_captures_are_endless_although_their_end_was_seen():
     sizes, unknown = [None, 5_000_000], [None, None]
-    assert metrics.is_endless(sized(sizes, unknown, ["bulk", "elsewhere"]))
-    assert not metrics.is_endless(sized(sizes, unknown, ["bulk", "short"]))
+    assert fairness.is_endless(sized(sizes, unknown, ["bulk", "elsewhere"]))
+    assert not fairness.is_endless(sized(sizes, unknown, ["bulk", "short"]))
 
 
 def test_the_bottleneck_is_where_most_flows_lose_not_where_most_is_lost():
@@ -333,22 +340,22 @@ def test_the_bottleneck_is_where_most_flows_lose_not_where_most_is_lost():
             "flows": [12, 15, 0],
         }
     )
-    assert metrics.bottleneck(ports, is_endless=True)["port"] == "edge0.0:0"
+    assert fairness.bottleneck(ports, is_endless=True)["port"] == "edge0.0:0"
     lossless = ports.with_columns(drops=0)
-    assert metrics.bottleneck(lossless, is_endless=True)["port"] == "core0:0", (
+    assert fairness.bottleneck(lossless, is_endless=True)["port"] == "core0:0", (
         "the busiest when nothing is lost"
     )
-    assert metrics.bottleneck(ports.head(0), is_endless=True) is None
+    assert fairness.bottleneck(ports.head(0), is_endless=True) is None
     one_drop = ports.with_columns(drops=pl.Series([9000, 1, 0]))
-    assert metrics.bottleneck(one_drop, is_endless=True)["port"] == "edge0.0:0"
+    assert fairness.bottleneck(one_drop, is_endless=True)["port"] == "edge0.0:0"
     # how many transfers passed a port says nothing about which were slowed there
-    assert metrics.bottleneck(one_drop, is_endless=False)["port"] == "core0:0"
+    assert fairness.bottleneck(one_drop, is_endless=False)["port"] == "core0:0"
     # a port that only ACKs pass, and that drops some of them, carries no flow's data
     acks = ports.with_columns(
         pl.when(pl.col("port") == "core0:0").then(7).otherwise(0).alias("drops"),
         pl.when(pl.col("port") == "core0:0").then(0).otherwise(12).alias("flows"),
     )
-    assert metrics.bottleneck(acks, is_endless=True)["port"] == "core0:0"
+    assert fairness.bottleneck(acks, is_endless=True)["port"] == "core0:0"
 
 
 def test_hop_classes_have_all_drops_and_the_whole_goodput():
@@ -380,7 +387,7 @@ def test_bulk_flows_are_compared_among_themselves_and_without_any_all_of_tcp():
     ):
         ideal = pl.Series("ideal_fct_s", sizes, dtype=pl.Float64)
         given = flows.with_columns(protocol, ideal, workload=pl.Series(workload))
-        assert metrics.compared(given)["flow"].to_list() == [flows["flow"][n] for n in wanted]
+        assert fairness.compared(given)["flow"].to_list() == [flows["flow"][n] for n in wanted]
 
 
 def test_summary_of_a_run_without_loss():
@@ -395,20 +402,20 @@ def test_windows_that_move_alike_correlate_fully_and_a_constant_one_not_at_all()
     series = pl.DataFrame(
         rows, {"flow": pl.UInt32, "time_s": pl.Float64, "cwnd_bytes": pl.UInt64}, orient="row"
     )
-    found = {(a, b): c for a, b, c in metrics.window_correlation(series, 0.0).iter_rows()}
+    found = {(a, b): c for a, b, c in fairness.window_correlation(series, 0.0).iter_rows()}
     assert found[0, 1] == pytest.approx(1)
     assert found[0, 2] == found[1, 2] == pytest.approx(-1)
     assert found[0, 3] is None
     assert len(found) == 6
     # from 2 s on two samples are left, from 3 s one, from 4 s none
     for from_s, correlation in ((2.0, pytest.approx(1)), (3.0, None)):
-        later = metrics.window_correlation(series, from_s)
+        later = fairness.window_correlation(series, from_s)
         assert later.height == 6
         assert later.row(0) == (0, 1, correlation)
-    assert metrics.window_correlation(series, 4.0).height == 0
+    assert fairness.window_correlation(series, 4.0).height == 0
     # if there is no time at which both have a window, there is nothing to correlate
     apart = series.with_columns(time_s=pl.col("time_s") + pl.col("flow") * 10)
-    assert metrics.window_correlation(apart, 0.0)["correlation"].null_count() == 6
+    assert fairness.window_correlation(apart, 0.0)["correlation"].null_count() == 6
 
 
 def test_utilisation_is_the_share_of_the_time_in_which_the_line_sends():

@@ -1,7 +1,7 @@
 """The verdict is computed from the run: one test per case."""
 
 import pytest
-from fairport.verdict import Waiting, ratio_in_words, verdict
+from fairport.metrics.verdict import Waiting, ratio_in_words, verdict
 
 
 def verdict_on(

@@ -16,10 +16,10 @@ import pytest
 from browser import Page
 from conftest import Command
 from fairport.backends.protocol import BOTTLENECK, Observation
-from fairport.drop_runs import blackouts, drop_runs
 from fairport.errors import InputError, RunFolderError
 from fairport.figures import hop_classes
 from fairport.figures import microscope as figure
+from fairport.metrics.drop_runs import blackouts, drop_runs
 from fairport.microscope import Focus, Slide, focus, look
 from fairport.report import microscope as report
 from fairport.report.microscope.pack import pack

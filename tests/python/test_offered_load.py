@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from fairport import _core
 from fairport.backends.jobs import job_of
-from fairport.repeats import summarise
+from fairport.metrics.repeats import summarise
 
 OVERHEAD = 1538 / 1460
 """Bytes on the link per byte of payload, in a TCP packet of 1500 B without options."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fairport import _toml
 from fairport.papers.model import (
     Claim,
     Claims,
@@ -18,6 +17,7 @@ from fairport.papers.model import (
     PublishedClass,
     Scheme,
 )
+from fairport.toml import parser
 from pydantic import ValidationError
 
 CLAIM: dict[str, Any] = {
@@ -119,7 +119,7 @@ def test_the_last_axis_is_the_sweeps_unless_another_is_named() -> None:
     }
     assert [title for _, title, _ in combined(axes)] == ["one, s1"]
     # in a file the name of the axis is written twice
-    along = _toml.loads('along = "seed"')
+    along = parser.loads('along = "seed"')
     assert [title for _, title, _ in combined(axes, **along)] == ["s1, one"]
     with pytest.raises(ValidationError, match="is not an axis"):
         combined(axes, along="none")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from fairport.spread import Spread, of_row
+from fairport.metrics.spread import Spread, of_row
 from fairport.study.compared_metrics import OF_THE_RUN, Groups
 from fairport.study.rank_by_share import ByShare, share
 from fairport.study.ranking import Ranked, change

@@ -15,7 +15,7 @@ from typing import Any
 
 import fairport as fp
 import pytest
-from fairport.drop_runs import blackouts, drop_runs
+from fairport.metrics.drop_runs import blackouts, drop_runs
 from fairport.result import Result
 from reference_network import Network, Row, node
 from reference_queues import Packet

@@ -17,7 +17,7 @@ import pytest
 import random_traffic
 import reference_statistics as reference
 import reference_studies as studies
-from fairport.run_numbers import NUMBERS
+from fairport.metrics.run_numbers import NUMBERS
 from fairport.study import point_statistics
 from fairport.study.comparison import Comparison
 from fairport.study.order import Order

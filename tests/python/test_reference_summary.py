@@ -15,8 +15,8 @@ import random_traffic
 import reference_statistics as reference
 from fairport.backends import made
 from fairport.backends.simulation import BACKEND, PreparedSimulation
-from fairport.drop_runs import By, blackouts, drop_runs
-from fairport.repeats import summarise
+from fairport.metrics.drop_runs import By, blackouts, drop_runs
+from fairport.metrics.repeats import summarise
 from reference_statistics import differences
 from reference_summary import Summary
 

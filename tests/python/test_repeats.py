@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fairport.repeats import summarise
+from fairport.metrics.repeats import summarise
 
 
 def one(seed: int, ratio: float | None, goodput: float, outcast: bool | None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from fairport import published
 from fairport.cli.reproduce_table import listing, print_list
 from fairport.errors import ScenarioError
 from fairport.figures.papers import sweep
+from fairport.metrics.spread import Spread
 from fairport.papers import catalogue
 from fairport.papers.catalogue import PaperError
 from fairport.papers.metrics import METRICS, Of
@@ -23,7 +24,6 @@ from fairport.papers.model import Claim, Drawing, Experiment
 from fairport.published import experiment_names
 from fairport.record import Record
 from fairport.report.reproduce import page, sentence, words
-from fairport.spread import Spread
 from fairport.study import last_totals
 from fairport.study.reproduce import Reproduced, reproduce, totals
 from fairport.study.reproduce import _holds as holds_within

@@ -8,11 +8,12 @@ from typing import Any
 
 import fairport as fp
 import pytest
-from fairport import backends, metrics
-from fairport.drop_runs import blackouts, drop_runs
+from fairport import backends
+from fairport.metrics import fairness
+from fairport.metrics.drop_runs import blackouts, drop_runs
+from fairport.metrics.run_numbers import NUMBERS, Arrays, numbers
+from fairport.metrics.traffic_table import flat
 from fairport.quantities import of_number
-from fairport.run_numbers import NUMBERS, Arrays, numbers
-from fairport.traffic_table import flat
 
 TO_H0 = {"from": "h1..h3", "to": "h0"}
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -84,7 +85,7 @@ def of_summary(result: fp.Result) -> dict[str, Any]:
     runs = drop_runs(result.drops, "flow")
     dark = blackouts(result.drops)
     tcp = flows.filter(protocol="tcp").select("flow")
-    rtt = metrics.rtt_by(result.rtt.join(tcp, on="flow"), "run_id")
+    rtt = fairness.rtt_by(result.rtt.join(tcp, on="flow"), "run_id")
     return {
         "outcast": summary["verdict"]["outcast"],
         "throughput_ratio": summary["verdict"]["ratio"],

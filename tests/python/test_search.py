@@ -14,8 +14,8 @@ import fairport as fp
 import pytest
 from conftest import Command
 from fairport.errors import InputError, OutputError
+from fairport.metrics.spread import medians
 from fairport.scenario.patch import assignment, read_assignments
-from fairport.spread import medians
 from fairport.study.gain import weighted_log_gain
 from fairport.study.making import Listeners
 from fairport.study.results import Definition, Study

@@ -12,7 +12,7 @@ import pytest
 from conftest import Command
 from fairport import run_and_save
 from fairport.figures import seeds
-from fairport.repeats import typical_run
+from fairport.metrics.repeats import typical_run
 
 
 @pytest.fixture(scope="module")

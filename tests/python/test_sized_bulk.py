@@ -7,7 +7,7 @@ from pathlib import Path
 
 import fairport as fp
 from conftest import Command
-from fairport.completion import Span, transfers
+from fairport.metrics.completion import Span, transfers
 from fairport.scenario import Scenario, load
 from fairport.study.compare import compare
 from fairport.study.store import Store

@@ -7,9 +7,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from fairport import metrics, tables
+from fairport import tables
 from fairport.backends import made
 from fairport.backends.protocol import Recorded
+from fairport.metrics import fairness
 
 # measured from 2 to 10 s of a run of 12 s
 FROM_S, TO_S, END_S = 2.0, 10.0, 12.0
@@ -168,7 +169,7 @@ def test_flows_that_end_are_compared_by_their_times() -> None:
     found = summary(flows=ended)
     assert found["verdict"] == {
         **{"outcast": None, "ratio": None, "blackout_timeout_share": None},
-        "sentence": metrics.NO_VERDICT,
+        "sentence": fairness.NO_VERDICT,
     }
 
 
@@ -187,6 +188,6 @@ def test_a_class_of_unknown_hops_and_peers_that_got_nothing() -> None:
     )
     classes = summary(flows=flows)["classes"]
     assert {name: one["throughput_ratio"] for name, one in classes.items()} == {
-        metrics.UNKNOWN_HOPS: None,
+        fairness.UNKNOWN_HOPS: None,
         "6-hop": None,
     }

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from fairport.spread import Spread
+from fairport.metrics.spread import Spread
 from fairport.study.order import Order
 
 

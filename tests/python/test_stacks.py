@@ -7,12 +7,13 @@ from typing import get_args
 
 import pytest
 from conftest import Command
-from fairport import _core, _toml
+from fairport import _core
 from fairport.backends.jobs import job_of
 from fairport.errors import ScenarioError
 from fairport.scenario import load as scenario_of
+from fairport.scenario.stacks import stack, stack_names
 from fairport.scenario.tcp import CONGESTION_CONTROLS, ENGINE_NAMES, TcpSettings, engine_value
-from fairport.stacks import stack, stack_names
+from fairport.toml import parser
 
 
 @pytest.mark.parametrize("name", stack_names())
@@ -21,7 +22,7 @@ def test_what_is_shown_is_a_tcp_section_that_gives_the_preset_again(
 ) -> None:
     outcome = fairport("stack", "show", name)
     assert outcome.status == 0
-    scenario = scenario_of("outcast").patch({"tcp": _toml.loads(outcome.out)["tcp"]})
+    scenario = scenario_of("outcast").patch({"tcp": parser.loads(outcome.out)["tcp"]})
     values = {
         engine_name: engine_value(getattr(scenario.tcp, field))
         for field, engine_name in ENGINE_NAMES.items()

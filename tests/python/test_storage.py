@@ -8,10 +8,10 @@ from pathlib import Path
 
 import fairport as fp
 import pytest
-from fairport import metrics
 from fairport.backends import memory
-from fairport.completion import Span
 from fairport.errors import OutputError, ResourceError, RunFolderError
+from fairport.metrics import fairness
+from fairport.metrics.completion import Span
 from fairport.scenario import Scenario, load
 from fairport.storage import run
 
@@ -168,4 +168,4 @@ def test_a_folder_of_an_earlier_version_keeps_its_numbers(run_folder: Path) -> N
     loaded = fp.load_run(run_folder)
     assert loaded.tables["drops"].columns == result.tables["drops"].columns
     span = Span.of(result.summary)
-    assert metrics.summary(loaded.tables, span) == metrics.summary(result.tables, span)
+    assert fairness.summary(loaded.tables, span) == fairness.summary(result.tables, span)

@@ -9,7 +9,7 @@ from typing import Any
 import fairport as fp
 import pytest
 from conftest import Command
-from fairport.caveats import MEANINGS, by_name
+from fairport.metrics.caveats import MEANINGS, by_name
 from fairport.study.caveats_of_runs import caveats_of_runs
 from fairport.study.compare import compare
 from fairport.study.dataset import parquet

@@ -7,7 +7,7 @@ from typing import Any
 import fairport as fp
 import pytest
 from fairport import summary
-from fairport.repeats import summarise
+from fairport.metrics.repeats import summarise
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from test_run_numbers import CASES
 from typing_extensions import is_typeddict

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fairport import toml_files
 from fairport.errors import InputError
 from fairport.papers import catalogue
 from fairport.papers.model import Scheme
@@ -15,6 +14,7 @@ from fairport.scenario import host_profile
 from fairport.scenario import load as load_scenario
 from fairport.study import fixes, study_file, sweep_file
 from fairport.study.search_file import SearchFile
+from fairport.toml import files as toml_files
 
 READERS: dict[str, Callable[[Path], Any]] = {
     "scenario": load_scenario,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from fairport import toml_lines
-from fairport._toml import loads
-from fairport.toml_lines import line_of
+from fairport.toml import lines as toml_lines
+from fairport.toml.lines import line_of
+from fairport.toml.parser import loads
 
 TEXT = """\
 # a comment

@@ -10,15 +10,15 @@ import fairport as fp
 import polars as pl
 import pytest
 from conftest import Command
-from fairport import completion, traffic_table
-from fairport.caveats import caveats
 from fairport.cli.run_table import traffic_tables
+from fairport.metrics import completion, traffic_table
+from fairport.metrics.caveats import caveats
+from fairport.metrics.traffic_parts import sentence
 from fairport.quantities import QUANTITIES
 from fairport.report.network import draw
 from fairport.report.rows import completion as completion_rows
 from fairport.report.rows import key_figures
 from fairport.scenario import load
-from fairport.traffic_parts import sentence
 from rich.console import Console
 
 NETWORK = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from fairport.trends import trends
+from fairport.metrics.trends import trends
 
 FLOWS = pl.DataFrame(
     {

@@ -8,9 +8,10 @@ from typing import Any
 import polars as pl
 import pytest
 from asking import HOSTS, asked, lowered
-from fairport import completion, figures, plot, run, scenario
-from fairport.completion import Span
+from fairport import figures, plot, run, scenario
 from fairport.errors import ScenarioError
+from fairport.metrics import completion
+from fairport.metrics.completion import Span
 from fairport.quantities import group_label
 from fairport.workloads import read_cdf
 from fairport.workloads.cdf import Cdf, CdfError, parse

@@ -268,7 +268,8 @@ _SPREAD_SEEDS = range(1, 21)
 def _measure_spreads() -> None:
     """Runs the built-in scenarios with many seeds, for the sentence under a verdict of one seed."""
     import fairport as fp
-    from fairport import backends, known_spread
+    from fairport import backends
+    from fairport.backends import known_spread
     from fairport.backends.run import run_many
 
     found = {}

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import fairport as fp
-from fairport import metrics
 from fairport.figures import hop_classes, style
 from fairport.figures.heading import heading
+from fairport.metrics import fairness
+from fairport.metrics.verdict import ratio_in_words
 from fairport.result import Result
 from fairport.study import fixes
-from fairport.verdict import ratio_in_words
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
@@ -63,7 +63,7 @@ def draw(path: Path) -> None:
 
 
 def _draw_bars(panel: Axes, result: Result, classes: list[hop_classes.HopClass]) -> None:
-    rates = dict(metrics.compared(result.flows).select("flow", "goodput_bps").iter_rows())
+    rates = dict(fairness.compared(result.flows).select("flow", "goodput_bps").iter_rows())
     left = 0.0
     for one in classes:
         at = [left + number for number in range(len(one.flows))]

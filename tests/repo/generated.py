@@ -17,7 +17,7 @@ from fairport import summary, tables
 from fairport.report.words import WORDS as WORDS_OF_A_REPORT
 from fairport.scenario import json_schema
 from fairport.scenario.field_texts import attribute_texts
-from fairport.stacks import stack, stack_names
+from fairport.scenario.stacks import stack, stack_names
 from reference import row
 from test_layers import CRATES, PYTHON
 from typing_extensions import is_typeddict

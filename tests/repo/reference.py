@@ -14,7 +14,7 @@ import typer
 from fairport.cli.app import app
 from fairport.cli.examples import EXAMPLES
 from fairport.scenario import builtin_names, builtin_use, json_schema, load
-from fairport.stacks import stack, stack_names
+from fairport.scenario.stacks import stack, stack_names
 from fairport.study.fixes import available
 
 LONGEST_LINE = 120

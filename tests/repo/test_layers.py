@@ -19,8 +19,6 @@ PYTHON = (
     # Modules that need nothing else of Fairport. `_core` is the engine.
     {
         "_core",
-        "_toml",
-        "censored",
         "children",
         "errors",
         "headers",
@@ -28,36 +26,13 @@ PYTHON = (
         "ordered_threads",
         "quantities",
         "summary",
-        "traffic_table",
     },
-    {
-        "completion",
-        "custom",
-        "drop_runs",
-        "files",
-        "payload",
-        "published",
-        "spread",
-        "tables",
-        "toml_files",
-        "toml_lines",
-        "verdict",
-        "workloads",
-    },
-    # The scenario, and the meaning of the tables.
-    {"scenario", "metrics", "trends"},
-    {
-        "caveats",
-        "known_spread",
-        "result",
-        "run_numbers",
-        "scripts",
-        "shown_blackout",
-        "stacks",
-        "traffic_parts",
-    },
+    {"custom", "files", "payload", "tables", "toml", "workloads"},
+    {"metrics", "published"},
+    {"scenario"},
+    {"result", "scripts"},
     # Backends, which run a scenario, and what is kept of a run.
-    {"backends", "record", "repeats"},
+    {"backends", "record"},
     {"layout", "microscope", "papers"},
     # Questions that need many runs.
     {"study"},
@@ -150,7 +125,7 @@ def python_imports() -> Imports:
 
 def crate_dependencies() -> Imports:
     """By crate, all crates of this workspace that its manifest names, also for tests and builds."""
-    from fairport._toml import loads
+    from fairport.toml.parser import loads
 
     found = {}
     for manifest in (ROOT / "crates").glob("*/Cargo.toml"):

@@ -13,8 +13,8 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fairport._toml import loads
 from fairport.scenario import builtin_names, json_schema, source_text
+from fairport.toml.parser import loads
 
 from validation.attack import words
 

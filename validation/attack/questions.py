@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from fairport.run_numbers import NUMBERS
+from fairport.metrics.run_numbers import NUMBERS
 from fairport.scenario import builtin_names
 
 from validation.attack import words

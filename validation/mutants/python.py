@@ -18,15 +18,15 @@ from pathlib import Path
 
 # the files that decide results, and the tests that state what they do
 FILES = {
-    "drop_runs.py": ("test_metrics.py", "test_blackouts.py", "test_run_numbers.py"),
-    "metrics.py": (
+    "metrics/drop_runs.py": ("test_metrics.py", "test_blackouts.py", "test_run_numbers.py"),
+    "metrics/fairness.py": (
         "test_small_run.py",
         "test_metrics.py",
         "test_metrics_verdict.py",
         "test_blackouts.py",
         "test_traffic_parts.py",
     ),
-    "verdict.py": ("test_metrics_verdict.py", "test_metrics.py"),
+    "metrics/verdict.py": ("test_metrics_verdict.py", "test_metrics.py"),
     "study/rank_by_gain.py": ("test_gains.py",),
     "study/rank_by_share.py": ("test_ranking.py",),
     "study/point_statistics.py": ("test_precision.py",),

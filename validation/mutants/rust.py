@@ -26,7 +26,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from fairport._toml import loads
+from fairport.toml.parser import loads
 
 from validation.mutants.programs import Program, Tree
 

@@ -7,10 +7,12 @@ import platform
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from fairport import _core, caveats, known_spread, metrics, traffic_parts
+from fairport import _core
+from fairport.backends import known_spread
 from fairport.backends.jobs import sender_stacks
 from fairport.backends.protocol import Backend, Prepared, Recorded
-from fairport.completion import Span
+from fairport.metrics import caveats, fairness, traffic_parts
+from fairport.metrics.completion import Span
 from fairport.result import Result, run_id
 from fairport.scenario import Scenario
 from fairport.scenario.host_profile import resolved
@@ -53,7 +55,7 @@ def summary_of(recorded: Recorded, *, scenario: str, seed: int, backend: str) ->
         "packet_hops": recorded.packet_hops,
         "packet_hops_per_s": recorded.packet_hops / wall_s if wall_s > 0 else None,
     }
-    return about | metrics.summary(recorded.tables, span_of(recorded)) | {"files": []}
+    return about | fairness.summary(recorded.tables, span_of(recorded)) | {"files": []}
 
 
 def span_of(recorded: Recorded) -> Span:
@@ -65,9 +67,9 @@ def _summary(backend: Backend, prepared: Prepared, recorded: Recorded) -> dict[s
     scenario = prepared.scenario
     summary = summary_of(recorded, scenario=scenario.name, seed=scenario.seed, backend=backend.name)
     summary |= _of_its_traffic(prepared, recorded)
-    if summary["verdict"]["sentence"] == metrics.NO_VERDICT:
+    if summary["verdict"]["sentence"] == fairness.NO_VERDICT:
         summary["verdict"]["sentence"] = (
-            traffic_parts.sentence(summary["traffic"]) or metrics.NO_VERDICT
+            traffic_parts.sentence(summary["traffic"]) or fairness.NO_VERDICT
         )
     summary["spread"] = ""
     if summary["verdict"]["ratio"] is not None:

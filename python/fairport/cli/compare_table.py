@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairport.cli.console import out
 from fairport.cli.output import new_table, styled
+from fairport.metrics.repeats import seeds_in_words
+from fairport.metrics.spread import shown_of_row
 from fairport.quantities import QUANTITIES
-from fairport.repeats import seeds_in_words
-from fairport.spread import shown_of_row
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairport import traffic_table
 from fairport.cli.console import out
 from fairport.cli.output import new_table, table_of_numbers
+from fairport.metrics import traffic_table
 from fairport.quantities import QUANTITIES, group_label, in_millions, time_at_size
 from fairport.summary import is_measured_in_part
 
@@ -236,7 +236,7 @@ def _shown(key: str, value: float) -> str:
 
 def _circumstances(summary: Mapping[str, Any]) -> str:
     # imports polars, which the commands load while the engine runs
-    from fairport.repeats import seeds_in_words
+    from fairport.metrics.repeats import seeds_in_words
 
     measure, seeds = summary["measure"], summary["seeds"]
     simulated_s = summary["simulated_s"]

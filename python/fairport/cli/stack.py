@@ -17,7 +17,7 @@ app = group("List the TCP stacks, or print one's settings.")
 def list_stacks(json: Json = False) -> None:
     """List the stack presets."""
     from fairport.cli import output
-    from fairport.stacks import stack, stack_names
+    from fairport.scenario.stacks import stack, stack_names
 
     rows = [{"stack": name, "about": stack(name).about} for name in stack_names()]
     if json:
@@ -33,7 +33,7 @@ def show(
 ) -> None:
     """Print a stack's settings, their meaning and source."""
     from fairport.cli import output
-    from fairport.stacks import stack
+    from fairport.scenario.stacks import stack
 
     shown = stack(name)
     if json:

@@ -57,18 +57,18 @@ def kind(name: str) -> Kind:
 
 def kinds(result: Result) -> tuple[str, ...]:
     """The kinds of figure that the run has."""
-    from fairport import metrics
+    from fairport.metrics import fairness
 
     # captures show no windows, and without ACKs no round-trip times
     needed = {"cwnd": "cwnd_bytes", "rtt": "rtt_mean_s"}
     series = result.series
     absent = {kind for kind, name in needed.items() if len(series) and series[name].is_null().all()}
-    compared = metrics.compared(result.flows)
+    compared = fairness.compared(result.flows)
     # of UDP alone, nothing is compared
     if compared.is_empty():
         absent |= {"goodput", "bars", "rtt"}
     # the goodput of a transfer is its size's as much as the network's: `fct` shows it instead
-    if not metrics.is_endless(compared):
+    if not fairness.is_endless(compared):
         absent.add("bars")
     # there are none, or they are inferred from one capture, which shows neither order nor queue
     if result.drops.is_empty():

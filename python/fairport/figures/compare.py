@@ -15,7 +15,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodF
 from fairport.figures import style, width
 from fairport.figures.compared import SUBJECT, Chart, Line, Panel
 from fairport.figures.heading import broken, heading
-from fairport.verdict import PARITY
+from fairport.metrics.verdict import PARITY
 
 _WIDTH_IN, _LEFT_IN, _RIGHT_IN = 7.2, 1.05, 0.28
 _TOP_IN, _GAP_IN, _BOTTOM_IN = 0.36, 0.72, 0.62

@@ -61,7 +61,7 @@ class Chart:
 
 def chart(comparison: Comparison) -> Chart:
     """The figure of this comparison."""
-    from fairport.repeats import seeds_in_words
+    from fairport.metrics.repeats import seeds_in_words
     from fairport.study.fixes import BASELINE
 
     names = [BASELINE, *(one.fix for one in comparison.ranking)]

@@ -9,7 +9,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from fairport import censored
+from fairport.metrics import censored
 
 # Those of Okabe and Ito's colours that no common hop class has; line styles differ as well.
 LOOKS = (("#1c2733", "-"), ("#e69f00", "--"), ("#56b4e9", "-."), ("#8a6d00", ":"))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from fairport import completion
 from fairport.figures import distribution, findings, style, width
+from fairport.metrics import completion
 from fairport.quantities import group_label
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fairport import metrics, repeats, traffic_parts
+from fairport.metrics import fairness, repeats, traffic_parts
+from fairport.metrics.verdict import headline, lone_and_peers, ratio_in_words, subject
 from fairport.quantities import QUANTITIES, Quantity, of_number, three_digits
-from fairport.verdict import headline, lone_and_peers, ratio_in_words, subject
 
 if TYPE_CHECKING:
     from fairport.microscope import Focus
@@ -27,9 +27,9 @@ _LONG_RUN = 3
 
 def goodput(result: Result) -> str:
     """Who gets how much."""
-    flows = metrics.compared(result.flows)
-    if flows.is_empty() or metrics.is_endless(flows):
-        return headline(result.summary["classes"], metrics.established(flows))
+    flows = fairness.compared(result.flows)
+    if flows.is_empty() or fairness.is_endless(flows):
+        return headline(result.summary["classes"], fairness.established(flows))
     # a transfer's goodput is its size's as much as the network's, so there is no one to compare
     total = QUANTITIES["goodput_bps_total"].with_unit(result.summary["goodput_bps_total"])
     return f"All TCP flows together get {total}"
@@ -37,13 +37,13 @@ def goodput(result: Result) -> str:
 
 def goodput_by_span(result: Result, rates: Mapping[int, float], span: str) -> str:
     """The same, and how it was in another span, by the rates of the flows that have samples."""
-    said, flows = goodput(result), metrics.compared(result.flows)
+    said, flows = goodput(result), fairness.compared(result.flows)
     lone, peers = _lone_and_peers(result)
-    if not lone or not metrics.established(flows)[lone] or not rates:
+    if not lone or not fairness.established(flows)[lone] or not rates:
         return said
     means = dict(
         flows.filter(pl.col("flow").is_in(list(rates)))
-        .select(metrics.hop_class(), rate=pl.col("flow").replace_strict(rates))
+        .select(fairness.hop_class(), rate=pl.col("flow").replace_strict(rates))
         .group_by("hop_class")
         .agg(pl.col("rate").mean())
         .iter_rows()
@@ -61,7 +61,7 @@ def window(result: Result, means: Mapping[str, float | None]) -> str:
     One class may hold flows of different kinds, whose common mean no flow has: the title then says
     how far their own means are apart.
     """
-    samples = result.series.join(metrics.compared(result.flows), on="flow", how="semi")
+    samples = result.series.join(fairness.compared(result.flows), on="flow", how="semi")
     mean = pl.col("cwnd_bytes").mean()
     of_flows = sorted(samples.group_by("flow").agg(mean)["cwnd_bytes"].drop_nulls().to_list())
     if len(means) == 1 and len(of_flows) > 1:
@@ -108,7 +108,7 @@ def _class_by_class(result: Result, means: Mapping[str, float | None], key: str,
 
 def _lone_and_peers(result: Result) -> tuple[str, str]:
     """As in the verdict: transfers are not compared, so that they have no lone class."""
-    is_compared = metrics.is_endless(metrics.compared(result.flows))
+    is_compared = fairness.is_endless(fairness.compared(result.flows))
     return lone_and_peers(result.summary["classes"]) if is_compared else ("", "")
 
 
@@ -123,7 +123,7 @@ def drop_runs(result: Result, runs: pl.DataFrame) -> str:
         is_inferred = bool(result.flows["drops"].sum())
         return "The order of the drops is not known" if is_inferred else "No packet was dropped"
     lone, peers = _lone_and_peers(result)
-    of_flows = metrics.compared(result.flows).select("flow", metrics.hop_class())
+    of_flows = fairness.compared(result.flows).select("flow", fairness.hop_class())
     by_class = {
         name: _in_long_runs(rows)
         for (name,), rows in runs.join(of_flows, on="flow").group_by("hop_class")

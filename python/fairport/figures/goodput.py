@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 from matplotlib.figure import Figure
 
-from fairport import metrics
 from fairport.figures import findings, over_time, style
 from fairport.figures.groups import Group
+from fairport.metrics import fairness
 from fairport.quantities import QUANTITIES, time_at_size
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ def draw(result: Result) -> Figure:
     picture, panels, classes = over_time.frame(
         result, findings.goodput(result), SUBJECT, quantity.label
     )
-    flows = metrics.compared(result.flows)
+    flows = fairness.compared(result.flows)
     rates = flows["goodput_bps"].to_numpy() * quantity.factor
     # transfers have no share of a line: most of the time a transfer is not there
-    has_share = len(rates) > 1 and metrics.is_endless(flows)
+    has_share = len(rates) > 1 and fairness.is_endless(flows)
     fair = float(rates.mean()) if has_share else 0.0
     top = fair
     for panel, one in zip(panels, classes, strict=False):

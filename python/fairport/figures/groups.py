@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fairport import metrics
 from fairport.figures import hop_classes, style
+from fairport.metrics import fairness
 from fairport.quantities import counted
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def groups(result: Result) -> list[Group]:
 
 def compared(result: Result) -> list[Group]:
     """The same of the flows that are compared."""
-    flows = set(metrics.compared(result.flows)["flow"])
+    flows = set(fairness.compared(result.flows)["flow"])
     parts = [
         replace(one, flows=[flow for flow in one.flows if flow in flows])
         for one in traffics(result)

@@ -58,9 +58,9 @@ class HopClass:
     @property
     def name(self) -> str:
         """The name in the summary, e.g. "6-hop"."""
-        from fairport import metrics
+        from fairport.metrics import fairness
 
-        return metrics.class_name(self.hops)
+        return fairness.class_name(self.hops)
 
     def mark(self, artists: Iterable[Artist], place: str) -> None:
         """Gives artists the id of the class, by which a page hides and shows them."""
@@ -96,9 +96,9 @@ def look_of(hops: int | None) -> Look:
 
 def compared(result: Result) -> list[HopClass]:
     """The hop classes of a run's summary, which are those of the compared flows."""
-    from fairport import metrics
+    from fairport.metrics import fairness
 
-    return of(metrics.compared(result.flows))
+    return of(fairness.compared(result.flows))
 
 
 # Hatches of ingress ports whose flows are of one class, in turn.

@@ -12,8 +12,8 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocato
 from numpy.typing import NDArray
 
 from fairport.figures import style, width
+from fairport.metrics.spread import FEWEST_FOR_QUARTILES
 from fairport.quantities import of_number
-from fairport.spread import FEWEST_FOR_QUARTILES
 
 WIDTH_IN = 7.2
 """Width of a picture of such panels, three in a row."""

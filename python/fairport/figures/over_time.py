@@ -9,9 +9,9 @@ import polars as pl
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from fairport import metrics
 from fairport.figures import groups, style, times, width
 from fairport.figures.groups import Group
+from fairport.metrics import fairness
 from fairport.quantities import Quantity
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def end_s(result: Result) -> float:
 
 def largest(result: Result, column: str) -> float:
     """The largest value of a column of the series over the compared flows, in its unit."""
-    shown = metrics.compared(result.flows)["flow"].implode()
+    shown = fairness.compared(result.flows)["flow"].implode()
     most: Any = result.series.filter(pl.col("flow").is_in(shown))[column].max()
     return float(most or 0.0)
 

@@ -10,9 +10,9 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fairport import shown_blackout
-from fairport.drop_runs import blackouts
 from fairport.figures import findings, hop_classes, over_time, style, times, width
+from fairport.metrics import shown_blackout
+from fairport.metrics.drop_runs import blackouts
 from fairport.quantities import QUANTITIES, counted, three_digits
 
 if TYPE_CHECKING:

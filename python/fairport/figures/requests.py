@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 from matplotlib.figure import Figure
 
-from fairport import completion
 from fairport.figures import distribution, findings, style
+from fairport.metrics import completion
 from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:

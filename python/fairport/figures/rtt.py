@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from fairport import metrics
 from fairport.figures import findings, over_time, style
 from fairport.figures.groups import Group
+from fairport.metrics import fairness
 from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:
@@ -70,5 +70,5 @@ def draw(result: Result) -> Figure:
 def _mean_s(result: Result, one: Group) -> float | None:
     """Mean of the group's samples within the measurement; None without any."""
     mine = result.rtt.filter(pl.col("flow").is_in(one.flows)).with_columns(group=pl.lit(0))
-    found = metrics.rtt_by(mine, "group")["rtt_mean_s"]
+    found = fairness.rtt_by(mine, "group")["rtt_mean_s"]
     return found[0] if len(found) else None

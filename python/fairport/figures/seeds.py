@@ -7,10 +7,10 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from fairport import traffic_table
 from fairport.figures import findings, hop_classes, lanes, style, width
 from fairport.figures.lanes import Lane
-from fairport.repeats import seeds_in_words
+from fairport.metrics import traffic_table
+from fairport.metrics.repeats import seeds_in_words
 
 SUBJECT = "Over the seeds"
 CAPTION = (

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from fairport.figures import hop_classes, lanes, style, width
 from fairport.figures.lanes import Lane
-from fairport.repeats import seeds_in_words
+from fairport.metrics.repeats import seeds_in_words
 from fairport.study.validation import COMPARED, LINUX, NAMES, SIDES, SIMULATION
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fairport import shown_blackout
-from fairport.drop_runs import blackouts, drop_runs
 from fairport.errors import InputError, did_you_mean, require_known
+from fairport.metrics import shown_blackout
+from fairport.metrics.drop_runs import blackouts, drop_runs
 from fairport.result import Result
 from fairport.scenario.units import Duration, UnitError
 

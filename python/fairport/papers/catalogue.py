@@ -15,7 +15,7 @@ from fairport.scenario import load as load_scenario
 from fairport.scenario.base import Section
 from fairport.scenario.checking import checked
 from fairport.scenario.source import Source
-from fairport.toml_files import parse, read_text
+from fairport.toml.files import parse, read_text
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable  # from Python 3.11 on

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fairport import censored, completion, metrics
-from fairport.completion import Span
+from fairport.metrics import censored, completion, fairness
+from fairport.metrics.completion import Span
 from fairport.quantities import QUANTITIES, Quantity
 
 if TYPE_CHECKING:
@@ -72,19 +72,19 @@ def _run_shares(record: Record, hop_class: pl.Expr) -> dict[int, float]:
 
 
 def _share_of_runs(record: Record, of: Of) -> float | None:
-    shares = _run_shares(record, metrics.hop_class() == of.hop_class)
+    shares = _run_shares(record, fairness.hop_class() == of.hop_class)
     return shares.get(of.length, 0.0) if shares else None
 
 
 def _share_of_longer_runs(record: Record, of: Of) -> float | None:
-    shares = _run_shares(record, metrics.hop_class() == of.hop_class)
+    shares = _run_shares(record, fairness.hop_class() == of.hop_class)
     return sum(share for n, share in shares.items() if n > of.length) if shares else None
 
 
 def _runs_apart(record: Record, of: Of) -> float | None:
     one, others = (
         _run_shares(record, which)
-        for which in (metrics.hop_class() == of.hop_class, metrics.hop_class() != of.hop_class)
+        for which in (fairness.hop_class() == of.hop_class, fairness.hop_class() != of.hop_class)
     )
     if not one or not others:
         return None
@@ -106,7 +106,7 @@ def _goodput_per_sender_jain(record: Record, of: Of) -> float | None:
         .group_by("src", maintain_order=True)
         .agg(pl.col("goodput_bps").mean())
     )
-    return metrics.jain_index(senders["goodput_bps"])
+    return fairness.jain_index(senders["goodput_bps"])
 
 
 def _number(found: Any) -> float | None:
@@ -139,7 +139,7 @@ def _jain_of_launches(record: Record, of: Of) -> float | None:
     by_launch = _of_traffic(record, of).with_columns(launch).group_by("launch", maintain_order=True)
     senders = _of_traffic(record, of)["src"].n_unique()
     indices = [
-        metrics.jain_index(members["fct_s"])
+        fairness.jain_index(members["fct_s"])
         for _, members in by_launch
         if members["fct_s"].count() == senders
         and (members["start_s"] >= record.summary["measure"]["from_s"]).all()

@@ -15,11 +15,11 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
+from fairport.metrics.trends import TRENDS
 from fairport.papers.metrics import METRICS
 from fairport.papers.models import MODELS
 from fairport.scenario.axes import Combination, Point, Points, combinations
 from fairport.scenario.base import NAME, Section, refuse
-from fairport.trends import TRENDS
 
 _EXPECTATIONS = ("within", "between", "below", "above", "rising", "falling")
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from fairport.figures import compared as figure
-from fairport.repeats import first_to_last
+from fairport.metrics.repeats import first_to_last
+from fairport.metrics.spread import shown_of_row
 from fairport.report.inline import embed
 from fairport.report.template import fill_page
 from fairport.scenario.phase import phase_parameters
-from fairport.spread import shown_of_row
 from fairport.study.model_version import model_version
 
 if TYPE_CHECKING:

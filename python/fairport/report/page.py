@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairport import figures, shown_blackout
+from fairport import figures
 from fairport.backends import DEFAULT
 from fairport.figures import over_time
+from fairport.metrics import shown_blackout
+from fairport.metrics.repeats import seeds_in_words
 from fairport.published import published_beside
 from fairport.quantities import QUANTITIES, in_millions
-from fairport.repeats import seeds_in_words
 from fairport.report import about_run, live, network, rows
 from fairport.report.inline import embed, picture
 from fairport.report.live.data import document, rtt_in_words

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fairport import metrics, shown_blackout, traffic_table
-from fairport.drop_runs import ingress_summary
 from fairport.figures import hop_classes
 from fairport.figures.groups import traffics
+from fairport.metrics import fairness, shown_blackout, traffic_table
+from fairport.metrics.drop_runs import ingress_summary
 from fairport.quantities import QUANTITIES, counted, group_label
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def key_figures(result: Result, paper: Mapping[str, Any] | None) -> list[tuple[s
         share = f"{100 * verdict['blackout_timeout_share']:.0f} %"
         note = "of its timeout periods follow drop runs of 3 or more packets"
         found.append(("After drop runs", share, note))
-    compared = metrics.compared(result.flows)
+    compared = fairness.compared(result.flows)
     # a transfer's goodput is that of its size, and one flow is always even
-    if summary["jain_index"] is not None and compared.height > 1 and metrics.is_endless(compared):
+    if summary["jain_index"] is not None and compared.height > 1 and fairness.is_endless(compared):
         note = "1 is fair" + _beside(paper, "jain_index")
         found.append(("Jain index", _shown("jain_index", summary["jain_index"]), note))
     # a run of UDP alone has no hop classes
@@ -158,7 +158,7 @@ def ingress(result: Result) -> list[dict[str, Any]]:
     if worst is None:
         return []
     at_port = result.drops.filter(pl.col("port") == worst["port"])
-    hit = at_port.join(result.flows.select("flow", metrics.hop_class()), on="flow")
+    hit = at_port.join(result.flows.select("flow", fairness.hop_class()), on="flow")
     by_port = hit.group_by("ingress_port").agg(pl.col("hop_class").unique().sort())
     of_classes = {port: ", ".join(names) for port, names in by_port.iter_rows()}
     return [

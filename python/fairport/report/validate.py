@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairport.figures import validate as figure
+from fairport.metrics.repeats import first_to_last
+from fairport.metrics.spread import FEWEST_FOR_QUARTILES, shown_of_row
 from fairport.quantities import of_number
-from fairport.repeats import first_to_last
 from fairport.report.inline import embed
 from fairport.report.template import fill_page
 from fairport.scenario.phase import phase_parameters
-from fairport.spread import FEWEST_FOR_QUARTILES, shown_of_row
 from fairport.study.model_version import model_version
 from fairport.study.validation import COMPARED, LINUX, NAMES, SIDES, SIMULATION
 

@@ -25,7 +25,7 @@ from fairport.scenario.checking import checked
 from fairport.scenario.named_files import absolute
 from fairport.scenario.source import Source
 from fairport.scenario.units import Duration, Rate
-from fairport.toml_files import names_in, parse, read_text
+from fairport.toml.files import names_in, parse, read_text
 
 _FOLDER = "host_profiles"
 _MEASURE = "`fairport doctor --measure-hosts --out NAME.toml` writes one"

@@ -8,13 +8,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from fairport._toml import loads
 from fairport.errors import ScenarioError, did_you_mean
 from fairport.scenario.model import Scenario
 from fairport.scenario.patch import overridden
 from fairport.scenario.source import Source, is_path
-from fairport.toml_files import names_in, text_of
-from fairport.toml_files import parse as parse_toml
+from fairport.toml.files import names_in, text_of
+from fairport.toml.files import parse as parse_toml
+from fairport.toml.parser import loads
 
 
 def load(

@@ -8,9 +8,9 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import ScenarioError
 from fairport.scenario.source import parts
+from fairport.toml.parser import TOMLDecodeError, loads
 
 
 def overridden(

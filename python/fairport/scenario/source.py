@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fairport.toml_lines import line_of
+from fairport.toml.lines import line_of
 
 # a key may be of other digits ("²") or of more than Python reads
 _INDEX = re.compile("[0-9]{1,9}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairport.repeats import typical_run
+from fairport.metrics.repeats import typical_run
 from fairport.storage.parts import FIGURES, MANIFEST
 from fairport.storage.run import load_run
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from fairport.caveats import MEANINGS
+from fairport.metrics.caveats import MEANINGS
 from fairport.quantities import counted
 from fairport.study.results import Study
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from fairport import caveats
+from fairport.metrics import caveats
+from fairport.metrics.repeats import summarise
 from fairport.quantities import QUANTITIES
 from fairport.record import Record
-from fairport.repeats import summarise
 from fairport.study.compared_parts import ComparedPart
 from fairport.study.fixes import BASELINE
 

@@ -1,7 +1,7 @@
 """The metrics of a comparison: their definitions, and their values in one run.
 
 Some are about the whole run, others about one part of its traffic. They are not the numbers of a
-study (`fairport.run_numbers`), because the flows that they are about are chosen once, in the
+study (`metrics.run_numbers`), because the flows that they are about are chosen once, in the
 scenario without a fix: a fix that lengthens paths (equal-length routing) changes hop counts, but
 the lone flow is still the lone flow.
 """
@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 import polars as pl
 
-from fairport import metrics
+from fairport.metrics import fairness
+from fairport.metrics.verdict import lone_and_peers
 from fairport.record import Record
-from fairport.verdict import lone_and_peers
 
 Axis = Literal["plain", "zero", "ratio"]
 """How a figure draws a metric: from its least value, from zero, or as a factor around 1."""
@@ -95,10 +95,10 @@ class Groups:
     def of(record: Record) -> Groups:
         """The groups of a run of the scenario without a fix."""
         lone, peers = lone_and_peers(record.summary["classes"])
-        compared = metrics.compared(record.flows)
-        if not metrics.is_endless(compared):
+        compared = fairness.compared(record.flows)
+        if not fairness.is_endless(compared):
             lone = ""  # transfers are compared by their completion times
-        hop_class = compared.select("flow", metrics.hop_class())
+        hop_class = compared.select("flow", fairness.hop_class())
         members = {
             name: hop_class.filter(pl.col("hop_class") == name)["flow"].to_list()
             for name in filter(None, (lone, peers))
@@ -115,7 +115,7 @@ def metrics_of(record: Record, groups: Groups) -> dict[str, Any]:
     runs = record.drop_runs
     several = runs.filter(pl.col("length") >= 2)["runs"].sum()
     at_port = record.ports.filter(pl.col("port") == groups.port)["queue_mean_bytes"]
-    long_lived = metrics.compared(record.flows)["goodput_bps"]
+    long_lived = fairness.compared(record.flows)["goodput_bps"]
     return {
         "seed": record.summary["seeds"][0],
         "throughput_ratio": ours / theirs if ours is not None and theirs else None,

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fairport import traffic_table
 from fairport.errors import InputError, require_known
+from fairport.metrics import traffic_table
 from fairport.record import Record
 from fairport.scenario import Scenario
 from fairport.scenario.traffic.incast import Incast

@@ -9,12 +9,12 @@ from typing import Any
 
 import polars as pl
 
-from fairport import spread
 from fairport.errors import InputError
 from fairport.html_table import html_table
+from fairport.metrics import spread
+from fairport.metrics.spread import FEWEST_FOR_QUARTILES
 from fairport.quantities import QUANTITIES, Quantity
 from fairport.scenario import Scenario
-from fairport.spread import FEWEST_FOR_QUARTILES
 from fairport.study.compared_metrics import METRICS, OF_THE_RUN, Groups, Metric
 from fairport.study.compared_parts import ComparedPart
 from fairport.study.fixes import Fix

@@ -18,11 +18,11 @@ from fairport.backends.jobs import sender_stacks
 from fairport.backends.protocol import Prepared
 from fairport.backends.run import run_many, run_prepared
 from fairport.backends.simulation import PreparedSimulation
-from fairport.caveats import by_name, drops_without_marks, missed
-from fairport.completion import Span
+from fairport.metrics.caveats import by_name, drops_without_marks, missed
+from fairport.metrics.completion import Span
+from fairport.metrics.run_numbers import Arrays, numbers
 from fairport.record import Record
 from fairport.result import Result
-from fairport.run_numbers import Arrays, numbers
 from fairport.scenario import Scenario
 from fairport.study.worker import Report
 

@@ -1,6 +1,6 @@
 """Whether a number rises or falls from variant to variant, beyond the spread of the seeds.
 
-It depends on the differences seed by seed (`fairport.spread`):
+It depends on the differences seed by seed (`fairport.metrics.spread`):
 
 - the last variant is beyond the first in the whole middle half, which means in about three seeds of
   four, and its median is beyond that of the first;
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from fairport.spread import Spread, Values, difference
+from fairport.metrics.spread import Spread, Values, difference
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ class Precision:
     """When a point has enough seeds: `fp.Precision("jain_index", 0.05)`."""
 
     metric: str
-    """The number whose median must be known, one of `fairport.run_numbers.NUMBERS`."""
+    """The number whose median must be known, one of `fairport.metrics.run_numbers.NUMBERS`."""
     share: float
     """Half the interval's width over the median."""
     most_seeds: int = 200

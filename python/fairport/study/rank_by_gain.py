@@ -3,7 +3,7 @@
 A fix's *gain* with one seed is the factor by which the ranking metric of a part becomes better
 (`study.gain`), compared with the same seed without the fix. Over several parts it is the
 geometric mean of their gains. A fix is better, or worse, if the whole middle half of its gains is
-(`fairport.spread`). Better fixes come first and worse ones last; each group is in the order of the
+(`metrics.spread`). Better fixes come first and worse ones last; each group is in the order of the
 median gain over the seeds.
 """
 
@@ -17,8 +17,8 @@ from functools import cached_property
 
 import polars as pl
 
+from fairport.metrics.spread import Spread, shown_of_row
 from fairport.quantities import QUANTITIES
-from fairport.spread import Spread, shown_of_row
 from fairport.study.compared_parts import ComparedPart
 from fairport.study.gain import log_gain
 from fairport.study.ranking import Ranked, Row, change, needed, with_range

@@ -2,7 +2,7 @@
 
 A fix is **fair** if the median throughput ratio of the lone class is within `verdict.PARITY` of an
 equal share, in either direction. If not the whole middle half is, it must also differ from the
-scenario without a fix, seed by seed (`fairport.spread`). Fair fixes come first; among them, those
+scenario without a fix, seed by seed (`metrics.spread`). Fair fixes come first; among them, those
 under which the flows stay as even as they were, by Jain's index; then those that keep the goodput.
 Then the order is that of the *distance* from an equal share: the larger of |ln q1| and |ln q3| of
 the ratio's quartiles. So a fix that works only with some seeds comes after one that works with all,
@@ -19,10 +19,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from fairport.spread import Spread, of_row
+from fairport.metrics.spread import Spread, of_row
+from fairport.metrics.verdict import PARITY
 from fairport.study.compared_metrics import Groups
 from fairport.study.ranking import Ranked, Row, change, needed, with_range
-from fairport.verdict import PARITY
 
 # A fix costs goodput if all flows together lose more than this share.
 COSTLY = 0.05

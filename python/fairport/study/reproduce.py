@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 from fairport import backends
 from fairport.errors import InputError
+from fairport.metrics.spread import Spread, Values
 from fairport.papers.catalogue import Entry
 from fairport.papers.metrics import METRICS, Metric, Of
 from fairport.papers.model import Claim
 from fairport.papers.models import MODELS
 from fairport.record import Record
-from fairport.spread import Spread, Values
 from fairport.study import last_totals, on_linux
 from fairport.study.on_linux import LinuxRuns
 from fairport.study.order import Order

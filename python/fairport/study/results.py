@@ -18,18 +18,18 @@ from typing import Any
 
 import polars as pl
 
-from fairport._toml import loads
 from fairport.errors import InputError, OutputError
 from fairport.files.place import Folder, place
 from fairport.html_table import html_table
+from fairport.metrics.run_numbers import TYPES
 from fairport.quantities import counted, of_number
-from fairport.run_numbers import TYPES
 from fairport.scenario.named_files import content_alone
 from fairport.scenario.rows import in_base_units
 from fairport.study import sql as duck
 from fairport.study.dataset import Dataset, parquet
 from fairport.study.point_statistics import per_point
 from fairport.study.ranking import with_range
+from fairport.toml.parser import loads
 
 FORMAT = 1
 # the files of a search beside the study, and those of SQLite

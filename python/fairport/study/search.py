@@ -15,12 +15,12 @@ from fairport import backends
 from fairport.errors import InputError, OutputError, require_class, require_positive
 from fairport.files.partial import alone_in
 from fairport.files.place import Folder, place
-from fairport.run_numbers import NUMBERS
+from fairport.metrics.run_numbers import NUMBERS
+from fairport.metrics.spread import medians
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.axes import Combination
 from fairport.scenario.rows import in_base_units
-from fairport.spread import medians
 from fairport.study import continued
 from fairport.study.execution import Executor, Local
 from fairport.study.gain import weighted_log_gain

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator
 
 from fairport.errors import did_you_mean
-from fairport.run_numbers import NUMBERS
+from fairport.metrics.run_numbers import NUMBERS
 from fairport.scenario import Scenario
 from fairport.scenario.base import refuse
 from fairport.study.fixes import load as load_fixes

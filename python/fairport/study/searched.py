@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from fairport.html_table import html_table
+from fairport.metrics.repeats import first_to_last
+from fairport.metrics.spread import FEWEST_FOR_QUARTILES, Spread
 from fairport.quantities import of_number
-from fairport.repeats import first_to_last
-from fairport.spread import FEWEST_FOR_QUARTILES, Spread
 from fairport.study.caveats_of_runs import caveats_of_runs
 from fairport.study.points import in_column
 from fairport.study.ranking import with_range
@@ -70,7 +70,7 @@ class Searched:
         """How sure it is that the first point is the best, in one or two sentences.
 
         Another point is no worse if the middle half of the differences, seed by seed, says so
-        (`fairport.spread`).
+        (`fairport.metrics.spread`).
         """
         if not self.found:
             return f"No point of {self.trials} has a result."

@@ -27,8 +27,8 @@ import polars as pl
 from fairport.errors import InputError
 from fairport.files import is_partial, replace_file
 from fairport.files.place import place
+from fairport.metrics.run_numbers import TYPES
 from fairport.record import DamagedRecordError, Record
-from fairport.run_numbers import TYPES
 from fairport.study.dataset import DamagedPartError, Dataset
 from fairport.study.model_version import model_version
 

@@ -15,7 +15,7 @@ from fairport.scenario import load as load_scenario
 from fairport.scenario.base import Name, Section, refuse
 from fairport.scenario.checking import checked
 from fairport.scenario.source import Source
-from fairport.toml_files import names_in, parse, read_text
+from fairport.toml.files import names_in, parse, read_text
 
 F = TypeVar("F", bound="StudyFile")
 

@@ -17,7 +17,7 @@ import polars as pl
 from fairport import backends
 from fairport.errors import InputError, require_class, require_known
 from fairport.files.place import place
-from fairport.run_numbers import NUMBERS
+from fairport.metrics.run_numbers import NUMBERS
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.study import continued
@@ -61,7 +61,7 @@ def sweep(
     `axes` has a list of values, or a table as in a sweep file, for each dotted path; `seeds` is how
     many, or which. The axes of a group of `zip` change together: `zip=[("link.rate",
     "queue.limit")]`. `where` is a condition in SQL on the axes. `keep` names the numbers to keep
-    (None: all, `fairport.run_numbers.NUMBERS`). With `until_precise`, points get more seeds until
+    (None: all, `metrics.run_numbers.NUMBERS`). With `until_precise`, points get more seeds until
     their medians are known well enough.
 
     The study goes to `folder`, a path or a URL (None: `results/NAME`); the same study there is

@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator
 
 from fairport.errors import InputError, did_you_mean
-from fairport.run_numbers import NUMBERS
+from fairport.metrics.run_numbers import NUMBERS
 from fairport.scenario.axes import Points
 from fairport.scenario.base import refuse
 from fairport.study import study_file

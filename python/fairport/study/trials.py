@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairport.errors import InputError
-from fairport.spread import Spread
+from fairport.metrics.spread import Spread
 from fairport.study.points import StudyPoint
 from fairport.study.searched import Found, Goal
 from fairport.study.space import Space

@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from fairport import spread
 from fairport.html_table import html_table
+from fairport.metrics import spread
 from fairport.quantities import of_number
 from fairport.scenario import Scenario
 from fairport.scenario.host_profile import HostProfile

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import polars as pl
 
-from fairport import _core, caveats, traffic_parts
+from fairport import _core
 from fairport.backends import columns, made
 from fairport.backends.captures import groups, guess, outputs, slowest, words
 from fairport.backends.captures.pipes import Progress, read_in_thread, widen_stdin
 from fairport.backends.protocol import Recorded
 from fairport.errors import InputError
+from fairport.metrics import caveats, traffic_parts
 from fairport.result import Result
 from fairport.scenario import Scenario
 from fairport.tables import Tables

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from fairport import metrics
+from fairport.metrics import fairness
 from fairport.scenario import Scenario
 from fairport.tables import Tables
 
@@ -65,7 +65,7 @@ def scenario(raw: Mapping[str, Any], tables: Tables, name: str, port: str | None
 
 def _long_flows(tables: Tables) -> pl.DataFrame:
     """The compared flows with most data, each with its ingress port."""
-    flows = metrics.compared(tables["flows"]).filter(pl.col("delivered_bytes") > 0)
+    flows = fairness.compared(tables["flows"]).filter(pl.col("delivered_bytes") > 0)
     largest = flows.sort("delivered_bytes", descending=True).head(MOST_FLOWS).sort("flow")
     ports = tables["conversations"].select("flow", "ingress_port")
     return largest.join(ports, on="flow", how="left", maintain_order="left")

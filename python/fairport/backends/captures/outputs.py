@@ -14,9 +14,9 @@ from typing import Any
 
 import polars as pl
 
-from fairport import metrics
 from fairport.backends.captures import words
-from fairport.drop_runs import blackouts, drop_runs
+from fairport.metrics import fairness
+from fairport.metrics.drop_runs import blackouts, drop_runs
 from fairport.tables import Tables
 
 BULK, SHORT, ELSEWHERE = WORKLOADS = ("bulk", "short", "elsewhere")
@@ -101,7 +101,7 @@ def _worst(assessed: Sequence[Assessed], ports: pl.DataFrame) -> int:
         return min(outcast)[1]
     has_long = [one.port for one in assessed if (one.tables["flows"]["workload"] == BULK).any()]
     candidates = ports.filter(pl.col("port").is_in(has_long)) if has_long else ports
-    worst = metrics.bottleneck(candidates, is_endless=bool(has_long))
+    worst = fairness.bottleneck(candidates, is_endless=bool(has_long))
     return next(
         (place for place, one in enumerate(assessed) if worst and one.port == worst["port"]), 0
     )

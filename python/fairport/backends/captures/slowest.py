@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from fairport import metrics
+from fairport.metrics import fairness
 from fairport.tables import Tables
 
 # flows that are listed, at most
@@ -20,7 +20,7 @@ def slowest(tables: Tables) -> list[dict[str, Any]]:
     wait first. `since_s` is the start of the first timeout, `longest_wait_s` the length of the
     longest one, and `silent_s` the total of all pauses of more than 1 ms and two round trips.
     """
-    compared = metrics.compared(tables["flows"])
+    compared = fairness.compared(tables["flows"])
     causes = ("timeout", "window", "idle", "network")
     silent_s = pl.sum_horizontal(f"stalled_{cause}_s" for cause in causes)
     ports = tables["conversations"].select("flow", "src_port", "dst_port", silent_s=silent_s)

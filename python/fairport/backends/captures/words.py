@@ -7,13 +7,13 @@ from typing import Any
 
 import polars as pl
 
-from fairport import metrics
 from fairport.backends.captures import slowest
 from fairport.backends.captures.file_notes import listed, on_files
-from fairport.drop_runs import timeout_runs
+from fairport.metrics import fairness
+from fairport.metrics.drop_runs import timeout_runs
+from fairport.metrics.verdict import OUTCAST_BELOW, PARITY, lone_and_peers, ratio_in_words, spent
 from fairport.quantities import counted
 from fairport.tables import Tables
-from fairport.verdict import OUTCAST_BELOW, PARITY, lone_and_peers, ratio_in_words, spent
 
 _ALMOST_ALL = 0.98
 _ALMOST_TO_THE_END = 0.9
@@ -27,14 +27,14 @@ _NEAR = 4
 
 def sentence(summary: Mapping[str, Any], tables: Tables, *, is_joined: bool) -> str:
     """Who gets how much, and how long they waited."""
-    flows = metrics.compared(tables["flows"])
+    flows = fairness.compared(tables["flows"])
     if flows.is_empty():
         return "The captures hold no TCP flow with data."
     lone, peers = lone_and_peers(summary["classes"])
     if not lone:
         return _without_lone_class(summary, tables, flows)
-    ours = flows.filter(metrics.hop_class() == lone)
-    others = flows.filter(metrics.hop_class() == peers)
+    ours = flows.filter(fairness.hop_class() == lone)
+    others = flows.filter(fairness.hop_class() == peers)
     ratio = summary["verdict"]["ratio"]
     where = _by_port(ours, tables) if is_joined else ""
     subject = f"{_hosts(ours)} ({counted(ours.height, 'flow')}, {_hops(lone)}{where})"
@@ -81,7 +81,7 @@ def _waiting(
     measure = summary["measure"]
     caused = timeout_runs(tables["timeouts"], tables["drops"])
     caused = caused.join(ours.select("flow"), on="flow", how="semi")
-    waited = metrics.waiting(caused, ours.height, measure["from_s"], measure["to_s"])
+    waited = fairness.waiting(caused, ours.height, measure["from_s"], measure["to_s"])
     if waited.after_drop_runs is None:
         return "None of its retransmission timers was seen to expire"
     if not is_joined or len(_ingress_ports(tables)) < 2:
@@ -112,7 +112,7 @@ def _without_lone_class(summary: Mapping[str, Any], tables: Tables, flows: pl.Da
     known = set(summary["classes"])
     why = (
         "how far the senders are is not known: give their hops with --map"
-        if known == {metrics.UNKNOWN_HOPS}
+        if known == {fairness.UNKNOWN_HOPS}
         else f"no group of senders is smaller than the others ({', '.join(known)})"
     )
     return (
@@ -212,7 +212,7 @@ def _unseen(tables: Tables) -> list[str]:
 
 def _near_receivers(tables: Tables) -> list[str]:
     """What is lost before a capture is not in it."""
-    long = metrics.compared(tables["flows"]).select("flow")
+    long = fairness.compared(tables["flows"]).select("flow")
     ways = tables["conversations"].join(long, on="flow", how="semi")
     near = (ways["to_sender_s"] > _NEAR * ways["to_receiver_s"]).drop_nulls()
     if not near.sum() > near.len() / 2:
@@ -275,7 +275,7 @@ def _apart(tables: Tables) -> list[str]:
 def _one_ingress(tables: Tables) -> list[str]:
     """Senders that all came in by one capture, as that of a mirror of several ports."""
     ports = _ingress_ports(tables)
-    if len(ports) != 1 or metrics.compared(tables["flows"])["src"].n_unique() < 2:
+    if len(ports) != 1 or fairness.compared(tables["flows"])["src"].n_unique() < 2:
         return []
     return [
         f"All flows came in by one capture, {ports[0]}. If it is of several ports, drop runs and"

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 from fairport.figures import hop_classes, style
 from fairport.figures.papers import marks
-from fairport.spread import quartiles
+from fairport.metrics.spread import quartiles
 
 if TYPE_CHECKING:
     from fairport.papers.model import Drawing

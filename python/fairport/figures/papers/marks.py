@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from fairport.figures import style
-from fairport.repeats import seeds_in_words
-from fairport.spread import FEWEST_FOR_QUARTILES
-from fairport.verdict import ratio_in_words
+from fairport.metrics.repeats import seeds_in_words
+from fairport.metrics.spread import FEWEST_FOR_QUARTILES
+from fairport.metrics.verdict import ratio_in_words
 
 if TYPE_CHECKING:
     from fairport.papers.model import Drawing

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from fairport.figures.studies.view import View
+from fairport.metrics.verdict import OUTCAST_BELOW
 from fairport.study.points import FIX
-from fairport.verdict import OUTCAST_BELOW
 
 
 def number(view: View) -> str:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from fairport import headers, metrics, shown_blackout
+from fairport import headers
 from fairport.figures import hop_classes, over_time
 from fairport.figures.groups import Group, groups
 from fairport.figures.queue import buffer_limit, occupancy
+from fairport.metrics import fairness, shown_blackout
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -92,7 +93,7 @@ def _flows(result: Result, classes: list[Group]) -> dict[str, list[Any]]:
 
 def _series(result: Result, classes: list[Group]) -> dict[str, Any]:
     """Lines of flows on one grid of times; for many flows of a class, their band, too."""
-    compared = metrics.compared(result.flows)
+    compared = fairness.compared(result.flows)
     # of UDP alone, nothing is compared, but all is shown
     shown = (result.flows if compared.is_empty() else compared)["flow"]
     rows = result.series.filter(pl.col("flow").is_in(shown.implode()))

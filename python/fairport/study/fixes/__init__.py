@@ -31,7 +31,7 @@ from fairport.scenario.base import Name, Section
 from fairport.scenario.checking import checked
 from fairport.scenario.source import Source
 from fairport.scenario.units import Limit
-from fairport.toml_files import parse, read_text
+from fairport.toml.files import parse, read_text
 
 BASELINE = "none"
 """A comparison's name for the scenario without a fix; no fix has this name."""

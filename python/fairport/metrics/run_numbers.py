@@ -16,11 +16,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fairport import metrics
-from fairport.drop_runs import find_runs, others_accepted
+from fairport.metrics import fairness
+from fairport.metrics.drop_runs import find_runs, others_accepted
+from fairport.metrics.traffic_table import flat, is_bound
+from fairport.metrics.verdict import is_outcast, lone_and_peers
 from fairport.tables import Tables
-from fairport.traffic_table import flat, is_bound
-from fairport.verdict import is_outcast, lone_and_peers
 
 Numbers = dict[str, float | bool | None]
 Array = NDArray[Any]
@@ -130,13 +130,13 @@ def numbers(arrays: Arrays, traffic: Sequence[Mapping[str, Any]] = ()) -> Number
     """
     tables = arrays.tables
     flows = tables["flows"]
-    # as `metrics.compared` chooses
+    # as `fairness.compared` chooses
     endless = arrays.is_bulk & np.isnan(flows["ideal_fct_s"])
     compared = next((of for of in (endless, arrays.is_bulk) if of.any()), arrays.is_tcp)
     rates = flows["goodput_bps"][compared]
     found: Numbers = dict.fromkeys(NUMBERS)
     found |= {
-        "jain_index": metrics.jain_index(rates),
+        "jain_index": fairness.jain_index(rates),
         "goodput_bps_total": float(flows["goodput_bps"][arrays.is_tcp].sum()),
         "first_traffic_share": _first_traffic_share(flows, arrays.is_tcp),
         "timeouts": float(flows["timeouts"].sum()),
@@ -200,7 +200,7 @@ def _classes(flows: Mapping[str, Array], compared: Array, *, is_endless: bool) -
 
 
 def _bottleneck(ports: Mapping[str, Array], *, is_endless: bool) -> Numbers:
-    """The numbers of the port that `metrics.bottleneck` finds."""
+    """The numbers of the port that `fairness.bottleneck` finds."""
     drops = ports["drops"]
     if not len(drops):
         return {}

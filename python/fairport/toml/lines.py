@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from fairport._toml import TOMLDecodeError, loads
+from fairport.toml.parser import TOMLDecodeError, loads
 
 _KEY = r"""(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[\w\-]+)"""
 _DOTTED = rf"{_KEY}(?:\s*\.\s*{_KEY})*"

@@ -1,7 +1,6 @@
 """From a run's tables to its summary: hop classes, fairness, the bottleneck. Pure functions.
 
-There is one implementation of each, for every backend and for captures. `fairport.summary` says
-what the keys mean. Functions about drop runs and blackouts are in `fairport.drop_runs`.
+`fairport.summary` says what the keys mean.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fairport import completion
-from fairport.completion import Span
-from fairport.drop_runs import drop_runs, timeout_runs
+from fairport.metrics import completion
+from fairport.metrics.completion import Span
+from fairport.metrics.drop_runs import drop_runs, timeout_runs
+from fairport.metrics.verdict import Waiting, verdict
 from fairport.tables import Tables
-from fairport.verdict import Waiting, verdict
 
 NO_VERDICT = "These flows are compared by how long they take, not by their goodput."
 """The verdict's sentence for transfers and requests, if the caller does not know the

@@ -13,11 +13,11 @@ from typing import Any
 
 import polars as pl
 
-from fairport import metrics
-from fairport.drop_runs import drop_runs
 from fairport.errors import require_known
+from fairport.metrics import fairness
+from fairport.metrics.drop_runs import drop_runs
+from fairport.metrics.verdict import lone_and_peers, ratio_in_words
 from fairport.tables import Tables
-from fairport.verdict import lone_and_peers, ratio_in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def of_the_starved(
     }
     drops = tables["drops"].filter(pl.col("port") == port, pl.col("ingress_port").is_in(known))
     of_class = drops.join(
-        metrics.compared(tables["flows"]).select("flow", metrics.hop_class()), on="flow"
+        fairness.compared(tables["flows"]).select("flow", fairness.hop_class()), on="flow"
     )
     by_class = (
         of_class.group_by("hop_class", "ingress_port")

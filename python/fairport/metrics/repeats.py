@@ -7,8 +7,8 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from fairport.caveats import caveats
-from fairport.spread import FEWEST_FOR_QUARTILES, Spread
+from fairport.metrics.caveats import caveats
+from fairport.metrics.spread import FEWEST_FOR_QUARTILES, Spread
 
 # For these keys the sum says more than the median.
 _SUMMED = ("wall_s", "packet_hops")

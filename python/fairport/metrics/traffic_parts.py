@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from fairport import completion, metrics
-from fairport.censored import bounds, quantiles
-from fairport.completion import Span
+from fairport.metrics import completion, fairness
+from fairport.metrics.censored import bounds, quantiles
+from fairport.metrics.completion import Span
 from fairport.quantities import QUANTITIES, in_ms, median_count
 from fairport.tables import Tables
 
@@ -113,9 +113,9 @@ def _entry(tables: Tables, index: int, kind: str, span: Span) -> dict[str, Any]:
         requests = tables["requests"].filter(pl.col("traffic") == index)
         entry["before_measurement"] = _early(requests, span)
         return entry | _requests(requests, span)
-    if flows.height and metrics.is_endless(flows):
+    if flows.height and fairness.is_endless(flows):
         rates = flows["goodput_bps"]
-        return entry | {"goodput_bps_min": rates.min(), "jain_index": metrics.jain_index(rates)}
+        return entry | {"goodput_bps_min": rates.min(), "jain_index": fairness.jain_index(rates)}
     rounds = tables["rounds"].filter(pl.col("traffic") == index)
     transfers = completion.transfers(flows, span)
     sized = flows.filter(pl.col("ideal_fct_s").is_not_null())
@@ -193,7 +193,7 @@ def _datagrams(flows: pl.DataFrame, rtt: pl.DataFrame) -> dict[str, Any]:
     """Loss over the whole run, and one-way delay of datagrams that arrived in the measurement."""
     sent, drops = int(flows["segments_sent"].sum()), int(flows["drops"].sum())
     found: dict[str, Any] = {"sent": sent, "loss_share": drops / sent if sent else None}
-    delays = metrics.rtt_by(
+    delays = fairness.rtt_by(
         rtt.join(flows.select("flow"), on="flow", how="semi").with_columns(all=pl.lit(0)), "all"
     )
     if not delays.is_empty():

@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fairport._toml import TOMLDecodeError, loads
 from fairport.errors import InputError
+from fairport.toml.parser import TOMLDecodeError, loads
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable  # from Python 3.11 on

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from fairport.censored import bounds, quantiles
+from fairport.metrics.censored import bounds, quantiles
 
 # The groups of the literature (pFabric, PIAS): sizes in bytes above the first and up to the second.
 GROUPS: dict[str, tuple[float, float]] = {
@@ -92,7 +92,7 @@ def summary(flows: pl.DataFrame, span: Span) -> dict[str, Any] | None:
     """Completion times and slowdowns of all transfers and by group of size; None without any.
 
     `flows` minus `completed` is the number still under way at the end, or stopped. Quantiles count
-    them with their ages (`fairport.censored`); the mean is that of the completed transfers.
+    them with their ages (`fairport.metrics.censored`); the mean is that of the completed transfers.
     `bounds` names the quantiles that are lower bounds, if there are any.
     """
     ours = transfers(flows, span)

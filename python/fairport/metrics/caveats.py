@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fairport import metrics
-from fairport.completion import Span
+from fairport.metrics import fairness
+from fairport.metrics.completion import Span
 from fairport.quantities import QUANTITIES, in_ms, median_count
 from fairport.tables import Tables
 
@@ -76,9 +76,9 @@ def facts(tables: Tables, span: Span, *, uses_ecn: bool) -> dict[str, Any]:
     The tables `drops` and `marks` are read only if a sender uses ECN.
     """
     flows = tables["flows"]
-    ours = metrics.compared(flows)
+    ours = fairness.compared(flows)
     outside = partly = 0
-    if metrics.is_endless(ours):
+    if fairness.is_endless(ours):
         outside, partly = missed(
             ours["start_s"].to_numpy(),
             ours["established_s"].to_numpy(),
@@ -284,7 +284,7 @@ def _traffic_ended_s(flows: pl.DataFrame, span: Span) -> float | None:
 
     None if a flow was still there, and for endless flows, which `missed` counts.
     """
-    if flows.is_empty() or metrics.is_endless(metrics.compared(flows)):
+    if flows.is_empty() or fairness.is_endless(fairness.compared(flows)):
         return None
     if flows["end_s"].has_nulls():
         return None

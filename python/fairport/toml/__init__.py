@@ -1,0 +1,1 @@
+"""Reads TOML: the parser, files, and the lines of fields for messages."""
