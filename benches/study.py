@@ -22,9 +22,9 @@ from pathlib import Path
 import fairport as fp
 import polars as pl
 from fairport import _core, backends
-from fairport.study.one_run import LeanRun
 from fairport.study.results import Study
-from fairport.study.store import Store
+from fairport.study.runs.one_run import LeanRun
+from fairport.study.runs.store import Store
 from fairport.study.sweep import sweep
 
 POINTS = 50

@@ -14,7 +14,7 @@ import fairport as fp
 import polars as pl
 from fairport.metrics.spread import shown_of_row
 from fairport.quantities import QUANTITIES
-from fairport.study.compared_metrics import OF_THE_RUN
+from fairport.study.comparison.metrics import OF_THE_RUN
 from fairport.study.fixes import Fix, available
 
 from validation.case import options

@@ -26,7 +26,7 @@ from fairport.errors import InputError
 from fairport.record import Record
 from fairport.scenario import parse
 from fairport.scenario.host_profile import HostProfile
-from fairport.study.compared_metrics import Groups, metrics_of
+from fairport.study.comparison.metrics import Groups, metrics_of
 from fairport.study.point_statistics import FEWEST_OF_AN_INTERVAL, median_interval
 from fairport.study.validate import simulated, validate
 from fairport.study.validation import LINUX, SIMULATION, Validation, agrees

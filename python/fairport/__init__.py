@@ -34,31 +34,31 @@ if TYPE_CHECKING:
     from fairport.scenario.model import Scenario as Scenario
     from fairport.storage import load_run as load_run
     from fairport.storage import save as save
-    from fairport.study.compare import compare as compare
-    from fairport.study.comparison import Comparison as Comparison
-    from fairport.study.execution import Executor as Executor
+    from fairport.study.comparison.compare import compare as compare
+    from fairport.study.comparison.result import Comparison as Comparison
     from fairport.study.fixes import Fix as Fix
     from fairport.study.fixes import FixError as FixError
     from fairport.study.making import Estimate as Estimate
     from fairport.study.making import Listeners as Listeners
     from fairport.study.making import Status as Status
-    from fairport.study.pool import Done as Done
     from fairport.study.precision import Precision as Precision
     from fairport.study.results import Study as Study
+    from fairport.study.runs.execution import Executor as Executor
+    from fairport.study.runs.pool import Done as Done
+    from fairport.study.runs.store import Store as Store
+    from fairport.study.runs.store import StoreWarning as StoreWarning
     from fairport.study.search import tune as tune
     from fairport.study.searched import Searched as Searched
-    from fairport.study.store import Store as Store
-    from fairport.study.store import StoreWarning as StoreWarning
     from fairport.study.sweep import sweep as sweep
     from fairport.study.validation import Validation as Validation
 
 _HOME = {
     "BackendError": "fairport.errors",
-    "Comparison": "fairport.study.comparison",
+    "Comparison": "fairport.study.comparison.result",
     "CustomError": "fairport._core",
-    "Done": "fairport.study.pool",
+    "Done": "fairport.study.runs.pool",
     "Estimate": "fairport.study.making",
-    "Executor": "fairport.study.execution",
+    "Executor": "fairport.study.runs.execution",
     "Fix": "fairport.study.fixes",
     "FixError": "fairport.study.fixes",
     "InputError": "fairport.errors",
@@ -73,12 +73,12 @@ _HOME = {
     "ScenarioError": "fairport.errors",
     "Searched": "fairport.study.searched",
     "Status": "fairport.study.making",
-    "Store": "fairport.study.store",
-    "StoreWarning": "fairport.study.store",
+    "Store": "fairport.study.runs.store",
+    "StoreWarning": "fairport.study.runs.store",
     "Study": "fairport.study.results",
     "Validation": "fairport.study.validation",
     "__version__": "fairport._core",
-    "compare": "fairport.study.compare",
+    "compare": "fairport.study.comparison.compare",
     "load_run": "fairport.storage",
     "plot": "fairport.figures",
     "run": "fairport.backends.run",

@@ -23,7 +23,7 @@ from fairport.scenario import Scenario
 
 if TYPE_CHECKING:
     from fairport.result import Result
-    from fairport.study.store import Store
+    from fairport.study.runs.store import Store
 
 # The modules that process a run's numbers. Importing them takes as long as a run of a second, so
 # they are imported while the engine runs, which does not need the interpreter.
@@ -33,8 +33,8 @@ _AFTER_THE_RUN = (
     "fairport.metrics.repeats",
     "fairport.scenario.phase",
     "fairport.storage.run",
-    "fairport.study.one_run",
-    "fairport.study.store",
+    "fairport.study.runs.one_run",
+    "fairport.study.runs.store",
     "rich.table",
 )
 _DRAWING = ("fairport.report.page", "fairport.figures.over_time")
@@ -148,7 +148,7 @@ def _import_what_follows(draws: bool) -> None:
     It also computes values that do not depend on the run and are kept: the version of the model and
     the report's template.
     """
-    from fairport.study.model_version import model_version
+    from fairport.study.runs.model_version import model_version
 
     before_s = sys.getswitchinterval()
     # the engine checks for signals between its slices, and so soon gets the interpreter's lock
@@ -199,14 +199,14 @@ def _write_summary(folder: Path, summary: dict[str, Any]) -> None:
 
 
 def _store() -> Store:
-    from fairport.study.store import Store
+    from fairport.study.runs.store import Store
 
     return Store()
 
 
 def _add_to(store: Store, result: Result) -> None:
     """Adds the run's numbers to the store, so that no sweep makes the run again."""
-    from fairport.study.one_run import row_of
+    from fairport.study.runs.one_run import row_of
 
     if result.manifest["key"] is not None and result.manifest["valid"]:
         store.add_numbers(row_of(result))

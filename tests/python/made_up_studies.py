@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fairport.files.place import place
-from fairport.study.model_version import model_version
 from fairport.study.results import Definition, Study, define
+from fairport.study.runs.model_version import model_version
 
 Numbers = dict[str, float]
 

@@ -26,8 +26,8 @@ from fairport.backends.simulation import BACKEND as SIMULATION
 from fairport.errors import InputError, ResourceError
 from fairport.scenario import Scenario, load
 from fairport.scenario.lower import Job
-from fairport.study.pool import run_all
-from fairport.study.store import Store
+from fairport.study.runs.pool import run_all
+from fairport.study.runs.store import Store
 
 
 @dataclass

@@ -25,12 +25,12 @@ from conftest import Command, slowness
 from fairport.errors import InputError
 from fairport.scenario import Scenario
 from fairport.study.making import Listeners, Status
-from fairport.study.store import Store
+from fairport.study.runs.store import Store
 from fairport.study.sweep import sweep
 
 pytest.importorskip("distributed", reason="needs the extra `cluster`")
 import distributed
-from fairport.study.cluster import connected
+from fairport.study.runs.cluster import connected
 
 AXES: dict[str, Any] = {"topology.peers": [2, 3, 4, 5], "queue.limit": ["4KiB", "16KiB"]}
 
@@ -165,7 +165,7 @@ def test_long_runs_do_not_wait_for_each_other(
         return submit(self, function, batch, *more, **options)
 
     monkeypatch.setattr(distributed.Client, "submit", counted)
-    monkeypatch.setattr("fairport.study.cluster._BATCH_S", batch_s)
+    monkeypatch.setattr("fairport.study.runs.cluster._BATCH_S", batch_s)
     with connected(cluster.address) as executor:
         store = Store(tmp_path / "store")
         sweep(base, AXES, seeds=6, folder=tmp_path / "there", store=store, executor=executor)
@@ -177,7 +177,7 @@ def test_workers_of_another_version_make_no_run(
     base: Scenario, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its rows would be among those of this version, and look the same."""
-    monkeypatch.setattr("fairport.study.cluster.model_version", lambda: "9.9.9-0123456789ab")
+    monkeypatch.setattr("fairport.study.runs.cluster.model_version", lambda: "9.9.9-0123456789ab")
     with (
         connected(cluster.address) as executor,
         pytest.raises(InputError, match=r"a worker with version .* and this is 9\.9\.9") as refused,
@@ -254,7 +254,7 @@ def test_an_address_at_which_nothing_is_is_an_error_within_ten_seconds(
 def test_what_is_no_scheduler_is_an_error(
     monkeypatch: pytest.MonkeyPatch, answer: bytes, problem: str
 ) -> None:
-    monkeypatch.setattr("fairport.study.cluster._CONNECT_S", 1)
+    monkeypatch.setattr("fairport.study.runs.cluster._CONNECT_S", 1)
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -306,7 +306,7 @@ def test_a_job_that_ends_is_replaced(
     base: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A time limit ends a job of two workers in the middle of the study."""
-    monkeypatch.setattr("fairport.study.slurm._LOOK_EVERY_S", 0.5)
+    monkeypatch.setattr("fairport.study.runs.slurm._LOOK_EVERY_S", 0.5)
     run = f'cat "$1" > {tmp_path}/job; setsid sh {tmp_path}/job > /dev/null 2>&1 &'
     killed: list[int] = []
 
@@ -337,7 +337,7 @@ def test_jobs_that_end_before_they_have_a_worker_end_the_study(
     base: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nodes that do not see the environment would otherwise get jobs for ever."""
-    monkeypatch.setattr("fairport.study.slurm._LOOK_EVERY_S", 0.1)
+    monkeypatch.setattr("fairport.study.runs.slurm._LOOK_EVERY_S", 0.1)
     with (
         slurm(tmp_path, monkeypatch, "true &"),
         connected("slurm://short?jobs=2") as executor,

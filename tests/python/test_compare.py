@@ -17,13 +17,13 @@ import pytest
 from conftest import ENTRY, Command
 from fairport.quantities import QUANTITIES
 from fairport.scenario import Scenario, load
-from fairport.study.compare import compare
-from fairport.study.compared_caveats import without_number
-from fairport.study.compared_metrics import OF_THE_RUN
-from fairport.study.compared_parts import ComparedPart
-from fairport.study.comparison import Comparison
+from fairport.study.comparison.caveats import without_number
+from fairport.study.comparison.compare import compare
+from fairport.study.comparison.metrics import OF_THE_RUN
+from fairport.study.comparison.parts import ComparedPart
+from fairport.study.comparison.result import Comparison
 from fairport.study.fixes import FixError, available
-from fairport.study.store import Store
+from fairport.study.runs.store import Store
 
 SHORT = ["compare", "outcast-1-to-12", "--duration", "50ms", "--repeat", "2"]
 PINNED = {

@@ -13,8 +13,8 @@ import pytest
 from conftest import Command
 from fairport.custom import Connection, Packet, Port, Queue, Window
 from fairport.scenario import Scenario
-from fairport.study.pool import run_all
-from fairport.study.store import Store
+from fairport.study.runs.pool import run_all
+from fairport.study.runs.store import Store
 
 
 class DropTail:

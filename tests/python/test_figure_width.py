@@ -20,7 +20,7 @@ from fairport.papers import catalogue
 from fairport.record import Record
 from fairport.scenario import host_profile
 from fairport.study import validation
-from fairport.study.compared_metrics import Groups, RunTables
+from fairport.study.comparison.metrics import Groups, RunTables
 from fairport.study.reproduce import Reproduced
 from made_up_studies import Numbers, made_up
 from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -14,12 +14,12 @@ import polars as pl
 import pytest
 from fairport.errors import InputError
 from fairport.scenario import Scenario, load
-from fairport.study.compare import compare
-from fairport.study.compared_parts import ComparedPart
-from fairport.study.comparison import Comparison
-from fairport.study.gain import log_gain
-from fairport.study.rank_by_gain import ByGain, gain
-from fairport.study.store import Store
+from fairport.study.comparison.compare import compare
+from fairport.study.comparison.gain import log_gain
+from fairport.study.comparison.parts import ComparedPart
+from fairport.study.comparison.rank_by_gain import ByGain, gain
+from fairport.study.comparison.result import Comparison
+from fairport.study.runs.store import Store
 
 INCAST = ComparedPart((0,), "incast", "rounds_done", ("rounds_done",))
 TRANSFERS = ComparedPart((1,), "poisson", "small_fct_p99_s", ("small_fct_p99_s",))

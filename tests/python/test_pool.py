@@ -16,8 +16,8 @@ from fairport.backends import memory
 from fairport.backends.protocol import Estimate
 from fairport.errors import ResourceError, ScenarioError
 from fairport.scenario import Scenario
-from fairport.study.pool import Done, run_all
-from fairport.study.store import Store
+from fairport.study.runs.pool import Done, run_all
+from fairport.study.runs.store import Store
 
 
 def test_records_come_in_the_order_of_the_tasks(short: Scenario) -> None:

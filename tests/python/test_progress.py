@@ -12,7 +12,7 @@ import pytest
 from fairport.cli import progress
 from fairport.quantities import in_millions
 from fairport.study.making import Status
-from fairport.study.pool import Done
+from fairport.study.runs.pool import Done
 from rich.console import Console
 
 Shown = Callable[[AbstractContextManager[Any], Iterable[tuple[float, tuple[Any, ...]]]], list[str]]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from fairport.metrics.spread import Spread, of_row
-from fairport.study.compared_metrics import OF_THE_RUN, Groups
-from fairport.study.rank_by_share import ByShare, share
-from fairport.study.ranking import Ranked, change
+from fairport.study.comparison.metrics import OF_THE_RUN, Groups
+from fairport.study.comparison.rank_by_share import ByShare, share
+from fairport.study.comparison.ranking import Ranked, change
 
 LONE = Groups("2-hop", "6-hop", [0], list(range(1, 13)), "edge0.0:0")
 EQUALS = Groups("", "2-hop", [], list(range(13)), "s0:0")

@@ -19,7 +19,7 @@ import reference_statistics as reference
 import reference_studies as studies
 from fairport.metrics.run_numbers import NUMBERS
 from fairport.study import point_statistics
-from fairport.study.comparison import Comparison
+from fairport.study.comparison.result import Comparison
 from fairport.study.order import Order
 from reference_summary import SIZES, Summary
 

@@ -27,7 +27,7 @@ from fairport.report.reproduce import page, sentence, words
 from fairport.study import last_totals
 from fairport.study.reproduce import Reproduced, reproduce, totals
 from fairport.study.reproduce import _holds as holds_within
-from fairport.study.store import Store
+from fairport.study.runs.store import Store
 from pydantic import ValidationError
 
 CLAIM: dict[str, Any] = {

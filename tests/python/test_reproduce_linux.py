@@ -16,7 +16,7 @@ from fairport.scenario import Scenario
 from fairport.study import on_linux
 from fairport.study import reproduce as reproduce_study
 from fairport.study.reproduce import document, reproduce
-from fairport.study.store import Store
+from fairport.study.runs.store import Store
 
 NAME = "walsh2012/linear"
 

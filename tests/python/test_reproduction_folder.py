@@ -14,9 +14,9 @@ from fairport.figures import width
 from fairport.papers import catalogue
 from fairport.scenario import parse
 from fairport.storage import redraw, reproduction
-from fairport.study.model_version import model_version
 from fairport.study.reproduce import Reproduced, reproduce
-from fairport.study.store import Store
+from fairport.study.runs.model_version import model_version
+from fairport.study.runs.store import Store
 
 MODEL = "lee2017/enqueue-probability"
 

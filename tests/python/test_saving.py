@@ -18,10 +18,10 @@ from fairport.figures import compared, saving, style
 from fairport.result import Result
 from fairport.scenario import load
 from fairport.storage import save
-from fairport.study.compare import compare
-from fairport.study.store import Store
-from fairport.study.worker import Report
-from fairport.study.workers import Workers
+from fairport.study.comparison.compare import compare
+from fairport.study.runs.store import Store
+from fairport.study.runs.worker import Report
+from fairport.study.runs.workers import Workers
 from matplotlib import artist
 from matplotlib.figure import Figure
 

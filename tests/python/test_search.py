@@ -16,7 +16,7 @@ from conftest import Command
 from fairport.errors import InputError, OutputError
 from fairport.metrics.spread import medians
 from fairport.scenario.patch import assignment, read_assignments
-from fairport.study.gain import weighted_log_gain
+from fairport.study.comparison.gain import weighted_log_gain
 from fairport.study.making import Listeners
 from fairport.study.results import Definition, Study
 from fairport.study.search import search

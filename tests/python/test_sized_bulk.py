@@ -9,8 +9,8 @@ import fairport as fp
 from conftest import Command
 from fairport.metrics.completion import Span, transfers
 from fairport.scenario import Scenario, load
-from fairport.study.compare import compare
-from fairport.study.store import Store
+from fairport.study.comparison.compare import compare
+from fairport.study.runs.store import Store
 
 SMALL = {"kind": "bulk", "from": "h1..h3", "to": "h0", "size": "20kB", "flows": 2}
 LARGE = {"kind": "bulk", "from": "h4", "to": "h0", "size": "1MB"}

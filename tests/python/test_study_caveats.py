@@ -11,10 +11,10 @@ import pytest
 from conftest import Command
 from fairport.metrics.caveats import MEANINGS, by_name
 from fairport.study.caveats_of_runs import caveats_of_runs
-from fairport.study.compare import compare
-from fairport.study.dataset import parquet
+from fairport.study.comparison.compare import compare
 from fairport.study.results import Study
-from fairport.study.store import Store
+from fairport.study.runs.dataset import parquet
+from fairport.study.runs.store import Store
 from fairport.study.sweep import sweep
 
 STAR: dict[str, Any] = {

@@ -11,11 +11,11 @@ from conftest import Command
 from fairport.errors import InputError, OutputError
 from fairport.files.place import place
 from fairport.scenario import Scenario
-from fairport.study import dataset
-from fairport.study.dataset import parquet
 from fairport.study.making import Estimate, Listeners, Status
-from fairport.study.model_version import model_version
-from fairport.study.store import Store
+from fairport.study.runs import dataset
+from fairport.study.runs.dataset import parquet
+from fairport.study.runs.model_version import model_version
+from fairport.study.runs.store import Store
 from fairport.study.sweep import sweep
 
 

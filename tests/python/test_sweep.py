@@ -22,11 +22,11 @@ from conftest import ENTRY, Command, slowness
 from fairport.errors import InputError, OutputError
 from fairport.figures import studies
 from fairport.scenario import Scenario
-from fairport.study import one_run
-from fairport.study.execution import Task, outcome
 from fairport.study.making import Listeners, Status
 from fairport.study.plan import Plan
 from fairport.study.results import Study
+from fairport.study.runs import one_run
+from fairport.study.runs.execution import Task, outcome
 from fairport.study.study_file import read
 from fairport.study.sweep import check_size, sweep
 from fairport.study.sweep_file import SweepFile, load
@@ -167,7 +167,7 @@ def test_a_worker_that_dies_costs_no_run(base: Scenario, tmp_path: Path) -> None
     def kill(status: Status) -> None:
         if status.done == 4 and not killed:
             mine = subprocess.run(
-                ["pgrep", "-P", str(os.getpid()), "-f", "fairport.study.worker"],
+                ["pgrep", "-P", str(os.getpid()), "-f", "fairport.study.runs.worker"],
                 capture_output=True,
                 text=True,
                 check=True,
@@ -270,7 +270,7 @@ def test_ctrl_c_ends_within_a_second_and_leaves_no_process(tmp_path: Path) -> No
 def _is_worker(pid: str) -> bool:
     """Whether the process still runs; a zombie has no command line."""
     try:
-        return b"fairport.study.worker" in Path("/proc", pid, "cmdline").read_bytes()
+        return b"fairport.study.runs.worker" in Path("/proc", pid, "cmdline").read_bytes()
     except OSError:
         return False
 
@@ -298,7 +298,7 @@ _ON_A_SMALL_DISK = """
 import subprocess, sys
 import fairport as fp
 from fairport.errors import OutputError
-from fairport.study.dataset import Dataset
+from fairport.study.runs.dataset import Dataset
 from fairport.study.results import Study
 Dataset.__init__.__defaults__ = (None, 0.0)  # a file per row
 base = fp.scenario("two-switch").patch({"duration": "5ms"})

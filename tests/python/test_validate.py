@@ -23,8 +23,9 @@ if sys.platform != "linux":
     pytest.skip("validate needs Linux", allow_module_level=True)
 
 from fairport.errors import ScenarioError
-from fairport.study import pool, validation
 from fairport.study import validate as study
+from fairport.study import validation
+from fairport.study.runs import pool
 
 SCENARIO: dict[str, Any] = {
     "name": "validate-test",

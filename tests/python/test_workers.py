@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import slowness
 from fairport.errors import ScenarioError
-from fairport.study.worker import Report
-from fairport.study.workers import WorkerDiedError, Workers
+from fairport.study.runs.worker import Report
+from fairport.study.runs.workers import WorkerDiedError, Workers
 
 
 @pytest.fixture
@@ -120,8 +120,8 @@ def test_a_script_needs_no_guard_and_leaves_no_process(tmp_path: Path) -> None:
     script = tmp_path / "study.py"
     script.write_text(
         "import fairport as fp\n"
-        "from fairport.study import workers\n"
-        "from fairport.study.pool import run_all\n"
+        "from fairport.study.runs import workers\n"
+        "from fairport.study.runs.pool import run_all\n"
         "short = fp.scenario('outcast').patch({'duration': '5ms'})\n"
         "records = list(run_all([(short, seed) for seed in range(12)], jobs=2))\n"
         "print(len(records), *(one.pid for one in workers.shared()._idle))\n"

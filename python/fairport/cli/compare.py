@@ -79,9 +79,9 @@ def compare(
     from fairport.cli import compare_table, output
     from fairport.cli.progress import pool_bar
     from fairport.storage import save
-    from fairport.study import compared_parts
-    from fairport.study.compare import candidates_of
-    from fairport.study.compare import compare as run
+    from fairport.study.comparison import parts as compared_parts
+    from fairport.study.comparison.compare import candidates_of
+    from fairport.study.comparison.compare import compare as run
 
     chosen = loaded(scenario, assignments, duration)
     tables: dict[str, tuple[str, object]] = {"--csv": ("tables", csv)}

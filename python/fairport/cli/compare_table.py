@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from fairport.study.compared_parts import ComparedPart
-    from fairport.study.comparison import Column, Comparison
+    from fairport.study.comparison.parts import ComparedPart
+    from fairport.study.comparison.result import Column, Comparison
 
 # Columns of the whole run that a narrow terminal has no room for are left out, the last one first.
 _ALWAYS_SHOWN = 3

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fairport.backends.protocol import Progress
     from fairport.scenario import Scenario
     from fairport.study.making import Status
-    from fairport.study.pool import Done
+    from fairport.study.runs.pool import Done
 
 LINE_EVERY_S = 10.0
 """Time between two lines without a terminal."""

@@ -64,7 +64,7 @@ def reproduce(
         from fairport.backends.cores import cores
         from fairport.figures import saving
 
-        modules = ("fairport.study.one_run", "fairport.storage.reproduction")
+        modules = ("fairport.study.runs.one_run", "fairport.storage.reproduction")
         saving.get_ready(*modules, processes=jobs or cores())
     from fairport.cli import output, reproduce_table
     from fairport.cli.progress import pool_bar

@@ -12,7 +12,7 @@ from fairport.cli.output import new_table, print_text, styled
 from fairport.storage.parts import REPORT
 from fairport.study import last_totals
 from fairport.study.reproduce import STATES, CheckedClaim, Reproduced, totals
-from fairport.study.store import Store
+from fairport.study.runs.store import Store
 
 if TYPE_CHECKING:
     from rich.text import Text

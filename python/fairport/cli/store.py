@@ -21,7 +21,7 @@ def store(
     """
     from fairport.cli import output
     from fairport.quantities import counted
-    from fairport.study.store import Store
+    from fairport.study.runs.store import Store
 
     kept = Store()
     if clear:

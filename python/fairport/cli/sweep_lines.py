@@ -11,11 +11,11 @@ from fairport.errors import InputError
 from fairport.figures.studies import choose
 from fairport.quantities import counted
 from fairport.study.caveats_of_runs import caveats_of_runs
-from fairport.study.execution import Executor
 from fairport.study.making import Estimate, Status
 from fairport.study.points import count
 from fairport.study.precision import Precision
 from fairport.study.results import WHY_FAILED, Study
+from fairport.study.runs.execution import Executor
 from fairport.study.sweep_file import SweepFile
 
 
@@ -50,7 +50,7 @@ def executor(cluster: str) -> AbstractContextManager[Executor] | None:
     """The cluster that makes the runs; None: this machine. Raises InputError for its address."""
     if not cluster:
         return None
-    from fairport.study.cluster import connected
+    from fairport.study.runs.cluster import connected
 
     return connected(cluster)
 

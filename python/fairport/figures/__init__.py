@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from fairport.figures.saving import Saver
     from fairport.result import Result
-    from fairport.study.comparison import Comparison
+    from fairport.study.comparison.result import Comparison
     from fairport.study.results import Study
 
 # In the order of the report; each is a module of this package.
@@ -101,7 +101,7 @@ def plot(
     """
     from fairport.figures import compare, compared, studies, width
     from fairport.result import Result
-    from fairport.study.comparison import Comparison
+    from fairport.study.comparison.result import Comparison
     from fairport.study.results import Study
 
     with width.drawn_at(width_in):

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fairport.study.compared_metrics import Axis
-    from fairport.study.comparison import Column, Comparison
+    from fairport.study.comparison.metrics import Axis
+    from fairport.study.comparison.result import Column, Comparison
 
 SUBJECT = "Which fix works"
 CAPTION = (

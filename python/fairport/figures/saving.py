@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairport.backends.cores import cores
-from fairport.study.workers import WorkerDiedError, shared
+from fairport.study.runs.workers import WorkerDiedError, shared
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

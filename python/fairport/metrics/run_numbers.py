@@ -3,7 +3,7 @@
 They are the summary's numbers, under flat names; filling tables of polars would take longer than
 many runs. `tests/python/test_run_numbers.py` compares the two. A number that does not apply to a
 run (completion times where no flow ends) is None. A comparison of fixes has metrics of its own
-(`study.compared_metrics`).
+(`study.comparison.metrics`).
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ from fairport.metrics.spread import shown_of_row
 from fairport.report.inline import embed
 from fairport.report.template import fill_page
 from fairport.scenario.phase import phase_parameters
-from fairport.study.model_version import model_version
+from fairport.study.runs.model_version import model_version
 
 if TYPE_CHECKING:
-    from fairport.study.comparison import Comparison
+    from fairport.study.comparison.result import Comparison
 
 TEMPLATE = "compare.html"
 

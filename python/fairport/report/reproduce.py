@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from fairport.quantities import counted
 from fairport.report.inline import embed
 from fairport.report.template import fill_page, read
-from fairport.study.model_version import model_version
 from fairport.study.reproduce import STATES, CheckedClaim, totals
+from fairport.study.runs.model_version import model_version
 
 if TYPE_CHECKING:
     from fairport.papers.model import Platform

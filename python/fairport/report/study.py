@@ -21,7 +21,7 @@ from fairport.figures.studies.view import View, chosen, view_of
 from fairport.report.inline import embed
 from fairport.report.live import block
 from fairport.report.template import fill_page, read
-from fairport.study.gain import better
+from fairport.study.comparison.gain import better
 from fairport.study.point_statistics import interval_name
 
 if TYPE_CHECKING:

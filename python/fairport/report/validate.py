@@ -12,7 +12,7 @@ from fairport.quantities import of_number
 from fairport.report.inline import embed
 from fairport.report.template import fill_page
 from fairport.scenario.phase import phase_parameters
-from fairport.study.model_version import model_version
+from fairport.study.runs.model_version import model_version
 from fairport.study.validation import COMPARED, LINUX, NAMES, SIDES, SIMULATION
 
 if TYPE_CHECKING:

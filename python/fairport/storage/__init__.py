@@ -11,7 +11,7 @@ from fairport.storage import run
 from fairport.storage.run import load_run as load_run
 
 if TYPE_CHECKING:
-    from fairport.study.comparison import Comparison
+    from fairport.study.comparison.result import Comparison
     from fairport.study.validation import Validation
 
 
@@ -42,7 +42,7 @@ def save(
     if isinstance(found, Result):
         return run.save(found, folder, force=force, figures=figures, csv=csv)
     from fairport.storage import comparison
-    from fairport.study.comparison import Comparison
+    from fairport.study.comparison.result import Comparison
 
     if isinstance(found, Comparison):
         return comparison.save(found, folder, force=force, figures=figures, csv=csv)

@@ -10,11 +10,11 @@ from fairport.files import atomic_folder
 from fairport.scenario import Scenario, parse
 from fairport.storage import documents
 from fairport.storage.parts import FIGURES, MANIFEST, REPORT, TABLES, write_tables
-from fairport.study.compared_metrics import Groups
-from fairport.study.compared_parts import ComparedPart
-from fairport.study.comparison import Candidate, Comparison
+from fairport.study.comparison.metrics import Groups
+from fairport.study.comparison.parts import ComparedPart
+from fairport.study.comparison.result import Candidate, Comparison
 from fairport.study.fixes import Fix, FixError
-from fairport.study.model_version import model_version
+from fairport.study.runs.model_version import model_version
 
 FIGURE = "compare"
 

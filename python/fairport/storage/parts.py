@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import polars.selectors as cs
 
-from fairport.study.dataset import parquet
+from fairport.study.runs.dataset import parquet
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"

@@ -13,10 +13,10 @@ from fairport.files import atomic_folder
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.record import Record
 from fairport.storage.parts import FIGURES, MANIFEST, REPORT, SUMMARY, write_json
-from fairport.study.model_version import model_version
 from fairport.study.reproduce import Reproduced, document
-from fairport.study.worker import Report
-from fairport.study.workers import shared
+from fairport.study.runs.model_version import model_version
+from fairport.study.runs.worker import Report
+from fairport.study.runs.workers import shared
 
 # drawing the figures of this many experiments takes longer than starting a process
 _MANY = 8

@@ -9,8 +9,8 @@ from fairport.files import atomic_folder
 from fairport.scenario import host_profile, parse
 from fairport.storage import documents
 from fairport.storage.parts import FIGURES, MANIFEST, REPORT, TABLES, write_tables
-from fairport.study.compared_metrics import Groups
-from fairport.study.model_version import model_version
+from fairport.study.comparison.metrics import Groups
+from fairport.study.runs.model_version import model_version
 from fairport.study.validation import Validation
 
 FIGURE = "validate"

@@ -1,1 +1,1 @@
-"""Studies: many runs that answer one question. The pool, its store, the fixes, the comparison."""
+"""Studies: many runs that answer one question, such as a sweep, a search or a reproduction."""

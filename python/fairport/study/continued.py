@@ -9,9 +9,9 @@ from __future__ import annotations
 import polars as pl
 
 from fairport.errors import OutputError
-from fairport.study.execution import Executor
 from fairport.study.plan import Plan
 from fairport.study.results import Study
+from fairport.study.runs.execution import Executor
 
 _MADE_AGAIN = 3
 _REMEDY = "give another `folder`, or `force=True` to make all runs again"

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fairport.scenario import load as load_scenario
-from fairport.study.store import Store
+from fairport.study.runs.store import Store
 
 if TYPE_CHECKING:
     from fairport.papers.catalogue import Entry

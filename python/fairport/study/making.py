@@ -11,10 +11,10 @@ from typing import Any
 
 import polars as pl
 
-from fairport.study.execution import Ended, Executor, Task
 from fairport.study.plan import Plan, PointAndSeed
 from fairport.study.results import BESIDES, Study
-from fairport.study.store import Store
+from fairport.study.runs.execution import Ended, Executor, Task
+from fairport.study.runs.store import Store
 
 # runs that are made first, for the estimate
 _PROBES = 3

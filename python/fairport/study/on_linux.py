@@ -15,7 +15,7 @@ from fairport.errors import InputError
 from fairport.papers.catalogue import Entry
 from fairport.papers.model import Variant
 from fairport.record import Record
-from fairport.study.pool import Done
+from fairport.study.runs.pool import Done
 
 BACKEND = "linux"
 

@@ -9,8 +9,8 @@ It depends on the differences seed by seed (`fairport.metrics.spread`):
 
 Between two variants that do not differ, an order would hold by chance once in 5 times with five
 seeds, once in 14 with ten and once in 75 with twenty; comparing the medians alone, every other
-time. `tests/python/test_spread.py` draws these numbers. A gain (`study.rank_by_gain`) may be better
-or worse, so it is clear by chance twice as often.
+time. `tests/python/test_spread.py` draws these numbers. A gain (`comparison.rank_by_gain`) may be
+better or worse, so it is clear by chance twice as often.
 """
 
 from __future__ import annotations

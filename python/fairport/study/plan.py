@@ -14,10 +14,10 @@ from fairport.backends import cores, memory
 from fairport.backends.protocol import Prepared
 from fairport.errors import InputError, require_positive
 from fairport.scenario import Scenario
-from fairport.study.execution import Run, Task
 from fairport.study.fixes import FixError
-from fairport.study.one_run import LeanRun
 from fairport.study.points import FIX, StudyPoint
+from fairport.study.runs.execution import Run, Task
+from fairport.study.runs.one_run import LeanRun
 
 # points that are tried with a value before it is refused
 _TRIED = 50

@@ -19,8 +19,8 @@ from fairport.record import Record
 from fairport.study import last_totals, on_linux
 from fairport.study.on_linux import LinuxRuns
 from fairport.study.order import Order
-from fairport.study.pool import Progress, run_all
-from fairport.study.store import Store
+from fairport.study.runs.pool import Progress, run_all
+from fairport.study.runs.store import Store
 
 State = Literal["holds", "differs", "not comparable"]
 STATES: tuple[State, ...] = ("holds", "differs", "not comparable")

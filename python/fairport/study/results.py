@@ -26,9 +26,9 @@ from fairport.quantities import counted, of_number
 from fairport.scenario.named_files import content_alone
 from fairport.scenario.rows import in_base_units
 from fairport.study import sql as duck
-from fairport.study.dataset import Dataset, parquet
+from fairport.study.comparison.ranking import with_range
 from fairport.study.point_statistics import per_point
-from fairport.study.ranking import with_range
+from fairport.study.runs.dataset import Dataset, parquet
 from fairport.toml.parser import loads
 
 FORMAT = 1

@@ -22,17 +22,17 @@ from fairport.scenario import load as load_scenario
 from fairport.scenario.axes import Combination
 from fairport.scenario.rows import in_base_units
 from fairport.study import continued
-from fairport.study.execution import Executor, Local
-from fairport.study.gain import weighted_log_gain
+from fairport.study.comparison.gain import weighted_log_gain
 from fairport.study.making import Listeners, Making
-from fairport.study.model_version import model_version
 from fairport.study.plan import Plan
 from fairport.study.points import StudyPoint, in_column
 from fairport.study.results import Definition, Study, define
+from fairport.study.runs.execution import Executor, Local
+from fairport.study.runs.model_version import model_version
+from fairport.study.runs.store import Store
 from fairport.study.search_file import SearchFile
 from fairport.study.searched import Found, Goal, Searched
 from fairport.study.space import Space
-from fairport.study.store import Store
 from fairport.study.study_file import read
 from fairport.study.trials import Trials
 

@@ -13,8 +13,8 @@ from fairport.metrics.repeats import first_to_last
 from fairport.metrics.spread import FEWEST_FOR_QUARTILES, Spread
 from fairport.quantities import of_number
 from fairport.study.caveats_of_runs import caveats_of_runs
+from fairport.study.comparison.ranking import with_range
 from fairport.study.points import in_column
-from fairport.study.ranking import with_range
 from fairport.study.results import Study
 
 Goal = Literal["tune", "hunt"]

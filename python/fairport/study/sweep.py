@@ -21,14 +21,14 @@ from fairport.metrics.run_numbers import NUMBERS
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.study import continued
-from fairport.study.execution import Executor, Local
 from fairport.study.making import Listeners, Making, Status
-from fairport.study.model_version import model_version
 from fairport.study.plan import Plan
 from fairport.study.points import count, label_of, points, value_of
 from fairport.study.precision import Precision, more_seeds, too_wide
 from fairport.study.results import Definition, Study, define
-from fairport.study.store import Store
+from fairport.study.runs.execution import Executor, Local
+from fairport.study.runs.model_version import model_version
+from fairport.study.runs.store import Store
 from fairport.study.study_file import read
 from fairport.study.sweep_file import SweepFile, as_list
 

@@ -26,8 +26,8 @@ from fairport.scenario import load as load_scenario
 from fairport.scenario.host_profile import HostProfile
 from fairport.scenario.tcp import DEFAULT_STACK
 from fairport.scenario.traffic.bulk import Bulk
-from fairport.study.compared_metrics import Groups, RunTables
-from fairport.study.pool import Progress, Tally
+from fairport.study.comparison.metrics import Groups, RunTables
+from fairport.study.runs.pool import Progress, Tally
 from fairport.study.validation import LINUX, REPEAT, SIDES, SIMULATION, Validation
 
 # ticks of a minimum RTO, whatever the route has (measured at HZ = 250: 8 ms)

@@ -14,8 +14,8 @@ from fairport.metrics import spread
 from fairport.quantities import of_number
 from fairport.scenario import Scenario
 from fairport.scenario.host_profile import HostProfile
-from fairport.study.compared_metrics import Groups
-from fairport.study.ranking import with_range
+from fairport.study.comparison.metrics import Groups
+from fairport.study.comparison.ranking import with_range
 
 REPEAT = 5
 LINUX, SIMULATION = "linux", "simulation"
@@ -31,7 +31,7 @@ COMPARED = (
     "drop_runs_ge2",
     "queue_mean_bytes",
 )
-"""The metrics of `study.compared_metrics` that are compared."""
+"""The metrics of `study.comparison.metrics` that are compared."""
 # the two sides agree if the lone flow's ratio is within one of the first two, the peers within the
 # last
 _RATIO_FACTOR, _RATIO_APART, _PEERS_SHARE = 2.0, 0.05, 0.15
@@ -53,7 +53,7 @@ class Validation:
     """Linux runs that do not count: `seed`, `faults`."""
     groups: Groups
     runs: pl.DataFrame
-    """One row per valid run: `side`, `seed`, and the metrics of `study.compared_metrics`."""
+    """One row per valid run: `side`, `seed`, and the metrics of `study.comparison.metrics`."""
     drop_runs: pl.DataFrame
     """Number of drop runs by flow of each length: `side`, `seed`, `group`, `length`, `runs`."""
 

@@ -30,7 +30,7 @@ from fairport.figures.studies.view import (
     panels,
     room_beside,
 )
-from fairport.study.gain import better
+from fairport.study.comparison.gain import better
 
 COLOURS = (
     *("#d9d9d9", style.BLUE, style.ORANGE, style.GREEN, "#cc79a7", "#e69f00", "#56b4e9"),

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from fairport.errors import InputError
-from fairport.study import slurm
-from fairport.study.execution import Ended, Executor, Task, outcome
-from fairport.study.model_version import model_version
+from fairport.study.runs import slurm
+from fairport.study.runs.execution import Ended, Executor, Task, outcome
+from fairport.study.runs.model_version import model_version
 
 if TYPE_CHECKING:
     from distributed import Client, Future

@@ -1,7 +1,7 @@
 """The ranking of fixes by how much better they make the parts of a scenario's traffic.
 
 A fix's *gain* with one seed is the factor by which the ranking metric of a part becomes better
-(`study.gain`), compared with the same seed without the fix. Over several parts it is the
+(`study.comparison.gain`), compared with the same seed without the fix. Over several parts it is the
 geometric mean of their gains. A fix is better, or worse, if the whole middle half of its gains is
 (`metrics.spread`). Better fixes come first and worse ones last; each group is in the order of the
 median gain over the seeds.
@@ -19,9 +19,9 @@ import polars as pl
 
 from fairport.metrics.spread import Spread, shown_of_row
 from fairport.quantities import QUANTITIES
-from fairport.study.compared_parts import ComparedPart
-from fairport.study.gain import log_gain
-from fairport.study.ranking import Ranked, Row, change, needed, with_range
+from fairport.study.comparison.gain import log_gain
+from fairport.study.comparison.parts import ComparedPart
+from fairport.study.comparison.ranking import Ranked, Row, change, needed, with_range
 
 _NOTE = (
     "A gain is the factor by which a number becomes better with the fix, seed by seed. A fix is"

@@ -12,7 +12,7 @@ from fairport.metrics import caveats
 from fairport.metrics.repeats import summarise
 from fairport.quantities import QUANTITIES
 from fairport.record import Record
-from fairport.study.compared_parts import ComparedPart
+from fairport.study.comparison.parts import ComparedPart
 from fairport.study.fixes import BASELINE
 
 

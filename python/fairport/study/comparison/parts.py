@@ -17,7 +17,7 @@ from fairport.metrics import traffic_table
 from fairport.record import Record
 from fairport.scenario import Scenario
 from fairport.scenario.traffic.incast import Incast
-from fairport.study.compared_metrics import METRICS, OF_THE_RUN, RANKING_OF_THE_RUN, Groups
+from fairport.study.comparison.metrics import METRICS, OF_THE_RUN, RANKING_OF_THE_RUN, Groups
 
 # metrics of each kind of traffic; the first one that the part has ranks it
 _SHOWN: dict[str, tuple[str, ...]] = {

@@ -2,8 +2,8 @@
 
 The interpreter makes a run's tables and numbers, and it runs one thread at a time. So to use all
 processors, each run needs its own interpreter. A worker is a separate program
-(`fairport.study.worker`), not a fork and not an import of the caller's script, so a study may be
-started from a script's first line, from a notebook and from a thread.
+(`fairport.study.runs.worker`), not a fork and not an import of the caller's script, so a study may
+be started from a script's first line, from a notebook and from a thread.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any, BinaryIO, TypeVar, cast
 
 from fairport import children
-from fairport.study.worker import Report, receive, send
+from fairport.study.runs.worker import Report, receive, send
 
 Value = TypeVar("Value")
 
@@ -108,7 +108,7 @@ def shared() -> Workers:
 
 def _started(*modules: str) -> subprocess.Popen[bytes]:
     return children.started(
-        "fairport.study.worker",
+        "fairport.study.runs.worker",
         *modules,
         environment=dict.fromkeys(_ONE_THREAD, "1"),
         stdin=subprocess.PIPE,

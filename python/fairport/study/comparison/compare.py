@@ -12,14 +12,14 @@ from fairport.backends.protocol import Backend
 from fairport.errors import InputError, ScenarioError, require_class, require_positive
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
-from fairport.study.compared_caveats import Noticed, without_number
-from fairport.study.compared_metrics import Groups, RunTables
-from fairport.study.compared_parts import ComparedPart, check, compared_parts
-from fairport.study.comparison import Candidate, Comparison
+from fairport.study.comparison.caveats import Noticed, without_number
+from fairport.study.comparison.metrics import Groups, RunTables
+from fairport.study.comparison.parts import ComparedPart, check, compared_parts
+from fairport.study.comparison.result import Candidate, Comparison
 from fairport.study.fixes import BASELINE, Fix, FixError, available
 from fairport.study.fixes import load as load_fixes
-from fairport.study.pool import Progress, run_all
-from fairport.study.store import Store
+from fairport.study.runs.pool import Progress, run_all
+from fairport.study.runs.store import Store
 
 REPEAT = 10
 
@@ -43,9 +43,9 @@ def compare(
         print(found.conclusion, found.ranking)
 
     `fixes` are names, paths of files, or Fix objects, or a single one; None: all fixes. `metric`
-    ranks them, one of `study.compared_metrics.METRICS`; None: the one that the scenario's traffic
+    ranks them, one of `study.comparison.metrics.METRICS`; None: the one that the scenario's traffic
     suggests. `folder` holds fixes of your own. Runs come from and go to `store` (None: the user's,
-    see `study.store`). `jobs` runs are made at a time, by default as many as there are cores and
+    see `runs.store`). `jobs` runs are made at a time, by default as many as there are cores and
     memory for. `progress` is called with a `Done`, several times per second.
 
     Raises FixError for a fix that does not exist or if none of the fixes applies, InputError for a

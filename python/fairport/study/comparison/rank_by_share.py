@@ -21,8 +21,8 @@ from functools import cached_property
 
 from fairport.metrics.spread import Spread, of_row
 from fairport.metrics.verdict import PARITY
-from fairport.study.compared_metrics import Groups
-from fairport.study.ranking import Ranked, Row, change, needed, with_range
+from fairport.study.comparison.metrics import Groups
+from fairport.study.comparison.ranking import Ranked, Row, change, needed, with_range
 
 # A fix costs goodput if all flows together lose more than this share.
 COSTLY = 0.05

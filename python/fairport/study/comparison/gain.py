@@ -1,6 +1,6 @@
 """How much better a number of a run became: the logarithm of a factor, above 0 if it is better.
 
-Fixes are ranked by it (`study.rank_by_gain`), and searches look for its greatest or least value.
+Fixes are ranked by it (`rank_by_gain`), and searches look for its greatest or least value.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ from typing import Any, Protocol
 from fairport.errors import InputError
 from fairport.ordered_threads import Stop
 from fairport.scenario import Scenario
-from fairport.study.one_run import InvalidRunError, LeanRun, Row, measured, simulated
-from fairport.study.worker import Report
-from fairport.study.workers import WorkerDiedError, Workers, shared
+from fairport.study.runs.one_run import InvalidRunError, LeanRun, Row, measured, simulated
+from fairport.study.runs.worker import Report
+from fairport.study.runs.workers import WorkerDiedError, Workers, shared
 
 # Ctrl-C is noticed within this time.
 _WAIT_S = 0.1

@@ -4,7 +4,7 @@ The key of a run is what decides it: the version of the model, the run's own key
 its job, so neither the name of a scenario nor the way in which its units are written), and the
 seed. Below the folder of the version are
 
-- `runs/*.parquet`: the numbers of every run, a row each (`fairport.study.dataset`);
+- `runs/*.parquet`: the numbers of every run, a row each (`fairport.study.runs.dataset`);
 - `KEY/SEED.record`: the tables of those runs that were compared or reproduced.
 
 What is damaged counts as missing. The store's folder has a mark, and only files with names as above
@@ -29,8 +29,8 @@ from fairport.files import is_partial, replace_file
 from fairport.files.place import place
 from fairport.metrics.run_numbers import TYPES
 from fairport.record import DamagedRecordError, Record
-from fairport.study.dataset import DamagedPartError, Dataset
-from fairport.study.model_version import model_version
+from fairport.study.runs.dataset import DamagedPartError, Dataset
+from fairport.study.runs.model_version import model_version
 
 FOLDER_VARIABLE = "FAIRPORT_STORE"
 

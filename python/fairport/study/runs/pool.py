@@ -21,10 +21,10 @@ from fairport.errors import require_positive
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.record import Record
 from fairport.scenario import Scenario
-from fairport.study import workers
-from fairport.study.one_run import recorded
-from fairport.study.store import Store
-from fairport.study.worker import Report
+from fairport.study.runs import workers
+from fairport.study.runs.one_run import recorded
+from fairport.study.runs.store import Store
+from fairport.study.runs.worker import Report
 
 Task = tuple[Scenario, int]
 """A scenario and the seed that replaces its own."""

@@ -15,12 +15,12 @@ from fairport.metrics import spread
 from fairport.metrics.spread import FEWEST_FOR_QUARTILES
 from fairport.quantities import QUANTITIES, Quantity
 from fairport.scenario import Scenario
-from fairport.study.compared_metrics import METRICS, OF_THE_RUN, Groups, Metric
-from fairport.study.compared_parts import ComparedPart
+from fairport.study.comparison.metrics import METRICS, OF_THE_RUN, Groups, Metric
+from fairport.study.comparison.parts import ComparedPart
+from fairport.study.comparison.rank_by_gain import ByGain
+from fairport.study.comparison.rank_by_share import ByShare, share
+from fairport.study.comparison.ranking import Ranked, Ranking, with_range
 from fairport.study.fixes import Fix
-from fairport.study.rank_by_gain import ByGain
-from fairport.study.rank_by_share import ByShare, share
-from fairport.study.ranking import Ranked, Ranking, with_range
 
 _ONE_SEED = "This is one seed; another may rank the fixes differently. Ten seeds say more."
 _FEW_SEEDS = "These are {} seeds; others may rank the fixes differently. Ten seeds say more."
@@ -81,7 +81,7 @@ class Comparison:
     that do not reach all of it."""
     runs: pl.DataFrame
     """One row per run: `fix`, `seed`, and the metrics of the run and of the parts of its traffic
-    (`study.compared_metrics`)."""
+    (`study.comparison.metrics`)."""
     drop_runs: pl.DataFrame
     """Number of drop runs by flow of each length: `fix`, `seed`, `group` (lone, peers, others),
     `length` in packets, `runs`."""

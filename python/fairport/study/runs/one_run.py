@@ -24,7 +24,7 @@ from fairport.metrics.run_numbers import Arrays, numbers
 from fairport.record import Record
 from fairport.result import Result
 from fairport.scenario import Scenario
-from fairport.study.worker import Report
+from fairport.study.runs.worker import Report
 
 Row = dict[str, Any]
 """A run's numbers, by `run_numbers.NUMBERS`, and facts about it: `key`, `seed`, `backend`, `valid`,
