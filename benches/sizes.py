@@ -258,7 +258,7 @@ def _memory(rows: Sequence[Row]) -> str:
 
 
 def _draw(rows: Sequence[Row], path: Path) -> None:
-    from fairport.figures import style
+    from fairport.figures.drawing import style
     from matplotlib.figure import Figure
 
     with style.applied():

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import fairport as fp
-from fairport.figures import style
+from fairport.figures.drawing import style
 from fairport.scenario import host_profile
 from fairport.scenario.network import LINUX_PROFILE
 from fairport.study.validate import simulated

@@ -155,7 +155,7 @@ def _import_what_follows(draws: bool) -> None:
     sys.setswitchinterval(0.0005)
     try:
         if draws:
-            import_module("fairport.figures.matplotlib_parts")
+            import_module("fairport.figures.drawing.matplotlib_parts")
         for name in _AFTER_THE_RUN + (_DRAWING if draws else ()):
             import_module(name)
         model_version()

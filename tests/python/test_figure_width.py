@@ -12,9 +12,10 @@ import synthetic
 from conftest import Command
 from fairport import figures, layout, run_and_save
 from fairport.errors import InputError
-from fairport.figures import compare, compared, microscope, paths, seeds, style, validate, width
+from fairport.figures import compare, compared, microscope, paths, seeds, validate
 from fairport.figures import papers as of_papers
-from fairport.figures.picture import Picture
+from fairport.figures.drawing import style, width
+from fairport.figures.drawing.picture import Picture
 from fairport.microscope import focus, look
 from fairport.papers import catalogue
 from fairport.record import Record

@@ -13,8 +13,9 @@ import pytest
 import synthetic
 from fairport import figures
 from fairport.errors import InputError
-from fairport.figures import compare, compared, hop_classes, over_time, style
-from fairport.figures.saving import Saver
+from fairport.figures import compare, compared, hop_classes, over_time
+from fairport.figures.drawing import style
+from fairport.figures.drawing.saving import Saver
 from fairport.quantities import QUANTITIES, three_digits
 from fairport.report import inline
 from fairport.result import Result

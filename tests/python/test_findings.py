@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 import synthetic
 from fairport import figures
-from fairport.figures import findings, heading, style
-from fairport.figures.saving import Saver
+from fairport.figures import findings
+from fairport.figures.drawing import heading, style
+from fairport.figures.drawing.saving import Saver
 from fairport.metrics.drop_runs import drop_runs
 from fairport.metrics.verdict import headline, ratio_in_words
 from fairport.quantities import time_at_size

@@ -63,8 +63,8 @@ def test_a_run_without_figures_needs_no_matplotlib() -> None:
 def test_figures_without_a_home_that_can_be_written_print_nothing(tmp_path: Path) -> None:
     """matplotlib would print two warnings in each process; a worker gets the folder from us."""
     program = (
-        "from fairport.figures import style; from fairport import children; import os;"
-        " child = children.started('fairport.figures.style'); assert child.wait() == 0;"
+        "from fairport.figures.drawing import style; from fairport import children; import os;"
+        " child = children.started('fairport.figures.drawing.style'); assert child.wait() == 0;"
         " print(os.environ['MPLCONFIGDIR'])"
     )
     homeless = {name: one for name, one in os.environ.items() if not name.startswith("XDG_")}

@@ -11,7 +11,7 @@ import fairport as fp
 import pytest
 import synthetic
 from fairport import figures
-from fairport.figures.saving import Saver
+from fairport.figures.drawing.saving import Saver
 from fairport.report import about_run, inline, rows
 from fairport.report.page import groups_in_words, render, write
 from fairport.report.rows import trace_table

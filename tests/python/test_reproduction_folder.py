@@ -10,7 +10,7 @@ from typing import Any
 import fairport as fp
 import pytest
 from conftest import Command
-from fairport.figures import width
+from fairport.figures.drawing import width
 from fairport.papers import catalogue
 from fairport.scenario import parse
 from fairport.storage import redraw, reproduction

@@ -14,7 +14,8 @@ import pytest
 import synthetic
 from fairport import figures
 from fairport.errors import InputError
-from fairport.figures import compared, saving, style
+from fairport.figures import compared
+from fairport.figures.drawing import saving, style
 from fairport.result import Result
 from fairport.scenario import load
 from fairport.storage import save
@@ -154,7 +155,7 @@ def test_a_worker_needs_no_tables_to_write_a_picture(tmp_path: Path) -> None:
         (tmp_path / kind).write_bytes(pickle.dumps(figures.draw(result, kind)))
     program = """
 import pathlib, pickle, sys
-import fairport.figures.matplotlib_parts
+import fairport.figures.drawing.matplotlib_parts
 for path in pathlib.Path(sys.argv[1]).iterdir():
     pickle.loads(path.read_bytes())
 print(*sys.modules)
@@ -179,7 +180,8 @@ def test_a_worker_needs_no_tables_to_draw_a_comparison(tmp_path: Path) -> None:
     (tmp_path / "chart").write_bytes(pickle.dumps(compared.chart(comparison)))
     program = """
 import pathlib, pickle, sys
-from fairport.figures import matplotlib_parts, saving
+from fairport.figures.drawing import matplotlib_parts
+from fairport.figures.drawing import saving
 folder = pathlib.Path(sys.argv[1])
 shown = pickle.loads((folder / "chart").read_bytes())
 saving.draw(None, "fairport.figures.compare", shown, folder / "compare")

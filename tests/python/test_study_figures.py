@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 from conftest import Command
 from fairport.errors import InputError
-from fairport.figures import studies, width
+from fairport.figures import studies
+from fairport.figures.drawing import width
 from fairport.figures.studies import best
 from fairport.figures.studies.view import WIDTH_IN, chosen, in_cells, viewed
 from fairport.files.place import place

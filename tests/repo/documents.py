@@ -195,7 +195,8 @@ def _renewed(file: Path) -> str:
 def _draw_pictures() -> None:
     import fairport as fp
     from fairport import layout
-    from fairport.figures import microscope, paths, style
+    from fairport.figures import microscope, paths
+    from fairport.figures.drawing import style
     from fairport.microscope import focus, look
 
     result = fp.run(fp.scenario("outcast"), seed=1)

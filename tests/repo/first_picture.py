@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import fairport as fp
-from fairport.figures import hop_classes, style
-from fairport.figures.heading import heading
+from fairport.figures import hop_classes
+from fairport.figures.drawing import style
+from fairport.figures.drawing.heading import heading
 from fairport.metrics import fairness
 from fairport.metrics.verdict import ratio_in_words
 from fairport.result import Result

@@ -107,12 +107,12 @@ FILES_OF = {
     r"step_marking|StepMarking": {
         "crates/net/src/discipline/step_marking.rs",
         "crates/net/src/queue.rs",
-        "python/fairport/scenario/fifo_queues.py",
+        "python/fairport/scenario/queues/fifo.py",
     },
     r"strict_priority|StrictPriority": {
         "crates/net/src/scheduler/strict_priority.rs",
         "crates/net/src/queue.rs",
-        "python/fairport/scenario/scheduled_queues.py",
+        "python/fairport/scenario/queues/scheduled.py",
     },
     r"\bdctcp::|\bDctcp\b": {
         "crates/tcp/src/congestion/dctcp.rs",

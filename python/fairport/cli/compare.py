@@ -73,7 +73,7 @@ def compare(
     Finished runs are kept (`fairport store`) and are not run again.
     """
     if not (no_output or no_figures):
-        from fairport.figures import saving
+        from fairport.figures.drawing import saving
 
         saving.get_ready("fairport.figures.compare")
     from fairport.cli import compare_table, output

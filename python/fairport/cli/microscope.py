@@ -45,7 +45,7 @@ def microscope(
     """
     from fairport.cli import output
     from fairport.cli.progress import progress_bar
-    from fairport.figures import width
+    from fairport.figures.drawing import width
     from fairport.files import refuse_what_is_there
     from fairport.microscope import focus, look
     from fairport.storage import load_run

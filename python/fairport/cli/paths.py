@@ -44,7 +44,7 @@ def paths(
     built = network(loaded(scenario, assignments))
     if figure is not None:
         from fairport.figures import paths as drawing
-        from fairport.figures import width
+        from fairport.figures.drawing import width
 
         with width.drawn_at(width.inches(wide)):
             picture = drawing.draw(built)

@@ -75,10 +75,11 @@ def plot(
     and mark bistable points. Of a search, all axes are shown, each in a panel of its own.
     """
     # first, because it leaves out parts of matplotlib that take long to import
-    from fairport.figures import matplotlib_parts  # noqa: F401, I001
+    from fairport.figures.drawing import matplotlib_parts  # noqa: F401, I001
     from fairport import figures
     from fairport.cli import output
-    from fairport.figures import studies, width
+    from fairport.figures import studies
+    from fairport.figures.drawing import width
     from fairport.storage import redraw
     from fairport.study.results import Study
 

@@ -21,7 +21,7 @@ def report(
     The result may be a run, several seeds, a comparison or a validation.
     """
     # first, because it leaves out parts of matplotlib that take long to import
-    from fairport.figures import matplotlib_parts  # noqa: F401, I001
+    from fairport.figures.drawing import matplotlib_parts  # noqa: F401, I001
     from fairport.cli import output
     from fairport.storage.redraw import redraw
 

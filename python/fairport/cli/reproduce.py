@@ -62,13 +62,13 @@ def reproduce(
     if everything and not (no_output or no_figures):
         # before this process imports the same
         from fairport.backends.cores import cores
-        from fairport.figures import saving
+        from fairport.figures.drawing import saving
 
         modules = ("fairport.study.runs.one_run", "fairport.storage.reproduction")
         saving.get_ready(*modules, processes=jobs or cores())
     from fairport.cli import output, reproduce_table
     from fairport.cli.progress import pool_bar
-    from fairport.figures import width
+    from fairport.figures.drawing import width
     from fairport.papers.catalogue import chosen, entries
     from fairport.storage import reproduction
     from fairport.study.reproduce import document, totals

@@ -103,7 +103,7 @@ def run(
     Exit status 3: no run was valid.
     """
     if not (no_output or no_figures):
-        from fairport.figures import saving
+        from fairport.figures.drawing import saving
 
         saving.get_ready()
     from dataclasses import replace

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from fairport.errors import InputError, not_one_of
-from fairport.figures import settings_folder
+from fairport.figures.drawing import settings_folder
 from fairport.files import atomic_file, require_writable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from fairport.figures.saving import Saver
+    from fairport.figures.drawing.saving import Saver
     from fairport.result import Result
     from fairport.study.comparison.result import Comparison
     from fairport.study.results import Study
@@ -99,7 +99,8 @@ def plot(
 
     Raises InputError for a kind that does not exist, and for a run that has no data for it.
     """
-    from fairport.figures import compare, compared, studies, width
+    from fairport.figures import compare, compared, studies
+    from fairport.figures.drawing import width
     from fairport.result import Result
     from fairport.study.comparison.result import Comparison
     from fairport.study.results import Study
@@ -120,7 +121,7 @@ def plot(
 
 def draw(result: Result, name: str | None = None, **options: Any) -> Figure:
     """One figure of the run: of kind `name`, by default goodput over time."""
-    from fairport.figures import style
+    from fairport.figures.drawing import style
 
     with style.applied():
         return kind(name or KINDS[0]).draw(result, **options)
@@ -151,7 +152,7 @@ def require_file(path: Path, option: str, endings: Sequence[str] = ENDINGS, *, f
 
 def save_as(picture: Figure, path: Path, option: str, *, force: bool) -> None:
     """Writes the file that an option names, completely or not at all. Raises OutputError."""
-    from fairport.figures import style
+    from fairport.figures.drawing import style
 
     with atomic_file(path, option, force=force) as partial:
         style.save(picture, partial)

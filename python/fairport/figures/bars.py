@@ -16,15 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from fairport.figures import (
-    findings,
-    goodput_distributions,
-    hop_classes,
-    over_time,
-    spans,
-    style,
-    width,
-)
+from fairport.figures import findings, goodput_distributions, hop_classes, over_time, spans
+from fairport.figures.drawing import style, width
 from fairport.quantities import QUANTITIES, counted, time_at_size
 from fairport.summary import is_measured_in_part
 

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
-from fairport.figures import style, width
 from fairport.figures.compared import SUBJECT, Chart, Line, Panel
-from fairport.figures.heading import broken, heading
+from fairport.figures.drawing import style, width
+from fairport.figures.drawing.heading import broken, heading
 from fairport.metrics.verdict import PARITY
 
 _WIDTH_IN, _LEFT_IN, _RIGHT_IN = 7.2, 1.05, 0.28

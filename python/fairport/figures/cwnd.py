@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
-from fairport.figures import findings, hop_classes, over_time, style, width
+from fairport.figures import findings, hop_classes, over_time
+from fairport.figures.drawing import style, width
 from fairport.figures.groups import Group
 from fairport.quantities import QUANTITIES
 

@@ -12,9 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
-from fairport.figures import findings, hop_classes, style
+from fairport.figures import findings, hop_classes
 from fairport.figures.bars import MANY
-from fairport.figures.width import is_narrow
+from fairport.figures.drawing import style
+from fairport.figures.drawing.width import is_narrow
 from fairport.metrics.drop_runs import drop_runs
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from fairport.figures import distribution, findings, style, width
+from fairport.figures import distribution, findings
+from fairport.figures.drawing import style, width
 from fairport.metrics import completion
 from fairport.quantities import group_label
 

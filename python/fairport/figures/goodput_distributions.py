@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from fairport.figures import distribution, hop_classes, over_time, spans, style, width
+from fairport.figures import distribution, hop_classes, over_time, spans
+from fairport.figures.drawing import style, width
 from fairport.quantities import QUANTITIES
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fairport.figures import hop_classes, style
+from fairport.figures import hop_classes
+from fairport.figures.drawing import style
 from fairport.metrics import fairness
 from fairport.quantities import counted
 

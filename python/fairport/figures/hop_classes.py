@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.artist import Artist
 
-from fairport.figures import width
-from fairport.figures.style import BLUE, GREEN, MUTED, ORANGE, PAPER
+from fairport.figures.drawing import width
+from fairport.figures.drawing.style import BLUE, GREEN, MUTED, ORANGE, PAPER
 from fairport.quantities import counted
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 
-from fairport.figures import style, width
+from fairport.figures.drawing import style, width
 from fairport.metrics.spread import FEWEST_FOR_QUARTILES
 from fairport.quantities import of_number
 

@@ -9,7 +9,8 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fairport.figures import findings, hop_classes, style, times
+from fairport.figures import findings, hop_classes
+from fairport.figures.drawing import style, times
 from fairport.microscope import Focus, Slide
 from fairport.quantities import counted
 

@@ -9,7 +9,8 @@ import polars as pl
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from fairport.figures import groups, style, times, width
+from fairport.figures import groups
+from fairport.figures.drawing import style, times, width
 from fairport.figures.groups import Group
 from fairport.metrics import fairness
 from fairport.quantities import Quantity

@@ -9,8 +9,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fairport.figures import hop_classes, style, width
-from fairport.figures.heading import heading
+from fairport.figures import hop_classes
+from fairport.figures.drawing import style, width
+from fairport.figures.drawing.heading import heading
 from fairport.quantities import counted
 
 if TYPE_CHECKING:

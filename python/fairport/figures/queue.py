@@ -10,7 +10,8 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fairport.figures import findings, hop_classes, over_time, style, times, width
+from fairport.figures import findings, hop_classes, over_time
+from fairport.figures.drawing import style, times, width
 from fairport.metrics import shown_blackout
 from fairport.metrics.drop_runs import blackouts
 from fairport.quantities import QUANTITIES, counted, three_digits

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 from matplotlib.figure import Figure
 
-from fairport.figures import distribution, findings, style
+from fairport.figures import distribution, findings
+from fairport.figures.drawing import style
 from fairport.metrics import completion
 from fairport.quantities import QUANTITIES
 

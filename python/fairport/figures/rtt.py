@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from fairport.figures import findings, over_time, style
+from fairport.figures import findings, over_time
+from fairport.figures.drawing import style
 from fairport.figures.groups import Group
 from fairport.metrics import fairness
 from fairport.quantities import QUANTITIES

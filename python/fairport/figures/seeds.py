@@ -7,7 +7,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from fairport.figures import findings, hop_classes, lanes, style, width
+from fairport.figures import findings, hop_classes, lanes
+from fairport.figures.drawing import style, width
 from fairport.figures.lanes import Lane
 from fairport.metrics import traffic_table
 from fairport.metrics.repeats import seeds_in_words

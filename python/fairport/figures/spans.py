@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fairport.figures import over_time, width
+from fairport.figures import over_time
+from fairport.figures.drawing import width
 from fairport.quantities import time_at_size
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fairport.figures import hop_classes, lanes, style, width
+from fairport.figures import hop_classes, lanes
+from fairport.figures.drawing import style, width
 from fairport.figures.lanes import Lane
 from fairport.metrics.repeats import seeds_in_words
 from fairport.study.validation import COMPARED, LINUX, NAMES, SIDES, SIMULATION

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from fairport import figures
-from fairport.figures import colours
+from fairport.figures.drawing import colours
 
 if TYPE_CHECKING:
     from fairport.result import Result
@@ -35,7 +35,7 @@ def picture(result: Result, kind: str, folder: Path) -> str:
     # figures.saving may still be writing the PNG
     if svg.exists() and (svg.stat().st_size <= SVG_LIMIT_BYTES or svg.with_suffix(".png").exists()):
         return embed(svg, kind, _alternative(result, kind, svg))
-    from fairport.figures import style
+    from fairport.figures.drawing import style
 
     with TemporaryDirectory() as drawn:
         svg = Path(drawn) / f"{kind}.svg"

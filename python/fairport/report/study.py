@@ -15,7 +15,8 @@ import polars as pl
 from matplotlib.colors import LogNorm, to_hex
 
 from fairport.errors import InputError
-from fairport.figures import studies, style
+from fairport.figures import studies
+from fairport.figures.drawing import style
 from fairport.figures.studies import best, heat
 from fairport.figures.studies.view import View, chosen, view_of
 from fairport.report.inline import embed

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Discriminator, Field, model_validator
 from typing_extensions import Self
 
 from fairport.scenario.base import Section, check_span, refuse
-from fairport.scenario.queue import Share, parts_per_billion
+from fairport.scenario.queues.shared import Share, parts_per_billion
 from fairport.scenario.units import Duration
 
 

@@ -16,12 +16,12 @@ from fairport.scenario.base import Name, PositiveDuration, Section, refuse
 from fairport.scenario.checking import checked
 from fairport.scenario.classifier import Classifier
 from fairport.scenario.document import dotted, is_unicode, plain, texts
-from fairport.scenario.fifo_queues import DropTail
 from fairport.scenario.loss import AnyLoss
 from fairport.scenario.measure import Measure, Probes
 from fairport.scenario.network import ADAPTER_TIMES, Host, HostTimes, Link, Switch
 from fairport.scenario.patch import overridden
-from fairport.scenario.queues import Queue
+from fairport.scenario.queues.fifo import DropTail
+from fairport.scenario.queues.queue import Queue
 from fairport.scenario.routing import DestinationSuffix, Routing
 from fairport.scenario.shaper import Shaper, TokenBucket
 from fairport.scenario.source import Source

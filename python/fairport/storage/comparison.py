@@ -60,7 +60,8 @@ def load(folder: Path) -> Comparison:
 
 def draw(comparison: Comparison, folder: Path) -> None:
     """Draws the figure, and the report that shows it, into the folder."""
-    from fairport.figures import compared, saving
+    from fairport.figures import compared
+    from fairport.figures.drawing import saving
 
     (folder / FIGURES).mkdir()
     path = folder / FIGURES / FIGURE

@@ -16,7 +16,8 @@ PAGE = "microscope.html"
 
 def save(near: Slide, whole: Slide, folder: Path, *, force: bool) -> None:
     """Writes the folder, completely or not at all. Raises OutputError."""
-    from fairport.figures import microscope, style
+    from fairport.figures import microscope
+    from fairport.figures.drawing import style
     from fairport.report import microscope as report
 
     with atomic_folder(folder, force=force) as partial:

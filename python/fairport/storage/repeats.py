@@ -28,7 +28,7 @@ def draw(summary: Mapping[str, Any], runs: Path, folder: Path) -> None:
     """
     from fairport import figures
     from fairport.figures import seeds
-    from fairport.figures.saving import saver
+    from fairport.figures.drawing.saving import saver
     from fairport.report import page
 
     typical = typical_run(summary["runs"])["seeds"][0]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairport.backends.cores import cores
-from fairport.figures import width
+from fairport.figures.drawing import width
 from fairport.files import atomic_folder
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.record import Record
@@ -106,7 +106,8 @@ def _drawn(done: Sequence[Reproduced], folder: Path, jobs: int | None) -> Iterat
 
 def _draw(_report: Report | None, one: Reproduced, folder: Path, wide_in: float | None) -> Pictures:
     """PNG and SVG of each of the experiment's figures, so many inches wide."""
-    from fairport.figures import papers, style
+    from fairport.figures import papers
+    from fairport.figures.drawing import style
 
     drawn = []
     with width.drawn_at(wide_in):

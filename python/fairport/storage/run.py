@@ -56,7 +56,7 @@ def write(result: Result, folder: Path, *, figures: bool, csv: bool) -> dict[str
 def draw(result: Result, folder: Path) -> None:
     """Draws a run's figures and its report into its folder."""
     from fairport import figures
-    from fairport.figures.saving import saver
+    from fairport.figures.drawing.saving import saver
     from fairport.report import page
 
     (folder / FIGURES).mkdir(exist_ok=True)

@@ -59,8 +59,8 @@ def load(folder: Path) -> Validation:
 
 def draw(found: Validation, folder: Path) -> None:
     """Draws the figure, and the report that shows it, into the folder."""
-    from fairport.figures import style
     from fairport.figures import validate as figure
+    from fairport.figures.drawing import style
     from fairport.report import validate
 
     (folder / FIGURES).mkdir()

@@ -18,9 +18,9 @@ from pyroute2 import IPRoute
 from fairport.backends.linux.namespaces import INTERFACE, Namespaces, inside, offloads_off
 from fairport.errors import BackendError, ScenarioError
 from fairport.scenario import Scenario
-from fairport.scenario.early_drop_queues import Red
-from fairport.scenario.fifo_queues import DropTail
-from fairport.scenario.scheduled_queues import CoDel, FqCoDel, LinuxSfq
+from fairport.scenario.queues.early_drop import Red
+from fairport.scenario.queues.fifo import DropTail
+from fairport.scenario.queues.scheduled import CoDel, FqCoDel, LinuxSfq
 from fairport.scenario.shaper import Htb, TokenBucket
 
 FASTEST_BPS = 200_000_000

@@ -20,7 +20,7 @@ Draw = Callable[["Reproduced", "Drawing"], Figure]
 
 def draw(done: Reproduced, drawing: Drawing) -> Figure:
     """Draws a drawing by its kind."""
-    from fairport.figures import style
+    from fairport.figures.drawing import style
     from fairport.figures.papers import classes, drop_runs, flows, over_time, sweep
 
     kinds: dict[str, Draw] = {

@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-from fairport.figures import hop_classes, style
+from fairport.figures import hop_classes
+from fairport.figures.drawing import style
 from fairport.figures.papers import marks
 
 if TYPE_CHECKING:

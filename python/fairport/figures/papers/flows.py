@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from fairport.figures import hop_classes, style
+from fairport.figures import hop_classes
+from fairport.figures.drawing import style
 from fairport.figures.papers import marks
 from fairport.metrics.spread import quartiles
 

@@ -10,7 +10,7 @@ from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from fairport.figures import style
+from fairport.figures.drawing import style
 from fairport.metrics.repeats import seeds_in_words
 from fairport.metrics.spread import FEWEST_FOR_QUARTILES
 from fairport.metrics.verdict import ratio_in_words

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from fairport.figures import style
+from fairport.figures.drawing import style
 from fairport.figures.papers import marks
 from fairport.quantities import QUANTITIES
 

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
-from fairport.figures import style
+from fairport.figures.drawing import style
 from fairport.figures.papers import marks
 from fairport.papers.metrics import METRICS, Of
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fairport.errors import InputError, require_known
-from fairport.figures import style
+from fairport.figures.drawing import style
 from fairport.figures.studies.view import View, as_it_is, viewed
 from fairport.study.points import FIX
 

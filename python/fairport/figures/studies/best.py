@@ -18,7 +18,7 @@ import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from fairport.figures import style
+from fairport.figures.drawing import style
 from fairport.figures.studies import findings
 from fairport.figures.studies.view import (
     View,

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator, StrMethodFormatter
 
-from fairport.figures import style, width
+from fairport.figures.drawing import style, width
 from fairport.figures.studies import findings
 from fairport.figures.studies.view import (
     View,

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fairport.figures import style
+from fairport.figures.drawing import style
 from fairport.figures.studies import findings, places
 from fairport.figures.studies.view import (
     View,

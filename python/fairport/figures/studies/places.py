@@ -9,8 +9,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from fairport.figures import width
-from fairport.figures.heading import width_in
+from fairport.figures.drawing import width
+from fairport.figures.drawing.heading import width_in
 from fairport.figures.studies.view import TICK_PT, WIDTH_IN, View, tick_label
 from fairport.scenario.rows import kind_of
 

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from fairport.figures import style
+from fairport.figures.drawing import style
 from fairport.figures.studies import findings, places
 from fairport.figures.studies.view import View, panels, scale_number, ticks
 from fairport.scenario.rows import kind_of

@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from fairport.errors import InputError
-from fairport.figures import style, width
-from fairport.figures.heading import broken, fitting, heading, width_in
+from fairport.figures.drawing import style, width
+from fairport.figures.drawing.heading import broken, fitting, heading, width_in
 from fairport.quantities import Quantity, counted, of_number
 from fairport.study import point_statistics
 from fairport.study.results import WHY_FAILED

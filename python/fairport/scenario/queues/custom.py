@@ -9,7 +9,7 @@ from typing_extensions import Self
 
 from fairport.scenario.base import refuse
 from fairport.scenario.parameters import Parameters
-from fairport.scenario.queue import FifoQueue, length
+from fairport.scenario.queues.shared import FifoQueue, length
 
 
 class CustomQueue(FifoQueue):

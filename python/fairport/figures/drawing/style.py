@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
-from fairport.figures import width
-from fairport.figures.colours import BLUE as BLUE
-from fairport.figures.colours import GRID as GRID
-from fairport.figures.colours import INK as INK
-from fairport.figures.colours import MUTED as MUTED
-from fairport.figures.colours import PAPER as PAPER
-from fairport.figures.heading import broken, heading
-from fairport.figures.heading import fitting as fitting
-from fairport.figures.heading import width_in as width_in
-from fairport.figures.picture import PNG_DPI as PNG_DPI
-from fairport.figures.picture import Picture as Picture
-from fairport.figures.picture import applied as applied
-from fairport.figures.picture import save as save
-from fairport.figures.picture import save_both as save_both
+from fairport.figures.drawing import width
+from fairport.figures.drawing.colours import BLUE as BLUE
+from fairport.figures.drawing.colours import GRID as GRID
+from fairport.figures.drawing.colours import INK as INK
+from fairport.figures.drawing.colours import MUTED as MUTED
+from fairport.figures.drawing.colours import PAPER as PAPER
+from fairport.figures.drawing.heading import broken, heading
+from fairport.figures.drawing.heading import fitting as fitting
+from fairport.figures.drawing.heading import width_in as width_in
+from fairport.figures.drawing.picture import PNG_DPI as PNG_DPI
+from fairport.figures.drawing.picture import Picture as Picture
+from fairport.figures.drawing.picture import applied as applied
+from fairport.figures.drawing.picture import save as save
+from fairport.figures.drawing.picture import save_both as save_both
 from fairport.quantities import time_at_size
 from fairport.summary import is_measured_in_part
 

@@ -14,7 +14,7 @@ from fairport.scenario.base import (
     StepDuration,
     refuse,
 )
-from fairport.scenario.queue import FifoQueue, Share, in_order, length, parts_per_billion
+from fairport.scenario.queues.shared import FifoQueue, Share, in_order, length, parts_per_billion
 from fairport.scenario.units import Duration, Limit, Size
 
 

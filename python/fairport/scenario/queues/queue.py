@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Tag
 
-from fairport.scenario import early_drop_queues, fifo_queues, scheduled_queues
-from fairport.scenario.custom_queue import CustomQueue
+from fairport.scenario.queues import early_drop, fifo, scheduled
+from fairport.scenario.queues.custom import CustomQueue
 
 
 def _kind(queue: Any) -> str:
@@ -20,9 +20,6 @@ def _kind(queue: Any) -> str:
 
 
 Queue = Annotated[
-    fifo_queues.Queues
-    | early_drop_queues.Queues
-    | scheduled_queues.Queues
-    | Annotated[CustomQueue, Tag("custom")],
+    fifo.Queues | early_drop.Queues | scheduled.Queues | Annotated[CustomQueue, Tag("custom")],
     Discriminator(_kind),
 ]

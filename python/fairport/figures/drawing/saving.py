@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-DRAWING = "fairport.figures.matplotlib_parts"
+DRAWING = "fairport.figures.drawing.matplotlib_parts"
 """To import this module is to import matplotlib."""
 
 # The worker has its next picture while it writes one.
@@ -143,7 +143,7 @@ def _save_content(_: Any, content: bytes, paths: list[Path]) -> None:
 
 
 def _save(picture: Figure, paths: list[Path]) -> None:
-    from fairport.figures import style
+    from fairport.figures.drawing import style
 
     for path in paths:
         # The file is complete or not there, because the report may look for it meanwhile.

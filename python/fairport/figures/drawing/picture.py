@@ -11,8 +11,8 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fairport.figures import width
-from fairport.figures.colours import GRID, INK, MUTED, PAPER
+from fairport.figures.drawing import width
+from fairport.figures.drawing.colours import GRID, INK, MUTED, PAPER
 
 PNG_DPI = 220
 

@@ -1,8 +1,8 @@
 """[queue]: the discipline of every switch port, and what all disciplines share.
 
-A discipline is one class in `fifo_queues`, `early_drop_queues` or `scheduled_queues`, with its name
-in the union at the end of that file. Its fields are those of a scenario, with units; its `job` is
-the configuration that the engine reads (`Config` in the discipline's file in crates/net).
+A discipline is one class in `fifo`, `early_drop` or `scheduled`, with its name in the union at the
+end of that file. Its fields are those of a scenario, with units; its `job` is the configuration
+that the engine reads (`Config` in the discipline's file in crates/net).
 """
 
 from __future__ import annotations

@@ -21,6 +21,6 @@ artist.kwdoc = lambda artist: ""
 try:
     for _name in ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg"):
         import_module(_name)
-    import_module("fairport.figures.style")
+    import_module("fairport.figures.drawing.style")
 finally:
     artist.kwdoc = _described

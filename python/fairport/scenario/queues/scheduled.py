@@ -11,7 +11,7 @@ from pydantic import Field, Tag, model_validator
 from typing_extensions import Self
 
 from fairport.scenario.base import PositiveDuration, PositiveLimit, PositiveSize, refuse
-from fairport.scenario.queue import QueueDiscipline, in_order, length
+from fairport.scenario.queues.shared import QueueDiscipline, in_order, length
 from fairport.scenario.units import Duration, Limit, Size
 
 _LARGEST_COUNT = 1 << 16

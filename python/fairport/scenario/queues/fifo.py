@@ -8,7 +8,7 @@ from pydantic import Tag, model_validator
 from typing_extensions import Self
 
 from fairport.scenario.base import PositiveLimit
-from fairport.scenario.queue import FifoQueue, in_order, length
+from fairport.scenario.queues.shared import FifoQueue, in_order, length
 from fairport.scenario.units import Limit
 
 

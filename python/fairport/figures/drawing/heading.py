@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from fairport.figures.colours import MUTED
+from fairport.figures.drawing.colours import MUTED
 
 if TYPE_CHECKING:
     from matplotlib.font_manager import FontProperties
 
-    from fairport.figures.picture import Picture
+    from fairport.figures.drawing.picture import Picture
 
 _TITLE_PT, _SUBJECT_PT = 10.0, 8.0
 # A longer sentence gets smaller letters, and in the end fewer words.

@@ -1,0 +1,1 @@
+"""[queue]: the disciplines of switch ports, by how they decide."""
