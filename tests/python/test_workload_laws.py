@@ -314,6 +314,18 @@ def test_web_users_think_when_the_last_object_of_a_page_has_arrived() -> None:
     assert_exponential(gaps, 50e-6)
 
 
+def test_web_users_who_think_from_the_start_of_a_page_wait_for_nothing() -> None:
+    pages = WEB | {"objects": [1, 1], "think": "20us", "think_from": "start"}
+    found = run(pages, duration="10ms").flows
+    apart: list[float] = []
+    for _, own in found.group_by("dst"):
+        own = own.sort("start_s")
+        apart += own["start_s"].diff()[1:].to_list()
+    assert_exponential(apart, 20e-6)
+    # a transfer takes longer than a page waits for the next
+    assert found["fct_s"].min() > 10e-6  # type: ignore[operator]
+
+
 def test_web_pages_come_from_one_server_and_have_pareto_objects() -> None:
     """The objects of a page start so close together that a gap is a thought."""
     found = run(WEB | {"object_gap": "1ns", "think": "500us"}, duration="200ms").flows

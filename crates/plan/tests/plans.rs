@@ -216,8 +216,8 @@ fn the_largest_workloads_have_an_estimate() {
         }),
         json!({
             "kind": "web", "sessions": 1_000_000, "session_gap_mean_ps": 0, "think_mean_ps": 1,
-            "object_gap_mean_ps": 0, "objects": [1, 1 << 20], "size_packets": [1, 1_u64 << 50],
-            "shape_milli": 1200, "packet_bytes": 1,
+            "think_from_start": false, "object_gap_mean_ps": 0, "objects": [1, 1 << 20],
+            "size_packets": [1, 1_u64 << 50], "shape_milli": 1200, "packet_bytes": 1,
         }),
     ];
     for pattern in patterns {

@@ -217,8 +217,8 @@ fn a_trace_starts_its_flows_when_the_file_says() {
 fn a_page_is_complete_before_its_user_thinks_about_the_next() {
     let pattern = json!({
         "kind": "web", "sessions": 1, "session_gap_mean_ps": MS, "think_mean_ps": 10 * MS,
-        "object_gap_mean_ps": US, "objects": [3, 3], "size_packets": [1, 100], "shape_milli": 1200,
-        "packet_bytes": 500,
+        "think_from_start": false, "object_gap_mean_ps": US, "objects": [3, 3],
+        "size_packets": [1, 100], "shape_milli": 1200, "packet_bytes": 500,
     });
     let (flows, _) = drive(&workload(&[1, 2], &[0], &pattern), Instant::from_secs(1));
     assert!(flows.len() > 60, "{} objects", flows.len());
@@ -236,4 +236,23 @@ fn a_page_is_complete_before_its_user_thinks_about_the_next() {
             .expect("three objects");
         assert!(pages[1][0].at >= last_object + DELAY);
     }
+}
+
+/// As in ns-2's `webtraf.cc` before November 2001: the time between pages does not depend on what arrives.
+#[test]
+fn pages_overlap_if_a_user_thinks_from_their_start_on() {
+    let pattern = json!({
+        "kind": "web", "sessions": 1, "session_gap_mean_ps": MS, "think_mean_ps": 50 * US,
+        "think_from_start": true, "object_gap_mean_ps": 0, "objects": [3, 3],
+        "size_packets": [1, 100], "shape_milli": 1200, "packet_bytes": 500,
+    });
+    let (flows, _) = drive(&workload(&[1, 2], &[0], &pattern), Instant::from_ms(100));
+    // 2000 pages are expected, with a standard deviation of 45; one at a time would be 400 at most
+    let pages = flows.len() / 3;
+    assert!((1850..2150).contains(&pages), "{pages} pages");
+    let waits = flows.windows(4).step_by(3);
+    let waits = waits.map(|page| page[3].at.saturating_sub(page[0].at));
+    // of exponential times 86 % are below twice the mean
+    let short = waits.filter(|wait| *wait < Duration::from_us(100)).count() as f64;
+    assert!((0.83..0.9).contains(&(short / pages as f64)), "{short}");
 }

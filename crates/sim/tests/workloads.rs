@@ -255,7 +255,8 @@ fn a_flow_that_stops_delivers_what_it_had_sent_and_leaves_the_line_to_the_others
 fn users_fetch_pages_of_some_objects_and_think() {
     let plan = json!({
         "kind": "web", "sessions": 20, "session_gap_mean_ps": seconds(0.001),
-        "think_mean_ps": seconds(0.05), "object_gap_mean_ps": seconds(0.001), "objects": [2, 7],
+        "think_mean_ps": seconds(0.05), "think_from_start": false,
+        "object_gap_mean_ps": seconds(0.001), "objects": [2, 7],
         "size_packets": [4, 1000], "shape_milli": 1200, "packet_bytes": 500,
     });
     let mut job = job(&ends(0..4), &ends(4..14), &plan);

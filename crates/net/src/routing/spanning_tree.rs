@@ -2,7 +2,8 @@
 //!
 //! The root is the first of the switches that are farthest from hosts. An operator would configure it so; the
 //! standard's default would be the lowest MAC address. The parent of every other node is its first neighbour on the way
-//! to the root. In a fat-tree all traffic passes the first core and each pod's first aggregation switch.
+//! to the root. All links cost the same; in the standard slower links cost more. In a fat-tree all traffic passes the
+//! first core and each pod's first aggregation switch.
 
 use super::expected_load::Demand;
 use super::{FiveTuple, Path, Routing, up_and_down};

@@ -239,6 +239,9 @@ fn check_web(job: &WebJob) -> Checked {
     within("sessions", job.sessions.into(), MOST_AT_ONCE)?;
     positive("shape_milli", job.shape_milli.into())?;
     positive("packet_bytes", job.packet_bytes)?;
+    if job.think_from_start {
+        positive("think_mean_ps", job.think_mean_ps.as_ps())?; // so that time passes
+    }
     let most_packets = MOST_SIZE / job.packet_bytes;
     for (field, [least, most], limit) in [
         ("objects", job.objects, MOST_AT_ONCE),

@@ -152,8 +152,10 @@ pub struct WebJob {
     pub sessions: u32,
     /// mean time between the first pages of two users
     pub session_gap_mean_ps: Duration,
-    /// mean time from a page's last object to the next page
+    /// mean time from a page's last object to the next page, or from its start
     pub think_mean_ps: Duration,
+    /// whether it counts from the page's start, so that a user's pages may overlap
+    pub think_from_start: bool,
     /// mean time between the starts of two objects of a page
     pub object_gap_mean_ps: Duration,
     /// fewest and most objects of a page; all numbers between are equally likely

@@ -2,7 +2,8 @@
 //!
 //! A page consists of objects of one server, which is chosen at random. The transfers of the objects start one after
 //! another with exponentially distributed gaps, each on its own connection, which the server opens. When the last
-//! object has arrived, the user waits for an exponentially distributed think time. The time that a request takes to
+//! object has arrived, the user waits for an exponentially distributed think time. In ns-2 before November 2001
+//! (`webtraf.cc`) this time counted from the start of the page, whatever had arrived. The time that a request takes to
 //! reach the server is not modelled.
 
 use fairport_net::stream::Stream;
@@ -29,6 +30,7 @@ pub(crate) struct Web {
     sessions: Vec<Session>,
     session_gap: Duration,
     think: Duration,
+    think_from_start: bool,
     object_gap: Duration,
     objects: [u64; 2],
     sizes: BoundedPareto,
@@ -52,6 +54,7 @@ impl Web {
             sessions: (0..job.sessions).map(session).collect(),
             session_gap: job.session_gap_mean_ps,
             think: job.think_mean_ps,
+            think_from_start: job.think_from_start,
             object_gap: job.object_gap_mean_ps,
             objects: job.objects,
             sizes: BoundedPareto {
@@ -107,9 +110,15 @@ impl Workload for Web {
             context.start(at, &transfer);
             at += stream.exponential(self.object_gap);
         }
+        if self.think_from_start {
+            context.wake_at(now + stream.exponential(self.think), token);
+        }
     }
 
     fn on_complete(&mut self, now: Instant, flow: OwnFlow, context: &mut WorkloadContext<'_>) {
+        if self.think_from_start {
+            return;
+        }
         let session = &mut self.sessions[flow.token as usize];
         session.missing -= 1;
         if session.missing == 0 {

@@ -232,8 +232,8 @@ fn patterns() -> [Value; 6] {
         }),
         json!({
             "kind": "web", "sessions": 5, "session_gap_mean_ps": 1000, "think_mean_ps": 1000,
-            "object_gap_mean_ps": 1000, "objects": [2, 7], "size_packets": [4, 20], "shape_milli": 1200,
-            "packet_bytes": 500,
+            "think_from_start": false, "object_gap_mean_ps": 1000, "objects": [2, 7],
+            "size_packets": [4, 20], "shape_milli": 1200, "packet_bytes": 500,
         }),
     ]
 }

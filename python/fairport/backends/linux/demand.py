@@ -175,8 +175,10 @@ def _web(_: Any, pattern: Mapping[str, Any], __: float, ___: float) -> float:
     objects, sizes = pattern["objects"], pattern["size_packets"]
     packets = _pareto_mean(sizes[0], sizes[1], pattern["shape_milli"] / 1000)
     bits = 8 * pattern["packet_bytes"] * packets
-    page_s = (pattern["think_mean_ps"] + sum(objects) / 2 * pattern["object_gap_mean_ps"]) / 1e12
-    return float(pattern["sessions"] * sum(objects) / 2 * bits / page_s)
+    mean = sum(objects) / 2
+    fetch_ps = 0 if pattern["think_from_start"] else mean * pattern["object_gap_mean_ps"]
+    page_s = (pattern["think_mean_ps"] + fetch_ps) / _PS_PER_S
+    return float(pattern["sessions"] * mean * bits / page_s)
 
 
 _OFFERED: Mapping[str, Callable[..., float]] = {

@@ -17,7 +17,7 @@ _MOST_PACKETS = 2**32
 
 
 class Web(TrafficSection):
-    """Users that fetch pages; the defaults are those of Guo and Matta's ns-2 script (2001)."""
+    """Users that fetch pages; the defaults are numbers of Guo and Matta's ns-2 script (2001)."""
 
     selector_fields: ClassVar[tuple[str, str]] = ("servers", "clients")
 
@@ -32,7 +32,10 @@ class Web(TrafficSection):
     session_gap: PositiveDuration = Duration("1s")
     """Mean of the exponential time between the first pages of two users."""
     think: PositiveDuration = Duration("8.2s")
-    """Mean of the exponential time from a page's last object to the next page."""
+    """Mean of the exponential time from a page to the user's next page."""
+    think_from: Literal["end", "start"] = "end"
+    """Whether this time begins with the arrival of the page's last object, or with the page itself:
+    then a user's pages may overlap, as in ns-2 before November 2001."""
     object_gap: PositiveDuration = Duration("50ms")
     """Mean of the exponential time between the starts of two objects of a page."""
     objects: tuple[int, int] = (2, 7)
@@ -78,6 +81,7 @@ class Web(TrafficSection):
             "sessions": self.sessions,
             "session_gap_mean_ps": int(self.session_gap),
             "think_mean_ps": int(self.think),
+            "think_from_start": self.think_from == "start",
             "object_gap_mean_ps": int(self.object_gap),
             "objects": self.objects,
             "size_packets": self.object_packets,
