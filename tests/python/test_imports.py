@@ -99,6 +99,16 @@ def test_matplotlib_keeps_the_folders_of_a_user_who_can_write_them(
     settings_folder.provide()
     assert os.environ["MPLCONFIGDIR"] == ""
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
+    with monkeypatch.context() as imported:
+        imported.setitem(sys.modules, "matplotlib", os)  # it has chosen its folders
+        settings_folder.provide()
+        assert os.environ["MPLCONFIGDIR"] == ""
+    settings_folder.provide()
+    assert Path(os.environ["MPLCONFIGDIR"]).parent == tmp_path
+    # a folder that is another user's
+    monkeypatch.setenv("MPLCONFIGDIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    monkeypatch.setattr(os, "access", lambda path, _: ".cache" not in str(path))
     settings_folder.provide()
     assert Path(os.environ["MPLCONFIGDIR"]).parent == tmp_path
 
