@@ -7,6 +7,7 @@ import inspect
 import os
 import subprocess
 import sys
+import tempfile
 import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import fairport as fp
 import pytest
+from fairport.figures import settings_folder
 from fairport.scenario import load
 
 CALLS = [fp.run, fp.run_many, fp.plot, fp.save, fp.compare, fp.sweep, fp.load_run, load]
@@ -75,6 +77,40 @@ def test_figures_without_a_home_that_can_be_written_print_nothing(tmp_path: Path
     assert (done.returncode, done.stderr) == (0, "")
     assert Path(done.stdout.strip()).parent == tmp_path
     assert list(tmp_path.iterdir()) == [], "the folder is removed at the end"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a user has a home folder")
+def test_matplotlib_keeps_the_folders_of_a_user_who_can_write_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "matplotlib", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for name in ("MPLCONFIGDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    settings_folder.provide()
+    assert os.environ["MPLCONFIGDIR"] == ""
+    made = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("*/*"))
+    assert made == [".cache/matplotlib", ".config/matplotlib"]
+    # both folders may be elsewhere; one that cannot be written is enough for a temporary one
+    monkeypatch.setenv("HOME", "/proc/nowhere")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / ".config"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    settings_folder.provide()
+    assert os.environ["MPLCONFIGDIR"] == ""
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
+    with monkeypatch.context() as imported:
+        imported.setitem(sys.modules, "matplotlib", os)  # it has chosen its folders
+        settings_folder.provide()
+        assert os.environ["MPLCONFIGDIR"] == ""
+    settings_folder.provide()
+    assert Path(os.environ["MPLCONFIGDIR"]).parent == tmp_path
+    # a folder that is another user's
+    monkeypatch.setenv("MPLCONFIGDIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    monkeypatch.setattr(os, "access", lambda path, _: ".cache" not in str(path))
+    settings_folder.provide()
+    assert Path(os.environ["MPLCONFIGDIR"]).parent == tmp_path
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the Linux backend needs Linux")

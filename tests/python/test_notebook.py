@@ -11,6 +11,7 @@ from typing import Any
 import fairport as fp
 import pytest
 from fairport import notebook
+from fairport.html_table import html_table
 from fairport.study.making import Listeners, Status
 from made_up_studies import Numbers, made_up
 
@@ -126,6 +127,18 @@ def test_a_long_sweep_shows_a_bar_too(screen: tuple[list[str], list[float]]) -> 
 
     notebook.watched(sweep, notebook.of_a_sweep, "listeners")("outcast")
     assert shown == ["<progress value='0.750' max='1'></progress> 6 of 8 runs, 1 failed", ""]
+
+
+def test_the_last_cell_of_a_shorter_row_spans_the_columns_that_it_lacks() -> None:
+    rows = [
+        {"fix": "none", "share": "0.21", "FCT": "5 ms"},
+        {"fix": "pacing", "reason": "needs a"},
+        {"fix": "codel", "share": "0.98", "why": "no FCT"},
+    ]
+    shown = html_table("fixes", "None helps.", rows)
+    assert "<tr><th>pacing</th><td colspan='2'>needs a</td></tr>" in shown
+    assert "<tr><th>codel</th><td>0.98</td><td>no FCT</td></tr>" in shown
+    assert shown.count("colspan") == 1
 
 
 def test_a_study_is_its_points_with_the_medians_of_the_first_number(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from fairport._toml import loads
 
 ROOT = Path(__file__).parents[2]
 PAGE = """<!-- mutants: begin -->
@@ -89,6 +91,47 @@ def test_a_pattern_whose_code_has_changed_is_reported(mutants: ModuleType) -> No
     assert mutants.rust.unused(config, {"src/rtt.rs:7:35: replace + with - in a"}) == [
         r"rtt\.rs:.* in gone$"
     ]
+
+
+def accepted_in_rust() -> list[tuple[str, str, str]]:
+    """The file of each pattern that names one, its column and operator, and its functions."""
+    config = (ROOT / ".cargo/mutants.toml").read_text(encoding="utf-8")
+    found = []
+    for pattern in loads(config)["exclude_re"]:
+        file, is_split, change = pattern.replace("\\.", ".").partition(".rs:")
+        if is_split:
+            found.append((f"{file}.rs", change, pattern))
+    return found
+
+
+@pytest.mark.parametrize(("file", "change", "pattern"), accepted_in_rust())
+def test_an_accepted_change_is_one_of_the_present_code(
+    file: str, change: str, pattern: str
+) -> None:
+    """cargo-mutants would say so, but it is seldom run."""
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    place = re.match(r"(\d+|\\d\+):(\d+): (?:replace|delete) (\S+) ", change)
+    if place:
+        line, column, operator = place.groups()
+        of = [lines[int(line) - 1]] if line.isdigit() else lines
+        operator = operator.replace("\\", "")
+        assert any(one.startswith(operator, int(column) - 1) for one in of), pattern
+    for name in re.findall(r"::(\w+)|(?<= in )(\w+)\$", change):
+        assert re.search(rf"\bfn {name[0] or name[1]}\b", "\n".join(lines)), pattern
+
+
+def test_an_accepted_change_of_python_is_one_of_the_present_code(mutants: ModuleType) -> None:
+    folder = ROOT / "python/fairport"
+    files = [(folder / name).read_text(encoding="utf-8") for name in mutants.python.FILES]
+    lines = {line.replace(" ", "") for text in files for line in text.splitlines()}
+    accepted = {before for before, _ in mutants.python.ACCEPTED}
+    gone = [before for before in accepted if not any(before in line for line in lines)]
+    assert gone == []
+
+
+def test_the_tests_of_a_mutated_file_exist(mutants: ModuleType) -> None:
+    tests = {test for tests in mutants.python.FILES.values() for test in tests}
+    assert [test for test in tests if not (ROOT / "tests/python" / test).is_file()] == []
 
 
 def test_a_program_knows_its_mutant(mutants: ModuleType, tmp_path: Path) -> None:

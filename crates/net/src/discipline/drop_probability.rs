@@ -211,7 +211,8 @@ fn wait(base: f64, count: f64, size: f64) -> f64 {
         return 0.0;
     }
     let chance = base / (2.0 - passed);
-    if passed < 2.0 && chance < 1.0 {
+    // after 2/`base` packets it is negative
+    if (0.0..1.0).contains(&chance) {
         (chance * size).min(1.0)
     } else {
         1.0

@@ -339,6 +339,28 @@ mod tests {
         }
     }
 
+    /// `sfq_enqueue` compares the limit with what is left after `sfq_rehash` has dropped packets.
+    #[test]
+    fn where_a_new_hash_drops_packets_the_newcomer_pushes_none_out() {
+        let config = Config {
+            depth_packets: 12,
+            divisor: 4,
+            ..config(40, Duration::from_secs(10))
+        };
+        let scheduler = LinuxSfq::new(config, 1518, Stream::new(1, "test", 0));
+        let mut port = TestPort::new(scheduler);
+        let mut flows = 0..;
+        while port.backlog.packets < 40 {
+            port.enter(packet(flows.next().expect("there is no end"), 1518));
+        }
+        assert!(port.dropped().is_empty());
+        port.now = Instant::from_secs(10);
+        assert_eq!(port.enter(packet(0, 1518)), Admission::Accepted);
+        let dropped = port.dropped();
+        assert!(!dropped.is_empty());
+        assert!(dropped.iter().all(|(_, reason)| *reason == Reason::Share));
+    }
+
     /// `sfq_drop` takes the longest queue with the newcomer in it; among equals, the queue that became so long last.
     #[test]
     fn of_queues_alike_long_the_one_that_became_so_last_loses() {
