@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from fairport import backends
+from fairport.backends.progress import Progress
 from fairport.errors import InputError
 from fairport.papers.catalogue import Entry
 from fairport.papers.metrics import METRICS, Metric, Of
@@ -19,7 +20,7 @@ from fairport.spread import Spread, Values
 from fairport.study import last_totals, on_linux
 from fairport.study.on_linux import LinuxRuns
 from fairport.study.order import Order
-from fairport.study.pool import Progress, run_all
+from fairport.study.pool import run_all
 from fairport.study.store import Store
 
 State = Literal["holds", "differs", "not comparable"]

@@ -185,6 +185,11 @@ class Study:
         numbers = (name for name in there if runs[name].dtype != pl.Boolean)
         return next(numbers, (there or kept)[0])
 
+    def first_error(self) -> str:
+        """Why the first of the runs that failed did so, as a clause; empty if none failed."""
+        errors = self.to_polars()["error"].drop_nulls()
+        return f"; the first one: {errors[0]}" if len(errors) else ""
+
     @property
     def columns(self) -> list[str]:
         """The columns of the view `runs`: the axes, what is known of each run, and its numbers."""
