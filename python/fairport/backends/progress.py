@@ -1,4 +1,4 @@
-"""The progress of runs: what a backend reports of one, and what callers are told of all."""
+"""The progress of runs: what a backend reports of one, and what callers see of all."""
 
 from __future__ import annotations
 
