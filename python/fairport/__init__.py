@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fairport._core import CustomError as CustomError
     from fairport._core import __version__ as __version__
+    from fairport.backends.progress import Done as Done
     from fairport.backends.protocol import Observation as Observation
     from fairport.backends.run import run as run
     from fairport.backends.run import run_many as run_many
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from fairport.study.precision import Precision as Precision
     from fairport.study.results import Study as Study
     from fairport.study.runs.execution import Executor as Executor
-    from fairport.study.runs.pool import Done as Done
     from fairport.study.runs.store import Store as Store
     from fairport.study.runs.store import StoreWarning as StoreWarning
     from fairport.study.search import tune as tune
@@ -56,7 +56,7 @@ _HOME = {
     "BackendError": "fairport.errors",
     "Comparison": "fairport.study.comparison.result",
     "CustomError": "fairport._core",
-    "Done": "fairport.study.runs.pool",
+    "Done": "fairport.backends.progress",
     "Estimate": "fairport.study.making",
     "Executor": "fairport.study.runs.execution",
     "Fix": "fairport.study.fixes",

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Collection, Iterable
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 _ABSENT: Any = object()
@@ -119,6 +120,33 @@ def require_class(value: object, kind: type, field: str, example: str) -> None:
         )
 
 
+def require_function(value: Callable[..., object] | None, field: str) -> None:
+    """Raises InputError for an argument of a function that is neither None nor a function."""
+    if value is not None and not callable(value):
+        raise InputError(
+            "is not a function", field=field, value=value, remedy="give one, such as `print`"
+        )
+
+
+def require_dictionary(value: object, field: str, example: str) -> None:
+    """Raises InputError for an argument of a function that is not a dictionary."""
+    if not isinstance(value, Mapping):
+        raise InputError(
+            "is not a dictionary", field=field, value=value, remedy=f"give one, such as {example}"
+        )
+
+
+def require_path(value: object, field: str) -> None:
+    """Raises InputError for an argument of a function that is not the path of a folder."""
+    if not isinstance(value, str | os.PathLike):
+        raise InputError(
+            "is not the path of a folder",
+            field=field,
+            value=value,
+            remedy="give a text or a `pathlib.Path`",
+        )
+
+
 def require_known(
     word: Any,
     known: Collection[str],
@@ -129,7 +157,8 @@ def require_known(
     kind: type[InputError] = InputError,
 ) -> None:
     """Raises `kind` for a word that is not among the known ones; the remedy is the nearest one."""
-    if word not in known:
+    # a list has no hash, and known words may be the keys of a dictionary
+    if word not in tuple(known):
         remedy = did_you_mean(str(word), known)
         raise kind(problem, file=file, field=field, value=word, remedy=remedy)
 
@@ -144,10 +173,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"choose one of {', '.join(known[:_MOST_LISTED])}{more}."
 
 
-def not_one_of(word: str, known: Iterable[str]) -> tuple[str, str]:
+def not_one_of(word: object, known: Iterable[str]) -> tuple[str, str]:
     """Problem and remedy for a word of a short list; the problem names the whole list."""
     known = list(known)
-    found = nearest(word, known)
+    found = nearest(str(word), known)
     return (
         f"is not one of {', '.join(known)}",
         f"did you mean `{found}`?" if found else "choose one of these.",

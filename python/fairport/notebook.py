@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fairport.backends.progress import Progress
     from fairport.result import Result
     from fairport.study.making import Status
 
@@ -71,19 +72,16 @@ def watched(
     return call
 
 
-def of_a_run(bar: _Bar, scenario: Any) -> Callable[[int, float, int], None]:
+def of_a_run(bar: _Bar, scenario: Any) -> Progress:
     """Progress of `fp.run`: simulated time of the scenario's duration."""
     from fairport.scenario import load
 
     total = load(scenario).duration.seconds
 
-    def move(_: int, simulated_s: float, packet_hops: int) -> None:
-        bar.show(simulated_s / total, f"{simulated_s:.2f} of {total:g} s simulated")
-
-    return move
+    return lambda done: bar.show(done.runs, f"{done.runs * total:.2f} of {total:g} s simulated")
 
 
-def of_many_runs(bar: _Bar, _: Any) -> Callable[[Any], None]:
+def of_many_runs(bar: _Bar, _: Any) -> Progress:
     """Progress of `fp.compare`: runs done."""
     return lambda done: bar.show(
         done.runs / done.of if done.of else 0.0, f"{done.runs:.1f} of {done.of} runs"

@@ -14,7 +14,8 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from fairport import backends
-from fairport.backends.protocol import Observation, Progress
+from fairport.backends.progress import Progress
+from fairport.backends.protocol import Observation
 from fairport.backends.run import run as run_once
 from fairport.backends.run import run_many
 from fairport.errors import InputError

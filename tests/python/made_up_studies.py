@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairport.files.place import place
-from fairport.study.results import Definition, Study, define
+from fairport.study.results import BESIDES, OF_A_RUN, Definition, Study, define
 from fairport.study.runs.model_version import model_version
 
 Numbers = dict[str, float]
@@ -34,7 +34,7 @@ def made_up(
         axes=axes,
         labels={axis: list(map(str, values)) for axis, values in axes.items()},
         titles=titles,
-        keep=[name for name in rows[0] if name not in (*axes, "seed", "run_id", "error")],
+        keep=[name for name in rows[0] if name not in (*axes, *OF_A_RUN, *BESIDES)],
         backend="simulation",
         model=model_version(),
     )

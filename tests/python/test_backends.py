@@ -13,13 +13,13 @@ import pytest
 from conftest import Command
 from fairport import backends, run_and_save
 from fairport.backends import control_groups, cores, memory
+from fairport.backends.progress import Report
 from fairport.backends.protocol import (
     BOTTLENECK,
     Backend,
     Estimate,
     Observation,
     Prepared,
-    Progress,
     Recorded,
 )
 from fairport.backends.simulation import BACKEND as SIMULATION
@@ -58,12 +58,12 @@ class SecondHand:
     def estimate(self) -> Estimate:
         return replace(self.inner.estimate, memory_bytes=self.backend.needs_bytes)
 
-    def run(self, progress: Progress | None = None, *, threads: int = 1) -> Recorded:
+    def run(self, report: Report | None = None, *, threads: int = 1) -> Recorded:
         self.backend.runs.append(self.seed)
         self.backend.under_way += 1
         self.backend.most_at_once = max(self.backend.most_at_once, self.backend.under_way)
         valid = len(self.backend.runs) in self.backend.valid_runs
-        recorded = self.inner.run(progress)
+        recorded = self.inner.run(report)
         self.backend.under_way -= 1
         return replace(
             recorded,
@@ -242,14 +242,12 @@ def test_a_run_that_is_made_again_says_that_it_begins_anew(
 ) -> None:
     """Its backend may not say so: a real run reports every half second."""
     run = SecondHand.run
-    monkeypatch.setattr(SecondHand, "run", lambda self, progress, threads: run(self))
+    monkeypatch.setattr(SecondHand, "run", lambda self, report, threads: run(self))
     copyist.valid_runs = {2}
-    seen: list[tuple[int, float, int]] = []
-    seeds = fp.run_many(
-        short, [7], backend="copyist", retries=1, progress=lambda *now: seen.append(now)
-    )
+    seen: list[fp.Done] = []
+    seeds = fp.run_many(short, [7], backend="copyist", retries=1, progress=seen.append)
     assert [result.summary["valid"] for result in seeds] == [False, True]
-    assert seen == [(7, 0.0, 0)]
+    assert [(done.runs, done.of) for done in seen] == [(1, 1), (0, 1), (1, 1)]
 
 
 def test_without_a_valid_run_nothing_is_averaged(short: Scenario, copyist: Copyist) -> None:

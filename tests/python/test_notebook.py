@@ -107,7 +107,7 @@ def test_a_long_run_shows_a_bar_and_takes_it_away(screen: tuple[list[str], list[
     def run(scenario: str, progress: Any) -> None:
         for seconds in range(4):
             now[0] = float(seconds)
-            progress(1, 2.5 * seconds, 0)
+            progress(fp.Done(seconds / 4, 1, 0, 0))
 
     notebook.watched(run, notebook.of_a_run)("outcast")
     assert shown == [

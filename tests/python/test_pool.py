@@ -13,10 +13,11 @@ import pytest
 from conftest import ENTRY, slowness
 from fairport import backends
 from fairport.backends import memory
+from fairport.backends.progress import Done
 from fairport.backends.protocol import Estimate
 from fairport.errors import ResourceError, ScenarioError
 from fairport.scenario import Scenario
-from fairport.study.runs.pool import Done, run_all
+from fairport.study.runs.pool import run_all
 from fairport.study.runs.store import Store
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import fairport as fp
 import pytest
+from fairport.backends.progress import Done
 from fairport.cli import progress
 from fairport.quantities import in_millions
 from fairport.study.making import Status
-from fairport.study.runs.pool import Done
 from rich.console import Console
 
 Shown = Callable[[AbstractContextManager[Any], Iterable[tuple[float, tuple[Any, ...]]]], list[str]]
@@ -39,7 +39,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
 
 def test_a_pipe_gets_an_announcement_and_a_line_every_ten_seconds(shown: Shown) -> None:
     bar = progress.progress_bar(fp.scenario("outcast"), 4, shown=True, jobs=2)  # 10 s each
-    lines = shown(bar, ((s, (1, s / 4, s * 2_000_000)) for s in range(41)))
+    lines = shown(bar, ((s, (Done(s / 40, 4, 0, s * 2_000_000),)) for s in range(41)))
     # a quarter of a second per second, 40 s in all: 160 s
     assert lines[0].startswith("outcast: takes about 3 min and 0.")
     assert lines[0].endswith(" GB of memory")
@@ -50,7 +50,7 @@ def test_a_pipe_gets_an_announcement_and_a_line_every_ten_seconds(shown: Shown) 
 def test_set_up_before_the_first_step_is_no_part_of_the_speed(shown: Shown) -> None:
     """As on the Linux backend, which makes its network first and counts no hops."""
     bar = progress.progress_bar(fp.scenario("outcast"), 2, shown=True)
-    lines = shown(bar, ((s, (1, (s - 9) / 2 + 0.01, 0)) for s in range(9, 29)))
+    lines = shown(bar, ((s, (Done((s - 9) / 20 + 0.001, 2, 0, 0),)) for s in range(9, 29)))
     assert lines[1:] == [
         "outcast: 0.51 of 20 s simulated, 39 s left",
         "outcast: 5.51 of 20 s simulated, 29 s left",
@@ -70,7 +70,7 @@ def test_a_run_that_is_made_again_is_not_far_from_where_it_first_ended(shown: Sh
     """A short run reports so seldom that both attempts may report nearly the same."""
     simulated_s = ((0, 0.0), (1, 4.0), (2, 0.0), (12, 0.0), (13, 4.000001))
     bar = progress.progress_bar(fp.scenario("outcast"), 1, shown=True)
-    lines = shown(bar, ((second, (1, reached_s, 0)) for second, reached_s in simulated_s))
+    lines = shown(bar, ((second, (Done(at_s / 10, 1, 0, 0),)) for second, at_s in simulated_s))
     assert lines == ["outcast: 0.00 of 10 s simulated"]
 
 
@@ -94,7 +94,7 @@ def test_runs_that_are_counted_when_they_end_are_as_fast_as_all_of_them(shown: S
 
 def test_what_is_done_within_ten_seconds_says_nothing(shown: Shown) -> None:
     bar = progress.progress_bar(fp.scenario("outcast"), 1, shown=True)
-    assert shown(bar, ((s, (1, 10 * s / 8, 1)) for s in range(9))) == []
+    assert shown(bar, ((s, (Done(s / 8, 1, 0, 1),)) for s in range(9))) == []
 
 
 def test_a_quiet_command_has_no_progress() -> None:

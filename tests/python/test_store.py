@@ -11,13 +11,14 @@ import fairport as fp
 import pytest
 from conftest import Command
 from fairport import _core, backends
+from fairport.backends.progress import Done
 from fairport.errors import InputError
 from fairport.record import DamagedRecordError, Record
 from fairport.scenario import Scenario, load
 from fairport.study.making import Listeners, Status
 from fairport.study.runs import model_version
 from fairport.study.runs import store as store_module
-from fairport.study.runs.pool import Done, run_all
+from fairport.study.runs.pool import run_all
 from fairport.study.runs.store import Store, StoreWarning
 from fairport.study.sweep import sweep
 

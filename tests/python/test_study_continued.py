@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -64,6 +65,26 @@ def test_a_verdict_is_not_the_first_number(base: Scenario, tmp_path: Path) -> No
     study = sweep(base, {"queue.limit": ["16KiB"]}, seeds=1, folder=tmp_path / "study")
     assert study.definition.keep[0] == "outcast"
     assert study.first_number() == "throughput_ratio"
+
+
+@pytest.mark.parametrize(
+    ("traffic", "number"),
+    [
+        ({"kind": "poisson", "load": 0.3, "sizes": "20kB"}, "small_fct_p99_s"),
+        ({"kind": "poisson", "load": 0.3, "sizes": "200kB"}, "fct_p99_s"),
+        ({"from": "all", "to": "h0", "size": "20kB"}, "small_fct_p99_s"),
+        ({"kind": "incast", "from": "all", "to": "h0", "block": "9kB"}, "round_time_p99_s"),
+    ],
+)
+def test_the_first_number_of_transfers_is_a_time(
+    base: Scenario, tmp_path: Path, traffic: dict[str, Any], number: str
+) -> None:
+    of_transfers = base.patch({"traffic": [traffic], "measure.from": "0s"})
+    axes = {"queue.limit": ["16KiB"]}
+    study = sweep(of_transfers, axes, seeds=1, folder=tmp_path / "study")
+    assert study.first_number() == number
+    kept = sweep(of_transfers, axes, seeds=1, keep=["jain_index"], folder=tmp_path / "kept")
+    assert kept.first_number() == "jain_index"
 
 
 def test_runs_of_the_store_count_as_made_before(base: Scenario, tmp_path: Path) -> None:

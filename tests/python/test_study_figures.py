@@ -357,6 +357,30 @@ def test_few_seeds_have_a_range_and_no_interval(study: Study) -> None:
     assert (few["low"], few["high"]) == pytest.approx((0.25 * 1.001, 0.25 * 1.005))
 
 
+@pytest.mark.parametrize("kept", ["lower_bounds", "caveats"])
+@pytest.mark.parametrize(("number", "runs"), [("fct_p99_s", 20), ("jain_index", 0)])
+def test_a_figure_says_that_completion_times_may_be_lower_bounds(
+    tmp_path: Path, kept: str, number: str, runs: int
+) -> None:
+    def numbers(load: float, seed: int) -> Numbers:
+        unfinished: dict[str, Any] = {
+            "lower_bounds": {"lower_bounds": float(load > 0.5)},
+            "caveats": {"caveats": "short-run, unfinished-transfers" if load > 0.5 else ""},
+        }
+        return {"fct_p99_s": 0.01 * load, "jain_index": 0.9} | unfinished[kept]
+
+    study = made_up(tmp_path, {"load": [0.2, 0.8, 0.9]}, {}, numbers)
+    picture = studies.draw(study, x="load", y=number)
+    said = f"values may be lower bounds: {runs} runs ended with unfinished transfers"
+    assert (said in picture.texts[2].get_text()) == (runs > 0)
+
+
+def test_lines_for_a_column_are_as_tall_as_wide_at_most(study: Study) -> None:
+    with width.drawn_at(3.4):
+        picture = studies.draw(study, x="peers", y="jain_index", where="stack = 'old'")
+    assert picture.get_figheight() < 3.6
+
+
 def test_the_number_is_the_first_that_some_run_has(study: Study) -> None:
     assert studies.choose(study).color == "throughput_ratio"
     without = study.to_polars().with_columns(throughput_ratio=pl.lit(None, pl.Float64))

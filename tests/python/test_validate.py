@@ -15,6 +15,7 @@ from typing import Any
 import fairport as fp
 import polars as pl
 import pytest
+from fairport.backends.progress import Tally
 from fairport.cli.app import app
 from fairport.scenario import host_profile
 from typer.testing import CliRunner
@@ -25,7 +26,6 @@ if sys.platform != "linux":
 from fairport.errors import ScenarioError
 from fairport.study import validate as study
 from fairport.study import validation
-from fairport.study.runs import pool
 
 SCENARIO: dict[str, Any] = {
     "name": "validate-test",
@@ -50,7 +50,9 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
             yield from simulate(scenario, seeds, **options)
             return
         retries = options.pop("retries")
+        tally = Tally(len(seeds), options.pop("progress"))
         for seed in seeds:
+            options["progress"] = tally.of_part(seed)
             for result in simulate(scenario, [seed], **options):
                 is_valid = valid.pop(0) if valid else True
                 faults = [] if is_valid else ["too slow"]
@@ -58,6 +60,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
                 yield result
                 if not is_valid and retries:
                     retries -= 1
+                    tally.add(seed, 0.0, 0)
                     again = next(iter(simulate(scenario, [seed], **options)))
                     again.summary["health"] = HEALTH
                     yield again
@@ -102,12 +105,12 @@ def test_invalid_runs_are_listed_and_never_counted(played: list[bool]) -> None:
 
 def test_how_far_it_is_counts_the_runs_of_both_sides(played: list[bool]) -> None:
     played[:] = [False]
-    seen: list[pool.Done] = []
+    seen: list[fp.Done] = []
     study.validate(SCENARIO, repeat=2, progress=seen.append)
     # the first run is repeated
-    assert [done.runs for done in seen] == [0, 1, 2, 3, 4]
+    assert [done.runs for done in seen] == [1, 0, 1, 2, 3, 4]
     assert {done.of for done in seen} == {4}
-    assert seen[-1].packet_hops > seen[0].packet_hops > 0
+    assert seen[-1].packet_hops > seen[2].packet_hops > 0
 
 
 def test_the_kernels_queues_have_no_comparison() -> None:

@@ -68,6 +68,33 @@ ANY: Any = fp
         (lambda: ANY.tune(SCENARIO, SPACE, listeners=print), "listeners", "not an", "fp.Listen"),
         (lambda: ANY.save("out", SCENARIO), "folder", "is not the path", "the result first"),
         (lambda: ANY.save(SCENARIO, "out"), "found", "not a result that can be saved", "`fp.run`"),
+        (lambda: ANY.sweep(SCENARIO, [1]), "axes", "is not a dictionary", '{"queue.limit"'),
+        (lambda: ANY.sweep(SCENARIO, SPACE, executor=4), "executor", "an fp.Executor", "connected"),
+        (lambda: ANY.sweep(SCENARIO, SPACE, zip=4), "zip", "is not a list", "in brackets"),
+        (lambda: ANY.tune(SCENARIO, [1]), "space", "is not a dictionary", '{"queue.limit"'),
+        (
+            lambda: ANY.tune(SCENARIO, SPACE, objective=3),
+            "objective",
+            "is not a dict",
+            "jain_index",
+        ),
+        (lambda: ANY.tune(SCENARIO, SPACE, goal=[1]), "goal", "is not a goal", '"hunt"'),
+        (lambda: ANY.Listeners(status=3), "status", "is not a function", "`print`"),
+        (lambda: ANY.run(SCENARIO, progress=3), "progress", "is not a function", "`print`"),
+        (lambda: ANY.run_many(SCENARIO, [1], progress=3), "progress", "not a function", "`print`"),
+        (lambda: ANY.compare(SCENARIO, "red", progress=3), "progress", "not a func", "`print`"),
+        (lambda: ANY.compare(SCENARIO, [4]), "fixes", "is not a fix", "names, files or"),
+        (lambda: ANY.compare(SCENARIO, 4), "fixes", "is not a fix", "names, files or"),
+        (lambda: ANY.compare(SCENARIO, "red", seed="a"), "seed", "is not a whole number", "digits"),
+        (lambda: ANY.compare(SCENARIO, folder=4), "folder", "is not the path", "`pathlib.Path`"),
+        (lambda: ANY.compare(SCENARIO, metric=[1]), "metric", "is not a metric", "throughput"),
+        (lambda: ANY.run(SCENARIO, backend=[1]), "backend", "is not a backend", "simulation"),
+        (lambda: ANY.load_run(4), "folder", "is not the path of a folder", "`pathlib.Path`"),
+        (lambda: ANY.Study(4), "folder", "is not the path of a folder", "`pathlib.Path`"),
+        (lambda: ANY.Store(4), "folder", "is not the path of a folder", "`pathlib.Path`"),
+        (lambda: ANY.sweep(SCENARIO, SPACE, folder=4), "folder", "is not the path", "`pathlib"),
+        (lambda: ANY.Precision("jain_index", "5%"), "share", "is not a share", "such as 0.1"),
+        (lambda: ANY.Observation(window_s=0.1), "window_s", "is not an interval", "its begin and"),
         (lambda: ANY.sweep(SCENARIO, {"seed": 1}), "axes.seed", "is not a list", "in brackets"),
         (lambda: ANY.sweep(SCENARIO, SPACE, seeds=3.5), "seeds", "is not a whole number", "digits"),
         (lambda: fp.sweep(SCENARIO, {}, keep="drops"), "keep", "is not a list", "in brackets"),
@@ -86,6 +113,22 @@ def test_a_wrong_argument_is_named(
         call()
     assert raised.value.field == field
     assert remedy in raised.value.remedy
+
+
+def test_a_store_takes_the_text_that_hints_give(tmp_path: Path) -> None:
+    store = fp.Store(str(tmp_path / "kept"))
+    found = fp.compare(SCENARIO, "red", repeat=1, store=store)
+    assert store.size()[0] == 2
+    assert fp.compare(SCENARIO, "red", repeat=1, store=store).runs.equals(found.runs)
+
+
+@pytest.mark.parametrize("kind", [4, ["bars"]])
+def test_a_figure_and_a_query_are_texts(kind: Any, tmp_path: Path) -> None:
+    with pytest.raises(fp.InputError, match=r"kind: .* is not one of goodput"):
+        fp.plot(fp.run(SCENARIO), kind)
+    study = fp.sweep(SCENARIO, SPACE, seeds=1, folder=tmp_path / "study")
+    with pytest.raises(fp.InputError, match=r"query: .* is not a query in SQL"):
+        study.sql(kind)
 
 
 def test_a_folder_that_exists_is_kept_and_the_hint_is_of_python(tmp_path: Path) -> None:

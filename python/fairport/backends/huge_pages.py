@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-Report = Callable[[float, int], None]
+from fairport.backends.progress import Report
 
 _MADV_COLLAPSE = 25
 _PAGE_BYTES = 2 << 20

@@ -18,8 +18,8 @@ A run goes through three steps, each with one duty:
   is run.
 - `Prepared.estimate` and `Prepared.key` describe the run. A study asks for them for every scenario
   before its first run, so nothing large is built for them.
-- `Prepared.run(progress)` runs it once and returns what it recorded. It cleans up after itself even
-  when it raises. `progress` may raise KeyboardInterrupt: then the run ends at once.
+- `Prepared.run(report)` runs it once and returns what it recorded. It cleans up after itself even
+  when it raises. `report` may raise KeyboardInterrupt: then the run ends at once.
 
 Columns that a backend cannot know are null; `fairport.tables` says which columns may be.
 """
@@ -37,12 +37,9 @@ from fairport.errors import InputError
 from fairport.scenario import Scenario
 
 if TYPE_CHECKING:
+    from fairport.backends.progress import Report
     from fairport.scenario.lower import Job
     from fairport.tables import Tables
-
-Progress = Callable[[int, float, int], None]
-"""Called several times per second during a run, with its seed, the simulated (or measured) seconds
-and the packet-hops so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +127,12 @@ class Observation:
                 value=self.folder,
                 remedy=f"write folder=lambda seed: Path({str(self.folder)!r})",
             )
-        begin_s, end_s = self.window_s
-        if not 0 <= begin_s < end_s:
+        try:
+            begin_s, end_s = self.window_s
+            is_one = bool(0 <= begin_s < end_s)
+        except (TypeError, ValueError):
+            is_one = False
+        if not is_one:
             raise InputError(
                 "is not an interval of the run",
                 field="window_s",
@@ -182,7 +183,7 @@ class Prepared(Protocol):
     def estimate(self) -> Estimate:
         """What the run will need."""
 
-    def run(self, progress: Progress | None = None, *, threads: int = 1) -> Recorded:
+    def run(self, report: Report | None = None, *, threads: int = 1) -> Recorded:
         """Runs it, once. It may use up to `threads` threads, if that changes no result."""
 
     def observing(self, observation: Observation) -> Prepared:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import Future
 from itertools import chain
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from fairport import backends
 from fairport.backends import cores, memory
 from fairport.backends.jobs import job_of
-from fairport.backends.protocol import Backend, Observation, Prepared, Progress
+from fairport.backends.progress import Progress, Report, Tally
+from fairport.backends.protocol import Backend, Observation, Prepared
 from fairport.errors import BackendError, InputError, did_you_mean, require_class, require_positive
 from fairport.ordered_threads import Stop, Submit, in_order
 from fairport.result import Result
@@ -43,7 +44,7 @@ def run(
     `threads` cores, by default all of the machine's. The result is the same. `observation` keeps
     single packets, as captures or in the table `packets`. `disciplines` and `congestion_controls`
     are your own classes, by their names in the scenario (docs/extending.md). `progress` is called
-    several times per second with the seed, the simulated seconds and the packet-hops so far.
+    with an `fp.Done`, several times per second.
 
     Raises InputError for an unknown backend and for a class that the scenario does not name,
     ScenarioError for a scenario that cannot be run, ResourceError when the run needs more memory
@@ -63,7 +64,7 @@ def run(
     needed = prepared.estimate.memory_bytes
     memory.require(needed, scenario)
     threads = cores.that_fit(threads, needed)
-    return run_prepared(chosen, prepared, progress, threads)
+    return _run(chosen, prepared, Tally(1, progress), 0, threads)
 
 
 def run_many(
@@ -109,18 +110,18 @@ def run_many(
     memory.require(needed, scenario)
     threads = cores.that_fit(threads, needed)
     rest = (_prepared(chosen, scenario, seed, observation) for seed in seeds[1:])
-    prepared = chain([first], rest)
+    prepared, tally = chain([first], rest), Tally(len(seeds), progress)
     if jobs == 1:
-        return _in_turn(chosen, prepared, retries, observation, threads, progress)
-    return _in_threads(chosen, prepared, jobs, threads, progress)
+        return _in_turn(chosen, prepared, retries, observation, threads, tally)
+    return _in_threads(chosen, prepared, jobs, threads, tally)
 
 
 def run_prepared(
-    backend: Backend, prepared: Prepared, progress: Progress | None, threads: int = 1
+    backend: Backend, prepared: Prepared, report: Report | None, threads: int = 1
 ) -> Result:
     """Runs a prepared run on up to `threads` cores, without a check of memory."""
     _refuse_a_fork()
-    recorded = prepared.run(progress, threads=threads)
+    recorded = prepared.run(report, threads=threads)
     # The modules that compute the numbers take a while to import, and the run does not need them.
     from fairport.backends import made
 
@@ -192,17 +193,16 @@ def _in_turn(
     retries: int,
     observation: Observation | None,
     threads: int,
-    progress: Progress | None,
+    tally: Tally,
 ) -> Generator[Result, None, None]:
-    for one in prepared:
-        result = run_prepared(backend, one, progress, threads)
+    for number, one in enumerate(prepared):
+        result = _run(backend, one, tally, number, threads)
         yield result
         while not result.summary["valid"] and retries > 0:
             retries -= 1
             again = _prepared(backend, one.scenario, one.scenario.seed, observation)
-            if progress is not None:
-                progress(one.scenario.seed, 0.0, 0)
-            result = run_prepared(backend, again, progress, threads)
+            tally.add(number, 0.0, 0)
+            result = _run(backend, again, tally, number, threads)
             yield result
 
 
@@ -211,20 +211,30 @@ def _in_threads(
     prepared: Iterable[Prepared],
     jobs: int,
     threads: int,
-    progress: Progress | None,
+    tally: Tally,
 ) -> Generator[Result, None, None]:
     stop = Stop()
 
-    def report(seed: int, simulated_s: float, packet_hops: int) -> None:
-        stop.check()
-        if progress is not None:
-            progress(seed, simulated_s, packet_hops)
-
-    def run_one(one: Prepared) -> Result:
+    def run_one(number: int, one: Prepared) -> Result:
         with stop.interruptible(bool(one.scenario.user_code)):
-            return run_prepared(backend, one, report, threads)
+            return _run(backend, one, tally, number, threads, stop.check)
 
-    def begin(one: Prepared, submit: Submit[Result]) -> Future[Result]:
-        return submit(lambda: run_one(one))
+    def begin(numbered: tuple[int, Prepared], submit: Submit[Result]) -> Future[Result]:
+        return submit(lambda: run_one(*numbered))
 
-    return in_order(prepared, begin, threads=jobs, ahead=jobs, stop=stop)
+    return in_order(enumerate(prepared), begin, threads=jobs, ahead=jobs, stop=stop)
+
+
+def _run(
+    backend: Backend,
+    prepared: Prepared,
+    tally: Tally,
+    number: int,
+    threads: int,
+    check: Callable[[], None] = lambda: None,
+) -> Result:
+    """Makes the run with this number, and counts it."""
+    report = tally.of_run(number, prepared.scenario.duration.seconds, check)
+    result = run_prepared(backend, prepared, report, threads)
+    tally.add(number, 1.0, result.summary["packet_hops"])
+    return result

@@ -12,7 +12,8 @@ from fairport import _core
 from fairport.backends.huge_pages import moving
 from fairport.backends.jobs import job_of, key, refused
 from fairport.backends.observation import capture_paths, named
-from fairport.backends.protocol import Estimate, Observation, Progress, Recorded
+from fairport.backends.progress import Report
+from fairport.backends.protocol import Estimate, Observation, Recorded
 from fairport.result import run_id
 from fairport.scenario import Scenario
 from fairport.scenario.lower import Job
@@ -62,12 +63,12 @@ class PreparedSimulation:
         bits = sum(rates[port] for port in wanted.packets) * span_s
         return int(bits / (8 * int(self.scenario.link.mtu)) * (1 + _DROPPED))
 
-    def run(self, progress: Progress | None = None, *, threads: int = 1) -> Recorded:
+    def run(self, report: Report | None = None, *, threads: int = 1) -> Recorded:
         """Runs the simulation on up to `threads` cores. A second call raises."""
         fullest_link = self.simulation.fullest_link()
         started = datetime.now(timezone.utc)
         begin = time.perf_counter()
-        raw = self.run_engine(progress, threads=threads)
+        raw = self.run_engine(report, threads=threads)
         wall_s = time.perf_counter() - begin
         # a caller may import it during the run, to save time
         from fairport.backends import columns
@@ -92,14 +93,10 @@ class PreparedSimulation:
             events=raw["events"],
         )
 
-    def run_engine(self, progress: Progress | None = None, *, threads: int = 1) -> dict[str, Any]:
+    def run_engine(self, report: Report | None = None, *, threads: int = 1) -> dict[str, Any]:
         """What the engine says of the run: `run` makes a record of it. A second call raises."""
-
-        def report(simulated_s: float, packet_hops: int) -> None:
-            if progress is not None:
-                progress(self.scenario.seed, simulated_s, packet_hops)
-
-        return self.simulation.run(moving(report), self._observation(), threads)
+        moved = moving(report or (lambda _at_s, _hops: None))
+        return self.simulation.run(moved, self._observation(), threads)
 
     def observing(self, observation: Observation) -> PreparedSimulation:
         """The same run, which keeps single packets."""

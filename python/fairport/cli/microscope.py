@@ -43,6 +43,7 @@ def microscope(
     are accepted. The queue and the windows are drawn below the packets. It writes the moment as PNG
     and SVG, and the whole run, down to single packets, as a page.
     """
+    from fairport.backends.progress import Tally
     from fairport.cli import output
     from fairport.cli.progress import progress_bar
     from fairport.figures.drawing import width
@@ -57,8 +58,9 @@ def microscope(
     refuse_what_is_there(folder, force=force)
     with width.drawn_at(width.inches(wide)):
         with progress_bar(result.scenario, 2, shown=not quiet) as bar:
-            near = look(result, chosen, progress=bar)
-            whole = look(result, chosen, whole_run=True, progress=bar)
+            tally = Tally(2, bar)
+            near = look(result, chosen, progress=tally.of_part("near"))
+            whole = look(result, chosen, whole_run=True, progress=tally.of_part("whole"))
         storage.save(near, whole, folder, force=force)
     document = storage.document(near, whole, folder)
     if json:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,10 +16,9 @@ from fairport.cli.console import err, err_is_terminal
 from fairport.quantities import in_millions
 
 if TYPE_CHECKING:
-    from fairport.backends.protocol import Progress
+    from fairport.backends.progress import Done, Progress
     from fairport.scenario import Scenario
     from fairport.study.making import Status
-    from fairport.study.runs.pool import Done
 
 LINE_EVERY_S = 10.0
 """Time between two lines without a terminal."""
@@ -41,10 +39,7 @@ class Move(Protocol):
 def progress_bar(
     scenario: Scenario, runs: int, *, shown: bool, backend: str = "simulation", jobs: int = 1
 ) -> Iterator[Progress | None]:
-    """A callback for the backend that shows the progress of its runs; None if none is shown."""
-    simulated: dict[int, float] = {}
-    hops: dict[int, int] = {}
-    lock = Lock()
+    """Progress of runs of one scenario in simulated time; None if none is shown."""
 
     def needs() -> str:
         from fairport import backends
@@ -59,15 +54,14 @@ def progress_bar(
             return
         total = runs * scenario.duration.seconds
 
-        def move(seed: int, simulated_s: float, packet_hops: int) -> None:
-            # several runs may report at once, each from its thread
-            with lock:
-                simulated[seed], hops[seed] = simulated_s, packet_hops
-                done, so_far = sum(simulated.values()), sum(hops.values())
+        def move(done: Done) -> None:
+            at_s = done.runs * scenario.duration.seconds
             watch(
-                done,
+                at_s,
                 total,
-                lambda elapsed: f"{done:.2f} of {total:g} s simulated{_speed(so_far, elapsed)}",
+                lambda elapsed: (
+                    f"{at_s:.2f} of {total:g} s simulated{_speed(done.packet_hops, elapsed)}"
+                ),
             )
 
         yield move
@@ -90,7 +84,7 @@ def reading_bar(
 
 
 @contextmanager
-def pool_bar(name: str, *, shown: bool) -> Iterator[Callable[[Done], None] | None]:
+def pool_bar(name: str, *, shown: bool) -> Iterator[Progress | None]:
     """Progress of the runs of a comparison or reproduction."""
     with _watch(name, shown=shown) as watch:
         if watch is None:

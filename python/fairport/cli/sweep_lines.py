@@ -78,10 +78,10 @@ def estimate(found: Estimate) -> str:
 
 def done(study: Study, status: Status) -> str:
     """The lines for people at the end."""
-    failed = f", {status.failed:,} of them failed" if status.failed else ""
+    failed = f", {status.failed:,} of them failed{study.first_error()}" if status.failed else ""
     reused = f", {status.reused:,} made before" if status.reused else ""
     name = study.place.name
-    lines = [f"{name}: {counted(status.done, 'run')} made{failed}{reused}"]
+    lines = [f"{name}: {counted(status.done, 'run')} made{reused}{failed}"]
     if status.failed:
         lines.append(f"  fairport query {name} '{WHY_FAILED}'")
     lines += [one.sentence for one in caveats_of_runs(study)]

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from fairport.errors import InputError, OutputError
+from fairport.errors import InputError, OutputError, require_path
 from fairport.files.partial import is_partial, remove_stale
 from fairport.files.single import replace_file
 
@@ -44,6 +44,7 @@ class Folder(Protocol):
 
 def place(where: str | Path) -> Folder:
     """The folder of that path or URL. Raises InputError for a URL that cannot be opened."""
+    require_path(where, "folder")
     if isinstance(where, str) and "://" in where and not where.startswith(_HERE):
         return _Remote(where)
     return _Local(Path(str(where).removeprefix(_HERE)))

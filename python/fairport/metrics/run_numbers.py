@@ -84,6 +84,13 @@ NUMBERS: dict[str, str] = {
 
 _OF_TRAFFIC = frozenset(list(NUMBERS)[list(NUMBERS).index("rounds_done") :])
 
+MAY_BE_BOUNDS = frozenset(
+    name
+    for name in _OF_TRAFFIC
+    if ("_median" in name or "_p99" in name) and not name.startswith("delay")
+)
+"""The medians and percentiles that are lower bounds if too much was still under way at the end."""
+
 TYPES: dict[str, type[pl.DataType]] = dict.fromkeys(NUMBERS, pl.Float64) | {"outcast": pl.Boolean}
 """Types of the columns that hold the numbers."""
 

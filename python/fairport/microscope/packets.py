@@ -14,7 +14,8 @@ import polars as pl
 from fairport.backends import run as backends_run
 from fairport.backends import simulation
 from fairport.backends.jobs import job_of, stacks_of
-from fairport.backends.protocol import Observation, Progress
+from fairport.backends.progress import Progress
+from fairport.backends.protocol import Observation
 from fairport.errors import InputError, RunFolderError
 from fairport.microscope.focus import Focus
 from fairport.result import Result

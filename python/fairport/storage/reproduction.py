@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairport.backends.cores import cores
+from fairport.backends.progress import Report
 from fairport.figures.drawing import width
 from fairport.files import atomic_folder
 from fairport.ordered_threads import Stop, Submit, in_order
@@ -15,7 +16,6 @@ from fairport.record import Record
 from fairport.storage.parts import FIGURES, MANIFEST, REPORT, SUMMARY, write_json
 from fairport.study.reproduce import Reproduced, document
 from fairport.study.runs.model_version import model_version
-from fairport.study.runs.worker import Report
 from fairport.study.runs.workers import shared
 
 # drawing the figures of this many experiments takes longer than starting a process

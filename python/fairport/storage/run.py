@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
+from fairport.errors import require_path
 from fairport.files import atomic_folder
 from fairport.result import Result
 from fairport.scenario import parse
@@ -68,6 +69,7 @@ def draw(result: Result, folder: Path) -> None:
 
 def load_run(folder: str | Path) -> Result:
     """A run from its folder, which `save` or `fairport run` wrote. Raises RunFolderError."""
+    require_path(folder, "folder")
     folder = Path(folder)
     manifest, summary = documents.read(folder, "run", _MANIFEST_KEYS, _SUMMARY_KEYS)
     return Result(

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from fairport.errors import require_function
 from fairport.study.plan import Plan, PointAndSeed
 from fairport.study.results import BESIDES, Study
 from fairport.study.runs.execution import Ended, Executor, Task
@@ -60,6 +61,10 @@ class Listeners:
 
     estimate: Callable[[Estimate], None] = lambda _: None
     status: Callable[[Status], None] = lambda _: None
+
+    def __post_init__(self) -> None:
+        require_function(self.estimate, "estimate")
+        require_function(self.status, "status")
 
 
 class Making:

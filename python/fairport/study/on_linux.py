@@ -6,16 +6,16 @@ runs of real hosts differ, so no run is kept for later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
+from fairport.backends.progress import Done, Progress
 from fairport.backends.run import run_many
 from fairport.errors import InputError
 from fairport.papers.catalogue import Entry
 from fairport.papers.model import Variant
 from fairport.record import Record
-from fairport.study.runs.pool import Done
 
 BACKEND = "linux"
 
@@ -46,7 +46,7 @@ def require(entries: Sequence[Entry]) -> None:
 
 
 def run(
-    entries: Sequence[Entry], *, quick: bool, progress: Callable[[Done], None] | None
+    entries: Sequence[Entry], *, quick: bool, progress: Progress | None
 ) -> dict[str, LinuxRuns]:
     """Runs experiments, each variant with its seeds; returns results by the experiment's name.
 

@@ -25,7 +25,7 @@ class Precision:
     """Most seeds of a point."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.share < 1:
+        if not isinstance(self.share, int | float) or not 0 < self.share < 1:
             raise InputError(
                 "is not a share between 0 and 1",
                 field="share",

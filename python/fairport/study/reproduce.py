@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from fairport import backends
+from fairport.backends.progress import Progress
 from fairport.errors import InputError
 from fairport.metrics.spread import Spread, Values
 from fairport.papers.catalogue import Entry
@@ -19,7 +20,7 @@ from fairport.record import Record
 from fairport.study import last_totals, on_linux
 from fairport.study.on_linux import LinuxRuns
 from fairport.study.order import Order
-from fairport.study.runs.pool import Progress, run_all
+from fairport.study.runs.pool import run_all
 from fairport.study.runs.store import Store
 
 State = Literal["holds", "differs", "not comparable"]

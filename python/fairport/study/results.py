@@ -21,7 +21,7 @@ import polars as pl
 from fairport.errors import InputError, OutputError
 from fairport.files.place import Folder, place
 from fairport.html_table import html_table
-from fairport.metrics.run_numbers import TYPES
+from fairport.metrics.run_numbers import NUMBERS, TYPES
 from fairport.quantities import counted, of_number
 from fairport.scenario.named_files import content_alone
 from fairport.scenario.rows import in_base_units
@@ -54,6 +54,8 @@ _PUT_BACK = (
 BESIDES = ("valid", "caveats", "packet_hops", "simulated_s", "wall_s", "key", "error")
 WHY_FAILED = "select error, count(*) from runs where error is not null group by error"
 """SQL that shows why runs of a study failed."""
+# the numbers that a study of transfers and the like is about
+_TIMES = ("round_time_p99_s", "small_fct_p99_s", "fct_p99_s", "response_p99_s", "loss_share")
 # points that a notebook shows
 _SHOWN = 20
 
@@ -178,12 +180,24 @@ class Study:
     def first_number(self) -> str:
         """The first number that some run has; where no run has one, the first that is kept.
 
-        Yes or no, such as `outcast`, is no number if there are others.
+        Yes or no, such as `outcast`, is no number if there are others. If all numbers are kept and
+        no flow is endless, the times of the traffic come first, as in a comparison.
         """
         runs, kept = self.to_polars(), self.definition.keep
+        if kept == list(NUMBERS) and not self._has_endless_flows():
+            kept = [*_TIMES, *kept]
         there = [name for name in kept if name in runs.columns and runs[name].count()]
         numbers = (name for name in there if runs[name].dtype != pl.Boolean)
         return next(numbers, (there or kept)[0])
+
+    def _has_endless_flows(self) -> bool:
+        traffic = loads(self.definition.scenario)["traffic"]
+        return any(one.get("kind", "bulk") == "bulk" and "size" not in one for one in traffic)
+
+    def first_error(self) -> str:
+        """Why the first of the runs that failed did so, as a clause; empty if none failed."""
+        errors = self.to_polars()["error"].drop_nulls()
+        return f"; the first one: {errors[0]}" if len(errors) else ""
 
     @property
     def columns(self) -> list[str]:

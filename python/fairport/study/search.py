@@ -12,7 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from fairport import backends
-from fairport.errors import InputError, OutputError, require_class, require_positive
+from fairport.errors import (
+    InputError,
+    OutputError,
+    require_class,
+    require_dictionary,
+    require_positive,
+)
 from fairport.files.partial import alone_in
 from fairport.files.place import Folder, place
 from fairport.metrics.run_numbers import NUMBERS
@@ -76,10 +82,12 @@ def tune(
     Raises InputError for bad input, before the first run, and OutputError if the folder has
     another search, or runs of other content.
     """
-    if goal not in _DEFAULTS:
+    if goal not in tuple(_DEFAULTS):
         remedy = 'give "tune" or "hunt"'
         raise InputError("is not a goal", field="goal", value=goal, remedy=remedy)
     require_class(listeners, Listeners, "listeners", "`fp.Listeners(status=print)`")
+    require_dictionary(space, "space", '{"queue.limit": ["8KiB", "16KiB"]}')
+    require_dictionary(objective or {}, "objective", '{"jain_index": 1}')
     base = load_scenario(scenario)
     document = {
         "scenario": base.file,

@@ -35,6 +35,9 @@ def query(
     files: Sequence[Path], columns: Sequence[str], orders: Orders, sql: str, file: str
 ) -> pl.DataFrame:
     """The result of a query on the view `runs` over Parquet files. Raises InputError."""
+    if not isinstance(sql, str):
+        remedy = "give one, such as `select count(*) from runs`"
+        raise InputError("is not a query in SQL", field="query", value=sql, remedy=remedy)
     with _connection() as connection:
         source = _source(connection, files, file)
         # after a process was killed, a run may be there twice

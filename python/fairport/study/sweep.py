@@ -7,7 +7,7 @@ same call continues an interrupted sweep, and a larger one adds to it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from fairport import backends
-from fairport.errors import InputError, require_class, require_known
+from fairport.errors import InputError, require_class, require_dictionary, require_known
 from fairport.files.place import place
 from fairport.metrics.run_numbers import NUMBERS
 from fairport.scenario import Scenario
@@ -78,6 +78,9 @@ def sweep(
     require_class(store, Store, "store", '`fp.Store("FOLDER")`')
     require_class(until_precise, Precision, "until_precise", '`fp.Precision("jain_index", 0.1)`')
     require_class(listeners, Listeners, "listeners", "`fp.Listeners(status=print)`")
+    cluster = '`with connected("dask://HOST:8786") as cluster`, in fairport.study.runs.cluster'
+    require_class(executor, Executor, "executor", cluster)
+    require_dictionary(axes, "axes", '{"queue.limit": ["8KiB", "16KiB"]}')
     base = load_scenario(scenario)
     document = {
         "scenario": base.file,
@@ -85,7 +88,7 @@ def sweep(
         "seeds": as_list(seeds),
         "keep": as_list(keep),
         "axes": {name: as_list(at) for name, at in axes.items()},
-        "zip": [as_list(group) for group in zip],
+        "zip": [as_list(group) for group in zip] if isinstance(zip, Iterable) else zip,
         "where": where,
     }
     file = read(SweepFile, document)
@@ -108,10 +111,8 @@ def sweep(
 
 def _warn(study: Study, status: Status) -> None:
     """Says that runs failed: whoever calls from Python sees no exit status."""
-    errors = study.to_polars()["error"].drop_nulls()
-    first = f"; the first one: {errors[0]}" if len(errors) else ""
-    where = f"The column `error` of {study!r} has the reasons"
-    warnings.warn(f"{status.failed:,} of {status.of:,} runs failed{first}. {where}", stacklevel=3)
+    failed = f"{status.failed:,} of {status.of:,} runs failed{study.first_error()}"
+    warnings.warn(f"{failed}. The column `error` of {study!r} has the reasons", stacklevel=3)
 
 
 def run(

@@ -16,18 +16,16 @@ from typing import Any
 import polars as pl
 
 from fairport.backends.jobs import job_of, stacks_of
-from fairport.backends.protocol import Progress as RunProgress
+from fairport.backends.progress import Progress, Tally
 from fairport.backends.run import run_many
 from fairport.errors import BackendError, ScenarioError
 from fairport.record import Record
-from fairport.result import Result
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.scenario.host_profile import HostProfile
 from fairport.scenario.tcp import DEFAULT_STACK
 from fairport.scenario.traffic.bulk import Bulk
 from fairport.study.comparison.metrics import Groups, RunTables
-from fairport.study.runs.pool import Progress, Tally
 from fairport.study.validation import LINUX, REPEAT, SIDES, SIMULATION, Validation
 
 # ticks of a minimum RTO, whatever the route has (measured at HZ = 250: 8 ms)
@@ -62,10 +60,9 @@ def validate(
     found = RunTables("side")
     answers, healths, invalid = [], [], []
     groups: Groups | None = None
-    tally, duration_s = Tally(len(SIDES) * len(seeds), progress), scenario.duration.seconds
-    reports = _reports(tally, LINUX, duration_s)
-    for result in run_many(scenario, seeds, backend=LINUX, retries=repeat, progress=reports):
-        _ended(tally, LINUX, result)
+    tally = Tally(len(SIDES) * len(seeds), progress)
+    ended = tally.of_part(LINUX)
+    for result in run_many(scenario, seeds, backend=LINUX, retries=repeat, progress=ended):
         if not result.summary["valid"]:
             invalid.append({"seed": result.seed, "faults": result.summary["faults"]})
             continue
@@ -79,9 +76,8 @@ def validate(
         raise NoValidRunError(invalid)
     profile = _profile(pl.concat(answers), healths, scenario)
     ours = simulated(scenario, profile)
-    reports = _reports(tally, SIMULATION, duration_s)
-    for result in run_many(ours, seeds, jobs=jobs, progress=reports):
-        _ended(tally, SIMULATION, result)
+    ended = tally.of_part(SIMULATION)
+    for result in run_many(ours, seeds, jobs=jobs, progress=ended):
         found.add(SIMULATION, Record.of(result), groups)
     return Validation(
         scenario=scenario,
@@ -93,21 +89,6 @@ def validate(
         runs=found.runs,
         drop_runs=found.drop_runs,
     )
-
-
-def _reports(tally: Tally, side: str, duration_s: float) -> RunProgress:
-    """The callback for a side's backend."""
-
-    def report(seed: int, simulated_s: float, packet_hops: int) -> None:
-        tally.add((side, seed), min(1.0, simulated_s / duration_s), packet_hops)
-
-    return report
-
-
-def _ended(tally: Tally, side: str, result: Result) -> None:
-    """A run has ended, and counts or does not."""
-    summary = result.summary
-    tally.add((side, result.seed), float(summary["valid"]), summary["packet_hops"])
 
 
 def _require_our_switch(scenario: Scenario) -> None:

@@ -35,7 +35,8 @@ from fairport.backends.linux.observing import largest_windows
 from fairport.backends.linux.processes import Child, ChildError, forward, generate_traffic
 from fairport.backends.linux.queue_trace import watch_queues
 from fairport.backends.observation import named
-from fairport.backends.protocol import Estimate, Observation, Progress, Recorded
+from fairport.backends.progress import Report
+from fairport.backends.protocol import Estimate, Observation, Recorded
 from fairport.errors import BackendError
 from fairport.result import run_id
 from fairport.scenario import Scenario
@@ -99,7 +100,7 @@ class PreparedLinux:
         own = named(observation, self.plan.ports, self.plan.busiest_port)
         return replace(self, observation=own)
 
-    def run(self, progress: Progress | None = None, *, threads: int = 1) -> Recorded:
+    def run(self, report: Report | None = None, *, threads: int = 1) -> Recorded:
         """Runs it, in namespaces of its own, and removes them.
 
         Raises BackendError without the privileges, for a rate that this machine cannot forward,
@@ -119,7 +120,7 @@ class PreparedLinux:
         try:
             network = self._built(spaces)
             lost = capacity.backlog_losses()
-            outcome, report = self._run(spaces, network, progress)
+            outcome, generated = self._run(spaces, network, report)
             outcome["health"]["backlog_losses"] = capacity.backlog_losses() - lost
             windows, thresholds = registered.lost_answers()
             outcome["health"] |= {"lost_windows": windows, "lost_thresholds": thresholds}
@@ -130,7 +131,7 @@ class PreparedLinux:
             registered.close()
         wall_s = time.perf_counter() - begin
         hosts = tasks.places(spaces)
-        return self._recorded(outcome, report, hosts, started, wall_s)
+        return self._recorded(outcome, generated, hosts, started, wall_s)
 
     def _built(self, spaces: Namespaces) -> Starts:
         """Makes hosts and network; returns the function that starts the process between them."""
@@ -148,7 +149,7 @@ class PreparedLinux:
             ) from None
 
     def _run(
-        self, spaces: Namespaces, network: Starts, progress: Progress | None
+        self, spaces: Namespaces, network: Starts, report: Report | None
     ) -> tuple[dict[str, Any], GeneratorReport]:
         hosts = tasks.places(spaces)
         generator_task = tasks.of_generator(
@@ -163,21 +164,21 @@ class PreparedLinux:
             switching.send(generator.process)
             zero, _ = switching.wait("at")
             generator.send(zero + tasks.LEAD_S)
-            return self._watch(switching, generator, progress)
+            return self._watch(switching, generator, report)
 
     def _watch(
-        self, switch: Child, generator: Child, progress: Progress | None
+        self, switch: Child, generator: Child, report: Report | None
     ) -> tuple[dict[str, Any], GeneratorReport]:
         """Waits for the outcomes of both, and reports how far the switch is."""
-        report: GeneratorReport | None = None
+        generated: GeneratorReport | None = None
         while True:
             word, content = switch.report()
-            if report is None and (word == "done" or generator.has_reported()):
-                report = generator.wait("done")
-            if word == "done" and report is not None:
-                return content, report
-            if progress is not None:
-                progress(self.scenario.seed, max(0.0, content[1] - tasks.LEAD_S), 0)
+            if generated is None and (word == "done" or generator.has_reported()):
+                generated = generator.wait("done")
+            if word == "done" and generated is not None:
+                return content, generated
+            if report is not None:
+                report(max(0.0, content[1] - tasks.LEAD_S), 0)
 
     def _network(self, spaces: Namespaces) -> Starts:
         """The function that starts the process between the hosts; after it the network is ready."""

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fairport.figures.drawing import style
+from fairport.figures.drawing import style, width
 from fairport.figures.studies import findings, places
 from fairport.figures.studies.view import (
     View,
@@ -32,6 +32,7 @@ _COLOURS = (style.BLUE, style.ORANGE, style.GREEN, "#cc79a7", "#e69f00", "#56b4e
 _DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))  # after these, colours and marks are used again
 _MARKERS = ("o", "s", "^", "v", "D", "P", "X")
 _TALL_IN = {1: 2.9, 2: 2.2, 3: 1.9}
+_NARROW_TALL_IN = 1.9
 _RIGHT_IN = 1.35
 _NOTE = "{line}: median over the seeds; {band}: the {interval}"
 _BISTABLE = "; open marks: the two states of a bistable point"
@@ -58,7 +59,7 @@ def draw(view: View, x: str, color: str) -> Figure:
         findings.number(view),
         subject,
         note,
-        tall_in=_TALL_IN[columns],
+        tall_in=_NARROW_TALL_IN if width.is_narrow() else _TALL_IN[columns],
         right_in=room_beside(labels, _RIGHT_IN),
     )
     apart = min(_APART, _MOST_APART / len(lines)) if has_names else 0.0

@@ -15,6 +15,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from fairport.errors import InputError
 from fairport.figures.drawing import style, width
 from fairport.figures.drawing.heading import broken, fitting, heading, width_in
+from fairport.metrics.run_numbers import MAY_BE_BOUNDS
 from fairport.quantities import Quantity, counted, of_number
 from fairport.study import point_statistics
 from fairport.study.results import WHY_FAILED
@@ -59,6 +60,8 @@ class View:
     """How many runs have the number."""
     missing: int
     """How many do not, such as failed ones."""
+    bounds: int
+    """How many have a number that may be a lower bound, because transfers were still under way."""
     seeds: str
     """How many seeds a point has, in words."""
 
@@ -143,7 +146,16 @@ def view_of(study: Study, runs: pl.DataFrame, number: str, shown: Sequence[str])
         )
     facets = [axis for axis in study.axes if axis not in shown and points[axis].n_unique() > 1]
     count = int(points["runs"].sum())
-    view = View(study, number, points, facets, count, runs.height - count, _seeds(points["runs"]))
+    view = View(
+        study,
+        number,
+        points,
+        facets,
+        runs=count,
+        missing=runs.height - count,
+        bounds=_bounds(runs, number),
+        seeds=_seeds(points["runs"]),
+    )
     panels = len(view.panels())
     if panels > _MOST_PANELS:
         raise InputError(
@@ -185,6 +197,10 @@ def panels(
     top_in = head.tall_in + _TOP_IN
     points = width.READABLE_PT if width.is_asked() else 7.5
     notes = broken(note, wide_in - 0.2, points, "normal") if width.is_asked() else [note]
+    if view.bounds:
+        unfinished = f"{counted(view.bounds, 'run')} ended with unfinished transfers"
+        bound = f"values may be lower bounds: {unfinished}"
+        notes += broken(bound, wide_in - 0.2, points, "normal")
     bottom_in = _BOTTOM_IN + (len(notes) - 1) * _NOTE_LINE_IN
     height = top_in + rows * tall_in + (rows - 1) * gap_in + bottom_in
     wide = (wide_in - _LEFT_IN - right_in) / columns
@@ -341,6 +357,16 @@ def axis_title(view: View, axis: str) -> str:
     counted = all(isinstance(value, str) and value.endswith(" packets") for value in values)
     title = view.title_of(axis)
     return f"{title} (packets)" if counted and "packets" not in title else title
+
+
+def _bounds(runs: pl.DataFrame, number: str) -> int:
+    """How many runs have transfers that were under way at the end, if the number is of these."""
+    if number not in MAY_BE_BOUNDS:
+        return 0
+    counted = "lower_bounds" in runs.columns
+    unfinished = pl.col("caveats").str.contains("unfinished-transfers")
+    is_one = pl.col("lower_bounds") > 0 if counted else unfinished
+    return runs.filter(pl.col(number).is_not_null() & is_one).height
 
 
 def _seeds(runs: pl.Series) -> str:

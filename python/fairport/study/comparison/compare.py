@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from fairport import backends
+from fairport.backends.progress import Progress
 from fairport.backends.protocol import Backend
-from fairport.errors import InputError, ScenarioError, require_class, require_positive
+from fairport.errors import InputError, ScenarioError, require_class, require_path, require_positive
 from fairport.scenario import Scenario
 from fairport.scenario import load as load_scenario
 from fairport.study.comparison.caveats import Noticed, without_number
@@ -18,7 +19,7 @@ from fairport.study.comparison.parts import ComparedPart, check, compared_parts
 from fairport.study.comparison.result import Candidate, Comparison
 from fairport.study.fixes import BASELINE, Fix, FixError, available
 from fairport.study.fixes import load as load_fixes
-from fairport.study.runs.pool import Progress, run_all
+from fairport.study.runs.pool import run_all
 from fairport.study.runs.store import Store
 
 REPEAT = 10
@@ -46,7 +47,7 @@ def compare(
     ranks them, one of `study.comparison.metrics.METRICS`; None: the one that the scenario's traffic
     suggests. `folder` holds fixes of your own. Runs come from and go to `store` (None: the user's,
     see `runs.store`). `jobs` runs are made at a time, by default as many as there are cores and
-    memory for. `progress` is called with a `Done`, several times per second.
+    memory for. `progress` is called with an `fp.Done`, several times per second.
 
     Raises FixError for a fix that does not exist or if none of the fixes applies, InputError for a
     metric that the scenario does not have, and ScenarioError for a scenario that cannot be run.
@@ -55,7 +56,7 @@ def compare(
     require_positive(repeat, "repeat")
     require_class(store, Store, "store", '`fp.Store("FOLDER")`')
     scenario = load_scenario(scenario)
-    first = scenario.seed if seed is None else seed
+    first = scenario.seed if seed is None else scenario.with_seed(seed).seed
     seeds = range(first, first + repeat)
     candidates = candidates_of(scenario, fixes, seed=first, backend=backend, folder=folder)
     applicable = [one for one in candidates if one.refusal is None]
@@ -103,7 +104,9 @@ def candidates_of(
     """The scenario as it is, then with each fix, or why not. Runs nothing; raises as `compare`."""
     if isinstance(fixes, str | Path | Fix):
         fixes = [fixes]
-    folder = None if folder is None else Path(folder)
+    if folder is not None:
+        require_path(folder, "folder")
+        folder = Path(folder)
     chosen = load_fixes(available(folder) if fixes is None else fixes, folder)
     return _candidates(backends.get(backend), scenario, chosen, seed)
 

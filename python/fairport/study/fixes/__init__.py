@@ -116,7 +116,10 @@ def load(names: Iterable[str | Path | Fix], folder: Path | None = None) -> list[
     """
     known = available(folder)
     fixes: list[Fix] = []
-    for name in names:
+    for name in names if isinstance(names, Iterable) else [names]:
+        if not isinstance(name, str | Path | Fix):
+            remedy = 'give names, files or `fp.Fix` objects, such as ["red", "dctcp"]'
+            raise FixError("is not a fix", field="fixes", value=name, remedy=remedy)
         fix = name if isinstance(name, Fix) else _find(name, known)
         if fix.name in (BASELINE, *(other.name for other in fixes)):
             raise FixError("is named twice", field="fixes", value=fix.name, remedy="name it once")

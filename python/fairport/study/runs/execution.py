@@ -10,13 +10,13 @@ import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from threading import Lock, Thread
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+from fairport.backends.progress import Report
 from fairport.errors import InputError
 from fairport.ordered_threads import Stop
 from fairport.scenario import Scenario
 from fairport.study.runs.one_run import InvalidRunError, LeanRun, Row, measured, simulated
-from fairport.study.runs.worker import Report
 from fairport.study.runs.workers import WorkerDiedError, Workers, shared
 
 # Ctrl-C is noticed within this time.
@@ -48,6 +48,7 @@ class Ended:
     error: str = ""
 
 
+@runtime_checkable
 class Executor(Protocol):
     """An object that runs tasks."""
 

@@ -15,6 +15,7 @@ from fairport import _core, backends
 from fairport.backends import columns, made
 from fairport.backends.huge_pages import moving
 from fairport.backends.jobs import sender_stacks
+from fairport.backends.progress import Done, Report
 from fairport.backends.protocol import Prepared
 from fairport.backends.run import run_many, run_prepared
 from fairport.backends.simulation import PreparedSimulation
@@ -24,7 +25,6 @@ from fairport.metrics.run_numbers import Arrays, numbers
 from fairport.record import Record
 from fairport.result import Result
 from fairport.scenario import Scenario
-from fairport.study.runs.worker import Report
 
 Row = dict[str, Any]
 """A run's numbers, by `run_numbers.NUMBERS`, and facts about it: `key`, `seed`, `backend`, `valid`,
@@ -132,10 +132,12 @@ def measured(report: Report, backend: str, scenario: Scenario, seed: int) -> Row
 
     Raises InvalidRunError: such a run has no numbers.
     """
-    runs = run_many(
-        scenario, [seed], backend=backend, retries=1, progress=lambda _, at, hops: report(at, hops)
-    )
-    with closing(runs):
+    duration_s = scenario.duration.seconds
+
+    def progress(done: Done) -> None:
+        report(done.runs * duration_s, done.packet_hops)
+
+    with closing(run_many(scenario, [seed], backend=backend, retries=1, progress=progress)) as runs:
         for result in runs:
             if result.summary["valid"]:
                 return row_of(result)
@@ -146,7 +148,7 @@ def recorded(report: Report, backend: str, scenario: Scenario, seed: int) -> tup
     """The record and the row of a run on any backend."""
     chosen = backends.get(backend)
     prepared = chosen.prepare(scenario, seed)
-    result = run_prepared(chosen, prepared, lambda _, at_s, hops: report(at_s, hops))
+    result = run_prepared(chosen, prepared, report)
     return Record.of(result), row_of(result)
 
 

@@ -7,15 +7,15 @@ result of a run is its record, some kilobytes.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Hashable, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
-from dataclasses import dataclass
-from threading import Lock, Semaphore
+from threading import Semaphore
 from typing import NamedTuple
 
 from fairport import backends
 from fairport.backends import cores, memory
+from fairport.backends.progress import Progress, Tally
 from fairport.backends.protocol import Backend
 from fairport.errors import require_positive
 from fairport.ordered_threads import Stop, Submit, in_order
@@ -24,7 +24,6 @@ from fairport.scenario import Scenario
 from fairport.study.runs import workers
 from fairport.study.runs.one_run import recorded
 from fairport.study.runs.store import Store
-from fairport.study.runs.worker import Report
 
 Task = tuple[Scenario, int]
 """A scenario and the seed that replaces its own."""
@@ -35,50 +34,6 @@ _AHEAD = 64
 
 # from this many runs per worker on, starting processes pays
 _WORTH_A_PROCESS = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """The progress of runs that are made side by side."""
-
-    runs: float
-    """Runs done; a run under way counts with the simulated share of its time."""
-    of: int
-    """Runs in all, except those that the store had."""
-    reused: int
-    """Runs that the store had."""
-    packet_hops: int
-    """Packet-hops so far."""
-
-
-Progress = Callable[[Done], None]
-"""Called from any thread, one at a time."""
-
-
-class Tally:
-    """Adds up the reports of several runs."""
-
-    def __init__(self, of: int, progress: Progress | None, reused: int = 0) -> None:
-        """`of` and `reused` are those of `Done`."""
-        self._of, self._reused, self._progress = of, reused, progress
-        self._share: dict[Hashable, float] = {}
-        self._hops: dict[Hashable, int] = {}
-        self._lock = Lock()
-
-    @property
-    def runs(self) -> int:
-        """How many runs have begun."""
-        return len(self._share)
-
-    def add(self, run: Hashable, share: float, packet_hops: int) -> None:
-        """Reports how much of this run is done; less than before if it is made again."""
-        with self._lock:
-            self._share[run], self._hops[run] = share, packet_hops
-            if self._progress is not None:
-                runs, hops = sum(self._share.values()), sum(self._hops.values())
-                # a damaged record was counted as reused
-                of = max(self._of, len(self._share))
-                self._progress(Done(runs, of, self._reused, hops))
 
 
 def run_all(
@@ -172,7 +127,7 @@ class _Pool:
                 for (scenario, _), record in zip(self._tasks, records, strict=True):
                     yield record.named(scenario.name)
         finally:
-            if self._store is not None and self._tally.runs:
+            if self._store is not None and self._tally.begun:
                 self._store.flush()
 
     def _begin(self, index: int, submit: Submit[Record]) -> Future[Record]:
@@ -195,7 +150,7 @@ class _Pool:
     def _made(self, index: int) -> Record:
         """Makes the run of a task, and puts it into the store."""
         (scenario, seed), key = self._tasks[index], self._keys[index]
-        report = self._report(index, scenario.duration.seconds)
+        report = self._tally.of_run(index, scenario.duration.seconds, self._stop.check)
         run = (self._backend.name, scenario, seed)
         if self._in_processes:
             with self._free_workers:
@@ -209,15 +164,6 @@ class _Pool:
             self._store.add_numbers(row)
         self._tally.add(index, 1.0, record.summary["packet_hops"])
         return record
-
-    def _report(self, index: int, duration_s: float) -> Report:
-        """The callback of one run."""
-
-        def report(simulated_s: float, packet_hops: int) -> None:
-            self._stop.check()
-            self._tally.add(index, simulated_s / duration_s, packet_hops)
-
-        return report
 
 
 def _is_for_processes(backend: Backend, tasks: Sequence[Task], jobs: int) -> bool:

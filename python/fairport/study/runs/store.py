@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from fairport.errors import InputError
+from fairport.errors import InputError, require_path
 from fairport.files import is_partial, replace_file
 from fairport.files.place import place
 from fairport.metrics.run_numbers import TYPES
@@ -60,9 +60,11 @@ class StoreWarning(UserWarning):
 class Store:
     """Records below one folder, which is made when the first record is written."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: str | Path | None = None) -> None:
         """A store in `folder`; None: FAIRPORT_STORE, or a folder in the user's cache."""
-        self.folder = folder or default_folder()
+        if folder is not None:
+            require_path(folder, "folder")
+        self.folder = Path(folder or default_folder())
         self._writable = True
         self._has_mark = False
         later = _LATER.fullmatch(self._mark())

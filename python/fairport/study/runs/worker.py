@@ -20,9 +20,6 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, BinaryIO
 
-Report = Callable[[float, int], None]
-"""Called from time to time with the simulated seconds and the packet-hops so far."""
-
 _LENGTH = struct.Struct("<Q")
 _REPORT_EVERY_S = 0.1
 # as on the command line, most objects of a worker stay in use

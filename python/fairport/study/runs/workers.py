@@ -17,7 +17,8 @@ from threading import Lock
 from typing import Any, BinaryIO, TypeVar, cast
 
 from fairport import children
-from fairport.study.runs.worker import Report, receive, send
+from fairport.backends.progress import Report
+from fairport.study.runs.worker import receive, send
 
 Value = TypeVar("Value")
 
