@@ -176,6 +176,26 @@ fn a_pure_ack_below_the_window_is_answered_twice_per_second_and_data_each_time()
     assert_eq!([701, 702].map(|ms| answers(ms, 500)), [1, 1]);
 }
 
+/// `tcp_timewait_state_process`: what takes up sequence space is answered each time, and a pure ACK only if it is out of
+/// place, twice per second at most.
+#[test]
+fn in_time_wait_a_pure_ack_is_answered_only_out_of_place() {
+    let mut peer = Peer::opened(&today(&json!({})));
+    peer.end.close();
+    assert_eq!(shape(&mut peer), [(1, 1, true)]);
+    assert_eq!(fin(peer.at(100), 1), [(2, 2, false)]);
+    let mut answers = |ms: u64, seq: u32, payload: u16| {
+        let mut again = peer.at(ms).segment(1);
+        (again.seq, again.payload) = (seq, payload);
+        peer.gets(&again);
+        shape(&mut peer)
+    };
+    assert_eq!(answers(200, 2, 0), []);
+    assert_eq!(answers(201, 1, 0), [(2, 2, false)]);
+    assert_eq!(answers(202, 1, 0), []);
+    assert_eq!(answers(203, 2, 10), [(2, 2, false)]);
+}
+
 #[test]
 fn a_segment_without_ack_is_dropped_and_what_lies_beyond_the_window_is_answered() {
     let mut peer = Peer::opened(&today(

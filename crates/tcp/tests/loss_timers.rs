@@ -42,6 +42,7 @@ fn the_probe_is_the_last_segment_again_and_a_full_timeout_follows() {
     // it counts as in the network once
     assert_eq!(peer.flight(), [4, 0, 0, 0]);
     assert_eq!(peer.info().total_retrans, 1);
+    assert_eq!(peer.end.counters().segments_sent, 5);
     assert_eq!(peer.info().ca_state, CaState::Open);
     assert_eq!(peer.due_us(), Some(502_000));
     let (_, sent) = peer.wakes();
@@ -68,6 +69,20 @@ fn the_probe_is_new_data_where_there_is_some_whatever_the_window_says() {
     assert_eq!(peer.log.timeouts, []);
     peer.wakes();
     assert_eq!(peer.log.timeouts.len(), 1);
+}
+
+/// Only the first outstanding segment may be sent again beyond the window (`__tcp_retransmit_skb`).
+#[test]
+fn where_the_peer_withdraws_its_window_a_lone_segment_is_probed_and_a_tail_is_not() {
+    let settings = today(&json!({"rto_min_ps": 50_000_000_000_u64}));
+    for (segments, probed) in [(1, vec![0]), (2, vec![])] {
+        let mut peer = Peer::opened(&settings);
+        peer.writes(segments);
+        peer.window = 0;
+        peer.at(50).acks(0);
+        let (_, sent) = peer.wakes();
+        assert_eq!((sent, peer.info().ca_state), (probed, CaState::Open));
+    }
 }
 
 #[test]
