@@ -52,6 +52,7 @@ const SWITCHES: &[(&str, &str)] = &[
     ("tcp_recovery", "rack"),
     ("tcp_slow_start_after_idle", "slow_start_after_idle"),
     ("tcp_ecn_fallback", "ecn_fallback"),
+    ("tcp_retrans_collapse", "joins_retransmissions"),
 ];
 
 /// The kernel settings that are numbers, our names for them, and the kernel's unit in ours.
@@ -266,6 +267,7 @@ mod tests {
             ("tcp_recovery=4", "rack", false),
             ("tcp_ecn=2", "ecn", true),
             ("tcp_ecn_fallback=0", "ecn_fallback", false),
+            ("tcp_retrans_collapse=0", "joins_retransmissions", false),
         ] {
             let it = sysctls(&format!("sysctl -q net.ipv4.{setting}"));
             assert_eq!(it.overrides[name], json!(on), "{setting}");

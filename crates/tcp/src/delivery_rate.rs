@@ -134,6 +134,18 @@ impl DeliveryRate {
         }
     }
 
+    /// The `count` segments after `ordinal` are now part of it.
+    pub(crate) fn forget_after(&mut self, ordinal: u64, count: u64) {
+        let first = (ordinal + 1 - self.first) as usize;
+        self.stamps.drain(first..first + count as usize);
+    }
+
+    /// The end of segment `ordinal` is now a segment of its own.
+    pub(crate) fn repeat_stamp(&mut self, ordinal: u64) {
+        let at = (ordinal - self.first) as usize;
+        self.stamps.insert(at + 1, self.stamps[at]);
+    }
+
     /// An ACK arrives.
     pub(crate) fn begin_ack(&mut self) {
         self.latest = None;

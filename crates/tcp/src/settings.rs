@@ -189,6 +189,9 @@ pub struct Settings {
     /// Fast retransmit after fewer than three duplicates if a flight has fewer than four segments and no new data can
     /// follow (RFC 5827; Linux 3.5 to 4.12). RACK needs no such rule.
     pub early_retransmit: bool,
+    /// A short segment that is sent again takes the segments after it along, as many as fit into one, SACKed ones not
+    /// (Linux's `tcp_retrans_collapse`). Not with `payload_sizing`.
+    pub joins_retransmissions: bool,
     /// Delay a short segment while data is unacknowledged (RFC 896).
     pub nagle: bool,
     /// Under `nagle`, delay a short segment only while an earlier short segment is unacknowledged (Minshall et al.

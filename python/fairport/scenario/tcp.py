@@ -181,6 +181,9 @@ class TcpSettings(Section):
     """Fewer duplicate ACKs suffice if fewer segments are under way (RFC 5827)."""
     limited_transmit: bool | None = None
     """The first two duplicate ACKs let out new data (RFC 3042)."""
+    joins_retransmissions: bool | None = None
+    """A short segment that is sent again takes those after it along, as far as one segment holds
+    them (Linux since 4.10); not with `payload_sizing`."""
     nagle: bool | None = None
     """Hold a partial segment while data are unacknowledged (RFC 896)."""
     minshall: bool | None = None

@@ -25,6 +25,8 @@ pub(super) struct Scribe {
     lines: String,
     /// sequence numbers at which the writes of the stack's application end
     pushed: Vec<u32>,
+    /// those of them at which a segment ended: if it is joined to another, its PSH stays (`tcp_collapse_retrans`)
+    marked: Vec<u32>,
     /// number of bytes that the stack's application has read
     read: u64,
     /// descriptor of the stack's connection; none until it is accepted
@@ -70,6 +72,7 @@ impl Scribe {
             numbering: Numbering::new(0),
             lines: String::new(),
             pushed: Vec::new(),
+            marked: Vec::new(),
             read: 0,
             socket: draw.active.then_some(3),
             within_write: machine.within_write,
@@ -267,15 +270,13 @@ impl Scribe {
     ) -> bool {
         let mut any = false;
         while let Some(segment) = self.stack.poll_transmit(now + late) {
+            let expected = format!("> {}", self.expected(&segment));
             if self.clock.after_timer {
                 let from = self.clock.earliest(now);
                 let _ = write!(self.lines, "{}~", seconds(from));
-                self.line(
-                    now + LATE_IF_LONG,
-                    &format!("> {}", self.expected(&segment)),
-                );
+                self.line(now + LATE_IF_LONG, &expected);
             } else {
-                self.line(now, &format!("> {}", self.expected(&segment)));
+                self.line(now, &expected);
             }
             path.forward(now, segment, self.stack.codepoint(), dice);
             now += gap;
@@ -296,15 +297,24 @@ impl Scribe {
     }
 
     /// A segment from the stack, as a script expects it, without its window.
-    fn expected(&self, segment: &Segment) -> String {
+    fn expected(&mut self, segment: &Segment) -> String {
         let mut packet = self.numbering.outbound(segment);
         packet.window = None;
         packet.ecn = self
             .uses_ecn
             .then(|| written_codepoint(self.stack.codepoint()));
         let end = packet.seq.wrapping_add(packet.payload);
-        if packet.payload > 0 && self.pushed.contains(&end) {
-            packet.flags |= PSH;
+        if packet.payload > 0 {
+            if self.pushed.contains(&end) {
+                self.marked.push(end);
+            }
+            if self
+                .marked
+                .iter()
+                .any(|it| (packet.seq + 1..=end).contains(it))
+            {
+                packet.flags |= PSH;
+            }
         }
         text::segment(&packet)
     }

@@ -156,6 +156,9 @@ impl Outbox {
         self.handed += bytes;
         let whole = bytes == record;
         self.at_boundary = whole && (!is_last || self.closed);
+        if self.at_boundary {
+            connection.keep_boundaries();
+        }
         if whole {
             self.records.pop_front();
             self.closed |= is_last;

@@ -11,6 +11,12 @@ use crate::sender::Outgoing;
 use crate::seq;
 
 impl Connection {
+    /// From now on, segments that are sent again are not joined, whatever `joins_retransmissions` says. For data with
+    /// `MSG_EOR`, whose end lies at the end of a segment.
+    pub fn keep_boundaries(&mut self) {
+        self.sender.keep_boundaries();
+    }
+
     /// The next segment to send at `now`. Call it until it returns `None`. [`Self::codepoint`] gives the ECN codepoint
     /// of the segment's packet.
     #[inline]

@@ -195,3 +195,22 @@ fn an_ack_that_delivers_nothing_shows_no_rate_but_what_was_lost() {
     assert_eq!((sample.interval, sample.newly_lost), (None, 2));
     assert_eq!(sample.totals.delivered_at, Instant::ZERO);
 }
+
+/// What was joined to another segment has no stamp of its own, and those above it keep theirs.
+#[test]
+fn segments_above_a_joined_one_keep_what_was_true_when_they_were_sent() {
+    let mut rate = ten();
+    ack(&mut rate, 50, 0..2);
+    rate.forget_after(3, 2);
+    // the segment that was the seventh: two were delivered since it was sent, and with it three
+    rate.begin_ack();
+    rate.on_delivered(4, at_ms(6));
+    let sample = rate.sample(at_ms(56), 2, &facts(1));
+    assert_eq!((sample.delivered, sample.prior_delivered), (3, 0));
+    assert_eq!(sample.interval, Some(ms(56)));
+    // three segments are left above, and the next is the eighth
+    rate.on_sent(8, at_ms(60), false);
+    rate.begin_ack();
+    rate.on_delivered(8, at_ms(60));
+    assert_eq!(rate.sample(at_ms(110), 2, &facts(1)).prior_delivered, 3);
+}

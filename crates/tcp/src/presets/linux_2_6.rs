@@ -50,6 +50,7 @@ preset! {
     frto = false, "ours: left out of this preset, though net/ipv4/tcp_input.c has sysctl_tcp_frto = 2 since 2.6.24";
     limited_transmit = true, "net/ipv4/tcp_input.c, tcp_fastretrans_alert: in state Disorder a SACK lets new data out";
     early_retransmit = false, "net/ipv4/tcp_input.c, tcp_time_to_recover: since 3.5";
+    joins_retransmissions = false, "net/ipv4/tcp_output.c, tcp_can_collapse: not if the data is in page fragments, as it is with most adapters; since 4.10 it may be";
     nagle = true, "net/ipv4/tcp_output.c, tcp_nagle_check";
     minshall = true, "net/ipv4/tcp_output.c, tcp_minshall_check";
     abc = false, "net/ipv4/tcp_input.c, sysctl_tcp_abc = 0";

@@ -49,6 +49,7 @@ preset! {
     frto = true, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_frto = 2";
     limited_transmit = true, "net/ipv4/tcp_input.c, tcp_fastretrans_alert: in state Disorder a SACK lets new data out";
     early_retransmit = false, "net/ipv4/tcp_input.c, tcp_time_to_recover: removed in 4.12, because RACK does the same";
+    joins_retransmissions = true, "net/ipv4/tcp_ipv4.c, tcp_sk_init: sysctl_tcp_retrans_collapse = 1";
     nagle = true, "net/ipv4/tcp_output.c, tcp_nagle_check";
     minshall = true, "net/ipv4/tcp_output.c, tcp_minshall_check";
     abc = true, "net/ipv4/tcp_cong.c, tcp_slow_start and tcp_cong_avoid_ai: count acknowledged segments since 3.13";

@@ -49,6 +49,7 @@ preset! {
     frto = false, "tcl/lib/ns-default.tcl, frto_enabled_ 0";
     limited_transmit = true, "tcl/lib/ns-default.tcl, singledup_ 1";
     early_retransmit = false, "tcp/tcp-newreno.cc, NewRenoTcpAgent has none";
+    joins_retransmissions = false, "tcp/tcp.cc, TcpAgent::output: a packet keeps its number and its size";
     nagle = false, "ours: one-way agents send only whole packets";
     minshall = false, "ours: `nagle` is off, so nothing is held back";
     abc = false, "tcp/tcp.cc, TcpAgent::opencwnd: counts ACKs";

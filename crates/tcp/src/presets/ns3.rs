@@ -49,6 +49,7 @@ preset! {
     frto = false, "src/internet/model/tcp-socket-base.cc, TcpSocketBase has none";
     limited_transmit = true, "src/internet/model/tcp-socket-base.cc, LimitedTransmit";
     early_retransmit = false, "src/internet/model/tcp-socket-base.cc, TcpSocketBase has none";
+    joins_retransmissions = false, "ours: off, though src/internet/model/tcp-tx-buffer.cc, GetTransmittedSegment joins two with the same marks";
     nagle = false, "src/internet/model/tcp-socket.cc, TcpNoDelay true";
     minshall = false, "ours: `nagle` is off, so nothing is held back";
     abc = true, "src/internet/model/tcp-cubic.cc, IncreaseWindow: counts acknowledged segments; TcpNewReno counts ACKs, so set it to false for NewReno";

@@ -49,6 +49,7 @@ preset! {
     frto = false, "ours: RFC 5682 is optional";
     limited_transmit = true, "RFC 3042; RFC 5681 3.2";
     early_retransmit = false, "ours: RFC 5827 is experimental";
+    joins_retransmissions = false, "ours: RFC 9293 leaves it to the sender";
     nagle = true, "RFC 9293 3.7.4";
     minshall = false, "RFC 9293 3.7.4 has the rule of RFC 896";
     abc = true, "RFC 5681 3.1: counts acknowledged data; RFC 3465";

@@ -95,6 +95,13 @@ impl Recovery {
         }
     }
 
+    /// `segments` were joined to one that is sent again.
+    pub(crate) fn on_joined(&mut self, segments: u64) {
+        if let Detection::Emulated(it) = &mut self.detection {
+            it.on_joined(segments);
+        }
+    }
+
     /// Early retransmit (RFC 5827 3.2): whether all segments of a small flight but the first were SACKed, or counted by
     /// duplicate ACKs. If so, the first is marked lost.
     fn detect_early(&self, board: &mut Scoreboard) -> Option<DecisionCause> {

@@ -40,6 +40,11 @@ impl EmulatedSack {
         }
     }
 
+    /// `segments` were joined to another one; Linux takes as many from the count (`tcp_adjust_pcount`).
+    pub(super) fn on_joined(&mut self, segments: u64) {
+        self.sacked = self.sacked.saturating_sub(segments);
+    }
+
     /// `segments` were acknowledged. The first filled the hole. The others were already counted by duplicate ACKs, as
     /// far as these suffice.
     pub(super) fn on_acknowledged(&mut self, board: &Scoreboard, segments: u64) -> Counted {

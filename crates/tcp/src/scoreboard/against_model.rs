@@ -37,15 +37,12 @@ enum Step {
     },
     /// acknowledges this many whole segments
     AckSegments(usize),
-    Mark {
-        allowed: u64,
-    },
-    Repeat,
+    Mark(u64),
+    /// sends a lost segment again, with those after it up to this payload and this distance
+    Repeat(u64, u64),
     RepeatHole,
     Probe,
-    Timeout {
-        span: u64,
-    },
+    Timeout(u64),
     Unmark,
     Wait(u64),
 }
@@ -60,11 +57,11 @@ fn any_step() -> impl Strategy<Value = Step> {
         5 => (blocks(), (0_u64..30, 0_u64..30))
             .prop_map(|(blocks, trust)| Step::Ack { bytes: 0, blocks, trust }),
         2 => (1_usize..6).prop_map(Step::AckSegments),
-        6 => (0_u64..40).prop_map(|allowed| Step::Mark { allowed }),
-        5 => Just(Step::Repeat),
+        6 => (0_u64..40).prop_map(Step::Mark),
+        5 => (prop_oneof![Just(0), 0_u64..40], 0_u64..60).prop_map(|(a, b)| Step::Repeat(a, b)),
         2 => Just(Step::RepeatHole),
         1 => Just(Step::Probe),
-        1 => (0_u64..60).prop_map(|span| Step::Timeout { span }),
+        1 => (0_u64..60).prop_map(Step::Timeout),
         1 => Just(Step::Unmark),
         3 => (0_u64..15).prop_map(Step::Wait),
     ]
@@ -123,10 +120,13 @@ impl Both {
                     self.ack(bytes, &[], (0, 0));
                 }
             }
-            Step::Mark { allowed } => self.mark(Duration::from_us(allowed)),
-            Step::Repeat => {
+            Step::Mark(allowed) => self.mark(Duration::from_us(allowed)),
+            Step::Repeat(payload, room) => {
                 let due = self.board.next_lost();
                 assert_eq!(due, self.model.first_to_repeat());
+                if let Some(number) = due {
+                    self.cut_or_join(number, payload, room);
+                }
                 self.repeat(due);
             }
             Step::RepeatHole => {
@@ -137,7 +137,7 @@ impl Both {
                 }
             }
             Step::Probe => self.probe(),
-            Step::Timeout { span } => {
+            Step::Timeout(span) => {
                 let span = (self.rule == Rule::Time).then(|| Duration::from_us(span));
                 match span {
                     Some(span) => self.board.mark_timed_out(self.now, span),
@@ -177,6 +177,16 @@ impl Both {
         self.now += Duration::from_us(1);
         self.board.retransmit(self.now, number);
         self.model.repeat(self.now, number);
+    }
+
+    fn cut_or_join(&mut self, number: u64, payload: u64, room: u64) {
+        if (1..u64::from(self.board.chunk(number).payload)).contains(&room) {
+            self.board.split(number, room as u16);
+            self.model.split(number, room);
+        } else {
+            let joined = self.board.join(number, payload, room);
+            assert_eq!(joined, self.model.join(number, payload, room));
+        }
     }
 
     fn probe(&mut self) {

@@ -128,6 +128,40 @@ impl Deliveries {
         self.resent.push_back(resent);
     }
 
+    /// The `count` segments after `ordinal` are now part of it, and the ordinals of those above have fallen.
+    pub(super) fn close_gap(&mut self, ordinal: u64, count: u64) {
+        let stays = |it: &mut u64| {
+            let is_above = *it > ordinal + count;
+            *it -= count * u64::from(is_above);
+            is_above || *it <= ordinal
+        };
+        self.resent.retain_mut(|it| stays(&mut it.ordinal));
+        self.overtaken.retain_mut(|it| stays(&mut it.ordinal));
+        self.again.retain_mut(stays);
+        let end = self.earlier_end;
+        self.earlier_end = end.min((ordinal + 1).max(end.saturating_sub(count)));
+        if let Some(rate) = &mut self.rate {
+            rate.forget_after(ordinal, count);
+        }
+    }
+
+    /// The end of segment `ordinal` is now a segment of its own, and the ordinals of those above have risen.
+    pub(super) fn open_gap(&mut self, ordinal: u64) {
+        let moved = |it: u64| it + u64::from(it > ordinal);
+        let parts = |it: u64| moved(it)..=it + u64::from(it >= ordinal);
+        let resent = |it: &Resent| {
+            let it = *it;
+            parts(it.ordinal).map(move |ordinal| Resent { ordinal, ..it })
+        };
+        self.resent = self.resent.iter().flat_map(resent).collect();
+        self.overtaken = self.overtaken.iter().flat_map(resent).collect();
+        self.again = self.again.iter().flat_map(|it| parts(*it)).collect();
+        self.earlier_end = moved(self.earlier_end);
+        if let Some(rate) = &mut self.rate {
+            rate.repeat_stamp(ordinal);
+        }
+    }
+
     /// The retransmission of a segment was lost. Such segments are sent again in the order of their sequence numbers
     /// (`tcp_verify_retransmit_hint`).
     pub(super) fn note_lost_again(&mut self, ordinal: u64) {

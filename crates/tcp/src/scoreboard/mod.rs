@@ -9,6 +9,7 @@
 
 mod acked;
 mod deliveries;
+mod joined;
 mod marks;
 mod overdue;
 mod overtaken;
@@ -73,8 +74,8 @@ pub(crate) struct Chunk {
     pub(crate) fin: bool,
 }
 
+#[cfg(test)]
 impl Chunk {
-    #[inline]
     pub(crate) fn end(&self) -> u64 {
         self.start + u64::from(self.payload) + u64::from(self.fin)
     }

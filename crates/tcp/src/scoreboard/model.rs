@@ -258,6 +258,46 @@ impl Model {
         segment.nxt = nxt;
     }
 
+    /// A segment takes those after it along. Returns how many.
+    pub(super) fn join(&mut self, number: u64, payload: u64, room: u64) -> u64 {
+        let at = (number - self.acknowledged) as usize;
+        let mut count = 0;
+        while let Some(next) = self.segments.get(at + 1) {
+            let (first, next) = (&self.segments[at], next.clone());
+            let fits = first.payload + next.payload <= payload;
+            if next.sacked || !fits || next.end() - first.start > room {
+                break;
+            }
+            let first = &mut self.segments[at];
+            first.payload += next.payload;
+            first.fin = next.fin;
+            first.ever_again |= next.ever_again;
+            self.segments.remove(at + 1);
+            count += 1;
+        }
+        let above = self.segments.iter_mut().skip(at + 1);
+        above.for_each(|it| it.number -= count);
+        if self.highest_ever > number + 1 {
+            self.highest_ever = (number + 1).max(self.highest_ever - count);
+        }
+        count
+    }
+
+    /// Cuts a segment in two.
+    pub(super) fn split(&mut self, number: u64, payload: u64) {
+        let at = (number - self.acknowledged) as usize;
+        let mut rest = self.segments[at].clone();
+        let first = &mut self.segments[at];
+        first.payload = payload;
+        first.fin = false;
+        rest.start += payload;
+        rest.payload -= payload;
+        self.segments.insert(at + 1, rest);
+        let above = self.segments.iter_mut().skip(at + 1);
+        above.for_each(|it| it.number += 1);
+        self.highest_ever += u64::from(self.highest_ever > number);
+    }
+
     /// Sends the last segment again as a probe, which counts once.
     pub(super) fn probe(&mut self, now: Instant) -> bool {
         let last = self.segments.last_mut().filter(|it| !it.sacked);

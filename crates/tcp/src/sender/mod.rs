@@ -178,6 +178,11 @@ impl Sender {
         self.stream.stop(self.board.nxt());
     }
 
+    /// From now on, segments that are sent again keep their boundaries.
+    pub(crate) fn keep_boundaries(&mut self) {
+        self.stream.joins = false;
+    }
+
     #[inline]
     pub(crate) fn is_closing(&self) -> bool {
         self.stream.closing

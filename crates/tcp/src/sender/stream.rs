@@ -1,6 +1,6 @@
 //! The stream: what the application wrote, where it ends, and the rules for cutting it into segments.
 
-use crate::settings::Settings;
+use crate::settings::{PayloadSizing, Settings};
 
 /// Where an endless stream ends: farther than any connection gets.
 pub(super) const ENDLESS: u64 = u64::MAX / 2;
@@ -19,6 +19,8 @@ pub(super) struct Stream {
     pub(super) payload: u16,
     pub(super) nagle: bool,
     minshall: bool,
+    /// short segments are joined when they are sent again
+    pub(super) joins: bool,
     /// where the last short segment ends (Linux's `snd_sml`)
     pub(super) short_end: u64,
 }
@@ -34,6 +36,7 @@ impl Stream {
             payload: settings.mss_bytes,
             nagle: settings.nagle,
             minshall: settings.minshall,
+            joins: settings.joins_retransmissions && settings.payload_sizing == PayloadSizing::Full,
             short_end: 0,
         }
     }

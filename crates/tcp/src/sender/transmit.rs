@@ -197,15 +197,23 @@ impl Sender {
         }
     }
 
-    /// Sends a segment again, unless the peer has withdrawn the window that it lies in. The first outstanding segment
-    /// is always sent again (RFC 9293 3.8.6).
+    /// Sends a segment again, or as much of it as the peer's window still holds (`__tcp_retransmit_skb`). If that is
+    /// nothing, the first outstanding segment is sent again as a whole (RFC 9293 3.8.6), and no other.
     fn retransmit(&mut self, timers: &mut Timers, now: Instant, ordinal: u64) -> Option<Chunk> {
         let chunk = self.board.chunk(ordinal);
         let is_head = chunk.start == self.board.una();
-        let length = chunk.end() - chunk.start;
-        if !is_head && length > self.peer.room(chunk.start) {
+        let room = self.peer.room(chunk.start);
+        if room == 0 && !is_head {
             return None;
         }
+        let chunk = if (1..u64::from(chunk.payload)).contains(&room) {
+            self.board.split(ordinal, room as u16);
+            self.board.chunk(ordinal)
+        } else if self.stream.joins && chunk.payload < self.stream.payload {
+            self.join(ordinal, chunk, room)
+        } else {
+            chunk
+        };
         self.board.retransmit(now, ordinal);
         if let Some(offload) = &mut self.policies.offload {
             offload.end();
@@ -222,6 +230,18 @@ impl Sender {
         self.recovery.on_retransmit(self.clock.value(now));
         self.count_in_reduction(chunk);
         Some(chunk)
+    }
+
+    /// Joins the segments after a short one to it, as far as one segment and the peer's window hold them.
+    #[cold]
+    fn join(&mut self, ordinal: u64, chunk: Chunk, room: u64) -> Chunk {
+        let full = u64::from(self.peer.segment_limit(self.stream.payload)).min(room);
+        if u64::from(chunk.payload) >= full {
+            return chunk;
+        }
+        let joined = self.board.join(ordinal, full, room);
+        self.recovery.on_joined(joined);
+        self.board.chunk(ordinal)
     }
 
     /// Sends F-RTO's new data, if the window is `open`. If there is none to send, lost segments are sent instead.
