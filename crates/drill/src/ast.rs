@@ -1,5 +1,6 @@
 //! The syntax tree of a script.
 
+use fairport_tcp::Ecn;
 use fairport_units::Duration;
 
 use crate::code::Statement;
@@ -78,26 +79,11 @@ pub enum Action {
     Code(Vec<Statement>),
 }
 
-/// The ECN codepoint in the IP header (RFC 3168 5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ecn {
-    /// `noecn`: not ECN-capable.
-    NotEct,
-    /// `ect0`.
-    Ect0,
-    /// `ect1`.
-    Ect1,
-    /// `ect01`: either of the two (outbound segments only).
-    EitherEct,
-    /// `ce`: congestion experienced.
-    Ce,
-}
-
 /// A TCP segment as a script writes it. Its sequence numbers are relative.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// The ECN codepoint, as in `[ect0]`.
-    pub ecn: Option<Ecn>,
+    /// The ECN codepoint of `[ect0]`, or the two of `[ect01]`. Without any, every codepoint is accepted.
+    pub ecn: Vec<Ecn>,
     /// The control bits, as in the header's byte.
     pub flags: u8,
     /// The first sequence number.

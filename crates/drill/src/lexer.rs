@@ -1,10 +1,8 @@
 //! Splits the characters of a script into tokens with their places.
 
-use std::iter::Peekable;
-use std::str::Chars;
-
 use crate::ast::Position;
 use crate::error::ScriptError;
+use crate::scanner::Scanner;
 
 /// A token.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,26 +49,23 @@ pub(crate) struct Tokens {
 }
 
 struct Lexer<'a> {
-    rest: Peekable<Chars<'a>>,
-    /// the characters after the next one, for looking ahead by two
-    after: Chars<'a>,
-    at: Position,
+    text: Scanner<'a>,
     stack: Option<String>,
 }
 
 /// Splits a script into tokens.
 pub(crate) fn tokens(text: &str) -> Result<Tokens, ScriptError> {
     let mut lexer = Lexer {
-        rest: text.chars().peekable(),
-        after: text.chars(),
-        at: Position { line: 1, column: 1 },
+        text: Scanner {
+            at: Position { line: 1, column: 1 },
+            rest: text,
+        },
         stack: None,
     };
-    lexer.after.next();
     let mut list = Vec::new();
     loop {
         lexer.skip_blank()?;
-        let at = lexer.at;
+        let at = lexer.text.at;
         let token = lexer.token()?;
         let is_end = token == Token::End;
         list.push((at, token));
@@ -91,86 +86,45 @@ fn unclosed(start: Position, expected: &str) -> ScriptError {
 }
 
 impl Lexer<'_> {
-    fn peek(&mut self) -> Option<char> {
-        self.rest.peek().copied()
-    }
-
-    fn peek_second(&self) -> Option<char> {
-        self.after.clone().next()
-    }
-
-    fn next(&mut self) -> Option<char> {
-        let c = self.rest.next()?;
-        self.after.next();
-        if c == '\n' {
-            self.at.line += 1;
-            self.at.column = 1;
-        } else {
-            self.at.column += 1;
-        }
-        Some(c)
-    }
-
-    fn take_while(&mut self, mut wanted: impl FnMut(char) -> bool) -> String {
-        let mut taken = String::new();
-        while let Some(c) = self.peek()
-            && wanted(c)
-        {
-            taken.push(c);
-            self.next();
-        }
-        taken
-    }
-
     fn skip_blank(&mut self) -> Result<(), ScriptError> {
         loop {
-            self.take_while(char::is_whitespace);
-            match (self.peek(), self.peek_second()) {
+            self.text.take_while(char::is_whitespace);
+            match (self.text.peek(), self.text.peek_second()) {
                 (Some('/'), Some('/')) => {
-                    let comment = self.take_while(|c| c != '\n');
+                    let comment = self.text.take_while(|c| c != '\n');
                     let directive = comment.trim_start_matches('/').trim();
                     if let Some(name) = directive.strip_prefix("fairport: stack ") {
                         self.stack = Some(name.trim().to_owned());
                     }
                 }
-                (Some('/'), Some('*')) => self.skip_block()?,
+                (Some('/'), Some('*')) => {
+                    self.enclosed("*/")
+                        .map_err(|at| unclosed(at, "`*/` to close the comment"))?;
+                }
                 _ => return Ok(()),
             }
         }
     }
 
-    fn skip_block(&mut self) -> Result<(), ScriptError> {
-        let start = self.at;
-        self.next();
-        self.next();
-        loop {
-            match self.next() {
-                Some('*') if self.peek() == Some('/') => {
-                    self.next();
-                    return Ok(());
-                }
-                Some(_) => {}
-                None => return Err(unclosed(start, "`*/` to close the comment")),
-            }
-        }
-    }
-
     fn token(&mut self) -> Result<Token, ScriptError> {
-        let start = self.at;
-        let Some(c) = self.peek() else {
+        let start = self.text.at;
+        let Some(c) = self.text.peek() else {
             return Ok(Token::End);
         };
-        let second = self.peek_second();
+        let second = self.text.peek_second();
         let begins_number = |c: char, second: Option<char>| {
             c.is_ascii_digit() || (c == '.' && second.is_some_and(|d| d.is_ascii_digit()))
         };
         match c {
             '"' => self.quoted('"').map(Token::Text),
             '`' => self.quoted('`').map(Token::BackQuoted),
-            '%' if second == Some('{') => self.code(),
+            '%' if second == Some('{') => self
+                .enclosed("}%")
+                .map(Token::Code)
+                .map_err(|at| unclosed(at, "`}%` to close the code")),
             '-' if second == Some('-') => self.option(),
             '-' if second.is_some_and(|d| d.is_ascii_digit()) => {
-                self.next();
+                self.text.next();
                 match self.number(start)? {
                     Token::Number(number) => Ok(Token::Number(-number)),
                     token => Err(ScriptError::new(start, "a whole number", &token.shown())),
@@ -178,16 +132,16 @@ impl Lexer<'_> {
             }
             '.' if second == Some('.') => self.ellipsis(start),
             _ if begins_number(c, second) => self.number(start),
-            _ if is_word(c) => Ok(Token::Word(self.take_while(is_word))),
+            _ if is_word(c) => Ok(Token::Word(self.text.take_while(is_word).to_owned())),
             _ => {
-                self.next();
+                self.text.next();
                 Ok(Token::Sign(c))
             }
         }
     }
 
     fn ellipsis(&mut self, start: Position) -> Result<Token, ScriptError> {
-        let dots = [self.next(), self.next(), self.next()];
+        let dots = [self.text.next(), self.text.next(), self.text.next()];
         if dots == [Some('.'); 3] {
             Ok(Token::Ellipsis)
         } else {
@@ -197,12 +151,12 @@ impl Lexer<'_> {
 
     /// Reads a number. As in packetdrill, a word may begin with digits too.
     fn number(&mut self, start: Position) -> Result<Token, ScriptError> {
-        let mut text = self.take_while(is_word);
-        let point = self.peek() == Some('.');
-        if point && self.peek_second().is_some_and(|d| d.is_ascii_digit()) {
+        let mut text = self.text.take_while(is_word).to_owned();
+        let point = self.text.peek() == Some('.');
+        if point && self.text.peek_second().is_some_and(|d| d.is_ascii_digit()) {
             text.push('.');
-            self.next();
-            text.push_str(&self.take_while(|c| c.is_ascii_digit()));
+            self.text.next();
+            text.push_str(self.text.take_while(|c| c.is_ascii_digit()));
             return if text.chars().all(|c| c.is_ascii_digit() || c == '.') {
                 Ok(Token::Decimal(text))
             } else {
@@ -221,15 +175,15 @@ impl Lexer<'_> {
 
     /// Reads the text between two `quote` characters. A character after a backslash does not end it.
     fn quoted(&mut self, quote: char) -> Result<String, ScriptError> {
-        let start = self.at;
-        self.next();
+        let start = self.text.at;
+        self.text.next();
         let mut text = String::new();
         loop {
-            match self.next() {
+            match self.text.next() {
                 Some(c) if c == quote => return Ok(text),
                 Some('\\') => {
                     text.push('\\');
-                    text.extend(self.next());
+                    text.extend(self.text.next());
                 }
                 Some(c) => text.push(c),
                 None => return Err(unclosed(start, &format!("`{quote}` to close the text"))),
@@ -237,38 +191,28 @@ impl Lexer<'_> {
         }
     }
 
-    fn code(&mut self) -> Result<Token, ScriptError> {
-        let start = self.at;
-        self.next();
-        self.next();
-        let mut text = String::new();
-        loop {
-            match self.next() {
-                Some('}') if self.peek() == Some('%') => {
-                    self.next();
-                    return Ok(Token::Code(text));
-                }
-                Some(c) => text.push(c),
-                None => return Err(unclosed(start, "`}%` to close the code")),
-            }
-        }
+    /// The text between two signs that are two characters long. Without the second, the place of the first.
+    fn enclosed(&mut self, end: &str) -> Result<String, Position> {
+        let start = self.text.at;
+        self.text.skip(2);
+        let text = self.text.take_until(end).ok_or(start)?;
+        Ok(text.to_owned())
     }
 
     fn option(&mut self) -> Result<Token, ScriptError> {
-        self.next();
-        self.next();
-        let start = self.at;
-        let name = self.take_while(is_word);
+        self.text.skip(2);
+        let start = self.text.at;
+        let name = self.text.take_while(is_word).to_owned();
         if name.is_empty() {
             return Err(ScriptError::new(start, "the name of an option", "`--`"));
         }
-        if self.peek() != Some('=') {
+        if self.text.peek() != Some('=') {
             return Ok(Token::Option(name, None));
         }
-        self.next();
-        let value = match self.peek() {
+        self.text.next();
+        let value = match self.text.peek() {
             Some('"') => self.quoted('"')?,
-            _ => self.take_while(|c| !c.is_whitespace()),
+            _ => self.text.take_while(|c| !c.is_whitespace()).to_owned(),
         };
         Ok(Token::Option(name, Some(value)))
     }

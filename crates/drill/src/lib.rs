@@ -19,9 +19,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! In the other direction, [`exchange()`] draws a random lossy exchange and writes what a stack does in it as a script,
-//! so that a kernel can be compared with it.
-//!
 //! Not supported: more than one connection, segments of other protocols, socket calls that one connection does not need
 //! (`poll`, `ioctl`, ..), a send buffer or a receive buffer that fills up. If a script needs any of these, it fails
 //! with that reason; what cannot change the exchange is only listed as a note.
@@ -29,16 +26,15 @@
 pub mod ast;
 pub mod code;
 mod error;
-mod exchange;
 mod lexer;
 mod outcome;
 mod parser;
 mod runner;
+mod scanner;
 mod sysctl;
 mod text;
 
 pub use error::ScriptError;
-pub use exchange::{Machine, Side, Theme, exchange};
 pub use outcome::{Failure, FailureKind, Note, Outcome};
 pub use parser::parse;
 pub use runner::{DEFAULT_STACK, Options, SetupError, run};

@@ -64,7 +64,7 @@ fn seconds<S: serde::Serializer>(time: &Instant, serializer: S) -> Result<S::Ok,
 
 /// A time in seconds with six decimals, as scripts write it.
 pub(crate) fn shown(time: Instant) -> String {
-    let us = (time.as_ps() + 500_000) / 1_000_000;
+    let us = time.as_ps().saturating_add(500_000) / 1_000_000;
     format!("{}.{:06} s", us / 1_000_000, us % 1_000_000)
 }
 

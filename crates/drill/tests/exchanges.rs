@@ -1,9 +1,14 @@
 //! Random exchanges: what is written as a script is a script, and holds for the stack that wrote it.
 
+#[path = "../examples/exchanges/exchange/mod.rs"]
+mod exchange;
+
 use std::collections::BTreeSet;
 
-use fairport_drill::{Machine, Options, Side, Theme, exchange, parse, run};
+use fairport_drill::{Options, parse, run};
 use fairport_units::Duration;
+
+use exchange::{Machine, Side, Theme, exchange};
 
 /// As `linux-6` has it.
 const MACHINE: Machine = Machine {

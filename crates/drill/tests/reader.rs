@@ -1,7 +1,8 @@
 //! The reader: what it takes, and what it says of what it does not take.
 
-use fairport_drill::ast::{Action, Ecn, EventTime, TcpOption};
+use fairport_drill::ast::{Action, EventTime, TcpOption};
 use fairport_drill::{ScriptError, parse};
+use fairport_tcp::Ecn;
 use fairport_units::Duration;
 use proptest::prelude::*;
 
@@ -33,7 +34,7 @@ fn a_segment_has_flags_numbers_and_options_in_order() {
     let Action::Inbound(packet) = &script.events[0].action else {
         panic!("inbound")
     };
-    assert_eq!(packet.ecn, Some(Ecn::Ect0));
+    assert_eq!(packet.ecn, [Ecn::Ect0]);
     assert_eq!(packet.flags, 0x02 | 0x40 | 0x80);
     assert_eq!((packet.seq, packet.payload, packet.ack), (7, 1, Some(9)));
     assert_eq!(packet.window, Some(257));

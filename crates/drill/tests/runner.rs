@@ -250,3 +250,62 @@ proptest! {
         prop_assert_eq!(outcome(&text).failure, None);
     }
 }
+
+/// As `accept`: the script says when it returns.
+#[test]
+fn a_blocked_accept4_returns_when_the_connection_is_there() {
+    let script = |returns: &str| {
+        let text = format!(
+            "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+             +0 listen(3, 1) = 0
+             +0...{returns} accept4(3, ..., ..., SOCK_NONBLOCK) = 4
+             +.1 < S 0:0(0) win 1000 <mss 1000>
+             +0 > S. 0:0(0) ack 1 <...>
+             +.1 < . 1:1(0) ack 1 win 1000
+             +1 write(4, ..., 10) = 10
+             +0 > . 1:11(10) ack 1"
+        );
+        outcome(&text).failure.map(|it| (it.kind, it.line))
+    };
+    assert_eq!(script("0.2"), None);
+    assert_eq!(script("0.5"), Some((FailureKind::Call, 3)));
+}
+
+/// A queue without room drops a SYN, which is sent again after its timeout.
+#[test]
+fn a_full_queue_of_the_host_drops_the_own_syn_too() {
+    let text = "`tc qdisc replace dev tun0 root pfifo limit 0`
+         0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+         +0 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0
+         +0 connect(3, ..., ...) = -1 EINPROGRESS
+         +.5 `tc qdisc replace dev tun0 root pfifo`
+         1~1.1 > S 0:0(0) <...>";
+    let options = Options {
+        stack: Some("linux-6".to_owned()),
+        ..Options::default()
+    };
+    let outcome = run(&parse(text).unwrap(), &options).unwrap();
+    assert_eq!(outcome.failure, None);
+}
+
+/// `MAX_RW_COUNT`: one call takes 2 GiB less a page at most.
+#[test]
+fn a_write_of_more_than_a_call_takes_is_cut() {
+    let huge = i64::MAX;
+    let most = 0x7fff_f000;
+    let vectors = format!("[{{..., {huge}}}, {{..., {huge}}}, {{..., {huge}}}]");
+    for write in [
+        format!("write(4, ..., {huge})"),
+        format!("writev(4, {vectors}, 3)"),
+    ] {
+        passes(&format!("+0 {write} = {most}\n").repeat(3));
+    }
+}
+
+#[test]
+fn a_failure_after_the_longest_time_says_so() {
+    let pauses = "+864000 `true`\n".repeat(30);
+    let it = failure(&format!("{pauses}+0 read(4, ..., 10) = 10"));
+    assert_eq!((it.kind, it.line), (FailureKind::Call, 37));
+    assert!(it.to_string().contains("18446744.07"), "{it}");
+}

@@ -6,7 +6,7 @@ use fairport_net::PortId;
 use fairport_plan::Plan;
 use fairport_record::{Numbered, PacketLog, Recorded};
 use fairport_sim::Simulation;
-use fairport_trace::write::{PortFiles, Tap};
+use fairport_trace::write::{CapturingRecorder, PortFiles};
 use fairport_units::Instant;
 use pyo3::prelude::*;
 
@@ -28,7 +28,7 @@ pub(crate) struct Observation {
 }
 
 /// A simulation whose packets are observed.
-pub(crate) type Observed = Simulation<Numbered, Tap>;
+pub(crate) type Observed = Simulation<Numbered, CapturingRecorder>;
 
 /// Makes the simulation of a plan with an observation.
 pub(crate) fn simulation(plan: Plan, observation: Observation) -> Observed {
@@ -46,7 +46,7 @@ pub(crate) fn simulation(plan: Plan, observation: Observation) -> Observed {
     let log = PacketLog::new(observation.packets.into_iter().map(PortId), from, to);
     Simulation::with_observer(plan, |topology, recorder| {
         let snap_bytes = observation.snap_bytes;
-        Tap::new(topology, recorder, log, end, &rates, files, snap_bytes)
+        CapturingRecorder::new(topology, recorder, log, end, &rates, files, snap_bytes)
     })
 }
 

@@ -41,34 +41,23 @@
 //! Not implemented: simultaneous open, the end of TIME-WAIT, giving up after many timeouts, urgent data, path MTU
 //! discovery, data on a SYN, keep-alive, a receive window that closes (the application reads at once).
 
-mod ack_policy;
-mod checks;
-mod clock;
 mod congestion;
 mod connection;
 mod decision;
 mod delivery_rate;
 mod ecn;
-mod info;
-mod offload;
-mod pacing;
 mod presets;
 mod random;
 mod ranges;
-mod receive_offload;
 mod receiver;
 mod recovery;
 mod report;
-mod rtt;
-mod sack_compression;
-mod sack_report;
 mod scoreboard;
 mod segment;
 mod sender;
 mod seq;
 mod settings;
 mod sizing;
-mod small_queue;
 mod timers;
 
 pub use congestion::{
@@ -79,11 +68,11 @@ pub use connection::Connection;
 pub use decision::{Decision, DecisionCause, DecisionKind};
 pub use delivery_rate::{RateSample, Totals};
 pub use ecn::Ecn;
-pub use info::{CaState, Info};
 pub use presets::Preset;
 pub use recovery::State as RecoveryState;
 pub use report::{Counters, Events, Gauges, Timeout, TimeoutCause};
 pub use segment::{Flags, Options, SackBlock, Segment, SynOptions, Timestamps};
+pub use sender::{CaState, Info};
 pub use settings::{
     AckPolicy, Pacing, PayloadSizing, RtoRule, SettingError, Settings, WindowReduction, WindowUnit,
 };

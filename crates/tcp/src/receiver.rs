@@ -3,13 +3,24 @@
 //! The application reads at once, so the window is always the whole buffer, starting at `RCV.NXT`. Data held out of
 //! order lies within it. (Linux counts such data against the buffer, but never shrinks a window that it has offered.)
 
+mod ack_policy;
+mod echo;
+mod offload;
+mod resets;
+mod sack_compression;
+mod sack_report;
+#[cfg(test)]
+mod tests;
+
 use fairport_units::{Duration, Instant};
 
-use crate::ack_policy::AckSchedule;
-use crate::ecn::{Echo, Ecn};
+use self::ack_policy::AckSchedule;
+use self::echo::Echo;
+use self::offload::InOrder;
+pub(crate) use self::offload::OwnRtt;
+use self::sack_report::SackReport;
+use crate::ecn::Ecn;
 use crate::ranges::{Range, Ranges};
-use crate::receive_offload::InOrder;
-use crate::sack_report::SackReport;
 use crate::segment::{Flags, Options, Segment};
 use crate::seq;
 use crate::settings::Settings;
@@ -48,13 +59,6 @@ pub(crate) struct Receiver {
     report: SackReport,
     /// an ACK up to here is sent first, with ECE if the flag is set
     earlier: Option<(u64, bool)>,
-}
-
-/// This endpoint's own timeout and smoothed round-trip time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OwnRtt {
-    pub(crate) rto: Duration,
-    pub(crate) srtt: Option<Duration>,
 }
 
 impl Receiver {
@@ -242,8 +246,7 @@ impl Receiver {
             unacknowledged: self.nxt - self.acknowledged,
             gap,
             window: self.window,
-            rto: own.rto,
-            srtt: own.srtt,
+            own,
         };
         if self.is_closed() {
             self.report.forget_duplicate();
@@ -394,7 +397,3 @@ impl Receiver {
         self.acks.on_sent(timers, now, with_data);
     }
 }
-
-mod resets;
-#[cfg(test)]
-mod tests;

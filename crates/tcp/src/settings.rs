@@ -6,12 +6,16 @@
 //! A preset ([`crate::presets`]) is such a list, and a scenario overrides single fields of it. Names carry their unit
 //! as used in a scenario's job: integer picoseconds, or bytes.
 
+mod checks;
+
 use fairport_units::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::congestion::{CongestionControl, Controllers};
 use crate::sizing::TcpRand;
+
+pub(crate) use checks::{MSS_MIN, TIMESTAMP_BYTES};
 
 /// What the congestion window counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

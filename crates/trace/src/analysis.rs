@@ -4,19 +4,15 @@ use std::hint::black_box;
 
 use crate::error::Error;
 use crate::flow::{Connections, Seen, Tracker};
-use crate::join::{Completeness, Emitted, Facts, Fate, Join, JoinedSwitch, Passed, Side};
+use crate::join::{Completeness, Emitted, Fate, Join, JoinedSwitch, Side};
 use crate::layout::Layout;
 use crate::packet::Packet;
-use crate::reading::{FileSummary, Next, Reading, earliest};
+use crate::reading::{FileSummary, Found, Reading, SLICE, earliest};
 
 /// Number of packets decoded together before they are followed.
 const BATCH: usize = 64;
-/// Number of packets between two reports of progress.
-const SLICE: u64 = 200_000;
 /// Timestamps below this many ns count from the beginning of a run, not from 1970.
 const RUN_CLOCK_NS: u64 = 86_400_000_000_000;
-/// Bytes of the frame check sequence, which is not in captures but is in buffers.
-const CHECK_BYTES: u32 = 4;
 
 /// Options of an analysis.
 #[derive(Clone, Debug)]
@@ -58,6 +54,8 @@ pub struct Progress {
 pub(crate) struct Analysis {
     pub(crate) connections: Connections,
     pub(crate) tracker: Tracker,
+    /// the join, until it is finished
+    join: Option<Join>,
     pub(crate) switch: Option<JoinedSwitch>,
     pub(crate) layout: Layout,
     pub(crate) files: Vec<FileSummary>,
@@ -78,14 +76,13 @@ impl Analysis {
         let firsts = readings.iter().filter_map(|one| one.next.as_ref());
         let first_ns = firsts.map(|next| next.packet.time_ns).min().unwrap_or(0);
         let [ingress, egress] = [&layout.ingress, &layout.egress].map(|ports| ports.len() as u32);
-        let switch = match egress {
-            0 => None,
-            _ => Some(JoinedSwitch::new(ingress, egress, options.logs_packets)?),
-        };
+        let is_joined = egress > 0;
+        let switch = is_joined.then(|| JoinedSwitch::new(ingress, egress, options.logs_packets));
         Ok(Self {
             connections: Connections::default(),
             tracker: Tracker::new(options.interval_ns, options.measure_ns),
-            switch,
+            join: is_joined.then(|| Join::new(options.window_ns, ingress, egress)),
+            switch: switch.transpose()?,
             layout,
             files: Vec::new(),
             completeness: Vec::new(),
@@ -101,19 +98,18 @@ impl Analysis {
     pub(crate) fn read_one(
         &mut self,
         reading: &mut Reading,
-        options: &Options,
         mut goes_on: impl FnMut(Progress) -> bool,
     ) -> Result<(), Error> {
-        let mut batch: Vec<Next> = Vec::with_capacity(BATCH);
+        let mut batch: Vec<Found> = Vec::with_capacity(BATCH);
         let mut directions: Vec<u32> = Vec::with_capacity(BATCH);
         batch.extend(reading.next.take());
         while !batch.is_empty() {
-            let packets = batch.iter().map(|next| &next.packet);
+            let packets = batch.iter().map(|found| &found.packet);
             directions.extend(packets.map(|packet| self.connections.direction(packet)));
             black_box(self.tracker.warm(&directions));
-            for (next, direction) in batch.iter().zip(&directions) {
+            for (found, direction) in batch.iter().zip(&directions) {
                 self.packets += 1;
-                self.follow(*direction, &next.packet);
+                self.follow(*direction, &found.packet);
             }
             batch.clear();
             directions.clear();
@@ -124,9 +120,7 @@ impl Analysis {
                 }
             }
             while batch.len() < BATCH
-                && reading.read(0, &mut self.layout, options.tunnels, |next| {
-                    batch.push(next);
-                })?
+                && reading.read(&mut self.layout.segments, |found| batch.push(found))?
             {}
         }
         Ok(())
@@ -148,17 +142,14 @@ impl Analysis {
     pub(crate) fn read(
         &mut self,
         readings: &mut [Reading],
-        options: &Options,
         mut goes_on: impl FnMut(Progress) -> bool,
     ) -> Result<(), Error> {
-        let [ingress, egress] =
-            [&self.layout.ingress, &self.layout.egress].map(|ports| ports.len() as u32);
-        let mut join = (egress > 0).then(|| Join::new(options.window_ns, ingress, egress));
+        let mut join = self.join.take();
         while let Some(file) = earliest(readings) {
-            if let Some(next) = readings[file].next.take() {
-                self.add(&next, join.as_mut());
+            if let Some(found) = readings[file].next.take() {
+                self.add(file, &found, join.as_mut());
             }
-            readings[file].advance(file, &mut self.layout, options.tunnels)?;
+            readings[file].advance(&mut self.layout.segments)?;
             if self.packets.is_multiple_of(SLICE) {
                 let bytes = readings.iter().map(|one| one.capture.position()).sum();
                 let packets = self.packets;
@@ -175,9 +166,9 @@ impl Analysis {
     }
 
     #[inline]
-    fn add(&mut self, next: &Next, join: Option<&mut Join>) {
+    fn add(&mut self, file: usize, found: &Found, join: Option<&mut Join>) {
         self.packets += 1;
-        let packet = &next.packet;
+        let Found { packet, facts } = found;
         let direction = self.connections.direction(packet);
         let Some(join) = join else {
             self.follow(direction, packet);
@@ -185,44 +176,23 @@ impl Analysis {
         };
         let time_ns = packet.time_ns.saturating_sub(self.start_ns);
         self.end_ns = self.end_ns.max(time_ns);
-        if let (Side::Egress(egress), Some(switch)) = (next.side, &mut self.switch)
+        let side = self.layout.side(file, facts.interface, facts.direction);
+        if let (Side::Egress(egress), Some(switch)) = (side, &mut self.switch)
             && !join.goes_back(direction)
             && !join.leaves_elsewhere(direction, egress)
         {
             switch.pass(egress, time_ns, packet.frame_bytes);
         }
-        join.add(
-            packet,
-            direction,
-            next.side,
-            time_ns,
-            next.reason,
-            |emitted| self.decide(emitted),
-        );
+        join.add(packet, direction, side, time_ns, facts.reason, |emitted| {
+            self.decide(emitted);
+        });
     }
 
     /// Processes a packet whose fate is decided.
     fn decide(&mut self, emitted: &Emitted) {
-        let Emitted {
-            packet,
-            direction,
-            time_ns,
-            ..
-        } = *emitted;
-        if let (Some(joined), Some(switch)) = (&emitted.joined, &mut self.switch) {
-            let passed = Passed {
-                time_ns,
-                direction,
-                facts: Facts {
-                    seq: packet.seq,
-                    is_pure_ack: packet.is_pure_ack(),
-                    identity: u64::from(packet.seq) << 32 | u64::from(packet.ack),
-                },
-                frame_bytes: packet.frame_bytes + CHECK_BYTES,
-                has_data: packet.payload > 0,
-                is_apart: emitted.is_apart,
-            };
-            switch.arrive(joined, &passed);
+        let (time_ns, switch) = (emitted.time_ns, &mut self.switch);
+        if let (Some(joined), Some(switch)) = (&emitted.joined, switch) {
+            switch.arrive(joined, emitted);
         }
         let left_ns = match emitted.joined.map(|joined| joined.fate) {
             Some(Fate::Forwarded { left_ns, .. }) => Some(left_ns),
@@ -231,8 +201,8 @@ impl Analysis {
             Some(Fate::Open | Fate::Dropped(_)) => None,
         };
         self.tracker.observe(&Seen {
-            direction,
-            packet: &packet,
+            direction: emitted.direction,
+            packet: &emitted.packet,
             time_ns,
             left_ns,
         });

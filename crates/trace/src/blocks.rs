@@ -20,12 +20,12 @@ const COMMENT: u16 = 1;
 
 /// How an interface counts time.
 #[derive(Clone, Copy, Debug)]
-struct Clock {
+struct Timebase {
     units_per_s: u64,
     offset_s: i64,
 }
 
-impl Clock {
+impl Timebase {
     #[inline]
     fn ns(self, units: u64) -> u64 {
         const NS: u64 = 1_000_000_000;
@@ -42,7 +42,7 @@ impl Clock {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Blocks {
     is_big_endian: bool,
-    clocks: Vec<Clock>,
+    timebases: Vec<Timebase>,
     /// number of the present section's first interface
     first: usize,
     last_ns: u64,
@@ -97,7 +97,7 @@ impl Blocks {
                     match other {
                         INTERFACE => self.interface(block, interfaces),
                         STATISTICS => self.statistics(block, interfaces),
-                        SECTION => self.first = self.clocks.len(),
+                        SECTION => self.first = self.timebases.len(),
                         _ => {}
                     }
                     input.consume(bytes);
@@ -199,7 +199,7 @@ impl Blocks {
     }
 
     fn interface(&mut self, block: &[u8], interfaces: &mut Vec<Interface>) {
-        let mut clock = Clock {
+        let mut timebase = Timebase {
             units_per_s: 1_000_000,
             offset_s: 0,
         };
@@ -215,11 +215,11 @@ impl Blocks {
         self.options(options, |code, value| match (code, value) {
             (2, _) => found.name = text(value),
             (3, _) => found.description = text(value),
-            (9, [power]) => clock.units_per_s = units_per_s(*power),
-            (14, _) => clock.offset_s = self.long(value).unwrap_or_default().cast_signed(),
+            (9, [power]) => timebase.units_per_s = units_per_s(*power),
+            (14, _) => timebase.offset_s = self.long(value).unwrap_or_default().cast_signed(),
             _ => {}
         });
-        self.clocks.push(clock);
+        self.timebases.push(timebase);
         interfaces.push(found);
     }
 
@@ -268,7 +268,7 @@ impl Blocks {
             self.word(block, 8)
         };
         let interface = self.first + number as usize;
-        let clock = self.clocks.get(interface)?;
+        let timebase = self.timebases.get(interface)?;
         let units = u64::from(self.word(block, 12)) << 32 | u64::from(self.word(block, 16));
         let captured = self.word(block, 20) as usize;
         let length = self.word(block, 24);
@@ -277,7 +277,7 @@ impl Blocks {
             return None;
         }
         let mut located = Located {
-            time_ns: clock.ns(units),
+            time_ns: timebase.ns(units),
             interface: interface as u32,
             start: 28,
             end,
@@ -314,7 +314,7 @@ impl Blocks {
 
     /// A packet without a timestamp. It gets the timestamp of the packet before.
     fn simple(&self, block: &[u8]) -> Option<Located> {
-        if block.len() < 16 || self.clocks.len() <= self.first {
+        if block.len() < 16 || self.timebases.len() <= self.first {
             return None;
         }
         let length = self.word(block, 8);

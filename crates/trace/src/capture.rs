@@ -5,6 +5,7 @@ use crate::classic::{self, Classic};
 use crate::damage::Damage;
 use crate::error::Error;
 use crate::input::Input;
+use crate::packet::is_known_link;
 use crate::record::{Interface, Record};
 
 /// The first bytes of files of other packers, and their programs.
@@ -101,6 +102,21 @@ impl Capture {
     /// Number of bytes read so far, after unpacking.
     pub fn position(&self) -> u64 {
         self.input.position() + self.behind as u64
+    }
+
+    /// Checks that packets of one of its links can be read.
+    pub(crate) fn check_links(&self) -> Result<(), Error> {
+        match self.interfaces.first() {
+            Some(one) if !self.interfaces.iter().any(|it| is_known_link(it.link_type)) => {
+                let number = one.link_type;
+                Err(Error::new(
+                    &self.name,
+                    format!("was captured on a link of type {number}, which cannot be read"),
+                    "capture on Ethernet, on Linux's `any`, or raw IP",
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The next packet. None at the end. Damaged places are skipped and counted.

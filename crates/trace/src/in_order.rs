@@ -43,7 +43,7 @@ impl<T> InOrder<T> {
     /// The earliest packet, if no earlier one can follow.
     pub(crate) fn next(&mut self) -> Option<T> {
         let ((time_ns, _), _) = self.waiting.first_key_value()?;
-        (time_ns + MOST_NS <= self.newest_ns).then(|| self.rest())?
+        (self.newest_ns - time_ns >= MOST_NS).then(|| self.rest())?
     }
 
     /// The earliest packet.
@@ -68,6 +68,16 @@ mod tests {
         }
         found.extend(std::iter::from_fn(|| order.rest()));
         assert_eq!(found, (0..50).map(|place| place * 200).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn packets_at_the_end_of_all_times_come_in_order() {
+        let mut order = InOrder::new();
+        for back_ns in [2 * MOST_NS, 5, 9] {
+            order.add(u64::MAX - back_ns, back_ns);
+        }
+        assert_eq!((order.next(), order.next()), (Some(2 * MOST_NS), None));
+        assert_eq!((order.rest(), order.rest()), (Some(9), Some(5)));
     }
 
     #[test]

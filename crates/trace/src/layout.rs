@@ -83,7 +83,7 @@ impl Layout {
         }
         one_switch::check_times(sources, &surveys, &layout.clocks)?;
         for (file, is_elsewhere) in layout.is_elsewhere.iter_mut().enumerate() {
-            *is_elsewhere = one_switch::is_elsewhere(&surveys, &sides.ingress, &sides.egress, file);
+            *is_elsewhere = one_switch::is_elsewhere(&surveys, &sides, file);
         }
         layout.has_copies = surveys.iter().map(|one| one.copies > 0).collect();
         let mut taps: Vec<Vec<Tap>> = surveys.into_iter().map(|one| one.taps).collect();

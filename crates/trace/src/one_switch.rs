@@ -6,7 +6,7 @@
 
 use crate::error::Error;
 use crate::join::Clock;
-use crate::taps::{Source, Survey, TapIndex, all_taps, left_by};
+use crate::taps::{Sides, Source, Survey, TapIndex, all_taps, came_by, left_by};
 
 /// Shorter gaps between captures are normal, for example if a capture is split into files.
 const SHORT_GAP_NS: u64 = 1_000_000_000;
@@ -19,36 +19,31 @@ const TWO_SIDES: &str = "give captures of the two sides of one switch: of packet
 
 /// The ingress tap where this one's packets came in later, on their way to an output: then this one is of an earlier
 /// switch. Of two copies of a capture, the second has the first.
-pub(crate) fn next_ingress(
-    surveys: &[Survey],
-    ingress: &[TapIndex],
-    egress: &[TapIndex],
-    place: TapIndex,
-) -> Option<TapIndex> {
-    let came = |(file, interface): TapIndex| &surveys[file].incoming[interface];
+pub(crate) fn next_ingress(surveys: &[Survey], sides: &Sides, place: TapIndex) -> Option<TapIndex> {
+    let came = came_by(surveys, place);
     let is_next = |other: &&TapIndex| {
-        let mut outputs = egress.iter().map(|output| left_by(surveys, *output));
+        let later = came_by(surveys, **other);
+        let mut outputs = sides.egress.iter().map(|output| left_by(surveys, *output));
         let by_ns = i64::from(place < **other);
-        **other != place && outputs.any(|left| came(place).precedes(came(**other), by_ns, left))
+        **other != place && outputs.any(|left| came.precedes(later, by_ns, left))
     };
-    ingress.iter().find(is_next).copied()
+    sides.ingress.iter().find(is_next).copied()
 }
 
 /// Checks that the two sides are not one capture, given twice by two paths or as a copy.
 pub(crate) fn check_copies(
     sources: &[Source],
     surveys: &[Survey],
-    ingress: &[TapIndex],
-    egress: &[TapIndex],
+    sides: &Sides,
 ) -> Result<(), Error> {
-    for &(file, interface) in ingress {
-        let came = &surveys[file].incoming[interface];
+    for &tap in &sides.ingress {
+        let came = came_by(surveys, tap);
         let is_copy =
-            |place: &&TapIndex| place.0 != file && came.is_copy_of(left_by(surveys, **place));
-        if let Some((copy, _)) = egress.iter().find(is_copy) {
+            |output: &&TapIndex| output.0 != tap.0 && came.is_copy_of(left_by(surveys, **output));
+        if let Some((copy, _)) = sides.egress.iter().find(is_copy) {
             let problem = format!(
                 "shows the packets of {} at the same times: they are one capture",
-                sources[file].file
+                sources[tap.0].file
             );
             return Err(Error::new(&sources[*copy].file, problem, TWO_SIDES));
         }
@@ -60,25 +55,23 @@ pub(crate) fn check_copies(
 pub(crate) fn check_given(
     sources: &[Source],
     surveys: &[Survey],
-    ingress: &[TapIndex],
-    egress: &[TapIndex],
+    sides: &Sides,
 ) -> Result<(), Error> {
     let file = |place: TapIndex| &sources[place.0].file;
-    for place in ingress {
-        if let Some(next) = next_ingress(surveys, ingress, egress, *place) {
+    for place in &sides.ingress {
+        if let Some(next) = next_ingress(surveys, sides, *place) {
             let problem = format!("shows packets that come in at {}, too", file(next));
             return Err(Error::new(file(*place), problem, ONE_SWITCH));
         }
     }
-    let came = |(file, interface): &TapIndex| &surveys[*file].incoming[*interface];
-    for place in egress {
+    for place in &sides.egress {
         let left = left_by(surveys, *place);
         let is_next = |other: &&TapIndex| {
             let later = left_by(surveys, **other);
-            let mut before = ingress.iter().map(came);
+            let mut before = sides.ingress.iter().map(|tap| came_by(surveys, *tap));
             *other != place && before.any(|came| left.precedes(later, 1, came))
         };
-        if let Some(next) = egress.iter().find(is_next) {
+        if let Some(next) = sides.egress.iter().find(is_next) {
             let problem = format!("shows packets that leave by {}, too", file(*next));
             return Err(Error::new(file(*place), problem, ONE_SWITCH));
         }
@@ -87,20 +80,15 @@ pub(crate) fn check_given(
 }
 
 /// Whether a file shows packets of the outputs at another place than the taps of the switch.
-pub(crate) fn is_elsewhere(
-    surveys: &[Survey],
-    ingress: &[TapIndex],
-    egress: &[TapIndex],
-    file: usize,
-) -> bool {
-    let used = ingress.iter().chain(egress);
-    if used.into_iter().any(|place| place.0 == file) {
+pub(crate) fn is_elsewhere(surveys: &[Survey], sides: &Sides, file: usize) -> bool {
+    let mut used = sides.ingress.iter().chain(&sides.egress);
+    if used.any(|place| place.0 == file) {
         return false;
     }
     let Survey {
         incoming, outgoing, ..
     } = &surveys[file];
-    let mut left = egress.iter().map(|place| left_by(surveys, *place));
+    let mut left = sides.egress.iter().map(|place| left_by(surveys, *place));
     left.any(|left| {
         incoming
             .iter()

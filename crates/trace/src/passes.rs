@@ -28,19 +28,25 @@ pub fn analyse(
 ) -> Result<Outcome, Error> {
     let mut layout = layout(sources, options, &mut goes_on)?;
     let mut readings = Vec::new();
-    for (source, has_copies) in sources.iter().zip(&layout.has_copies) {
-        readings.push(Reading::open(source, *has_copies)?);
+    let known = layout.clocks.iter().zip(&layout.has_copies);
+    for (source, (clock, has_copies)) in sources.iter().zip(known) {
+        readings.push(Reading::open(
+            &source.file,
+            *clock,
+            options.tunnels,
+            *has_copies,
+        )?);
     }
-    for (file, reading) in readings.iter_mut().enumerate() {
-        reading.advance(file, &mut layout, options.tunnels)?;
+    for reading in &mut readings {
+        reading.advance(&mut layout.segments)?;
     }
     let mut analysis = Analysis::new(layout, &readings, options)?;
     for reading in &mut readings {
         reading.starts_at(analysis.start_ns)?;
     }
     match readings.as_mut_slice() {
-        [reading] if analysis.switch.is_none() => analysis.read_one(reading, options, goes_on)?,
-        readings => analysis.read(readings, options, goes_on)?,
+        [reading] if analysis.switch.is_none() => analysis.read_one(reading, goes_on)?,
+        readings => analysis.read(readings, goes_on)?,
     }
     analysis.files = readings.iter().map(Reading::summary).collect();
     check_content(sources, &analysis)?;

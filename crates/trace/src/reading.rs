@@ -1,4 +1,4 @@
-//! A capture file as the analysis reads it: packet by packet, each with the side of the switch where it was seen.
+//! A capture file as the analysis reads it: packet by packet, cut into segments, in order of time, without copies.
 
 use fairport_net::discipline::Reason;
 
@@ -7,13 +7,13 @@ use crate::copies::Copies;
 use crate::damage::Damage;
 use crate::error::Error;
 use crate::in_order::InOrder;
-use crate::join::Side;
-use crate::layout::Layout;
+use crate::join::Clock;
 use crate::packet::{Packet, UnreadCounts, decode};
 use crate::record::Direction;
-use crate::segments::Pieces;
-use crate::taps::{Source, check_links};
+use crate::segments::{Pieces, SegmentSizes};
 
+/// Number of packets between two reports of progress.
+pub(crate) const SLICE: u64 = 200_000;
 const DAY_NS: u64 = 86_400_000_000_000;
 /// The longest possible run, since times are 64 bits of ps: 213 days.
 const LONGEST_NS: u64 = 213 * DAY_NS;
@@ -53,12 +53,15 @@ pub struct FileSummary {
 /// A file that is being read, and its next packet.
 pub(crate) struct Reading {
     pub(crate) capture: Capture,
+    clock: Clock,
+    /// packets inside tunnels are decoded
+    tunnels: bool,
     summary: FileSummary,
     copies: Copies,
-    order: InOrder<Next>,
+    order: InOrder<Found>,
     /// the segments that are left of a packet with several
     pieces: Option<(Pieces, RecordFacts)>,
-    pub(crate) next: Option<Next>,
+    pub(crate) next: Option<Found>,
     is_over: bool,
     /// later timestamps do not fit into a run
     last_ns: u64,
@@ -67,30 +70,37 @@ pub(crate) struct Reading {
 
 /// What a file says of a packet: the interface, the direction, and why it was dropped.
 #[derive(Clone, Copy)]
-struct RecordFacts {
-    interface: u32,
-    direction: Direction,
-    reason: Option<Reason>,
+pub(crate) struct RecordFacts {
+    pub(crate) interface: u32,
+    pub(crate) direction: Direction,
+    pub(crate) reason: Option<Reason>,
 }
 
 /// A TCP or UDP packet, and the facts that its capture gives.
 #[derive(Clone, Copy)]
-pub(crate) struct Next {
+pub(crate) struct Found {
+    /// its time is that of the reference's clock
     pub(crate) packet: Packet,
-    pub(crate) side: Side,
-    pub(crate) reason: Option<Reason>,
+    pub(crate) facts: RecordFacts,
 }
 
 impl Reading {
     /// `has_copies`: it is known to hold packets twice.
-    pub(crate) fn open(source: &Source, has_copies: bool) -> Result<Self, Error> {
-        let capture = Capture::open(&source.file)?;
+    pub(crate) fn open(
+        file: &str,
+        clock: Clock,
+        tunnels: bool,
+        has_copies: bool,
+    ) -> Result<Self, Error> {
+        let capture = Capture::open(file)?;
         Ok(Self {
             summary: FileSummary {
                 file: capture.name().to_owned(),
                 ..FileSummary::default()
             },
             capture,
+            clock,
+            tunnels,
             copies: Copies::new(has_copies),
             order: InOrder::new(),
             pieces: None,
@@ -129,14 +139,9 @@ impl Reading {
 
     /// Moves on to the next TCP or UDP packet.
     #[inline]
-    pub(crate) fn advance(
-        &mut self,
-        file: usize,
-        layout: &mut Layout,
-        tunnels: bool,
-    ) -> Result<(), Error> {
+    pub(crate) fn advance(&mut self, segments: &mut SegmentSizes) -> Result<(), Error> {
         let mut next = None;
-        self.read(file, layout, tunnels, |one| next = Some(one))?;
+        self.read(segments, |one| next = Some(one))?;
         self.next = next;
         Ok(())
     }
@@ -145,18 +150,16 @@ impl Reading {
     #[inline]
     pub(crate) fn read(
         &mut self,
-        file: usize,
-        layout: &mut Layout,
-        tunnels: bool,
-        put: impl FnOnce(Next),
+        segments: &mut SegmentSizes,
+        put: impl FnOnce(Found),
     ) -> Result<bool, Error> {
         if !self.order.is_needed {
-            return self.read_as_written(file, layout, tunnels, put);
+            return self.read_as_written(segments, put);
         }
         let mut found = self.order.next();
         while found.is_none() {
             let mut next = None;
-            if !self.read_as_written(file, layout, tunnels, |one| next = Some(one))? {
+            if !self.read_as_written(segments, |one| next = Some(one))? {
                 found = self.order.rest();
                 break;
             }
@@ -168,20 +171,18 @@ impl Reading {
         Ok(found.map(put).is_some())
     }
 
-    /// Gives the packet that comes next in the file to `put`.
+    /// Gives the packet that comes next in the file to `put`. False at the end of the file.
     #[inline]
-    fn read_as_written(
+    pub(crate) fn read_as_written(
         &mut self,
-        file: usize,
-        layout: &mut Layout,
-        tunnels: bool,
-        put: impl FnOnce(Next),
+        segments: &mut SegmentSizes,
+        put: impl FnOnce(Found),
     ) -> Result<bool, Error> {
         loop {
             if self.pieces.is_some()
-                && let Some(next) = self.next_piece(file, layout)?
+                && let Some(found) = self.next_piece()?
             {
-                put(next);
+                put(found);
                 return Ok(true);
             }
             let Some(record) = self.capture.next_record() else {
@@ -193,80 +194,74 @@ impl Reading {
             } else {
                 reason(record.comment)
             };
-            let place = RecordFacts {
+            let facts = RecordFacts {
                 interface: record.interface,
                 direction: record.direction,
                 reason,
             };
             let (bytes, length, time_ns) = (record.bytes, record.length, record.time_ns);
-            let packet = decode(bytes, length, record.link_type, time_ns, tunnels);
+            let packet = decode(bytes, length, record.link_type, time_ns, self.tunnels);
             if self.summary.packets == 1 {
-                check_links(&self.capture)?;
+                self.capture.check_links()?;
             }
             let packet = match packet {
                 Ok(packet) => packet,
                 Err(unread) => {
                     self.summary.unread.add(unread);
-                    self.summary.tunnelled += u64::from(!tunnels && unread.is_tunnel());
+                    self.summary.tunnelled += u64::from(!self.tunnels && unread.is_tunnel());
                     continue;
                 }
             };
-            self.summary.tunnelled += u64::from(!tunnels && packet.is_tunnel());
+            self.summary.tunnelled += u64::from(!self.tunnels && packet.is_tunnel());
             self.summary.options_cut += u64::from(packet.options_cut);
-            if let Some(pieces) = layout.segments.pieces(&packet) {
+            if let Some(pieces) = segments.pieces(&packet) {
                 self.summary.merged += 1;
                 self.summary.uncut += u64::from(pieces.is_whole());
-                self.pieces = Some((pieces, place));
+                self.pieces = Some((pieces, facts));
                 continue;
             }
-            if self
-                .copies
-                .is_copy(&packet, place.interface, place.direction)
-            {
+            if self.is_copy(&packet, facts) {
                 continue;
             }
-            put(self.placed(packet, place, file, layout)?);
+            put(self.found(packet, facts)?);
             return Ok(true);
         }
         if !self.is_over {
             self.is_over = true;
-            check_links(&self.capture)?;
+            self.capture.check_links()?;
         }
         Ok(false)
     }
 
     /// The next segment of a packet with several.
     #[cold]
-    fn next_piece(&mut self, file: usize, layout: &Layout) -> Result<Option<Next>, Error> {
-        while let Some((pieces, place)) = &mut self.pieces {
-            let place = *place;
+    fn next_piece(&mut self) -> Result<Option<Found>, Error> {
+        while let Some((pieces, facts)) = &mut self.pieces {
+            let facts = *facts;
             let Some(piece) = pieces.next() else {
                 self.pieces = None;
                 break;
             };
-            if !self
-                .copies
-                .is_copy(&piece, place.interface, place.direction)
-            {
-                return Ok(Some(self.placed(piece, place, file, layout)?));
+            if !self.is_copy(&piece, facts) {
+                return Ok(Some(self.found(piece, facts)?));
             }
         }
         Ok(None)
     }
 
-    /// The packet at its place in the layout.
+    #[inline]
+    fn is_copy(&mut self, packet: &Packet, facts: RecordFacts) -> bool {
+        self.copies
+            .is_copy(packet, facts.interface, facts.direction)
+    }
+
+    /// The packet with its time by the reference's clock.
     #[expect(
         clippy::inline_always,
         reason = "the packet is made where it is put, and not copied there"
     )]
     #[inline(always)]
-    fn placed(
-        &mut self,
-        mut packet: Packet,
-        place: RecordFacts,
-        file: usize,
-        layout: &Layout,
-    ) -> Result<Next, Error> {
+    fn found(&mut self, mut packet: Packet, facts: RecordFacts) -> Result<Found, Error> {
         let time_ns = packet.time_ns;
         let back_ns = self.newest_ns.saturating_sub(time_ns);
         self.summary.backward_ns = self.summary.backward_ns.max(back_ns);
@@ -276,15 +271,16 @@ impl Reading {
             self.summary.gap_ns = self.summary.gap_ns.max(gap_ns);
         }
         self.newest_ns = self.newest_ns.max(time_ns);
-        packet.time_ns = layout.clocks[file].aligned(time_ns);
+        packet.time_ns = self.clock.aligned(time_ns);
         if packet.time_ns > self.last_ns {
             return Err(self.too_late(packet.time_ns));
         }
-        Ok(Next {
-            packet,
-            side: layout.side(file, place.interface, place.direction),
-            reason: place.reason,
-        })
+        Ok(Found { packet, facts })
+    }
+
+    /// Number of records read so far, of whatever kind.
+    pub(crate) fn records(&self) -> u64 {
+        self.summary.packets
     }
 
     /// The summary of what was read so far.

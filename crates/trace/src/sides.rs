@@ -2,37 +2,34 @@
 //!
 //! A switch may have several outputs. A packet leaves by only one of them, so two outputs have no packet in common.
 
+use std::cmp::Reverse;
+
 use crate::error::Error;
 use crate::join::{Clock, Sampler};
 use crate::one_switch;
 use crate::record::Direction;
-use crate::taps::{Role, Source, Survey, Tap, TapIndex, all_taps, left_by};
+use crate::taps::{Role, Sides, Source, Survey, Tap, TapIndex, all_taps, came_by, left_by};
 
 /// A switch may forward an ACK this late without another clock.
 const PROMPT_NS: i64 = 200_000;
 
-/// The ingress taps and the outputs. The first output has the most data.
-#[derive(Debug, Default)]
-pub(crate) struct Sides {
-    pub(crate) ingress: Vec<TapIndex>,
-    pub(crate) egress: Vec<TapIndex>,
-}
-
 /// The two sides, as given by the user or as shown by the packets. Without an output, nothing can be joined.
 pub(crate) fn find(sources: &[Source], surveys: &[Survey]) -> Result<Sides, Error> {
-    if sources.iter().any(|source| source.role != Role::Auto) {
-        let sides = given(sources, surveys)?;
-        one_switch::check_copies(sources, surveys, &sides.ingress, &sides.egress)?;
-        one_switch::check_given(sources, surveys, &sides.ingress, &sides.egress)?;
-        return Ok(sides);
+    let is_given = sources.iter().any(|source| source.role != Role::Auto);
+    let sides = if is_given {
+        given(sources, surveys)?
+    } else {
+        let mut egress = found(surveys);
+        if egress.is_empty() {
+            egress = by_order(sources, surveys)?;
+        }
+        ingress_of(surveys, egress)
+    };
+    one_switch::check_copies(sources, surveys, &sides)?;
+    if is_given {
+        one_switch::check_given(sources, surveys, &sides)?;
     }
-    let mut egress = found(surveys);
-    if egress.is_empty() {
-        egress = by_order(sources, surveys)?;
-    }
-    let ingress = ingress_of(surveys, &egress);
-    one_switch::check_copies(sources, surveys, &ingress, &egress)?;
-    Ok(Sides { ingress, egress })
+    Ok(sides)
 }
 
 fn given(sources: &[Source], surveys: &[Survey]) -> Result<Sides, Error> {
@@ -76,11 +73,12 @@ fn given(sources: &[Source], surveys: &[Survey]) -> Result<Sides, Error> {
         );
         return Err(Error::new(&source.file, problem, unread.remedy()));
     }
-    let data = |place: &TapIndex| surveys[place.0].taps[place.1].payload.iter().sum::<u64>();
-    sides
-        .egress
-        .sort_by_key(|place| std::cmp::Reverse(data(place)));
+    sort_by_data(surveys, &mut sides.egress);
     Ok(sides)
+}
+
+fn sort_by_data(surveys: &[Survey], outputs: &mut [TapIndex]) {
+    outputs.sort_by_key(|(file, interface)| Reverse(surveys[*file].taps[*interface].data()));
 }
 
 /// Checks that captures with directions agree with the sides that the user gave.
@@ -134,7 +132,7 @@ fn check_directions(sources: &[Source], surveys: &[Survey]) -> Result<(), Error>
 fn found(surveys: &[Survey]) -> Vec<TapIndex> {
     let comes_in: Vec<&Sampler> = all_taps(surveys)
         .filter(|((file, _), tap)| tap.came_in() && !is_upstream(&surveys[*file], surveys))
-        .map(|((file, interface), _)| &surveys[file].incoming[interface])
+        .map(|(place, _)| came_by(surveys, place))
         .collect();
     let delay_ns = |place| {
         let left = left_by(surveys, place);
@@ -150,7 +148,7 @@ fn found(surveys: &[Survey]) -> Vec<TapIndex> {
             ))
         })
         .collect();
-    outputs.sort_by_key(|(_, _, data)| std::cmp::Reverse(*data));
+    outputs.sort_by_key(|(_, _, data)| Reverse(*data));
     let is_of_other_switch = |(place, delay_ns, _): &(TapIndex, i64, u64)| {
         let left = left_by(surveys, *place);
         // packets leave an earlier switch before they come in, and a later one after they have left
@@ -195,11 +193,7 @@ fn by_order(sources: &[Source], surveys: &[Survey]) -> Result<Vec<TapIndex>, Err
             outputs.push(place);
         }
     }
-    let data = |(file, interface): &TapIndex| {
-        let payload = surveys[*file].taps[*interface].payload;
-        std::cmp::Reverse(payload.iter().sum::<u64>())
-    };
-    outputs.sort_by_key(data);
+    sort_by_data(surveys, &mut outputs);
     if outputs.is_empty() {
         one_switch::check_apart(sources, surveys)?;
     }
@@ -237,15 +231,15 @@ fn acks_ahead_ns(surveys: &[Survey], place: TapIndex, output: TapIndex) -> Optio
     ahead_ns.filter(|ahead_ns| place.0 != output.0 && *ahead_ns > PROMPT_NS)
 }
 
-/// The ingress ports of these outputs. In other files, all interfaces that share packets with an output. In an output's
+/// These outputs with their ingress ports. In other files, all interfaces that share packets with an output. In an output's
 /// own file, the interfaces that share packets with another output.
-fn ingress_of(surveys: &[Survey], egress: &[TapIndex]) -> Vec<TapIndex> {
-    let shares = |(file, interface): TapIndex| {
-        let came = &surveys[file].incoming[interface];
-        let others = egress.iter().filter(|place| **place != (file, interface));
+fn ingress_of(surveys: &[Survey], egress: Vec<TapIndex>) -> Sides {
+    let shares = |place: TapIndex| {
+        let came = came_by(surveys, place);
+        let others = egress.iter().filter(|output| **output != place);
         others
             .into_iter()
-            .any(|place| came.shares(left_by(surveys, *place)))
+            .any(|output| came.shares(left_by(surveys, *output)))
     };
     let mut ingress = Vec::new();
     for (file, survey) in surveys.iter().enumerate() {
@@ -262,9 +256,10 @@ fn ingress_of(surveys: &[Survey], egress: &[TapIndex]) -> Vec<TapIndex> {
             ingress.extend(places.into_iter().filter(is_used));
         }
     }
-    let is_earlier = |place: &TapIndex| one_switch::next_ingress(surveys, &ingress, egress, *place);
-    let nearest = ingress.iter().filter(|place| is_earlier(place).is_none());
-    nearest.copied().collect()
+    let mut sides = Sides { ingress, egress };
+    let is_nearest = |place: &TapIndex| one_switch::next_ingress(surveys, &sides, *place).is_none();
+    sides.ingress = sides.ingress.iter().copied().filter(is_nearest).collect();
+    sides
 }
 
 /// Whether another file shows packets of this one coming in later. This one then belongs to an earlier switch.
@@ -295,15 +290,14 @@ pub(crate) fn align(
     sides: &Sides,
 ) -> Result<Vec<Clock>, Error> {
     let mut shared: Vec<(usize, usize, Clock)> = Vec::new();
-    for ((file, interface), _) in all_taps(surveys) {
-        let came = &surveys[file].incoming[interface];
-        for place in sides.egress.iter().filter(|place| place.0 != file) {
-            let is_other = acks_ahead_ns(surveys, (file, interface), *place).is_some();
-            let clock = came.clock(left_by(surveys, *place), is_other);
-            shared.extend(clock.map(|clock| (file, place.0, clock)));
+    for (tap, _) in all_taps(surveys) {
+        for output in sides.egress.iter().filter(|output| output.0 != tap.0) {
+            let is_other = acks_ahead_ns(surveys, tap, *output).is_some();
+            let clock = came_by(surveys, tap).clock(left_by(surveys, *output), is_other);
+            shared.extend(clock.map(|clock| (tap.0, output.0, clock)));
         }
     }
-    shared.sort_by_key(|(_, _, clock)| std::cmp::Reverse(clock.samples));
+    shared.sort_by_key(|(_, _, clock)| Reverse(clock.samples));
     let reference = sides.egress[0].0;
     let is_one_file = sides.ingress.iter().any(|(file, _)| *file == reference);
     if shared.is_empty() && !is_one_file {

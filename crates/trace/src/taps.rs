@@ -5,11 +5,10 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::capture::Capture;
-use crate::copies::Copies;
 use crate::error::Error;
-use crate::join::Sampler;
-use crate::packet::{Key, Packet, UnreadCounts, decode, is_known_link};
+use crate::join::{Clock, Sampler};
+use crate::packet::{Key, Packet, UnreadCounts};
+use crate::reading::{Found, Reading, SLICE};
 use crate::record::{Direction, Interface};
 use crate::segments::SegmentSizes;
 
@@ -62,6 +61,11 @@ impl Tap {
     /// Whether packets went out here, according to the capture.
     pub(crate) fn went_out(&self) -> bool {
         self.packets[Direction::Out as usize] > 0
+    }
+
+    /// Bytes of data of all its packets.
+    pub(crate) fn data(&self) -> u64 {
+        self.payload.iter().sum()
     }
 
     /// Whether the capture gives directions for some packets.
@@ -138,6 +142,18 @@ pub(crate) fn all_taps(surveys: &[Survey]) -> impl Iterator<Item = (TapIndex, &T
     })
 }
 
+/// The ingress taps and the outputs. The first output has the most data.
+#[derive(Debug, Default)]
+pub(crate) struct Sides {
+    pub(crate) ingress: Vec<TapIndex>,
+    pub(crate) egress: Vec<TapIndex>,
+}
+
+/// The packets that came in by a tap, or were seen there without a direction.
+pub(crate) fn came_by(surveys: &[Survey], (file, interface): TapIndex) -> &Sampler {
+    &surveys[file].incoming[interface]
+}
+
 /// The packets that left by an output.
 pub(crate) fn left_by(surveys: &[Survey], (file, interface): TapIndex) -> &Sampler {
     let survey = &surveys[file];
@@ -156,36 +172,30 @@ pub(crate) fn survey(
     segments: &mut SegmentSizes,
     goes_on: &mut impl FnMut(u64, u64) -> bool,
 ) -> Result<Survey, Error> {
-    let mut capture = Capture::open(&source.file)?;
+    let mut reading = Reading::open(&source.file, Clock::default(), tunnels, false)?;
     let mut survey = Survey::default();
-    let mut copies = Copies::new(false);
-    let mut records = 0_u64;
-    while let Some(record) = capture.next_record() {
-        let (interface, direction) = (record.interface as usize, record.direction);
-        let (bytes, length, link) = (record.bytes, record.length, record.link_type);
-        let packet = decode(bytes, length, link, record.time_ns, tunnels);
-        records += 1;
-        if interface >= survey.taps.len() {
-            survey.add_interfaces(file, source, capture.interfaces());
+    let mut next = None;
+    let mut reported = 0;
+    while reading.read_as_written(segments, |found| next = Some(found))? {
+        let interfaces = reading.capture.interfaces();
+        if interfaces.len() > survey.taps.len() {
+            survey.add_interfaces(file, source, interfaces);
         }
-        let mut add = |packet: &Packet| {
-            if !copies.is_copy(packet, interface as u32, direction) {
-                survey.add(packet, interface, direction);
+        if let Some(Found { packet, facts }) = next.take() {
+            survey.add(&packet, facts.interface as usize, facts.direction);
+        }
+        let records = reading.records();
+        if records / SLICE > reported {
+            reported = records / SLICE;
+            if !goes_on(records, reading.capture.position()) {
+                break;
             }
-        };
-        match packet {
-            Err(unread) => survey.unread.add(unread),
-            Ok(packet) => match segments.pieces(&packet) {
-                None => add(&packet),
-                Some(pieces) => pieces.for_each(|piece| add(&piece)),
-            },
-        }
-        if records.is_multiple_of(200_000) && !goes_on(records, capture.position()) {
-            break;
         }
     }
-    check_links(&capture)?;
-    survey.copies = copies.found;
+    survey.add_interfaces(file, source, reading.capture.interfaces());
+    let summary = reading.summary();
+    survey.copies = summary.copies;
+    survey.unread = summary.unread;
     Ok(survey)
 }
 
@@ -208,23 +218,6 @@ pub(crate) fn port_name(source: &Source, interface: &Interface, number: usize) -
                 format!("{stem}-{number}")
             }
         }
-    }
-}
-
-/// Checks that the packets of a capture can be read.
-pub(crate) fn check_links(capture: &Capture) -> Result<(), Error> {
-    let unknown = |one: &&Interface| !is_known_link(one.link_type);
-    let interfaces = capture.interfaces();
-    match interfaces.iter().find(unknown) {
-        Some(one) if interfaces.iter().all(|one| !is_known_link(one.link_type)) => Err(Error::new(
-            capture.name(),
-            format!(
-                "was captured on a link of type {}, which cannot be read",
-                one.link_type
-            ),
-            "capture on Ethernet, on Linux's `any`, or raw IP",
-        )),
-        _ => Ok(()),
     }
 }
 

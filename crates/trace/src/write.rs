@@ -5,9 +5,9 @@
 //! has each packet once, in order of time, like a tap on these cables. So a join can use the two files, and a tool that
 //! looks for retransmissions in one file finds only those of the senders.
 //!
-//! A [`Tap`] is an observer of a simulated network that writes them. [`FrameCaptures`] writes the real frames of a
-//! network in real time, in a separate thread. Both store only the packets that wait in the ports, and a small buffer
-//! per file, so their memory does not depend on the length of a run.
+//! A [`CapturingRecorder`] is an observer of a simulated network that writes them. [`FrameCaptures`] writes the real
+//! frames of a network in real time, in a separate thread. Both store only the packets that wait in the ports, and a
+//! small buffer per file, so their memory does not depend on the length of a run.
 //!
 //! The contents are the headers of Ethernet, IPv4 and TCP or UDP in the format of [`pcapng`]. Timestamps are in the
 //! run's own time, which begins at 0.
@@ -18,8 +18,8 @@ mod frame;
 pub mod pcapng;
 mod port;
 mod real;
-mod tap;
+mod recorder;
 
 pub use port::PortFiles;
 pub use real::{FrameCaptures, RealFrame};
-pub use tap::Tap;
+pub use recorder::CapturingRecorder;

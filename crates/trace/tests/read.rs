@@ -163,8 +163,8 @@ fn what_this_crate_writes_is_read_with_directions_and_comments() {
     };
     pcapng::interface(&mut file, &interface, 128);
     for (direction, comment) in [
-        (pcapng::Direction::Inbound, Some("dropped: full")),
-        (pcapng::Direction::Outbound, None),
+        (Direction::In, Some("dropped: full")),
+        (Direction::Out, None),
     ] {
         let packet = pcapng::PacketBlock {
             interface: 0,

@@ -20,7 +20,7 @@ use fairport_net::topology::star;
 use fairport_net::{Access, Header, Hosts, Network, NodeId, Packet, PortId, Topology};
 use fairport_record::{Column, FlowEnds, Numbered, PacketLog, Recorder, Table, Watcher};
 use fairport_tcp::{Ecn, Flags, SackBlock, Segment, SynOptions, Timestamps};
-use fairport_trace::write::{PortFiles, Tap};
+use fairport_trace::write::{CapturingRecorder, PortFiles};
 use fairport_units::{Duration, Instant, Rate};
 use fairport_wire::{Captured, Frame, Network as Ip, PseudoHeader, Transport, tcp, udp};
 use pcap_file::pcapng::{Block, PcapNgReader, blocks::enhanced_packet::EnhancedPacketOption};
@@ -34,12 +34,18 @@ const OUTPUT: &str = "s0:0";
 /// Hosts that only receive.
 struct Sinks;
 
-impl Hosts<Numbered, Tap> for Sinks {
+impl Hosts<Numbered, CapturingRecorder> for Sinks {
     fn horizon(&self) -> Instant {
         Instant::NEVER
     }
 
-    fn receive(&mut self, _: Access<'_, Numbered, Tap>, _: NodeId, _: &Packet<Numbered>) {}
+    fn receive(
+        &mut self,
+        _: Access<'_, Numbered, CapturingRecorder>,
+        _: NodeId,
+        _: &Packet<Numbered>,
+    ) {
+    }
 }
 
 /// A folder that is removed in the end.
@@ -163,7 +169,7 @@ fn port(topology: &Topology, name: &str) -> PortId {
 /// A star whose hosts h1, h2 and h3 each have a flow to h0, the last of UDP.
 struct Star {
     folder: Folder,
-    network: Network<Numbered, Tap>,
+    network: Network<Numbered, CapturingRecorder>,
     routes: Vec<u32>,
     sent: Vec<u64>,
 }
@@ -199,7 +205,7 @@ impl Star {
             ingress: folder.0.join(format!("{name}.ingress")),
             egress: folder.0.join(format!("{name}.egress")),
         };
-        let mut tap = Tap::new(
+        let mut tap = CapturingRecorder::new(
             &topology,
             Recorder::new(&topology, traced, END),
             PacketLog::new([traced], Instant::ZERO, END),

@@ -10,6 +10,17 @@ use crate::ast::{Action, Event, EventTime, Position, Script, ScriptOption};
 use crate::error::ScriptError;
 use crate::lexer::{self, Token};
 
+/// What an error quotes.
+trait Quoted {
+    fn shown(&self) -> String;
+}
+
+impl Quoted for Token {
+    fn shown(&self) -> String {
+        Self::shown(self)
+    }
+}
+
 /// Reads a script.
 ///
 /// # Errors
@@ -48,14 +59,14 @@ pub fn parse(text: &str) -> Result<Script, ScriptError> {
 /// The deepest nesting of groups, lists and parentheses.
 const DEPTH_MAX: u32 = 32;
 
-/// A position in the tokens.
-struct Cursor<'a> {
-    tokens: &'a [(Position, Token)],
+/// A position in the tokens of a script, or of its code.
+struct Cursor<'a, T = Token> {
+    tokens: &'a [(Position, T)],
     index: usize,
 }
 
-impl Cursor<'_> {
-    fn peek(&self) -> &Token {
+impl<T: Quoted> Cursor<'_, T> {
+    fn peek(&self) -> &T {
         &self.tokens[self.index].1
     }
 
@@ -68,6 +79,12 @@ impl Cursor<'_> {
         self.index = (self.index + 1).min(self.tokens.len() - 1);
     }
 
+    fn expected(&self, what: &str) -> ScriptError {
+        ScriptError::new(self.at(), what, &self.peek().shown())
+    }
+}
+
+impl Cursor<'_> {
     /// Moves on if the next token is `sign`. Returns whether it was.
     fn take(&mut self, sign: char) -> bool {
         let is_next = *self.peek() == Token::Sign(sign);
@@ -91,10 +108,6 @@ impl Cursor<'_> {
             return Ok(());
         }
         Err(self.expected(&format!("`{sign}`")))
-    }
-
-    fn expected(&self, what: &str) -> ScriptError {
-        ScriptError::new(self.at(), what, &self.peek().shown())
     }
 
     /// Reads a whole number that `T` can hold.

@@ -1,7 +1,9 @@
 //! Reads a segment after `<` or `>`, as in `[ect0] P. 1:1001(1000) ack 1 win 257 <..>`.
 
+use fairport_tcp::Ecn;
+
 use super::Cursor;
-use crate::ast::{Ecn, Packet};
+use crate::ast::Packet;
 use crate::error::ScriptError;
 use crate::lexer::Token;
 
@@ -45,25 +47,25 @@ impl Cursor<'_> {
     }
 
     /// Reads fields of the IP header, as in `[ect0]`, `(tos 0x1)` or `[ttl 64]`. Only the ECN codepoint is kept.
-    fn ip_info(&mut self) -> Result<Option<Ecn>, ScriptError> {
+    fn ip_info(&mut self) -> Result<Vec<Ecn>, ScriptError> {
         let close = if self.take('[') {
             ']'
         } else if self.take('(') {
             ')'
         } else {
-            return Ok(None);
+            return Ok(Vec::new());
         };
-        let mut ecn = None;
+        let mut ecn = Vec::new();
         loop {
             let Token::Word(word) = self.peek().clone() else {
                 return Err(self.expected("ect0, ect1, ect01, ce, noecn, tos or ttl"));
             };
             match word.as_str() {
-                "noecn" => ecn = Some(Ecn::NotEct),
-                "ect0" => ecn = Some(Ecn::Ect0),
-                "ect1" => ecn = Some(Ecn::Ect1),
-                "ect01" => ecn = Some(Ecn::EitherEct),
-                "ce" => ecn = Some(Ecn::Ce),
+                "noecn" => ecn = vec![Ecn::NotEct],
+                "ect0" => ecn = vec![Ecn::Ect0],
+                "ect1" => ecn = vec![Ecn::Ect1],
+                "ect01" => ecn = vec![Ecn::Ect0, Ecn::Ect1],
+                "ce" => ecn = vec![Ecn::Ce],
                 "tos" | "ttl" | "flowlabel" => {}
                 _ => return Err(self.expected("ect0, ect1, ect01, ce, noecn, tos or ttl")),
             }
@@ -71,7 +73,7 @@ impl Cursor<'_> {
             match word.as_str() {
                 "tos" => {
                     let tos: u8 = self.number("a type of service of 0 to 0xff")?;
-                    ecn = Some([Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][usize::from(tos & 3)]);
+                    ecn = vec![Ecn::from_bits(tos)];
                 }
                 "ttl" | "flowlabel" => {
                     let _: u32 = self.number("a number")?;

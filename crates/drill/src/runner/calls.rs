@@ -5,38 +5,49 @@
 
 use std::collections::BTreeMap;
 
-use fairport_tcp::Connection;
 use fairport_units::Instant;
 use serde_json::{Map, Value, json};
 
 use super::arguments::{mentions, sent_bytes};
-use super::endpoint::Endpoint;
 use super::{Due, Runner};
 use crate::ast::{Call, Expr};
 use crate::outcome::{Failure, FailureKind, Note, shown};
 
-/// The supported calls whose first argument is a socket. Any other call except `socket` is refused as not modelled,
-/// whatever its arguments.
-const CALLS: &[&str] = &[
-    "bind",
-    "listen",
-    "accept",
-    "accept4",
-    "connect",
-    "write",
-    "send",
-    "sendto",
-    "writev",
-    "sendmsg",
-    "read",
-    "recv",
-    "recvfrom",
-    "shutdown",
-    "close",
-    "fcntl",
-    "setsockopt",
-    "getsockopt",
-];
+/// What a supported call does, whose first argument is a socket. Any other call except `socket` is refused as not
+/// modelled, whatever its arguments.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Bind,
+    Listen,
+    Accept,
+    Connect,
+    Write,
+    Read,
+    Shutdown,
+    Close,
+    Fcntl,
+    SetOption,
+    GetOption,
+}
+
+impl Kind {
+    fn of(call: &Call) -> Option<Self> {
+        Some(match call.name.as_str() {
+            "bind" => Self::Bind,
+            "listen" => Self::Listen,
+            "accept" | "accept4" => Self::Accept,
+            "connect" => Self::Connect,
+            "write" | "send" | "sendto" | "writev" | "sendmsg" => Self::Write,
+            "read" | "recv" | "recvfrom" => Self::Read,
+            "shutdown" => Self::Shutdown,
+            "close" => Self::Close,
+            "fcntl" => Self::Fcntl,
+            "setsockopt" => Self::SetOption,
+            "getsockopt" => Self::GetOption,
+            _ => return None,
+        })
+    }
+}
 
 const O_RDWR: i64 = 2;
 const O_NONBLOCK: i64 = 0x800;
@@ -69,10 +80,6 @@ impl Sockets {
         self.open.values().any(|socket| socket.listening)
     }
 
-    pub(super) fn nagle(&self) -> bool {
-        !self.no_delay
-    }
-
     /// The settings that the socket options so far change for a new connection.
     pub(super) fn overrides(&self) -> Map<String, Value> {
         let mut all = self.settings.clone();
@@ -98,23 +105,15 @@ impl Runner {
     pub(super) fn call(&mut self, line: u32, due: Due, call: &Call) -> Result<(), Failure> {
         if let Some(until) = call.until {
             let until = due.origin + until;
-            self.start_blocking(line, call)?;
+            // a connect or a write takes effect at once
+            if matches!(Kind::of(call), Some(Kind::Connect | Kind::Write)) {
+                self.perform(line, call)?;
+            }
             self.sockets.blocked = Some((line, until, call.clone()));
             return Ok(());
         }
         let returned = self.perform(line, call)?;
         self.compare(line, call, returned)
-    }
-
-    /// Starts a call that blocks. A connect or a write takes effect at once.
-    fn start_blocking(&mut self, line: u32, call: &Call) -> Result<(), Failure> {
-        if matches!(
-            call.name.as_str(),
-            "connect" | "write" | "send" | "sendto" | "sendmsg" | "writev"
-        ) {
-            self.perform(line, call)?;
-        }
-        Ok(())
     }
 
     /// Checks the call that blocks, if there is one. It must have returned by the next call or the end of the script.
@@ -125,8 +124,9 @@ impl Runner {
         let late = until + self.setup.tolerance;
         self.advance(line, late.min(now.max(until)), true)?;
         let established = self.endpoint.as_ref().and_then(|it| it.established);
-        match call.name.as_str() {
-            "connect" | "accept" => match established {
+        let kind = Kind::of(&call);
+        match kind {
+            Some(Kind::Connect | Kind::Accept) => match established {
                 Some(at) if at <= late && at + self.setup.tolerance >= until => Ok(()),
                 at => {
                     let expected = format!("{} to return at {}", call.name, shown(until));
@@ -137,7 +137,7 @@ impl Runner {
                     Err(self.failure(FailureKind::Call, line, expected, actual))
                 }
             },
-            "write" | "send" | "sendto" | "sendmsg" | "writev" => {
+            Some(Kind::Write) => {
                 let text = "when a write returns is not modelled: the send buffer takes all";
                 self.note(line, text.to_owned());
                 Ok(())
@@ -147,7 +147,7 @@ impl Runner {
                 self.compare(line, &call, returned)
             }
         }?;
-        if call.name == "accept" {
+        if kind == Some(Kind::Accept) {
             self.accepted(&call);
         }
         Ok(())
@@ -213,31 +213,30 @@ impl Runner {
             self.sockets.open.insert(expected, socket);
             return Ok(ok(expected));
         }
-        if !CALLS.contains(&call.name.as_str()) {
+        let Some(kind) = Kind::of(call) else {
             return Err(self.unsupported(line, &format!("`{}` is not modelled", call.name)));
-        }
+        };
         if mentions(&call.arguments, "MSG_FASTOPEN") {
             return Err(self.unsupported(line, "TCP Fast Open is not modelled"));
         }
         if !self.sockets.open.contains_key(&fd) {
             return Ok(error("EBADF"));
         }
-        match call.name.as_str() {
-            "bind" => Ok(ok(0)),
-            "listen" => {
+        match kind {
+            Kind::Bind => Ok(ok(0)),
+            Kind::Listen => {
                 self.socket(fd).listening = true;
                 Ok(ok(0))
             }
-            "accept" | "accept4" => Ok(self.accept(call)),
-            "connect" => self.connect(line, call, fd),
-            "write" | "send" | "sendto" | "writev" | "sendmsg" => self.send(line, call, fd),
-            "read" | "recv" | "recvfrom" => Ok(self.receive(fd, number(2).unwrap_or(0))),
-            "shutdown" => Ok(self.shutdown(call, fd)),
-            "close" => Ok(self.close(fd)),
-            "fcntl" => Ok(self.fcntl(call, fd)),
-            "setsockopt" => Ok(self.set_option(line, call, fd)),
-            "getsockopt" => self.get_option(line, call, fd),
-            name => unreachable!("{name} is one of the calls"),
+            Kind::Accept => Ok(self.accept(call)),
+            Kind::Connect => self.connect(line, call, fd),
+            Kind::Write => self.send(line, call, fd),
+            Kind::Read => Ok(self.receive(fd, number(2).unwrap_or(0))),
+            Kind::Shutdown => Ok(self.shutdown(call, fd)),
+            Kind::Close => Ok(self.close(fd)),
+            Kind::Fcntl => Ok(self.fcntl(call, fd)),
+            Kind::SetOption => Ok(self.set_option(line, call, fd)),
+            Kind::GetOption => self.get_option(line, call, fd),
         }
     }
 
@@ -281,12 +280,8 @@ impl Runner {
                 None => error("EALREADY"),
             });
         }
-        let settings = self.settings(line, true)?;
-        let connection = self.setup.numbered(Connection::active(&settings));
-        let mut endpoint = Endpoint::new(connection, self.setup.isn, self.sockets.nagle());
-        endpoint.outbox.cork = self.sockets.cork;
-        endpoint.pump(self.now);
-        self.endpoint = Some(endpoint);
+        let now = self.now;
+        self.begin(line, true)?.pump(now);
         self.sockets.connected = Some(fd);
         let waits = call.until.is_some() || !self.socket(fd).nonblocking;
         Ok(if waits { ok(0) } else { error("EINPROGRESS") })

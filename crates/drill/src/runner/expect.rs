@@ -9,11 +9,9 @@ use std::collections::VecDeque;
 use fairport_units::Instant;
 
 use super::endpoint::Sent;
-use super::wire::is_codepoint;
 use super::{Due, Runner};
 use crate::ast::{Packet, TcpOption};
 use crate::outcome::{Failure, FailureKind, shown};
-use crate::text;
 
 const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
@@ -135,8 +133,8 @@ impl Runner {
         if all[..all.len() - 1].iter().any(|it| it.flags & FIN != 0) {
             return Some("a FIN amid the data".to_owned());
         }
-        let codepoint = |sent: &&Sent| !is_codepoint(packet.ecn, sent.ecn);
-        if let Some(other) = taken.iter().find(codepoint) {
+        let is_other = |sent: &&Sent| !packet.ecn.is_empty() && !packet.ecn.contains(&sent.ecn);
+        if let Some(other) = taken.iter().find(is_other) {
             return Some(format!("the ECN codepoint {:?}", other.ecn));
         }
         if first.seq != packet.seq {
@@ -238,5 +236,5 @@ fn until(latest: Instant) -> String {
 
 /// A segment as the script writes it after `>`, in backquotes.
 fn quoted(packet: &Packet) -> String {
-    format!("`> {}`", text::segment(packet))
+    format!("`> {packet}`")
 }

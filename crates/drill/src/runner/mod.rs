@@ -10,9 +10,9 @@ mod fields;
 mod outbox;
 mod setup;
 mod sockopt;
-pub(crate) mod wire;
+mod wire;
 
-use fairport_tcp::Settings;
+use fairport_tcp::Connection;
 use fairport_units::{Duration, Instant};
 
 use self::calls::Sockets;
@@ -191,28 +191,32 @@ impl Runner {
             self.failure(FailureKind::Unsupported, line, what, problem)
         })?;
         if self.endpoint.is_none() && self.sockets.is_listening() {
-            let settings = self.settings(line, false)?;
-            let connection = fairport_tcp::Connection::passive(&settings);
-            let connection = self.setup.numbered(connection);
-            let nagle = self.sockets.nagle();
-            let mut endpoint = Endpoint::new(connection, self.setup.isn, nagle);
-            endpoint.host_queue_full = self.setup.host_queue == HostQueue::Closed;
-            self.endpoint = Some(endpoint);
+            self.begin(line, false)?;
         }
         if let Some(endpoint) = &mut self.endpoint {
-            endpoint.arrive(self.now, &segment, wire::codepoint(packet));
+            let ecn = packet.ecn.first().copied().unwrap_or_default();
+            endpoint.arrive(self.now, &segment, ecn);
         }
         Ok(())
     }
 
-    /// The settings of a connection that begins now, by the stack's own SYN (`active`) or the peer's.
-    fn settings(&self, line: u32, active: bool) -> Result<Settings, Failure> {
-        self.setup
-            .settings(self.sockets.overrides(), active)
-            .map_err(|error| {
-                let what = "settings that the stack takes".to_owned();
-                self.failure(FailureKind::Unsupported, line, what, error.to_string())
-            })
+    /// Begins the connection, by the stack's own SYN (`active`) or the peer's.
+    fn begin(&mut self, line: u32, active: bool) -> Result<&mut Endpoint, Failure> {
+        let settings = self.setup.settings(self.sockets.overrides(), active);
+        let settings = settings.map_err(|error| {
+            let what = "settings that the stack takes".to_owned();
+            self.failure(FailureKind::Unsupported, line, what, error.to_string())
+        })?;
+        let connection = if active {
+            Connection::active(&settings)
+        } else {
+            Connection::passive(&settings)
+        };
+        let isn = self.setup.isn;
+        let mut endpoint = Endpoint::new(connection.with_isn(isn), isn, !self.sockets.no_delay);
+        endpoint.outbox.cork = self.sockets.cork;
+        endpoint.host_queue_full = self.setup.host_queue == HostQueue::Closed;
+        Ok(self.endpoint.insert(endpoint))
     }
 
     fn code(&mut self, statements: &[Statement]) -> Result<(), Failure> {

@@ -1,6 +1,6 @@
 //! The setup of a run, from the script and its caller.
 
-use fairport_tcp::{Connection, SettingError, Settings};
+use fairport_tcp::{SettingError, Settings};
 use fairport_units::Duration;
 use serde_json::{Map, Value, json};
 
@@ -145,10 +145,5 @@ impl Setup {
     /// The MSS that a SYN announces, in bytes.
     pub(super) fn mss(&self) -> u16 {
         self.base.mss_bytes
-    }
-
-    /// Gives a connection the initial sequence number of the run.
-    pub(super) fn numbered(&self, connection: Connection) -> Connection {
-        connection.with_isn(self.isn)
     }
 }

@@ -1,48 +1,23 @@
 //! Converts between segments as scripts write them and as they are on the wire: relative sequence numbers, timestamps,
 //! the order of options.
 
-use fairport_tcp::{Ecn, Flags, SackBlock, Segment, SynOptions, Timestamps};
+use fairport_tcp::{Flags, SackBlock, Segment, SynOptions, Timestamps};
 
-use crate::ast::{self, Packet, TcpOption};
+use crate::ast::{Packet, TcpOption};
 
 /// The MSS of a peer that does not announce one (RFC 9293 3.7.1).
 const MSS_DEFAULT: u16 = 536;
 
-/// The ECN codepoint of a segment that the script sends to the stack.
-pub(super) fn codepoint(packet: &Packet) -> Ecn {
-    match packet.ecn {
-        None | Some(ast::Ecn::NotEct) => Ecn::NotEct,
-        Some(ast::Ecn::Ect0 | ast::Ecn::EitherEct) => Ecn::Ect0,
-        Some(ast::Ecn::Ect1) => Ecn::Ect1,
-        Some(ast::Ecn::Ce) => Ecn::Ce,
-    }
-}
-
-/// A codepoint as a script has it.
-pub(crate) fn written_codepoint(ecn: Ecn) -> ast::Ecn {
-    match ecn {
-        Ecn::NotEct => ast::Ecn::NotEct,
-        Ecn::Ect0 => ast::Ecn::Ect0,
-        Ecn::Ect1 => ast::Ecn::Ect1,
-        Ecn::Ce => ast::Ecn::Ce,
-    }
-}
-
-/// Whether the ECN codepoint of a sent segment is as expected. A script that names no codepoint accepts any.
-pub(super) fn is_codepoint(expected: Option<ast::Ecn>, sent: Ecn) -> bool {
-    match expected {
-        None => true,
-        Some(ast::Ecn::NotEct) => sent == Ecn::NotEct,
-        Some(ast::Ecn::Ect0) => sent == Ecn::Ect0,
-        Some(ast::Ecn::Ect1) => sent == Ecn::Ect1,
-        Some(ast::Ecn::EitherEct) => matches!(sent, Ecn::Ect0 | Ecn::Ect1),
-        Some(ast::Ecn::Ce) => sent == Ecn::Ce,
+/// A segment as a script writes it, with the sequence numbers and timestamps that it has.
+impl From<&Segment> for Packet {
+    fn from(segment: &Segment) -> Self {
+        Numbering::new(0).outbound(segment)
     }
 }
 
 /// Converts a script's numbers to those on the wire and back. The peer's sequence numbers are the same in both.
 #[derive(Debug)]
-pub(crate) struct Numbering {
+pub(super) struct Numbering {
     /// sequence number of the stack's SYN on the wire
     isn: u32,
     /// sequence number of the stack's SYN in the script
@@ -52,7 +27,7 @@ pub(crate) struct Numbering {
 }
 
 impl Numbering {
-    pub(crate) fn new(isn: u32) -> Self {
+    pub(super) fn new(isn: u32) -> Self {
         Self {
             isn,
             script_isn: 0,
@@ -152,10 +127,10 @@ impl Numbering {
     }
 
     /// Converts a segment of the stack to the form in which a script would write it.
-    pub(crate) fn outbound(&self, segment: &Segment) -> Packet {
+    pub(super) fn outbound(&self, segment: &Segment) -> Packet {
         let has_ack = segment.flags.contains(Flags::ACK);
         Packet {
-            ecn: None,
+            ecn: Vec::new(),
             flags: segment.flags.bits(),
             seq: self.to_script(segment.seq),
             payload: u32::from(segment.payload),

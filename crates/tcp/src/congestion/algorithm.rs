@@ -1,9 +1,8 @@
 //! The list of congestion control algorithms: one line each.
 //!
 //! The macro turns these lines into the setting [`CongestionControl`] with its names in scenarios, and into
-//! [`Algorithm`], which dispatches statically: an ACK costs one branch and no indirect call.
+//! [`Algorithm`], whose calls are dispatched statically: an ACK costs one branch and no indirect call.
 
-use fairport_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -13,11 +12,10 @@ use super::cubic::Cubic;
 use super::custom::{Checked, ControllerFactory, Controllers, Custom};
 use super::dctcp::Dctcp;
 use super::newreno::NewReno;
-use super::{AckSample, Controller, EcnAck, Setup, Start, Window};
-use crate::delivery_rate::{RateSample, Totals};
+use super::{Controller, Setup};
 
 /// Lines of `"description" "name in scenarios" => Variant(its type), constructor;`. A large state is
-/// boxed. (The `$` in front lets this macro define another one, `dispatch!`.)
+/// boxed. (The `$` in front lets this macro define others, `ask!` and `change!`.)
 macro_rules! algorithms {
     ($d:tt $($about:literal $name:literal => $variant:ident($state:ty), $new:path;)+) => {
         /// How the congestion window grows and shrinks.
@@ -66,12 +64,25 @@ macro_rules! algorithms {
             }
         }
 
-        /// Calls the same method on whichever algorithm it is.
-        macro_rules! dispatch {
+        /// Calls a method of whichever algorithm it is.
+        macro_rules! ask {
             ($d algorithm:expr, $d it:ident => $d call:expr) => {
                 match $d algorithm {
                     $(Algorithm::$variant($d it) => $d call,)+
-                    Algorithm::Custom($d it) => $d call,
+                    Algorithm::Custom(Checked { controller: $d it, .. }) => $d call,
+                }
+            };
+        }
+
+        /// Calls a method that may change the window. What an algorithm from outside this crate sets is checked.
+        macro_rules! change {
+            ($d own:expr, |$d it:ident, $d window:ident| $d call:expr) => {
+                match &mut $d own.algorithm {
+                    $(Algorithm::$variant($d it) => {
+                        let $d window = &mut $d own.window;
+                        $d call;
+                    })+
+                    Algorithm::Custom(it) => it.call(&mut $d own.window, |$d it, $d window| $d call),
                 }
             };
         }
@@ -155,92 +166,6 @@ impl TryFrom<Named> for CongestionControl {
                 "`{name}` takes no parameters, only a {CUSTOM_PREFIX}NAME does"
             )),
         }
-    }
-}
-
-impl Controller for Algorithm {
-    fn on_established(&mut self, window: &mut Window, start: &Start) {
-        dispatch!(self, it => it.on_established(window, start));
-    }
-
-    #[inline]
-    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        dispatch!(self, it => it.on_ack(window, ack));
-    }
-
-    fn on_sack_rtt(&mut self, window: &mut Window, ack: &AckSample) {
-        dispatch!(self, it => it.on_sack_rtt(window, ack));
-    }
-
-    #[inline]
-    fn on_rate_sample(&mut self, window: &mut Window, ack: &AckSample, rate: &RateSample) {
-        dispatch!(self, it => it.on_rate_sample(window, ack, rate));
-    }
-
-    fn on_loss(&mut self, window: &mut Window) {
-        dispatch!(self, it => it.on_loss(window));
-    }
-
-    fn on_mark(&mut self, window: &mut Window) {
-        dispatch!(self, it => it.on_mark(window));
-    }
-
-    fn on_timeout(&mut self, window: &mut Window, now: Instant, nxt: u64) {
-        dispatch!(self, it => it.on_timeout(window, now, nxt));
-    }
-
-    fn on_all_lost(&mut self, window: &mut Window, now: Instant, totals: Totals) {
-        dispatch!(self, it => it.on_all_lost(window, now, totals));
-    }
-
-    fn on_undo(&mut self) {
-        dispatch!(self, it => it.on_undo());
-    }
-
-    fn on_idle(&mut self, now: Instant, idle: Duration) {
-        dispatch!(self, it => it.on_idle(now, idle));
-    }
-
-    fn on_resume(&mut self, window: &mut Window, now: Instant) {
-        dispatch!(self, it => it.on_resume(window, now));
-    }
-
-    fn use_ecn(&mut self) {
-        dispatch!(self, it => it.use_ecn());
-    }
-
-    fn on_ecn_ack(&mut self, ack: &EcnAck) {
-        dispatch!(self, it => it.on_ecn_ack(ack));
-    }
-
-    fn reduces_after_mark(&self) -> bool {
-        dispatch!(self, it => it.reduces_after_mark())
-    }
-
-    fn needs_ecn(&self) -> bool {
-        dispatch!(self, it => it.needs_ecn())
-    }
-
-    fn least_window(&self, window: &Window) -> u64 {
-        dispatch!(self, it => it.least_window(window))
-    }
-
-    #[inline]
-    fn sets_window(&self) -> bool {
-        dispatch!(self, it => it.sets_window())
-    }
-
-    fn wants_rate_samples(&self) -> bool {
-        dispatch!(self, it => it.wants_rate_samples())
-    }
-
-    fn is_probing_rtt(&self) -> bool {
-        dispatch!(self, it => it.is_probing_rtt())
-    }
-
-    #[inline]
-    fn pacing_rate(&self) -> Option<u64> {
-        dispatch!(self, it => it.pacing_rate())
     }
 }
 

@@ -9,11 +9,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use fairport_units::{Duration, Instant};
 use serde_json::{Map, Value};
 
-use super::{AckSample, Controller, EcnAck, Setup, Start, Window};
-use crate::delivery_rate::{RateSample, Totals};
+use super::{Controller, Setup, Window};
 
 /// Makes the congestion control of one connection.
 pub type ControllerFactory = dyn Fn(&Setup<'_>) -> Box<dyn Controller> + Send + Sync;
@@ -131,11 +129,15 @@ impl fmt::Debug for Controllers {
 #[derive(Debug)]
 pub(super) struct Checked {
     name: Arc<str>,
-    controller: Box<dyn Controller>,
+    pub(super) controller: Box<dyn Controller>,
 }
 
 impl Checked {
-    fn call(&mut self, window: &mut Window, call: impl FnOnce(&mut dyn Controller, &mut Window)) {
+    pub(super) fn call(
+        &mut self,
+        window: &mut Window,
+        call: impl FnOnce(&mut dyn Controller, &mut Window),
+    ) {
         let before = [window.cwnd, window.ssthresh];
         call(&mut *self.controller, window);
         let (name, unit) = (&self.name, window.unit());
@@ -148,87 +150,8 @@ impl Checked {
             );
         }
     }
-}
 
-impl Controller for Checked {
-    fn on_established(&mut self, window: &mut Window, start: &Start) {
-        self.call(window, |it, window| it.on_established(window, start));
-    }
-
-    #[inline]
-    fn on_ack(&mut self, window: &mut Window, ack: &AckSample) {
-        self.call(window, |it, window| it.on_ack(window, ack));
-    }
-
-    fn on_sack_rtt(&mut self, window: &mut Window, ack: &AckSample) {
-        self.call(window, |it, window| it.on_sack_rtt(window, ack));
-    }
-
-    fn on_rate_sample(&mut self, window: &mut Window, ack: &AckSample, rate: &RateSample) {
-        self.call(window, |it, window| it.on_rate_sample(window, ack, rate));
-    }
-
-    fn on_loss(&mut self, window: &mut Window) {
-        self.call(window, |it, window| it.on_loss(window));
-    }
-
-    fn on_mark(&mut self, window: &mut Window) {
-        self.call(window, |it, window| it.on_mark(window));
-    }
-
-    fn on_timeout(&mut self, window: &mut Window, now: Instant, nxt: u64) {
-        self.call(window, |it, window| it.on_timeout(window, now, nxt));
-    }
-
-    fn on_all_lost(&mut self, window: &mut Window, now: Instant, totals: Totals) {
-        self.call(window, |it, window| it.on_all_lost(window, now, totals));
-    }
-
-    fn on_undo(&mut self) {
-        self.controller.on_undo();
-    }
-
-    fn on_idle(&mut self, now: Instant, idle: Duration) {
-        self.controller.on_idle(now, idle);
-    }
-
-    fn on_resume(&mut self, window: &mut Window, now: Instant) {
-        self.call(window, |it, window| it.on_resume(window, now));
-    }
-
-    fn use_ecn(&mut self) {
-        self.controller.use_ecn();
-    }
-
-    fn on_ecn_ack(&mut self, ack: &EcnAck) {
-        self.controller.on_ecn_ack(ack);
-    }
-
-    fn reduces_after_mark(&self) -> bool {
-        self.controller.reduces_after_mark()
-    }
-
-    fn needs_ecn(&self) -> bool {
-        self.controller.needs_ecn()
-    }
-
-    fn least_window(&self, window: &Window) -> u64 {
-        self.controller.least_window(window)
-    }
-
-    fn sets_window(&self) -> bool {
-        self.controller.sets_window()
-    }
-
-    fn wants_rate_samples(&self) -> bool {
-        self.controller.wants_rate_samples()
-    }
-
-    fn is_probing_rtt(&self) -> bool {
-        self.controller.is_probing_rtt()
-    }
-
-    fn pacing_rate(&self) -> Option<u64> {
+    pub(super) fn pacing_rate(&self) -> Option<u64> {
         let rate = self.controller.pacing_rate();
         let name = &self.name;
         assert!(

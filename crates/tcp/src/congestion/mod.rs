@@ -5,6 +5,7 @@
 //! is sent again.
 
 mod ack_ratio;
+#[macro_use] // `ask!` and `change!`
 mod algorithm;
 mod bbr;
 mod bic;
@@ -22,6 +23,7 @@ mod window;
 use fairport_units::{Duration, Instant};
 
 use self::algorithm::Algorithm;
+use self::custom::Checked;
 use crate::decision::{DecisionCause, DecisionKind};
 use crate::delivery_rate::{RateSample, Totals};
 use crate::report::Events;
@@ -53,7 +55,7 @@ impl Congestion {
 
     /// The handshake is complete.
     pub(crate) fn on_established(&mut self, start: &Start) {
-        self.algorithm.on_established(&mut self.window, start);
+        change!(self, |it, window| it.on_established(window, start));
     }
 
     /// The SYN had to be sent again, so the window starts with one segment (RFC 5681 3.1; Linux allows one lost SYN).
@@ -69,13 +71,12 @@ impl Congestion {
     /// An ACK acknowledged new data.
     #[inline(never)] // the growth of all algorithms
     pub(crate) fn on_ack(&mut self, sample: &AckSample) {
-        self.algorithm.on_ack(&mut self.window, sample);
+        change!(self, |it, window| it.on_ack(window, sample));
     }
 
     /// An ACK arrived and the algorithm wants rate samples.
     pub(crate) fn on_rate_sample(&mut self, sample: &AckSample, rate: &RateSample) {
-        self.algorithm
-            .on_rate_sample(&mut self.window, sample, rate);
+        change!(self, |it, window| it.on_rate_sample(window, sample, rate));
     }
 
     /// Fast recovery starts: the window falls to the share that the algorithm keeps.
@@ -90,7 +91,7 @@ impl Congestion {
     /// Lowers the threshold for a loss. The window follows gradually.
     pub(crate) fn reduce_threshold(&mut self) {
         self.note_end_of_slow_start(DecisionCause::Loss);
-        self.algorithm.on_loss(&mut self.window);
+        change!(self, |it, window| it.on_loss(window));
     }
 
     /// ECE arrived: the window falls at once.
@@ -104,11 +105,11 @@ impl Congestion {
         self.note_end_of_slow_start(DecisionCause::Mark);
         self.window
             .note(DecisionKind::EcnReduction, DecisionCause::Mark);
-        self.algorithm.on_mark(&mut self.window);
+        change!(self, |it, window| it.on_mark(window));
     }
 
     fn note_end_of_slow_start(&mut self, cause: DecisionCause) {
-        if self.window.is_in_slow_start() && !self.algorithm.sets_window() {
+        if self.window.is_in_slow_start() && !self.sets_window() {
             self.window.note(DecisionKind::SlowStartEnd, cause);
         }
     }
@@ -117,15 +118,15 @@ impl Congestion {
     /// fast recovery has just done so (Linux; RFC 5681 would use the flight size again).
     pub(crate) fn on_timeout(&mut self, first: bool, now: Instant, nxt: u64) {
         if first {
-            self.algorithm.on_loss(&mut self.window);
+            change!(self, |it, window| it.on_loss(window));
         }
         self.window.collapse();
-        self.algorithm.on_timeout(&mut self.window, now, nxt);
+        change!(self, |it, window| it.on_timeout(window, now, nxt));
     }
 
     /// A timeout has marked the outstanding data lost, and the algorithm wants rate samples.
     pub(crate) fn on_all_lost(&mut self, now: Instant, totals: Totals) {
-        self.algorithm.on_all_lost(&mut self.window, now, totals);
+        change!(self, |it, window| it.on_all_lost(window, now, totals));
     }
 
     /// Sets the window at a timeout.
@@ -136,21 +137,21 @@ impl Congestion {
     /// Sets the window in fast recovery, during a gradual reduction or at its end.
     pub(crate) fn set_recovery_window(&mut self, cwnd: u64) {
         // a loss that set no threshold leaves the window (`tcp_end_cwnd_reduction`)
-        if !self.algorithm.sets_window() && cwnd < u64::MAX {
+        if !self.sets_window() && cwnd < u64::MAX {
             self.window.cwnd = cwnd;
         }
     }
 
     /// The smallest window that rate halving may reach (`tcp_cwnd_min`).
     pub(crate) fn least_window(&self) -> u64 {
-        self.algorithm.least_window(&self.window)
+        ask!(&self.algorithm, it => it.least_window(&self.window))
     }
 
     /// A reduction was needless: window and threshold are raised to at least their values before it
     /// (`tcp_undo_cwnd_reduction`, `tcp_reno_undo_cwnd`).
     pub(crate) fn undo(&mut self, cwnd: u64, ssthresh: u64) {
-        self.algorithm.on_undo();
-        if !self.algorithm.sets_window() {
+        ask!(&mut self.algorithm, it => it.on_undo());
+        if !self.sets_window() {
             self.window.cwnd = self.window.cwnd.max(cwnd);
         }
         self.window.ssthresh = self.window.ssthresh.max(ssthresh);
@@ -158,17 +159,17 @@ impl Congestion {
 
     /// The SACK blocks of an ACK gave a round-trip time.
     pub(crate) fn on_sack_rtt(&mut self, ack: &AckSample) {
-        self.algorithm.on_sack_rtt(&mut self.window, ack);
+        change!(self, |it, window| it.on_sack_rtt(window, ack));
     }
 
     /// Data is sent after nothing was outstanding for `idle`.
     pub(crate) fn on_idle(&mut self, now: Instant, idle: Duration) {
-        self.algorithm.on_idle(now, idle);
+        ask!(&mut self.algorithm, it => it.on_idle(now, idle));
     }
 
     /// The first segment was sent after the application had nothing to send, and nothing else is in flight.
     pub(crate) fn on_resume(&mut self, now: Instant) {
-        self.algorithm.on_resume(&mut self.window, now);
+        change!(self, |it, window| it.on_resume(window, now));
     }
 
     /// For the length of a timeout only `used` of the window was used: half of the unused rest is given up. The initial
@@ -201,43 +202,47 @@ impl Congestion {
 
     /// Both sides use ECN.
     pub(crate) fn use_ecn(&mut self) {
-        self.algorithm.use_ecn();
+        ask!(&mut self.algorithm, it => it.use_ecn());
     }
 
     /// An ACK arrived at a sender that uses ECN. [`Self::on_ack`] is called later.
     pub(crate) fn on_ecn_ack(&mut self, ack: &EcnAck) {
-        self.algorithm.on_ecn_ack(ack);
+        ask!(&mut self.algorithm, it => it.on_ecn_ack(ack));
     }
 
     /// See [`Controller::reduces_after_mark`].
     pub(crate) fn reduces_after_mark(&self) -> bool {
-        self.algorithm.reduces_after_mark()
+        ask!(&self.algorithm, it => it.reduces_after_mark())
     }
 
     /// See [`Controller::needs_ecn`].
     pub(crate) fn needs_ecn(&self) -> bool {
-        self.algorithm.needs_ecn()
+        ask!(&self.algorithm, it => it.needs_ecn())
     }
 
     /// See [`Controller::sets_window`].
+    #[inline]
     pub(crate) fn sets_window(&self) -> bool {
-        self.algorithm.sets_window()
+        ask!(&self.algorithm, it => it.sets_window())
     }
 
     /// See [`Controller::wants_rate_samples`].
     pub(crate) fn wants_rate_samples(&self) -> bool {
-        self.algorithm.wants_rate_samples()
+        ask!(&self.algorithm, it => it.wants_rate_samples())
     }
 
     /// See [`Controller::is_probing_rtt`].
     pub(crate) fn is_probing_rtt(&self) -> bool {
-        self.algorithm.is_probing_rtt()
+        ask!(&self.algorithm, it => it.is_probing_rtt())
     }
 
     /// See [`Controller::pacing_rate`].
     #[inline]
     pub(crate) fn pacing_rate(&self) -> Option<u64> {
-        self.algorithm.pacing_rate()
+        match &self.algorithm {
+            Algorithm::Custom(it) => it.pacing_rate(),
+            other => ask!(other, it => it.pacing_rate()),
+        }
     }
 
     /// Whether decisions wait to be passed on.

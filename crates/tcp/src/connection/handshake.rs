@@ -9,13 +9,12 @@
 use fairport_units::Instant;
 
 use super::Connection;
-use crate::checks::{MSS_MIN, TIMESTAMP_BYTES};
 use crate::ecn::Ecn;
 use crate::report::Events;
 use crate::segment::{Flags, Segment, SynOptions, Timestamps};
 use crate::sender::Agreed;
 use crate::seq;
-use crate::settings::Settings;
+use crate::settings::{MSS_MIN, Settings, TIMESTAMP_BYTES};
 
 /// How far the connection is open. Closing needs no phases, because each half tracks its own FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use fairport_units::Instant;
 
 use super::{Connection, Phase};
-use crate::info::Info;
 use crate::report::{Counters, Gauges};
+use crate::sender::Info;
 use crate::timers::Timer;
 
 impl Connection {

@@ -32,12 +32,12 @@ impl Sender {
             self.peer.update(segment, ack, false);
             return true;
         }
-        self.on_news(timers, now, segment, ack, mere_data, events)
+        self.on_ack_in_full(timers, now, segment, ack, mere_data, events)
     }
 
     /// Processes an ACK that may change more than the peer's window.
     #[inline(never)] // keeps the path of pure data segments short
-    fn on_news(
+    fn on_ack_in_full(
         &mut self,
         timers: &mut Timers,
         now: Instant,
@@ -53,7 +53,7 @@ impl Sender {
         }
         // congestion control does not learn of other ACKs (`no_queue` and `old_ack` in `tcp_ack`)
         let awaited = !self.board.is_empty() && ack >= self.board.una();
-        let is_valid = self.take_ack_of(timers, now, segment, ack, mere_data, events);
+        let is_valid = self.process_ack(timers, now, segment, ack, mere_data, events);
         if is_valid {
             if awaited && self.follows_acks() {
                 self.after_ack(now);
@@ -69,7 +69,7 @@ impl Sender {
         reason = "the hot path: every ACK, and one caller"
     )]
     #[inline(always)]
-    fn take_ack_of(
+    fn process_ack(
         &mut self,
         timers: &mut Timers,
         now: Instant,
@@ -94,43 +94,56 @@ impl Sender {
             }
             return true;
         }
-        if ack > una && !segment.options.has_sacks() && self.ecn.is_none() {
-            let mut facts = AckFacts::new(now, una, ack);
-            if self.recovery.is_unconcerned(&self.board) {
-                self.take_in_amounts(&mut facts, segment, events);
-                debug_assert!(!self.recovery.grows_last() && !self.recovery.reduces_gradually());
-                self.note_delivered(&facts);
-                self.go_on(timers, &facts);
-                return true;
-            }
-            if self.expects_times_only() {
-                self.take_in_order(&mut facts, segment, events);
-                self.go_on(timers, &facts);
-                return true;
-            }
+        let is_plain = ack > una && !segment.options.has_sacks() && self.ecn.is_none();
+        if is_plain && self.process_usual(timers, now, segment, ack, events) {
+            return true;
         }
         let mut facts = AckFacts::new(now, una, ack);
-        self.take_in(&mut facts, segment, window_changed, events);
+        self.collect(&mut facts, segment, window_changed, events);
         if echoes {
             self.on_echo(ack, segment.flags, facts.delivered);
         }
         let detected = self.recover(&mut facts, events);
         self.note_delivered(&facts);
-        if old {
-            if let Some(wait) = detected.wait {
-                self.await_reordering(timers, now, wait);
-            }
-            return true;
+        if !old {
+            self.adjust_window(&facts, &detected);
         }
-        self.adjust_window(&facts, &detected);
-        if let Some(wait) = detected.wait {
-            self.await_reordering(timers, now, wait);
-        } else if facts.advances || self.is_overtaken(&facts) {
-            self.wait_on(timers, now);
-        } else if timers.is_running(Timer::Persist) {
-            // the peer's window is closed, and the peer is there (`tcp_ack_probe`)
-            self.await_window_again(timers, now);
+        match detected.wait {
+            Some(wait) => self.await_reordering(timers, now, wait),
+            None if !old => self.restart_after(timers, &facts),
+            None => {}
         }
+        true
+    }
+
+    /// Processes an ACK of new data without SACK blocks and without ECE, unless it concerns loss recovery. It leaves out
+    /// the steps that would change nothing; debug builds check that.
+    #[expect(clippy::inline_always, reason = "the usual case, and one caller")]
+    #[inline(always)]
+    fn process_usual(
+        &mut self,
+        timers: &mut Timers,
+        now: Instant,
+        segment: &Segment,
+        ack: u64,
+        events: &mut impl Events,
+    ) -> bool {
+        let mut facts = AckFacts::new(now, self.board.una(), ack);
+        if self.recovery.is_unconcerned(&self.board) {
+            self.collect_amounts(&mut facts, segment, events);
+            debug_assert!(!self.recovery.grows_last() && !self.recovery.reduces_gradually());
+            self.note_delivered(&facts);
+        } else if self.expects_times_only() {
+            self.collect_in_order(&mut facts, segment, events);
+        } else {
+            return false;
+        }
+        let look = self.look(&facts);
+        let (recovery, board) = (&mut self.recovery, &mut self.board);
+        debug_assert_eq!(recovery.on_ack(board, &facts), Outcome::default());
+        debug_assert_eq!(recovery.detect(board, look), Detected::default());
+        self.grow(&facts, State::Open);
+        self.restart_timers(timers, now);
         true
     }
 
@@ -143,21 +156,20 @@ impl Sender {
             && self.before_ack.is_none()
     }
 
-    /// Finishes an ACK that does not concern loss recovery, which is the usual case. It leaves out the steps that would
-    /// change nothing; debug builds check that.
+    /// Restarts the timers after an ACK, if it changes what they wait for.
     #[inline]
-    fn go_on(&mut self, timers: &mut Timers, facts: &AckFacts) {
-        let look = self.look(facts);
-        let (recovery, board) = (&mut self.recovery, &mut self.board);
-        debug_assert_eq!(recovery.on_ack(board, facts), Outcome::default());
-        debug_assert_eq!(recovery.detect(board, look), Detected::default());
-        self.grow(facts, State::Open);
-        self.wait_on(timers, facts.now);
+    fn restart_after(&mut self, timers: &mut Timers, facts: &AckFacts) {
+        if facts.advances || self.is_overtaken(facts) {
+            self.restart_timers(timers, facts.now);
+        } else if timers.is_running(Timer::Persist) {
+            // the peer's window is closed, and the peer is there (`tcp_ack_probe`)
+            self.await_window_again(timers, facts.now);
+        }
     }
 
     /// Restarts the timers for the data that is still outstanding.
     #[inline]
-    fn wait_on(&mut self, timers: &mut Timers, now: Instant) {
+    fn restart_timers(&mut self, timers: &mut Timers, now: Instant) {
         if self.board.is_empty() {
             timers.stop_retransmission();
         } else if !self.await_tail(timers, now, now) {

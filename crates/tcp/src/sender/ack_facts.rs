@@ -12,7 +12,7 @@ use crate::seq;
 impl Sender {
     /// Puts the ACK on the scoreboard and collects its facts.
     #[inline]
-    pub(super) fn take_in(
+    pub(super) fn collect(
         &mut self,
         facts: &mut AckFacts,
         segment: &Segment,
@@ -29,9 +29,9 @@ impl Sender {
             };
         }
         if self.recovery.tracks_deliveries() {
-            self.take_in_deliveries(facts, segment, events);
+            self.collect_deliveries(facts, segment, events);
         } else {
-            self.take_in_amounts(facts, segment, events);
+            self.collect_amounts(facts, segment, events);
         }
         facts.is_duplicate = !facts.advances
             && !facts.newly_sacked
@@ -42,14 +42,14 @@ impl Sender {
     /// Collects what the ACK acknowledges and SACKs.
     #[expect(clippy::inline_always, reason = "the hot path of a sender")]
     #[inline(always)]
-    pub(super) fn take_in_amounts(
+    pub(super) fn collect_amounts(
         &mut self,
         facts: &mut AckFacts,
         segment: &Segment,
         events: &mut impl Events,
     ) {
         if facts.advances {
-            let acked = self.take_ack(facts);
+            let acked = self.remove_acknowledged(facts);
             facts.rtt = facts.rtt.or_else(|| self.echoed_rtt(facts.now, segment));
             self.note_rtt(facts.now, facts.rtt, facts.ack, events);
             if self.rto.samples_sack && facts.once {
@@ -62,7 +62,7 @@ impl Sender {
             facts.delivered = acked.amount.saturating_sub(counted * self.board.unit());
         }
         if self.recovery.uses_sack() && segment.options.has_sacks() {
-            facts.newly_sacked = self.take_sacks(segment);
+            facts.newly_sacked = self.mark_sacked(segment);
         }
     }
 
@@ -70,7 +70,7 @@ impl Sender {
     /// [undisturbed](crate::scoreboard::Scoreboard::is_undisturbed).
     #[expect(clippy::inline_always, reason = "the hot path of a sender")]
     #[inline(always)]
-    pub(super) fn take_in_order(
+    pub(super) fn collect_in_order(
         &mut self,
         facts: &mut AckFacts,
         segment: &Segment,
@@ -98,7 +98,7 @@ impl Sender {
 
     /// Collects what the ACK acknowledges and SACKs, and which transmissions arrived.
     #[inline(never)]
-    fn take_in_deliveries(
+    fn collect_deliveries(
         &mut self,
         facts: &mut AckFacts,
         segment: &Segment,
@@ -123,11 +123,11 @@ impl Sender {
             .board
             .begin_ack(echoed_at.map_or(trusted, |at| trusted.min(at + self.clock.tick())));
         if facts.advances {
-            let acked = self.take_ack(facts);
+            let acked = self.remove_acknowledged(facts);
             facts.segments = acked.segments;
         }
         self.board.trust(trusted);
-        facts.newly_sacked = self.take_sacks(segment);
+        facts.newly_sacked = self.mark_sacked(segment);
         let arrived = self.board.arrived(highest);
         facts.arrived = Some(arrived);
         if self.rto.samples_sack {
@@ -156,7 +156,7 @@ impl Sender {
     /// Removes acknowledged data from the scoreboard.
     #[expect(clippy::inline_always, reason = "the hot path of a sender")]
     #[inline(always)]
-    fn take_ack(&mut self, facts: &mut AckFacts) -> Acked {
+    fn remove_acknowledged(&mut self, facts: &mut AckFacts) -> Acked {
         let acked = self.board.ack(facts.ack);
         facts.acked = acked.amount;
         facts.once = !acked.retransmitted;
@@ -207,7 +207,7 @@ impl Sender {
     }
 
     /// Processes the SACK blocks. Returns true if they report anything new.
-    fn take_sacks(&mut self, segment: &Segment) -> bool {
+    fn mark_sacked(&mut self, segment: &Segment) -> bool {
         let mut new = false;
         for block in segment.options.sacks() {
             new |= self.board.sack(block);

@@ -3,14 +3,19 @@
 
 mod ack;
 mod ack_facts;
+mod clock;
 mod ecn;
 mod episode;
 mod info;
 mod loss_timers;
+mod offload;
+mod pacing;
 mod peer_window;
 mod persist;
 mod policies;
 mod rate;
+mod rtt;
+mod small_queue;
 mod stream;
 mod timeout;
 mod transmit;
@@ -18,19 +23,20 @@ mod window_use;
 
 use fairport_units::Instant;
 
+use self::clock::TimestampClock;
 use self::ecn::Reaction;
+pub use self::info::{CaState, Info};
 use self::peer_window::PeerWindow;
 use self::persist::Persist;
 use self::policies::Policies;
 use self::rate::BeforeAck;
+use self::rtt::RttEstimator;
 use self::stream::{ENDLESS, Stream};
 use self::timeout::RtoSeries;
 use self::window_use::WindowUse;
-use crate::clock::TimestampClock;
 use crate::congestion::Congestion;
 use crate::recovery::Recovery;
 use crate::report::{Counters, Gauges};
-use crate::rtt::RttEstimator;
 use crate::scoreboard::{Chunk, Scoreboard};
 use crate::seq;
 use crate::settings::Settings;

@@ -4,14 +4,14 @@
 use fairport_units::Instant;
 
 use super::Sender;
+use super::offload::{Offer, Offload};
+use super::pacing::{Load, Pacer};
+use super::small_queue::SmallQueue;
 use crate::congestion::Congestion;
-use crate::offload::{Offer, Offload};
-use crate::pacing::{Load, Pacer};
 use crate::recovery::State;
 use crate::segment::Segment;
 use crate::settings::Settings;
 use crate::sizing::Sizing;
-use crate::small_queue::SmallQueue;
 use crate::timers::{Timer, Timers};
 
 /// IP and TCP headers without options.

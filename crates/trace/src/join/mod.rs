@@ -31,7 +31,6 @@ pub use clock::Clock;
 pub(crate) use clock::Sampler;
 pub use emitted::{Completeness, Emitted, Fate, Joined, Side};
 pub(crate) use packets::key;
-pub(crate) use port::{Facts, Passed};
 pub(crate) use switch::JoinedSwitch;
 pub use switch::OutputSummary;
 pub use window::Join;

@@ -4,13 +4,13 @@
 use std::collections::VecDeque;
 
 use super::emitted::Completeness;
-use super::waiting::Waiting;
+use super::waiting::Missed;
 
 /// An output of the switch.
 #[derive(Debug)]
 pub(super) struct Output {
     /// packets that were only seen going out, in order of the estimated time at which they came in
-    pub(super) missed: VecDeque<Waiting>,
+    pub(super) missed: VecDeque<Missed>,
     pub(super) missed_first: u64,
     /// by ingress tap: when the last forwarded packet came in
     pub(super) last_forwarded_ns: Vec<u64>,
@@ -41,7 +41,7 @@ impl Output {
     }
 
     /// Removes the packet with this number, because it was seen at another tap as well.
-    pub(super) fn take_missed(&mut self, number: u64) -> Waiting {
+    pub(super) fn take_missed(&mut self, number: u64) -> Missed {
         let missed = &mut self.missed[(number - self.missed_first) as usize];
         missed.is_gone = true;
         *missed

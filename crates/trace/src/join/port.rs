@@ -7,9 +7,10 @@ use fairport_record::tables::{PortRow, PortRows};
 use fairport_record::{Content, Counter, PacketLog, PortFingerprint, Recorder, Table};
 use fairport_units::Instant;
 
-use super::emitted::{Fate, Joined};
+use super::emitted::{Emitted, Fate, Joined};
 use super::queue::Occupancy;
 use crate::load::Load;
+use crate::packet::Packet;
 
 /// Interval of the samples of the queue.
 const QUEUE_INTERVAL_NS: u64 = 1_000_000;
@@ -17,39 +18,21 @@ const QUEUE_INTERVAL_NS: u64 = 1_000_000;
 /// The end of a connection that sends the packets of its first direction. The other one has the next number.
 const FIRST_END: u32 = 0;
 
-/// The facts about a captured packet that a record needs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Facts {
-    pub(crate) seq: u32,
-    pub(crate) is_pure_ack: bool,
-    pub(crate) identity: u64,
-}
+/// Bytes of the frame check sequence, which is not in captures but is in buffers.
+const CHECK_BYTES: u32 = 4;
 
-impl Content for Facts {
+impl Content for Packet {
     fn seq(&self) -> u32 {
         self.seq
     }
 
     fn is_pure_ack(&self) -> bool {
-        self.is_pure_ack
+        Self::is_pure_ack(self)
     }
 
     fn identity(&self) -> u64 {
-        self.identity
+        u64::from(self.seq) << 32 | u64::from(self.ack)
     }
-}
-
-/// A packet that came in.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Passed {
-    pub(crate) time_ns: u64,
-    /// number of its direction
-    pub(crate) direction: u32,
-    pub(crate) facts: Facts,
-    pub(crate) frame_bytes: u32,
-    pub(crate) has_data: bool,
-    /// whether another packet may have arrived between the last drop and this packet
-    pub(crate) is_apart: bool,
 }
 
 /// The port, and the ingress ports of its packets.
@@ -100,21 +83,23 @@ impl JoinedPort {
 
     /// Records the arrival of a packet.
     #[inline]
-    pub(super) fn arrive(&mut self, joined: &Joined, passed: &Passed) {
-        let flow = passed.direction / 2;
+    pub(super) fn arrive(&mut self, joined: &Joined, emitted: &Emitted) {
+        let (direction, time_ns) = (emitted.direction, emitted.time_ns);
+        let frame_bytes = emitted.packet.frame_bytes + CHECK_BYTES;
+        let flow = direction / 2;
         while self.flows <= flow {
             self.recorder.add_flow(FIRST_END);
             self.flows += 1;
         }
-        self.queue.advance(passed.time_ns);
+        self.queue.advance(time_ns);
         let ingress = self.ingress[joined.ingress as usize];
-        let time = Instant::from_ns(passed.time_ns);
+        let time = Instant::from_ns(time_ns);
         let header = Header {
             flow,
-            size_bytes: passed.frame_bytes as u16,
+            size_bytes: frame_bytes as u16,
             ..Header::default()
         };
-        let source = FIRST_END + passed.direction % 2;
+        let source = FIRST_END + direction % 2;
         let ends = Addresses {
             source,
             destination: 1 - source,
@@ -124,9 +109,9 @@ impl JoinedPort {
             port: self.port,
             ingress,
             header: &header,
-            content: &passed.facts,
+            content: &emitted.packet,
             addresses: &|| ends,
-            frame_bytes: passed.frame_bytes,
+            frame_bytes,
             backlog: self.queue.backlog(),
             admission: Admission::Accepted,
             depart: Instant::NEVER,
@@ -137,14 +122,14 @@ impl JoinedPort {
             self.log.iter_mut().for_each(|log| log.arrived(&arrival));
             return;
         }
-        let direction = u64::from(passed.direction);
-        if passed.is_apart {
+        let direction = u64::from(direction);
+        if emitted.is_apart {
             self.counter.arrive(self.port, ingress, direction);
         }
         let counts = self.counter.arrive(self.port, ingress, direction);
         let counts_of = || counts;
         (arrival.port_arrival, arrival.counts) = (counts.port_arrival, &counts_of);
-        let (admission, depart) = self.decided(joined.fate, passed);
+        let (admission, depart) = self.decided(joined.fate, time_ns, frame_bytes);
         self.hash.admission(time, &header, admission);
         (arrival.admission, arrival.depart) = (admission, depart);
         self.recorder.detail(&arrival);
@@ -158,11 +143,10 @@ impl JoinedPort {
 
     /// What the port decided about a packet, which is counted, and when the packet left.
     #[inline]
-    fn decided(&mut self, fate: Fate, passed: &Passed) -> (Admission, Instant) {
+    fn decided(&mut self, fate: Fate, time_ns: u64, frame_bytes: u32) -> (Admission, Instant) {
         let decided = match fate {
             Fate::Forwarded { left_ns, is_marked } => {
-                self.queue
-                    .accept(passed.time_ns, left_ns, passed.frame_bytes);
+                self.queue.accept(time_ns, left_ns, frame_bytes);
                 let admission = if is_marked {
                     Admission::Marked
                 } else {
@@ -184,7 +168,7 @@ impl JoinedPort {
             admission => {
                 self.marks += u64::from(admission == Admission::Marked);
                 self.accepted[0] += 1;
-                self.accepted[1] += u64::from(passed.frame_bytes);
+                self.accepted[1] += u64::from(frame_bytes);
             }
         }
         decided

@@ -3,8 +3,8 @@
 use fairport_net::{PortId, Topology};
 use fairport_record::{Fingerprint, PortFingerprint, Table};
 
-use super::emitted::{Completeness, Joined};
-use super::port::{JoinedPort, Passed};
+use super::emitted::{Completeness, Emitted, Joined};
+use super::port::JoinedPort;
 use crate::error::Error;
 
 /// Tables with rows in order of time across all outputs.
@@ -74,15 +74,15 @@ impl JoinedSwitch {
 
     /// Records a packet whose fate is decided.
     #[inline]
-    pub(crate) fn arrive(&mut self, joined: &Joined, passed: &Passed) {
-        if passed.has_data {
-            let place = passed.direction as usize;
+    pub(crate) fn arrive(&mut self, joined: &Joined, emitted: &Emitted) {
+        if emitted.packet.payload > 0 {
+            let place = emitted.direction as usize;
             if self.ways.len() <= place {
                 self.ways.resize(place + 1, None);
             }
             self.ways[place] = Some((joined.ingress, joined.egress));
         }
-        self.outputs[joined.egress as usize].arrive(joined, passed);
+        self.outputs[joined.egress as usize].arrive(joined, emitted);
     }
 
     /// The numbers, in the tables, of the ingress port and the output of the data in this direction.

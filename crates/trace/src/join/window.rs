@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 
 use fairport_net::discipline::Reason;
-use fairport_tcp::{Ecn, Flags};
+use fairport_tcp::Flags;
 use rustc_hash::FxHashMap;
 
 use super::direction::Direction;
 use super::emitted::{Completeness, Emitted, Fate, Joined, Side};
 use super::output::Output;
 use super::packets::numbered_key;
-use super::waiting::{NONE, Waiting};
+use super::waiting::{Missed, Waiting};
 use crate::flow::position;
 use crate::packet::Packet;
 
@@ -20,7 +20,6 @@ const MOST_WAITING: usize = 1 << 19;
 const EARLY_NS: u64 = 200_000;
 /// Maximum number of ranges per direction that were acknowledged and not seen.
 const MOST_UNSEEN: usize = 64;
-const CE: u8 = Ecn::Ce.bits();
 
 /// Joins the packets of all taps. They must be given in order of time.
 pub struct Join {
@@ -84,17 +83,14 @@ impl Join {
             direction,
             side,
             time_ns,
-            left_ns: NONE,
-            egress: 0,
-            is_marked: false,
-            is_gone: false,
+            left: None,
             reason,
             key: numbered_key(direction, packet),
-            next: NONE,
+            next: None,
         };
         match side {
             Side::Ingress(tap) => self.came_in(waiting, tap),
-            Side::Egress(output) => self.went_out(waiting, output),
+            Side::Egress(output) => self.went_out(&waiting, output),
             Side::Other(_) => self.waiting.push_back(waiting),
         }
         let until_ns = time_ns.saturating_sub(self.window_ns);
@@ -107,17 +103,14 @@ impl Join {
         if let Some((egress, missed)) = self.missed_by_key.remove(&waiting.key) {
             let output = &mut self.outputs[egress as usize];
             let out = output.take_missed(missed);
-            let (left_ns, ecn) = (out.left_ns, out.packet.ecn);
             let direction = &mut self.directions[waiting.direction as usize];
-            if left_ns + EARLY_NS < waiting.time_ns {
+            if out.left_ns + EARLY_NS < waiting.time_ns {
                 direction.backward += 1;
             } else {
                 direction.forward += 1;
             }
-            waiting.left_ns = left_ns.max(waiting.time_ns);
-            waiting.egress = egress;
-            waiting.is_marked = ecn == CE && waiting.packet.ecn != CE;
-            output.note_joined(waiting.time_ns, waiting.left_ns);
+            let left_ns = waiting.leaves(egress, out.left_ns, out.packet.ecn);
+            output.note_joined(waiting.time_ns, left_ns);
             self.waiting.push_back(waiting);
             return;
         }
@@ -129,19 +122,27 @@ impl Join {
             }
             Some((_, last)) => {
                 let before = std::mem::replace(last, number);
-                self.waiting[(before - self.first) as usize].next = number;
+                self.waiting[(before - self.first) as usize].next = Some(number);
             }
         }
     }
 
-    fn went_out(&mut self, waiting: Waiting, egress: u32) {
+    /// The first packet with this key no longer waits for its copy. `next` is the next one, `last` the last.
+    fn unlink(&mut self, key: u64, next: Option<u64>, last: u64) {
+        match next {
+            Some(next) => self.by_key.insert(key, (next, last)),
+            None => self.by_key.remove(&key),
+        };
+    }
+
+    fn went_out(&mut self, seen: &Waiting, egress: u32) {
         let Waiting {
             packet,
             direction,
             time_ns,
             key,
             ..
-        } = waiting;
+        } = *seen;
         let output = &mut self.outputs[egress as usize];
         output.last_ns = time_ns;
         self.destinations.insert(packet.key.destination, egress);
@@ -151,23 +152,20 @@ impl Join {
         if let Some((number, last)) = self.by_key.get(&key).copied() {
             of.forward += 1;
             let found = &mut self.waiting[(number - self.first) as usize];
-            found.left_ns = time_ns.max(found.time_ns);
-            found.egress = egress;
-            found.is_marked = packet.ecn == CE && found.packet.ecn != CE;
-            let (next, found) = (found.next, *found);
-            if next == NONE {
-                self.by_key.remove(&key);
-            } else {
-                self.by_key.insert(key, (next, last));
-            }
-            output.note_joined(found.time_ns, found.left_ns);
+            let left_ns = found.leaves(egress, time_ns, packet.ecn);
+            output.note_joined(found.time_ns, left_ns);
+            let next = found.next;
+            self.unlink(key, next, last);
             return;
         }
         let number = output.missed_first + output.missed.len() as u64;
-        output.missed.push_back(Waiting {
-            time_ns: time_ns.saturating_sub(output.last_delay_ns),
+        output.missed.push_back(Missed {
+            packet,
+            direction,
+            came_ns: time_ns.saturating_sub(output.last_delay_ns),
             left_ns: time_ns,
-            ..waiting
+            key,
+            is_gone: false,
         });
         let before = self.missed_by_key.insert(key, (egress, number));
         if let Some((other, number)) = before.filter(|(other, _)| *other != egress) {
@@ -205,7 +203,7 @@ impl Join {
             let came_in = self.waiting.front().map(|one| (one.time_ns, None));
             let firsts = (0..).zip(&self.outputs);
             let went_out = firsts
-                .filter_map(|(egress, output)| Some((output.missed.front()?.time_ns, Some(egress))))
+                .filter_map(|(egress, output)| Some((output.missed.front()?.came_ns, Some(egress))))
                 .min();
             // at equal times, packets that came in are first
             let Some((time_ns, output)) = came_in.into_iter().chain(went_out).min() else {
@@ -246,15 +244,11 @@ impl Join {
         let number = self.first;
         self.first += 1;
         if let Side::Ingress(_) = one.side
-            && one.left_ns == NONE
+            && one.left.is_none()
             && let Some((head, last)) = self.by_key.get(&one.key).copied()
             && head == number
         {
-            if one.next == NONE {
-                self.by_key.remove(&one.key);
-            } else {
-                self.by_key.insert(one.key, (one.next, last));
-            }
+            self.unlink(one.key, one.next, last);
         }
         self.decided(&one)
     }
@@ -274,21 +268,18 @@ impl Join {
             let is_copy = direction.is_forward() || !direction.at_home(one.side);
             return (!is_copy).then(|| one.emitted(None));
         };
-        if one.left_ns != NONE {
-            egress = one.egress;
-            direction.output = Some(egress);
+        if let Some((output, _)) = one.left {
+            egress = output;
+            direction.output = Some(output);
         }
         let output = &mut self.outputs[egress as usize];
         let completeness = &mut output.completeness;
         completeness.arrived += 1;
         let mut is_apart = false;
-        let fate = if one.left_ns != NONE {
+        let fate = if let Some((_, fate)) = one.left {
             completeness.joined += 1;
             output.last_forwarded_ns[ingress as usize] = one.time_ns;
-            Fate::Forwarded {
-                left_ns: one.left_ns,
-                is_marked: one.is_marked,
-            }
+            fate
         } else if direction.was_unseen(&one.packet) {
             completeness.missed_at_egress += 1;
             Fate::Unseen
@@ -321,49 +312,44 @@ impl Join {
         let from_ns = output.last_forwarded_ns[tap as usize].saturating_sub(margin_ns);
         // after a clock was set back, that packet has a later timestamp than this one
         let from_ns = from_ns.min(time_ns);
-        let is_next = |one: &&Waiting| {
-            one.side == Side::Ingress(tap) && one.left_ns != NONE && one.egress == egress
-        };
-        let to_ns = self
-            .waiting
-            .iter()
-            .find(is_next)
-            .map_or(u64::MAX, |one| one.time_ns + margin_ns);
+        let next = self.waiting.iter().find(|one| one.passed(tap, egress));
+        let to_ns = next.map_or(u64::MAX, |one| one.time_ns + margin_ns);
         // what came in by the output, which was captured in both directions, came in by no other port
-        let of_tap = |one: &Waiting| {
+        let of_tap = |one: &Missed| {
             let ingress = self.directions[one.direction as usize].ingress;
             ingress.map_or_else(|| !self.goes_back(one.direction), |ingress| ingress == tap)
         };
-        let mut missed = output.missed.iter().take_while(|one| one.time_ns <= to_ns);
-        missed.any(|one| !one.is_gone && one.time_ns >= from_ns && of_tap(one))
+        let mut missed = output.missed.iter().take_while(|one| one.came_ns <= to_ns);
+        missed.any(|one| !one.is_gone && one.came_ns >= from_ns && of_tap(one))
     }
 
     /// The result for a packet that was only seen going out.
-    fn missed_packet(&mut self, one: &Waiting, egress: u32) -> Emitted {
+    fn missed_packet(&mut self, one: &Missed, egress: u32) -> Emitted {
         let direction = &self.directions[one.direction as usize];
         let ingress = direction
             .ingress
             .filter(|_| direction.backward <= direction.forward);
         let goes_back = self.goes_back(one.direction);
         let completeness = &mut self.outputs[egress as usize].completeness;
-        let Some(ingress) = ingress else {
-            completeness.without_ingress += u64::from(!goes_back);
-            let seen = Waiting {
-                time_ns: one.left_ns,
-                ..*one
-            };
-            return seen.emitted(None);
+        match ingress {
+            Some(_) => completeness.missed_at_ingress += 1,
+            None => completeness.without_ingress += u64::from(!goes_back),
+        }
+        let fate = Fate::Forwarded {
+            left_ns: one.left_ns,
+            is_marked: false,
         };
-        completeness.missed_at_ingress += 1;
-        let joined = Joined {
-            ingress,
-            egress,
-            fate: Fate::Forwarded {
-                left_ns: one.left_ns,
-                is_marked: false,
-            },
-        };
-        one.emitted(Some(joined))
+        Emitted {
+            packet: one.packet,
+            direction: one.direction,
+            time_ns: ingress.map_or(one.left_ns, |_| one.came_ns),
+            joined: ingress.map(|ingress| Joined {
+                ingress,
+                egress,
+                fate,
+            }),
+            is_apart: false,
+        }
     }
 
     /// Whether packets of this direction are known to leave by another output.

@@ -4,6 +4,8 @@
 //! This is own code because it needs only three kinds of blocks. The crate pcap-file, with which the tests read them,
 //! allocates for each block.
 
+use crate::record::Direction;
+
 /// The first block of every section.
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
@@ -38,15 +40,6 @@ pub struct Interface {
     pub description: String,
     /// Rate of its link, in bit/s.
     pub speed_bps: u64,
-}
-
-/// The direction in which a packet passes the interface, as in the flags of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// The packet comes in.
-    Inbound = 1,
-    /// The packet goes out.
-    Outbound = 2,
 }
 
 /// A packet in the file.
@@ -94,6 +87,11 @@ pub fn interface(out: &mut Vec<u8>, interface: &Interface, snap_bytes: u32) {
 
 /// Appends a packet.
 pub fn packet(out: &mut Vec<u8>, packet: &PacketBlock<'_>) {
+    let direction: u32 = match packet.direction {
+        Direction::Unknown => 0,
+        Direction::In => 1,
+        Direction::Out => 2,
+    };
     block(out, ENHANCED_PACKET, |out| {
         out.extend(packet.interface.to_le_bytes());
         out.extend(((packet.time_ns >> 32) as u32).to_le_bytes());
@@ -105,7 +103,7 @@ pub fn packet(out: &mut Vec<u8>, packet: &PacketBlock<'_>) {
         if let Some(comment) = packet.comment {
             option(out, COMMENT, comment.as_bytes());
         }
-        option(out, FLAGS, &(packet.direction as u32).to_le_bytes());
+        option(out, FLAGS, &direction.to_le_bytes());
         option(out, END_OF_OPTIONS, &[]);
     });
 }

@@ -13,7 +13,8 @@ use fairport_net::{PortId, Topology};
 use fairport_units::Instant;
 
 use super::file::CaptureFile;
-use super::pcapng::{Direction, Interface, PacketBlock};
+use super::pcapng::{Interface, PacketBlock};
+use crate::record::Direction;
 
 const PS_PER_NS: u64 = 1000;
 
@@ -172,7 +173,7 @@ impl<F: Kept> PortCapture<F> {
         write(
             &mut self.egress,
             seen,
-            Direction::Outbound,
+            Direction::Out,
             None,
             self.snap_bytes,
         )
@@ -205,7 +206,7 @@ impl<F: Kept> PortCapture<F> {
         write(
             &mut self.ingress,
             seen,
-            Direction::Inbound,
+            Direction::In,
             comment.as_deref(),
             self.snap_bytes,
         )

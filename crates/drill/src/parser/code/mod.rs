@@ -3,7 +3,7 @@
 mod tokens;
 
 use self::tokens::Piece;
-use super::DEPTH_MAX;
+use super::{Cursor, DEPTH_MAX, Quoted};
 use crate::ast::Position;
 use crate::code::{Binary, Comparison, Operand, Statement, StatementKind, Unary};
 use crate::error::ScriptError;
@@ -16,19 +16,23 @@ pub(super) fn parse(opened: Position, text: &str) -> Result<Vec<Statement>, Scri
     };
     let pieces = tokens::split(inside, text)?;
     let mut reader = Reader {
-        pieces: &pieces,
-        index: 0,
+        code: Cursor {
+            tokens: &pieces,
+            index: 0,
+        },
         operands: 0,
     };
     let mut statements = Vec::new();
     loop {
         while reader.take("\n") {}
-        if *reader.peek() == Piece::End {
+        if *reader.code.peek() == Piece::End {
             return Ok(statements);
         }
         statements.push(reader.statement()?);
-        if *reader.peek() != Piece::End && !reader.take("\n") {
-            return Err(reader.expected("an operator, `,`, `;` or the end of the line"));
+        if *reader.code.peek() != Piece::End && !reader.take("\n") {
+            return Err(reader
+                .code
+                .expected("an operator, `,`, `;` or the end of the line"));
         }
     }
 }
@@ -60,33 +64,20 @@ const COMPARISONS: &[(&str, Comparison)] = &[
 const OPERANDS_MAX: u32 = 1000;
 
 struct Reader<'a> {
-    pieces: &'a [(Position, Piece)],
-    index: usize,
+    code: Cursor<'a, Piece>,
     /// operands of the present statement so far
     operands: u32,
 }
 
 impl Reader<'_> {
-    fn peek(&self) -> &Piece {
-        &self.pieces[self.index].1
-    }
-
-    fn at(&self) -> Position {
-        self.pieces[self.index].0
-    }
-
-    fn skip(&mut self) {
-        self.index = (self.index + 1).min(self.pieces.len() - 1);
-    }
-
     fn is(&self, sign: &str) -> bool {
-        matches!(self.peek(), Piece::Sign(next) | Piece::Name(next) if next == sign)
+        matches!(self.code.peek(), Piece::Sign(next) | Piece::Name(next) if next == sign)
     }
 
     fn take(&mut self, sign: &str) -> bool {
         let is_next = self.is(sign);
         if is_next {
-            self.skip();
+            self.code.skip();
         }
         is_next
     }
@@ -95,24 +86,20 @@ impl Reader<'_> {
         if self.take(sign) {
             return Ok(());
         }
-        Err(self.expected(&format!("`{sign}`")))
-    }
-
-    fn expected(&self, what: &str) -> ScriptError {
-        ScriptError::new(self.at(), what, &self.peek().shown())
+        Err(self.code.expected(&format!("`{sign}`")))
     }
 
     fn statement(&mut self) -> Result<Statement, ScriptError> {
         const WHAT: &str = "`assert`, `print` or `name = value`";
-        let line = self.at().line;
+        let line = self.code.at().line;
         self.operands = 0;
-        let Piece::Name(name) = self.peek().clone() else {
-            return Err(self.expected(WHAT));
+        let Piece::Name(name) = self.code.peek().clone() else {
+            return Err(self.code.expected(WHAT));
         };
-        self.skip();
+        self.code.skip();
         let kind = match name.as_str() {
             "assert" => {
-                let from = self.index;
+                let from = self.code.index;
                 let condition = self.expression(0)?;
                 let text = self.text(from);
                 if self.take(",") {
@@ -130,7 +117,7 @@ impl Reader<'_> {
                     .into_iter()
                     .find(|(sign, _)| self.take(sign));
                 let Some((_, operator)) = step else {
-                    return Err(self.expected(WHAT));
+                    return Err(self.code.expected(WHAT));
                 };
                 let old = Box::new(Operand::Name(name.clone()));
                 let value = Box::new(self.expression(0)?);
@@ -142,7 +129,7 @@ impl Reader<'_> {
 
     /// The text of the pieces from index `from` up to the current one.
     fn text(&self, from: usize) -> String {
-        let texts: Vec<String> = self.pieces[from..self.index]
+        let texts: Vec<String> = self.code.tokens[from..self.code.index]
             .iter()
             .map(|(_, piece)| piece.text())
             .collect();
@@ -184,7 +171,7 @@ impl Reader<'_> {
         let first = self.level(0, depth)?;
         let mut rest = Vec::new();
         while let Some((_, comparison)) = COMPARISONS.iter().find(|(sign, _)| self.is(sign)) {
-            self.skip();
+            self.code.skip();
             rest.push((*comparison, self.level(0, depth)?));
         }
         Ok(if rest.is_empty() {
@@ -200,7 +187,7 @@ impl Reader<'_> {
         };
         let mut left = self.level(level + 1, depth)?;
         while let Some((_, operator)) = operators.iter().find(|(sign, _)| self.is(sign)) {
-            self.skip();
+            self.code.skip();
             let right = self.level(level + 1, depth)?;
             left = Operand::Binary(*operator, Box::new(left), Box::new(right));
         }
@@ -209,34 +196,34 @@ impl Reader<'_> {
 
     fn unary(&mut self, depth: u32) -> Result<Operand, ScriptError> {
         if depth > DEPTH_MAX {
-            return Err(self.expected("an expression nested less deeply"));
+            return Err(self.code.expected("an expression nested less deeply"));
         }
         self.operands += 1;
         if self.operands > OPERANDS_MAX {
-            return Err(self.expected("a statement with fewer operands"));
+            return Err(self.code.expected("a statement with fewer operands"));
         }
         if self.take("-") {
             let of = self.unary(depth + 1)?;
             return Ok(Operand::Unary(Unary::Minus, Box::new(of)));
         }
-        match self.peek().clone() {
+        match self.code.peek().clone() {
             Piece::Number(number) => {
-                self.skip();
+                self.code.skip();
                 Ok(Operand::Number(number))
             }
             Piece::Text(text) => {
-                self.skip();
+                self.code.skip();
                 Ok(Operand::Text(text))
             }
             Piece::Name(name) => {
-                self.skip();
+                self.code.skip();
                 if self.take("(") {
                     return Ok(Operand::Apply(name, self.list(depth + 1)?.0));
                 }
                 Ok(Operand::Name(name))
             }
             Piece::Sign(sign) if sign == "(" => {
-                self.skip();
+                self.code.skip();
                 let (mut list, comma) = self.list(depth + 1)?;
                 match list.pop() {
                     Some(only) if list.is_empty() && !comma => Ok(only),
@@ -246,7 +233,7 @@ impl Reader<'_> {
                     }
                 }
             }
-            _ => Err(self.expected("a number, a name, a string or `(`")),
+            _ => Err(self.code.expected("a number, a name, a string or `(`")),
         }
     }
 

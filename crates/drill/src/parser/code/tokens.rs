@@ -1,7 +1,9 @@
 //! Splits the code's characters into pieces. The end of a line is a piece, except within parentheses.
 
+use super::Quoted;
 use crate::ast::Position;
 use crate::error::ScriptError;
+use crate::scanner::Scanner;
 
 /// A token of the code.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,8 +25,10 @@ impl Piece {
             Self::End => String::new(),
         }
     }
+}
 
-    pub(super) fn shown(&self) -> String {
+impl Quoted for Piece {
+    fn shown(&self) -> String {
         match self {
             Self::End => "the end of the code".to_owned(),
             Self::Sign(sign) if sign == "\n" => "the end of the statement".to_owned(),
@@ -40,25 +44,28 @@ const SIGNS: &[&str] = &[
 
 /// Splits `text`, which begins at `at`. The last piece is [`Piece::End`].
 pub(super) fn split(at: Position, text: &str) -> Result<Vec<(Position, Piece)>, ScriptError> {
-    let mut splitter = Splitter { at, rest: text };
+    let mut splitter = Splitter(Scanner { at, rest: text });
     let mut pieces = Vec::new();
     let mut open = 0_u32;
     loop {
         splitter.skip_blank(open > 0);
-        let at = splitter.at;
-        let Some(c) = splitter.rest.chars().next() else {
+        let at = splitter.0.at;
+        let Some(c) = splitter.0.peek() else {
             pieces.push((at, Piece::End));
             return Ok(pieces);
         };
         let piece = match c {
             '\n' | ';' => {
-                splitter.advance(1);
+                splitter.0.next();
                 Piece::Sign("\n".to_owned())
             }
             '\'' | '"' => splitter.text(c)?,
             _ if c.is_ascii_digit() => splitter.number()?,
             _ if c.is_ascii_alphabetic() || c == '_' => {
-                Piece::Name(splitter.word(|c| c.is_ascii_alphanumeric() || c == '_'))
+                let name = splitter
+                    .0
+                    .take_while(|c| c.is_ascii_alphanumeric() || c == '_');
+                Piece::Name(name.to_owned())
             }
             _ => splitter.sign()?,
         };
@@ -71,41 +78,17 @@ pub(super) fn split(at: Position, text: &str) -> Result<Vec<(Position, Piece)>, 
     }
 }
 
-struct Splitter<'a> {
-    at: Position,
-    rest: &'a str,
-}
+struct Splitter<'a>(Scanner<'a>);
 
 impl Splitter<'_> {
-    /// Skips `count` characters.
-    fn advance(&mut self, count: usize) {
-        for _ in 0..count {
-            let mut chars = self.rest.chars();
-            match chars.next() {
-                Some('\n') => {
-                    self.at.line += 1;
-                    self.at.column = 1;
-                }
-                Some(_) => self.at.column += 1,
-                None => {}
-            }
-            self.rest = chars.as_str();
-        }
-    }
-
-    fn word(&mut self, wanted: impl Fn(char) -> bool) -> String {
-        let word: String = self.rest.chars().take_while(|c| wanted(*c)).collect();
-        self.advance(word.chars().count());
-        word
-    }
-
     fn skip_blank(&mut self, lines_too: bool) {
         loop {
-            self.word(|c| c.is_whitespace() && (lines_too || c != '\n'));
-            if self.rest.starts_with('#') {
-                self.word(|c| c != '\n');
-            } else if self.rest.starts_with("\\\n") {
-                self.advance(2);
+            self.0
+                .take_while(|c| c.is_whitespace() && (lines_too || c != '\n'));
+            if self.0.rest.starts_with('#') {
+                self.0.take_while(|c| c != '\n');
+            } else if self.0.rest.starts_with("\\\n") {
+                self.0.skip(2);
             } else {
                 return;
             }
@@ -113,20 +96,20 @@ impl Splitter<'_> {
     }
 
     fn text(&mut self, quote: char) -> Result<Piece, ScriptError> {
-        let start = self.at;
-        self.advance(1);
-        let text = self.word(|c| c != quote && c != '\n');
-        if !self.rest.starts_with(quote) {
+        let start = self.0.at;
+        self.0.next();
+        let text = self.0.take_while(|c| c != quote && c != '\n').to_owned();
+        if !self.0.rest.starts_with(quote) {
             let expected = format!("`{quote}` to close the string that is opened here");
             return Err(ScriptError::new(start, &expected, "the end of the line"));
         }
-        self.advance(1);
+        self.0.next();
         Ok(Piece::Text(text))
     }
 
     fn number(&mut self) -> Result<Piece, ScriptError> {
-        let start = self.at;
-        let word = self.word(|c| c.is_ascii_alphanumeric() || c == '.');
+        let start = self.0.at;
+        let word = self.0.take_while(|c| c.is_ascii_alphanumeric() || c == '.');
         let number = match word.strip_prefix("0x") {
             Some(digits) => u32::from_str_radix(digits, 16).ok().map(f64::from),
             None => word.parse().ok(),
@@ -137,12 +120,12 @@ impl Splitter<'_> {
     }
 
     fn sign(&mut self) -> Result<Piece, ScriptError> {
-        let Some(sign) = SIGNS.iter().find(|sign| self.rest.starts_with(**sign)) else {
-            let found: String = self.rest.chars().take(1).collect();
+        let Some(sign) = SIGNS.iter().find(|sign| self.0.rest.starts_with(**sign)) else {
+            let found: String = self.0.rest.chars().take(1).collect();
             let expected = "a name, a number, a string or an operator";
-            return Err(ScriptError::new(self.at, expected, &format!("`{found}`")));
+            return Err(ScriptError::new(self.0.at, expected, &format!("`{found}`")));
         };
-        self.advance(sign.len());
+        self.0.skip(sign.len());
         Ok(Piece::Sign((*sign).to_owned()))
     }
 }

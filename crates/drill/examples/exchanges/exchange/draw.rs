@@ -18,7 +18,7 @@ const COMPRESSED: u8 = 44;
 
 /// The side of the connection that the stack under comparison takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub(crate) enum Side {
     /// The stack's application writes. This compares its windows, timers and retransmissions.
     Sender,
     /// The peer's application writes. This compares the stack's acknowledgements and their SACK blocks.
@@ -27,7 +27,7 @@ pub enum Side {
 
 /// What an exchange is about, besides losses and reordering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Theme {
+pub(crate) enum Theme {
     /// Much data in full segments.
     Bulk,
     /// The same, and both ends use ECN; the path marks segments.

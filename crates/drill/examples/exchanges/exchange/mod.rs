@@ -19,10 +19,9 @@ use fairport_units::{Duration, Instant};
 
 use self::dice::Dice;
 use self::draw::Draw;
-pub use self::draw::{Side, Theme};
+pub(crate) use self::draw::{Side, Theme};
 use self::scribe::Scribe;
 use self::script::script;
-use crate::text;
 
 /// The time of the first SYN. It leaves time for the calls before it, which wait for the commands.
 const BEGIN: Instant = Instant::from_ps(300_000_000_000);
@@ -38,20 +37,17 @@ const PSH: u8 = 0x08;
 
 /// The properties of the machine that an exchange is made for.
 #[derive(Clone, Copy, Debug)]
-pub struct Machine {
+pub(crate) struct Machine {
     /// The number of ticks of the kernel's clock per second.
-    pub hz: u32,
+    pub(crate) hz: u32,
     /// The time from one segment of a write to the next. A kernel copies a write and sends it segment by segment, so
     /// each segment is sent a little later than the one before. With zero, all are sent at once, as in a simulation.
-    pub within_write: Duration,
+    pub(crate) within_write: Duration,
 }
 
 /// Draws an exchange from `seed` and writes a script of what the stack `linux-6` does in it on `side`, for a kernel on
 /// `machine`. Also returns the number of draws that were discarded because a kernel's clock would have decided them.
-///
-/// # Panics
-/// Never, unless the preset `linux-6` is broken.
-pub fn exchange(side: Side, theme: Theme, seed: u64, machine: Machine) -> (String, u64) {
+pub(crate) fn exchange(side: Side, theme: Theme, seed: u64, machine: Machine) -> (String, u64) {
     let mut attempt = 0;
     loop {
         let mut dice = Dice::new(seed, attempt);
@@ -77,20 +73,37 @@ pub fn exchange(side: Side, theme: Theme, seed: u64, machine: Machine) -> (Strin
 /// Whether two recordings have the same events. What the pacer sends may move past an arrival, unless the timestamps
 /// show that.
 fn is_same(draw: &Draw, one: &str, other: &str) -> bool {
-    let of = |events, sent| {
-        text::without_times(events).filter(move |(head, _)| head.starts_with('>') == sent)
-    };
+    let of =
+        |events, sent| without_times(events).filter(move |(head, _)| head.starts_with('>') == sent);
     let is_near = |(one, other): (u64, u64)| one.abs_diff(other) < NEAR.as_ps() / 1_000_000;
-    let near = || {
-        text::times_sent(one)
-            .zip(text::times_sent(other))
-            .all(is_near)
-    };
+    let near = || times_sent(one).zip(times_sent(other)).all(is_near);
     if !draw.paced {
-        text::without_times(one).eq(text::without_times(other))
+        without_times(one).eq(without_times(other))
     } else if draw.timestamps {
-        text::without_times(one).eq(text::without_times(other)) && near()
+        without_times(one).eq(without_times(other)) && near()
     } else {
         of(one, true).eq(of(other, true)) && of(one, false).eq(of(other, false)) && near()
     }
+}
+
+/// The events of a script without their times and timestamps, and without comments.
+fn without_times(events: &str) -> impl Iterator<Item = (&str, &str)> {
+    events
+        .lines()
+        .filter(|line| !line.starts_with("//"))
+        .map(|line| {
+            let event = line.split_once(' ').map_or("", |(_, event)| event);
+            let (head, rest) = event.split_once("TS val").unwrap_or((event, ""));
+            (head, rest.split_once(',').map_or("", |(_, blocks)| blocks))
+        })
+}
+
+/// The times in microseconds at which the stack sends, or the earliest where the script gives a range.
+fn times_sent(events: &str) -> impl Iterator<Item = u64> {
+    events.lines().filter_map(|line| {
+        let (time, event) = line.split_once(' ')?;
+        let (seconds, us) = time.split('~').next()?.split_once('.')?;
+        let us: u64 = format!("{seconds}{us}").parse().ok()?;
+        event.starts_with('>').then_some(us)
+    })
 }

@@ -15,7 +15,7 @@ use super::port::{Captures, PortCapture, PortFiles, Seen, captures};
 /// Records a run, and captures or logs the packets at some of its ports.
 ///
 /// It sees the same as a [`Recorder`] and changes nothing, so a run is the same with and without it.
-pub struct Tap {
+pub struct CapturingRecorder {
     recorder: Recorder,
     log: PacketLog,
     hosts: Vec<Address>,
@@ -32,7 +32,7 @@ pub struct Tap {
     failure: Option<io::Error>,
 }
 
-impl Tap {
+impl CapturingRecorder {
     /// Records with `recorder` until `end`, and captures at these ports of the topology. `rates_bps` are the rates of
     /// the links by port. The headers of each frame are kept, and at least its first `snap_bytes`. `log` logs packets.
     pub fn new(
@@ -145,7 +145,7 @@ impl Tap {
     }
 }
 
-impl Watcher for Tap {
+impl Watcher for CapturingRecorder {
     fn recorder(&self) -> &Recorder {
         &self.recorder
     }
@@ -164,7 +164,7 @@ impl Watcher for Tap {
     }
 }
 
-impl Observer<Numbered> for Tap {
+impl Observer<Numbered> for CapturingRecorder {
     type PortState = PortFingerprint;
 
     fn sent(&mut self, port: PortId, state: &mut PortFingerprint, packet: &Packet<Numbered>) {

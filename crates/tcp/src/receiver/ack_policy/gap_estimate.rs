@@ -3,7 +3,7 @@
 use fairport_units::{Duration, Instant};
 
 use super::{AckSchedule, QUICK_MAX};
-use crate::receive_offload::InOrder;
+use crate::receiver::offload::InOrder;
 use crate::timers::Timers;
 
 impl AckSchedule {
@@ -20,7 +20,7 @@ impl AckSchedule {
         // while segments follow each other closely, the estimate settles at the minimum or one tick below, because half
         // of it is rounded down
         let (tick, least) = (timers.tick(), self.half_min * 2);
-        let follows = gap + tick <= self.half_min && gap <= data.rto;
+        let follows = gap + tick <= self.half_min && gap <= data.own.rto;
         let settled = self.ato == least || self.ato + tick == least;
         if !follows || !settled {
             self.estimate_anew(timers, now, data, gap);
@@ -39,11 +39,11 @@ impl AckSchedule {
             if gap <= self.half_min {
                 self.ato = half + self.half_min;
             } else if within {
-                self.ato = (half + gap).min(data.rto);
+                self.ato = (half + gap).min(data.own.rto);
             }
         }
         // with a minimum RTO of 200 ms, a gap longer than the RTO is never shorter than the estimate
-        if gap > data.rto && (self.quick_rules.within_ato || !within) {
+        if gap > data.own.rto && (self.quick_rules.within_ato || !within) {
             self.raise_quick(data.window, QUICK_MAX);
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use fairport_drill::ast::Packet;
 use fairport_tcp::{Connection, Ecn, Segment};
 use fairport_units::{Duration, Instant};
 
@@ -13,15 +14,12 @@ use super::path::{Item, Path};
 use super::peer::Peer;
 use super::script::state;
 use super::{BEGIN, Machine, PSH, TOO_LONG};
-use crate::runner::wire::{Numbering, written_codepoint};
-use crate::text;
 
 /// Runs the stack and its peer, and writes the script line by line.
 pub(super) struct Scribe {
     side: Side,
     stack: Connection,
     peer: Peer,
-    numbering: Numbering,
     lines: String,
     /// sequence numbers at which the writes of the stack's application end
     pushed: Vec<u32>,
@@ -69,7 +67,6 @@ impl Scribe {
             side: draw.side,
             stack,
             peer: Peer::new(peer),
-            numbering: Numbering::new(0),
             lines: String::new(),
             pushed: Vec::new(),
             marked: Vec::new(),
@@ -288,21 +285,20 @@ impl Scribe {
     /// A segment from the peer, as a script writes it. A short one ends a write. (So may a full one, but the peer is a
     /// stack that does not set PSH.)
     fn written(&self, segment: &Segment, ecn: Ecn) -> String {
-        let mut packet = self.numbering.outbound(segment);
+        let mut packet = Packet::from(segment);
         if (1..self.full).contains(&u64::from(packet.payload)) {
             packet.flags |= PSH;
         }
-        packet.ecn = self.uses_ecn.then(|| written_codepoint(ecn));
-        text::segment(&packet)
+        packet.ecn.extend(self.uses_ecn.then_some(ecn));
+        packet.to_string()
     }
 
     /// A segment from the stack, as a script expects it, without its window.
     fn expected(&mut self, segment: &Segment) -> String {
-        let mut packet = self.numbering.outbound(segment);
+        let mut packet = Packet::from(segment);
         packet.window = None;
-        packet.ecn = self
-            .uses_ecn
-            .then(|| written_codepoint(self.stack.codepoint()));
+        let codepoint = self.stack.codepoint();
+        packet.ecn.extend(self.uses_ecn.then_some(codepoint));
         let end = packet.seq.wrapping_add(packet.payload);
         if packet.payload > 0 {
             if self.pushed.contains(&end) {
@@ -316,7 +312,7 @@ impl Scribe {
                 packet.flags |= PSH;
             }
         }
-        text::segment(&packet)
+        packet.to_string()
     }
 
     /// A call of the stack's application.

@@ -16,8 +16,8 @@ mod gap_estimate;
 use fairport_units::{Duration, Instant};
 
 use self::full_segment::FullSegment;
-use crate::receive_offload::{InOrder, Merge};
-use crate::sack_compression::SackCompression;
+use super::offload::{InOrder, Merge};
+use super::sack_compression::SackCompression;
 use crate::settings::{AckPolicy, Settings};
 use crate::timers::{Timer, Timers};
 
@@ -169,7 +169,7 @@ impl AckSchedule {
         if quick || data.gap || data.unacknowledged > self.full.bytes() {
             self.now = true;
         } else {
-            self.delay(timers, now, data.srtt);
+            self.delay(timers, now, data.own.srtt);
         }
     }
 

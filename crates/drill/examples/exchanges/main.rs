@@ -1,15 +1,16 @@
 //! Writes random exchanges as packetdrill scripts: `exchanges SIDE HZ FIRST COUNT FOLDER`, where SIDE is what the stack
-//! is, `sender` or `receiver`, with its theme after a hyphen (`-ecn`, `-pauses`, `-windows`, `-outages`,
-//! `-handshakes`; see
-//! [`Theme`]), and HZ the tick of the kernel that they are for. One file per seed, `SIDE-SEED.pkt`; prints how many
-//! draws were refused.
+//! is, `sender` or `receiver`, with its theme after a hyphen (`-ecn`, `-pauses` ..; see [`Theme`]), and HZ the tick of the
+//! kernel that they are for. One file per seed, `SIDE-SEED.pkt`; prints how many draws were refused.
+
+mod exchange;
 
 use std::error::Error;
 use std::path::PathBuf;
 use std::{env, fs};
 
-use fairport_drill::{Machine, Side, Theme, exchange};
 use fairport_units::Duration;
+
+use exchange::{Machine, Side, Theme, exchange};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let usage = "usage: exchanges sender|receiver[-THEME] HZ FIRST COUNT FOLDER";

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use fairport_units::{Duration, Instant};
 
-use crate::pacing::Load;
+use super::pacing::Load;
 use crate::settings::{Pacing, Settings};
 use crate::timers::{Timer, Timers};
 

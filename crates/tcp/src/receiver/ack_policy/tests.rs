@@ -1,5 +1,6 @@
 //! Quick and delayed ACKs, with the numbers of `tcp_input.c` and `tcp_timer.c`.
 
+use super::super::OwnRtt;
 use super::*;
 
 const MS: fn(u64) -> Duration = Duration::from_ms;
@@ -38,8 +39,7 @@ impl Receiver {
             unacknowledged,
             gap: false,
             window,
-            rto,
-            srtt,
+            own: OwnRtt { rto, srtt },
         };
         self.acks.on_in_order(&mut self.timers, self.now, &data);
     }
@@ -319,13 +319,13 @@ fn a_fin_ends_a_merge() {
     it.acks.merge = Merge::new(Duration::from_us(20));
     it.takes(MS(40));
     it.takes(Duration::from_us(5));
+    let (rto, srtt) = (MS(200), None);
     let fin = InOrder {
         payload: 0,
         unacknowledged: 2 * u64::from(FULL) + 1,
         gap: false,
         window: 0,
-        rto: MS(200),
-        srtt: None,
+        own: OwnRtt { rto, srtt },
     };
     it.acks.on_fin(&mut it.timers, it.now, &fin);
     assert!(it.acks.is_due());

@@ -12,6 +12,13 @@ use crate::timers::{Timer, Timers};
 /// `GRO_LEGACY_MAX_SIZE`: the most bytes that one merge holds.
 const MERGE_MAX_BYTES: u64 = 65_536;
 
+/// This endpoint's own timeout and smoothed round-trip time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnRtt {
+    pub(crate) rto: Duration,
+    pub(crate) srtt: Option<Duration>,
+}
+
 /// Data that arrived in order, and what else the ACK policy looks at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InOrder {
@@ -22,9 +29,7 @@ pub(crate) struct InOrder {
     pub(crate) gap: bool,
     /// the receive window in bytes
     pub(crate) window: u64,
-    /// this endpoint's own timeout and smoothed round-trip time
-    pub(crate) rto: Duration,
-    pub(crate) srtt: Option<Duration>,
+    pub(crate) own: OwnRtt,
 }
 
 /// The merge in progress at one receiver.
@@ -90,8 +95,10 @@ mod tests {
             unacknowledged: u64::from(payload),
             gap,
             window: 65_536,
-            rto: Duration::from_ms(200),
-            srtt: None,
+            own: OwnRtt {
+                rto: Duration::from_ms(200),
+                srtt: None,
+            },
         }
     }
 
