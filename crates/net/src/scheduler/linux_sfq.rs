@@ -350,20 +350,16 @@ mod tests {
         let after_a_new_hash = |newcomer: u32| {
             let stream = Stream::new(1, "test", 0);
             let mut port = TestPort::new(LinuxSfq::new(config.clone(), 1518, stream));
-            let mut flows = 0..;
-            while port.backlog.packets < 40 {
-                port.enter(packet(flows.next().expect("there is no end"), 1518));
+            for flow in 0..400 {
+                port.enter(packet(flow, 1518)); // each of the four queues is full in the end
             }
             port.now = Instant::from_secs(10);
             (port.enter(packet(newcomer, 1518)), port.dropped())
         };
-        // the first one whose new queue has room
-        let (_, dropped) = (0..100)
-            .map(after_a_new_hash)
-            .find(|(admission, _)| admission.is_accepted())
-            .expect("one of 100 flows has room, as packets were dropped");
-        assert!(!dropped.is_empty());
-        assert!(dropped.iter().all(|(_, reason)| *reason == Reason::Share));
+        let mut tried = (0..100).map(after_a_new_hash);
+        let accepted = tried.find(|(admission, _)| admission.is_accepted());
+        let (_, dropped) = accepted.expect("a queue has room, as packets were dropped");
+        assert!(!dropped.is_empty() && dropped.iter().all(|it| it.1 == Reason::Share));
     }
 
     /// `sfq_drop` takes the longest queue with the newcomer in it; among equals, the queue that became so long last.
