@@ -337,3 +337,21 @@ def test_a_queue_that_is_always_empty_has_an_axis() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # as matplotlib warns of an axis without height
         fp.plot(result, "queue")
+
+
+def test_a_run_shorter_than_the_interval_of_samples_says_why_there_are_none() -> None:
+    short = fp.scenario("outcast").patch({"duration": "1ms", "probes.series_interval": "10ms"})
+    (panel,) = fp.plot(fp.run(short), "goodput").axes
+    said = "no samples: the run is shorter than\n`probes.series_interval`"
+    assert panel.texts[0].get_text() == said
+
+
+@pytest.mark.parametrize(("wide_in", "covers"), [(3.4, True), (None, False)])
+def test_lines_of_a_narrow_distribution_do_not_cross_its_legend(
+    wide_in: float | None, covers: bool
+) -> None:
+    sized = {"traffic.0.size": "20kB", "duration": "20ms"}
+    (axes,) = fp.plot(fp.run(fp.scenario("outcast").patch(sized)), "fct", width_in=wide_in).axes
+    legend = axes.get_legend()
+    assert legend is not None
+    assert legend.get_frame_on() == covers

@@ -140,6 +140,9 @@ def test_what_is_too_large_says_both_sizes(
     memory.require(2**30, short)
     with pytest.raises(ResourceError, match=r"about 4\.0 GiB .* has 1\.0 GiB left"):
         memory.require(2**32, short)
+    with pytest.raises(ResourceError) as raised:
+        memory.require(2**32, short.patch({"routing": "spray"}))
+    assert raised.value.remedy.startswith('take `routing = "ecmp"`, with one path per flow')
 
 
 def test_a_run_that_is_given_up_stops_its_threads() -> None:

@@ -1,9 +1,10 @@
 //! Selects the ports to watch: those through which most flows pass.
 //!
-//! The flows that the job lists are counted one by one. A workload may start flows between many pairs of hosts. Up to
-//! [`EXACT_PAIRS`] pairs are all counted. Above that number only an evenly spread sample is counted, so that the
-//! selection takes the same time for networks of any size. It still finds ports that clearly carry more flows than
-//! others. Which of many equally busy ports are watched then depends on the sample.
+//! The flows that the job lists are counted one by one, unless their paths have more than [`LISTED_HOPS`] hops: packets
+//! that are sprayed in a large fat-tree have thousands of paths per flow. A workload may start flows between many pairs
+//! of hosts. Up to [`EXACT_PAIRS`] pairs are all counted. Above these numbers only an evenly spread sample is counted,
+//! so that the selection takes the same time for networks of any size. It still finds ports that clearly carry more
+//! flows than others. Which of many equally busy ports are watched then depends on the sample.
 
 use std::cmp::Reverse;
 
@@ -15,6 +16,12 @@ use crate::flow::ListedFlow;
 use crate::job::Job;
 use crate::router::{Router, ports_of};
 use crate::workload::Ends;
+
+/// Listed flows are sampled if their paths have more hops than this in total.
+const LISTED_HOPS: usize = 1 << 24;
+
+/// The number of listed flows from which the hops of all are estimated.
+const MEASURED_FLOWS: usize = 100;
 
 /// A workload with more pairs of hosts than this is sampled.
 const EXACT_PAIRS: u64 = 1 << 17;
@@ -47,9 +54,7 @@ impl Watch {
             flows: vec![0; topology.ports().len()],
             next_number: 0,
         };
-        for flow in flows {
-            counter.count(flow.spec.hosts(), flow.spec.protocol());
-        }
+        counter.count_listed(flows, LISTED_HOPS);
         for ends in workloads {
             counter.count_workload(ends);
         }
@@ -81,6 +86,34 @@ impl Counter<'_> {
             self.flows[port.0 as usize] += 1;
         }
         paths.iter().map(Vec::len).sum()
+    }
+
+    /// Counts the flows that the job lists, or as many of them as have about `most` hops on their paths.
+    fn count_listed(&mut self, flows: &[ListedFlow], most: usize) {
+        let step = self.hops(flows).div_ceil(most).max(1);
+        for (number, flow) in (0..).zip(flows).step_by(step) {
+            self.next_number = number;
+            self.count(flow.spec.hosts(), flow.spec.protocol());
+        }
+        for count in &mut self.flows {
+            *count *= step as u64;
+        }
+        self.next_number = flows.len() as u32;
+    }
+
+    /// About how many hops the paths of these flows have in total; 0 for few flows.
+    fn hops(&mut self, flows: &[ListedFlow]) -> usize {
+        if flows.len() <= MEASURED_FLOWS {
+            return 0;
+        }
+        let measured = flows.iter().step_by(flows.len().div_ceil(MEASURED_FLOWS));
+        let counted = measured.len();
+        let hops = measured.map(|flow| {
+            let (pair, protocol) = (flow.spec.hosts(), flow.spec.protocol());
+            let paths = self.router.forward(self.topology, 0, pair, protocol);
+            paths.iter().map(Vec::len).sum::<usize>()
+        });
+        hops.sum::<usize>() * flows.len() / counted
     }
 
     fn count_workload(&mut self, ends: &Ends) {
@@ -159,7 +192,10 @@ fn shared_ports(topology: &Topology, flows: &[u64], most: u32) -> Vec<PortId> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use serde_json::json;
+
     use super::*;
+    use crate::ends::{HostNumbers, listed_flows};
     use crate::flow::End;
 
     fn ends(senders: u32, receivers: u32) -> Ends {
@@ -188,5 +224,59 @@ mod tests {
         assert!(sent.iter().all(|n| (27..=33).contains(n)), "30 expected");
         assert!(received.iter().all(|n| (95..=105).contains(n)), "100");
         assert!(pairs.len() > 28_000, "few pairs come twice");
+    }
+
+    #[test]
+    fn a_part_of_many_sprayed_flows_stands_for_all() {
+        let flow = |src: u32| {
+            json!({
+                "src": format!("h{src}"), "dst": "h0", "start_ps": 0, "start_jitter_ps": 0, "size_bytes": null,
+                "sender_stack": 0, "receiver_stack": 0,
+            })
+        };
+        // from all but the first pod of 16 hosts, ten each: one port leads to the receiver, and 16 paths lead there
+        let flows: Vec<_> = (0..10).flat_map(|_| (16..128).map(flow)).collect();
+        let job = json!({
+            "seed": 1, "duration_ps": 1, "topology": {"kind": "fat-tree", "k": 8}, "routing": "spray",
+            "link": {
+                "rate_bps": 1, "delay_ps": 0, "delay_spread_ps": 0, "mtu_bytes": 1500, "framing": "ethernet",
+                "clock_error_ppb": 0,
+            },
+            "switch": {"processing_delay_ps": 0, "arbitration": "round-robin", "departure_first": true},
+            "queue": {"kind": "drop-tail", "limit": {"bytes": 16_384}, "count_in_service": true},
+            "host": {
+                "delay_ps": 0, "delay_spread_ps": 0, "queue_packets": 1,
+                "processing": {"kind": "constant", "value_ps": 0},
+            },
+            "stacks": [{"preset": "linux-6", "overrides": {"mss_bytes": 1460}}],
+            "flows": flows,
+            "probes": {
+                "series_interval_ps": 1, "queue_interval_ps": 1, "measure_from_ps": null, "measure_to_ps": null,
+            },
+        });
+        let job: Job = serde_json::from_value(job).expect("a job");
+        let topology = job.topology.build().expect("a fat-tree");
+        let mut router = Router::new(&job, &topology).expect("few paths");
+        let flows = listed_flows(&job, &HostNumbers::new(&topology)).expect("hosts");
+        let mut counted = |most: usize| {
+            let mut counter = Counter {
+                topology: &topology,
+                router: &mut router,
+                flows: vec![0; topology.ports().len()],
+                next_number: 0,
+            };
+            counter.count_listed(&flows, most);
+            assert_eq!(counter.next_number, 1120, "the numbers of later flows");
+            let cores = topology.port_ids().filter(|port| {
+                let node = topology.node(topology.port(*port).node);
+                node.name.starts_with("core")
+            });
+            let at_cores: Vec<u64> = cores.map(|port| counter.flows[port.0 as usize]).collect();
+            (counter.flows.into_iter().max(), at_cores)
+        };
+        let (all, at_cores) = counted(usize::MAX);
+        assert_eq!(all, Some(1120));
+        // 16 paths of 6 hops: a tenth of the flows has a tenth of them
+        assert_eq!(counted(1120 * 16 * 6 / 10), (all, at_cores));
     }
 }

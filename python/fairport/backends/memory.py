@@ -31,10 +31,13 @@ def require(needed_bytes: int, scenario: Scenario, what: str = "") -> None:
     """
     available = available_bytes()
     if available is not None and needed_bytes > available:
+        # each of its flows has a list of all paths
+        spray = scenario.routing.kind == "spray"
+        ecmp = 'take `routing = "ecmp"`, with one path per flow, ' if spray else ""
         raise ResourceError(
             f"needs about {_shown(needed_bytes)} of memory,"
             f" and the machine has {_shown(available)} left",
-            remedy=f"shorten `duration` ({scenario.duration}), lower `link.rate`"
+            remedy=f"{ecmp}shorten `duration` ({scenario.duration}), lower `link.rate`"
             f" ({scenario.link.rate}), lengthen the intervals of [probes],"
             " take a smaller topology, or give the run more memory;"
             f" {VARIABLE}=64GB in the environment says how much runs may use",

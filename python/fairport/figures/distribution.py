@@ -9,6 +9,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from fairport.figures.drawing import style, width
 from fairport.metrics import censored
 
 # Those of Okabe and Ito's colours that no common hop class has; line styles differ as well.
@@ -63,4 +64,7 @@ def frame(axes: Axes, x_label: str) -> None:
         axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel(x_label, labelpad=2)
     axes.set_ylim(0, 1.02)
-    axes.legend(loc="lower right", handlelength=HANDLE_LENGTH)
+    # a narrow panel has no room beside its lines: the legend covers them, so that it can be read
+    covers = {"frameon": True, "framealpha": 0.85, "facecolor": style.PAPER, "edgecolor": "none"}
+    how: dict[str, Any] = covers if width.is_narrow() else {}
+    axes.legend(loc="lower right", handlelength=HANDLE_LENGTH, **how)

@@ -34,7 +34,9 @@ def frame(
     classes = groups.compared(result)
     if result.series.is_empty() or not classes:
         picture, [[panel]] = style.frame(result, title, subject, [0.6])
-        style.say(panel, "no samples" if classes else style.NO_FLOWS)
+        short = result.scenario.duration.seconds < result.scenario.probes.series_interval.seconds
+        why = ": the run is shorter than\n`probes.series_interval`" if short else ""
+        style.say(panel, f"no samples{why}" if classes else style.NO_FLOWS)
         return picture, [panel], []
     count = len(classes)
     picture, rows = style.frame(
