@@ -50,6 +50,15 @@ pub struct Simulation<P: Copy = Segment, O: Observer<P> = Recorder> {
     finished: bool,
 }
 
+/// Below `opt-level = 2` a crate uses the generic code that a crate below it has compiled. With this, test programs
+/// have the engine and do not compile it again.
+#[cfg(all(debug_assertions, not(test)))]
+#[used]
+static COMPILED: fn(Simulation) -> fairport_record::Recorded = |mut simulation| {
+    while !simulation.advance(HOPS_PER_SLICE) {}
+    simulation.into_recorded()
+};
+
 impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
     /// How far the run has come in simulated time.
     pub fn simulated(&self) -> Duration {

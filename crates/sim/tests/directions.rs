@@ -23,7 +23,7 @@ struct Kept {
     ways: Ways,
 }
 
-impl Sight<Numbered> for Kept {
+impl Sight for Kept {
     fn sent(&mut self, packet: &Packet<Numbered>) {
         self.packets.push((packet.header.flow, packet.content));
     }
@@ -38,8 +38,8 @@ impl Sight<Numbered> for Kept {
 
 /// Runs a job to its end; returns its packets and the ports that they passed.
 fn run_kept(job: &Value) -> (Packets, Ways) {
-    let mut simulation = run_seen(job, Kept::default());
-    let kept = std::mem::take(&mut simulation.observer_mut().sight);
+    let mut kept = Kept::default();
+    run_seen(job, &mut kept);
     (kept.packets, kept.ways)
 }
 
@@ -118,7 +118,7 @@ const END: Instant = Instant::from_ms(500);
 #[derive(Default)]
 struct Kinds(BTreeMap<(u32, u64), [bool; 2]>);
 
-impl Sight<Numbered> for Kinds {
+impl Sight for Kinds {
     fn arrived(&mut self, arrival: &Arrival<'_, Numbered>) -> bool {
         let content = arrival.content;
         let is_pure_ack = content.segment.payload == 0 && content.segment.flags == Flags::ACK;
@@ -155,9 +155,9 @@ fn a_drop_row_says_which_way_its_packet_went_and_whether_it_was_a_pure_ack() {
     // DRR drops from the longest queue, which is never one of ACKs
     for (queue, kinds_dropped) in [(fifo, 4), (of_drr, 2)] {
         job["queue"] = queue;
-        let mut simulation = run_seen(&job, Kinds::default());
-        let kinds = std::mem::take(&mut simulation.observer_mut().sight).0;
-        let results = simulation.into_recorded();
+        let mut kinds = Kinds::default();
+        let results = run_seen(&job, &mut kinds);
+        let kinds = kinds.0;
         let drops = |name| column(&results, "drops", name);
         let (ports, arrivals) = (drops("port"), drops("port_arrival"));
         let (ways, acks) = (drops("is_backward"), drops("is_pure_ack"));

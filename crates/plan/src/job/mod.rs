@@ -17,6 +17,12 @@ use serde_json::{Map, Value};
 use crate::host_profile::HostProfile;
 use crate::udp::Udp;
 
+/// Below `opt-level = 2` a crate uses the generic code that a crate below it has compiled. With this, test programs
+/// have the reader of a job and do not compile it again.
+#[cfg(all(debug_assertions, not(test)))]
+#[used]
+static COMPILED: fn(Value) -> serde_json::Result<Job> = serde_json::from_value;
+
 /// The description of one run.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
