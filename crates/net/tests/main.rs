@@ -8,6 +8,7 @@ mod disciplines;
 mod expected_load;
 mod forwarding;
 mod hosts;
+mod region_memory;
 mod regions;
 mod routing;
 mod scheduled;

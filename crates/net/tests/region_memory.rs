@@ -2,12 +2,10 @@
 
 #![allow(unsafe_code)] // an allocator that counts needs it
 
-mod common;
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use common::bench::{GIGABIT, bench_of_ports, drop_tail_port};
+use crate::common::bench::{GIGABIT, bench_of_ports, drop_tail_port};
 use fairport_net::arbitration::Rule;
 use fairport_net::discipline::DropTail;
 use fairport_net::framing::Framing;
@@ -18,11 +16,12 @@ use fairport_net::topology::dumbbell;
 use fairport_net::{CutRules, Partition, PortId};
 use fairport_units::{Duration, Instant};
 
-/// The system's allocator, with a count per thread of the bytes that it has allocated.
+/// The system's allocator, with a count per thread of the bytes that it has allocated. All tests of this program have
+/// it.
 struct Counting;
 
 thread_local! {
-    // one count per thread, because the thread that waits for the test allocates meanwhile
+    // one count per thread, because tests on other threads allocate meanwhile
     static NOW: Cell<isize> = const { Cell::new(0) };
 }
 

@@ -54,10 +54,10 @@ pub struct Simulation<P: Copy = Segment, O: Observer<P> = Recorder> {
 /// have the engine and do not compile it again.
 #[cfg(all(debug_assertions, not(test)))]
 #[used]
-static COMPILED: (
-    fn(&mut Simulation, u64) -> bool,
-    fn(Simulation) -> fairport_record::Recorded,
-) = (Simulation::advance, Simulation::into_recorded);
+static COMPILED: fn(Simulation) -> fairport_record::Recorded = |mut simulation| {
+    while !simulation.advance(HOPS_PER_SLICE) {}
+    simulation.into_recorded()
+};
 
 impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
     /// How far the run has come in simulated time.

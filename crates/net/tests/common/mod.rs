@@ -1,10 +1,5 @@
 //! A network of one switch, whose port to the receiver has the queue under test; and the laws of queues.
 
-#![allow(
-    dead_code,
-    reason = "`region_memory.rs`, a program of its own, uses a part of it"
-)]
-
 pub(crate) mod bench;
 pub(crate) mod queues;
 
