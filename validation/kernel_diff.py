@@ -185,7 +185,7 @@ def _run(program: Path, script: Path) -> str:
     # packetdrill makes itself a real-time process: milliseconds are too late for what is paced. It
     # does not read IPv6 packets from its device: each keeps one of TCP's there, which the kernel
     # then does not join to another (`skb_cloned` in tcp_can_collapse).
-    inside = f'echo 1 | tee {" ".join(NO_IPV6)} > /dev/null; exec "$@"'
+    inside = f'echo 1 | tee {" ".join(NO_IPV6)} > /dev/null 2>&1; exec "$@"'
     command = ["unshare", "--net", "sh", "-c", inside, "sh", str(program), str(script)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
