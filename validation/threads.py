@@ -2,7 +2,7 @@
 
     make validate CASE=threads
 
-The models are tests of `crates/sim` (`barrier.rs`, `notice.rs`) that are built with `--cfg loom`
+The models are tests of `crates/sim` (`barrier.rs`, `published.rs`) that are built with `--cfg loom`
 only: nobody passes the barrier too early or sleeps for ever, and who reads a domain's clock has
 its mail. They take some seconds, after a build of a minute.
 """

@@ -157,10 +157,6 @@ impl EventQueue {
 
     /// Adds `id` at a time not before the last one popped. `id` must not be in the queue. `note` says what happens
     /// then, and is returned with the id.
-    #[expect(
-        clippy::inline_always,
-        reason = "the hot loop: a call costs a tenth of it"
-    )]
     #[inline(always)]
     pub fn insert(&mut self, time: Instant, id: u32, note: u32) {
         if time < self.first.time {
@@ -182,10 +178,6 @@ impl EventQueue {
 
     /// Removes the earliest entry and returns it, if it is before `end`. Entries at the same time come in no particular
     /// order. An entry at [`Instant::NEVER`] never comes.
-    #[expect(
-        clippy::inline_always,
-        reason = "the hot loop: a call costs a tenth of it"
-    )]
     #[inline(always)]
     pub fn pop_before(&mut self, end: Instant) -> Option<(Instant, u32)> {
         let Entry { time, id, .. } = self.first;
@@ -211,10 +203,6 @@ impl EventQueue {
     }
 
     /// Puts an entry into its slot's list, in order of time.
-    #[expect(
-        clippy::inline_always,
-        reason = "the hot loop: a call costs a tenth of it"
-    )]
     #[inline(always)]
     fn link(&mut self, slot: u64, time: Instant, id: u32, note: u32) {
         let index = slot as usize % SLOTS;

@@ -8,6 +8,11 @@
 //! earliest of these. The packet's route ([`routing`]) gives its next port, and the same steps follow until the route
 //! ends at a host ([`Hosts`]).
 
+#![expect(
+    clippy::inline_always,
+    reason = "what each packet-hop needs is one loop: a call in it would cost up to a tenth of its time"
+)]
+
 pub mod arbitration;
 mod buffer;
 mod busy_time;

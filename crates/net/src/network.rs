@@ -116,7 +116,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
 
     /// Packets whose last bit arrived at a next node: the unit in which speed is measured.
     pub fn packet_hops(&self) -> u64 {
-        self.region.packet_hops
+        self.region.balance.arrived
     }
 
     /// The observer.

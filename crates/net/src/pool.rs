@@ -79,11 +79,7 @@ impl<P: Copy> Pool<P> {
     }
 
     /// Stores a packet and returns its handle.
-    #[expect(
-        clippy::inline_always,
-        reason = "writes the header field by field: a copy of the whole would wait for its fields"
-    )]
-    #[inline(always)]
+    #[inline(always)] // writes the header field by field: a copy of the whole would wait for its fields
     pub(crate) fn put(&mut self, packet: &Packet<P>) -> Handle {
         if let Some(handle) = self.free.pop() {
             self.transits[handle.index()].header = packet.header;

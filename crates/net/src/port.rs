@@ -37,16 +37,6 @@ pub(crate) enum Kind {
     Scheduled(u32),
 }
 
-/// A [`Kind`] without its number, so that a port is no larger than it must be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Service {
-    Plain,
-    Ahead,
-    Cut,
-    Fifo,
-    Scheduled,
-}
-
 /// What only a few ports have.
 #[derive(Debug)]
 struct Extras {
@@ -64,16 +54,15 @@ struct Extras {
 pub(crate) struct OutputPort<S> {
     pub(crate) link: LinkQueue,
     pub(crate) location: Location,
-    extras: Option<Box<Extras>>,
-    /// number of its buffer or its scheduler in the region
-    number: u32,
-    service: Service,
+    /// which path through the forwarding core its packets take
+    pub(crate) kind: Kind,
     release: BufferRelease,
     /// whether arrivals come before departures of the same picosecond, so that a packet still counts
     /// in the picosecond in which it leaves
     arrivals_first: bool,
     /// whether packets wait with its scheduler
     pub(crate) waits: bool,
+    extras: Option<Box<Extras>>,
 
     serializer: Serializer,
     free_at: Instant,
@@ -101,25 +90,21 @@ impl<S: Default> OutputPort<S> {
         number: impl FnOnce(Scheduler) -> u32,
     ) -> Self {
         let has_extras = config.shaper.is_some() || !config.losses.is_empty();
-        let (discipline, release, (service, number)) = match config.queueing {
+        let (discipline, release, kind) = match config.queueing {
             Queueing::Fifo {
                 discipline,
                 release,
             } => {
                 let is_drop_tail = matches!(discipline, Discipline::DropTail(_));
                 let is_plain = is_drop_tail && !has_extras && config.departure_first;
-                let service = if is_plain {
-                    Service::Plain
-                } else {
-                    Service::Fifo
-                };
-                (discipline, release, (service, 0))
+                let kind = if is_plain { Kind::Plain } else { Kind::Fifo };
+                (discipline, release, kind)
             }
             // this discipline is never used
             Queueing::Scheduled(scheduler) => (
                 Discipline::DropTail(DropTail::packets(0)),
                 BufferRelease::StartOfService,
-                (Service::Scheduled, number(*scheduler)),
+                Kind::Scheduled(number(*scheduler)),
             ),
         };
         let extras = Extras {
@@ -130,8 +115,7 @@ impl<S: Default> OutputPort<S> {
         Self {
             link: LinkQueue::default(),
             location,
-            service,
-            number,
+            kind,
             serializer: Serializer::new(config.rate, config.clock_error_ppb),
             free_at: Instant::ZERO,
             // A packet that counts, or is decided about, a picosecond late must not have arrived by then.
@@ -148,24 +132,6 @@ impl<S: Default> OutputPort<S> {
             backlog_integral: 0,
             last_arrival: Instant::ZERO,
             far_processing: config.far_processing.map(Box::new),
-        }
-    }
-
-    /// Whether it is of the kind [`Kind::Plain`].
-    #[inline]
-    pub(crate) fn is_plain(&self) -> bool {
-        self.service == Service::Plain
-    }
-
-    /// Which path through the forwarding core its packets take.
-    #[inline]
-    pub(crate) fn kind(&self) -> Kind {
-        match self.service {
-            Service::Plain => Kind::Plain,
-            Service::Ahead => Kind::Ahead(self.number),
-            Service::Cut => Kind::Cut(self.number),
-            Service::Fifo => Kind::Fifo,
-            Service::Scheduled => Kind::Scheduled(self.number),
         }
     }
 
@@ -273,10 +239,6 @@ impl<S: Default> OutputPort<S> {
     }
 
     /// Decides about a packet that arrives at `now` and takes `frame_bytes` in the buffer.
-    #[expect(
-        clippy::inline_always,
-        reason = "the hot loop: one call per hop is enough"
-    )]
     #[inline(always)]
     pub(crate) fn admit<const PLAIN: bool>(
         &mut self,
@@ -304,10 +266,6 @@ impl<S: Default> OutputPort<S> {
 
     /// Takes an accepted packet; returns when its last bit is sent, and when the next node
     /// decides about it if it is now the first on the link.
-    #[expect(
-        clippy::inline_always,
-        reason = "the hot loop: one call per hop is enough"
-    )]
     #[inline(always)]
     pub(crate) fn accept<const PLAIN: bool>(
         &mut self,
@@ -326,10 +284,6 @@ impl<S: Default> OutputPort<S> {
 
     /// Schedules the transmission of a packet that is accepted at `now`, after all packets before it. Returns when it
     /// stops counting against the buffer's limit, and when the next node decides about it.
-    #[expect(
-        clippy::inline_always,
-        reason = "the hot loop: one call per hop is enough"
-    )]
     #[inline(always)]
     pub(crate) fn transmit<const PLAIN: bool>(
         &mut self,
@@ -364,10 +318,6 @@ impl<S: Default> OutputPort<S> {
 
     /// Gives the next packet to the line, which is free at `begin`. Returns when the packet's first bit is
     /// sent, and when the next node decides about it.
-    #[expect(
-        clippy::inline_always,
-        reason = "the hot loop: one call per hop is enough"
-    )]
     #[inline(always)]
     pub(crate) fn serialize<const PLAIN: bool>(
         &mut self,

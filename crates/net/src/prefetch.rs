@@ -5,14 +5,12 @@
 
 /// Starts to fetch the first cache lines of `value` without waiting for them.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "a few instructions in hot loops")]
 pub fn prefetch<T>(value: &T) {
     prefetch_at(std::ptr::from_ref(value));
 }
 
 /// [`prefetch`] of the value at this address. There need not be one.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "as above")]
 pub(crate) fn prefetch_at<T>(value: *const T) {
     #[cfg(target_arch = "x86_64")]
     for offset in (0..size_of::<T>().min(MOST_BYTES)).step_by(LINE_BYTES) {

@@ -32,7 +32,8 @@ fn add_routes(bench: &mut Bench, star: &Topology, sources: &[usize], end: Option
         for path in &paths {
             feeders.add(path);
         }
-        bench.network.forward_ahead(&feeders, &[], end);
+        bench.network.end_at(end);
+        bench.network.forward_ahead(&feeders, &[]);
     }
     let stream = || Stream::new(1, "spray", 0);
     let routes = paths

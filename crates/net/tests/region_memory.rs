@@ -59,9 +59,7 @@ fn growth(is_scheduled: bool) -> isize {
     let partition = Partition::new(&topology, &rules, 2);
     assert_eq!(partition.regions(), 2);
     let own = partition.region(topology.hosts()[1]);
-    bench
-        .network
-        .confine(&topology, &partition, own, Instant::NEVER);
+    bench.network.confine(&topology, &partition, own);
 
     let (mut crossed, mut gone) = (Vec::new(), 0);
     let mut after_a_hundred = 0;

@@ -82,9 +82,7 @@ fn two_regions(topology: &Topology, is_scheduled: bool) -> (Partition, [Bench; 2
     assert_eq!(partition.regions(), 2);
     let regions = [0, 1].map(|number| {
         let mut bench = region_bench(topology, is_scheduled);
-        bench
-            .network
-            .confine(topology, &partition, number, Instant::NEVER);
+        bench.network.confine(topology, &partition, number);
         bench
     });
     (partition, regions)
@@ -96,10 +94,8 @@ fn a_network_that_forwards_ahead_is_not_confined() {
     let topology = dumbbell(2, 3).unwrap();
     let (partition, [mut bench, _]) = two_regions(&topology, false);
     let feeders = Feeders::new(topology.ports().len());
-    bench.network.forward_ahead(&feeders, &[], Instant::NEVER);
-    bench
-        .network
-        .confine(&topology, &partition, 0, Instant::NEVER);
+    bench.network.forward_ahead(&feeders, &[]);
+    bench.network.confine(&topology, &partition, 0);
 }
 
 /// A packet that came from another region was not injected in the region in which it is.

@@ -21,7 +21,7 @@ use custom::Failures;
 use fairport_net::{Observer, topology};
 use fairport_plan::{BuildError, Customs, Job, Plan};
 use fairport_record::{Column, Recorded, Simulated, Table, Watcher};
-use fairport_sim::{Pilot, Simulation};
+use fairport_sim::{RegionChoice, Simulation};
 use fairport_tcp::{Preset, Settings};
 use numpy::IntoPyArray;
 use pyo3::create_exception;
@@ -157,10 +157,11 @@ impl PySimulation {
             None => {
                 let regions = if self.has_customs { 1 } else { regions };
                 let is_settled = self.has_customs || regions > 1;
-                let mut pilot = Pilot::new(&plan, if is_settled { 1 } else { threads });
+                let mut choice = RegionChoice::new(&plan, if is_settled { 1 } else { threads });
                 let mut simulation =
                     py.detach(|| Simulation::in_regions(plan, regions).at_once(false));
-                let regions = self.advance(py, &mut simulation, progress, |run| pilot.look(run))?;
+                let regions =
+                    self.advance(py, &mut simulation, progress, |run| choice.look(run))?;
                 if let Some(regions) = regions {
                     drop(simulation);
                     simulation = py.detach(|| self.begin_again(regions))?;

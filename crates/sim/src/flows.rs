@@ -16,8 +16,8 @@ use fairport_tcp::Connection;
 use fairport_units::Instant;
 
 use crate::domains::Domains;
-use crate::live_flow::{Endpoint, LiveFlow, TcpFlow};
-use crate::udp::UdpFlow;
+use crate::hosts::live_flow::{Endpoint, LiveFlow, TcpFlow};
+use crate::hosts::udp::UdpFlow;
 use entry::Entry;
 use release::Draining;
 
@@ -74,7 +74,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Flows<P, O> {
             .map(|host| self.topology.hosts()[host as usize]);
         let domains = nodes.map(|node| self.domains.number_of(node));
         self.entries.push(Entry::new(flow, domains));
-        for domain in self.domains.iter_mut() {
+        for domain in &mut self.domains.list {
             domain.hosts.live.push(None);
             domain.hosts.timers.add_flow();
             domain.hosts.reports.add_flow(&spec.application);
@@ -117,7 +117,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Flows<P, O> {
         for number in self.entry(flow).domains() {
             let stream = Stream::new(self.factory.seed(), "udp", u64::from(flow));
             let udp = UdpFlow::new(source, stream, [spec.src.host, route], size_bytes, now);
-            let hosts = &mut self.domains[number].hosts;
+            let hosts = &mut self.domains.list[number].hosts;
             if number == sender {
                 hosts.timers.arm(2 * flow, udp.next_at());
                 hosts.reports.established(flow, now);
@@ -134,7 +134,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Flows<P, O> {
         ];
         for number in self.entry(flow).domains() {
             let tcp = self.connection(flow, &spec, routes);
-            self.domains[number].hosts.live[flow as usize] = Some(LiveFlow::Tcp(tcp));
+            self.domains.list[number].hosts.live[flow as usize] = Some(LiveFlow::Tcp(tcp));
         }
         let asks = spec.application.request_bytes().is_some();
         let opener = if asks { Side::Receiver } else { Side::Sender };
@@ -174,7 +174,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Flows<P, O> {
     /// One end of a flow sends what it may send now.
     fn transmit(&mut self, now: Instant, flow: u32, side: Side) {
         let number = self.entry(flow).domain_at(side);
-        let domain = &mut self.domains[number];
+        let domain = &mut self.domains.list[number];
         let network = &mut domain.network.access();
         domain.hosts.transmit(network, now, 2 * flow + side as u32);
     }
@@ -183,7 +183,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Flows<P, O> {
     fn add_route(&mut self, endpoint: u32, ways: &[Path]) -> u32 {
         let stream = Stream::new(self.factory.seed(), "spray", u64::from(endpoint));
         let mut route = 0;
-        for domain in self.domains.iter_mut() {
+        for domain in &mut self.domains.list {
             route = domain.network.add_route(ways, stream.clone());
         }
         route
@@ -192,7 +192,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Flows<P, O> {
     /// One of a persistent flow's two applications writes more data.
     pub(crate) fn write(&mut self, now: Instant, flow: u32, side: Side, bytes: u64) {
         for number in self.entry(flow).domains() {
-            let hosts = &mut self.domains[number].hosts;
+            let hosts = &mut self.domains.list[number].hosts;
             let Some(LiveFlow::Tcp(tcp)) = &mut hosts.live[flow as usize] else {
                 unreachable!("a persistent flow runs to the end");
             };
@@ -214,7 +214,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Flows<P, O> {
     /// A flow's application ends it: what has been sent is still delivered.
     pub(crate) fn stop(&mut self, now: Instant, flow: u32) {
         let number = self.entry(flow).domain_at(Side::Sender);
-        match &mut self.domains[number].hosts.live[flow as usize] {
+        match &mut self.domains.list[number].hosts.live[flow as usize] {
             Some(LiveFlow::Tcp(tcp)) => tcp.ends[0].connection.stop(),
             Some(LiveFlow::Udp(udp)) => return udp.stop(),
             None => return, // its data was delivered before

@@ -1,18 +1,24 @@
 //! The hosts: every running flow's two ends and their timers.
 //!
 //! A packet or a timer lets an endpoint's TCP act, and then send what it may. Its segments leave through the output
-//! path of its host (`outputs.rs`).
+//! path of its host ([`outputs`]).
+
+pub(crate) mod live_flow;
+pub(crate) mod outputs;
+pub(crate) mod reports;
+pub(crate) mod timers;
+pub(crate) mod udp;
 
 use fairport_net::{Access, Header, Hosts, NodeId, Observer, Packet, prefetch};
 use fairport_record::Simulated;
 use fairport_tcp::{Ecn, Segment};
 use fairport_units::Instant;
 
-use crate::live_flow::{Endpoint, LiveFlow, Side};
-use crate::outputs::{OutputPath, Outputs};
-use crate::reports::Reports;
-use crate::timers::Timers;
-use crate::udp::{HEADER_BYTES, UdpFlow, stamp, stamped};
+use live_flow::{Endpoint, LiveFlow, Side};
+use outputs::{OutputPath, Outputs};
+use reports::Reports;
+use timers::Timers;
+use udp::{HEADER_BYTES, UdpFlow, stamp, stamped};
 
 /// The hosts of a domain. It has an entry for every host and flow of the run, and uses those in its region.
 pub(crate) struct DomainHosts {

@@ -20,27 +20,19 @@
 //! ```
 //!
 //! On several cores, [`Simulation::in_regions`] cuts the network into regions that run at the same time, with the same
-//! result. [`Pilot`] decides whether this pays.
+//! result. [`RegionChoice`] decides whether this pays.
 
-mod barrier;
 mod domain;
 mod domains;
 mod flows;
 mod hosts;
-mod live_flow;
 mod measurement;
 mod memory;
-mod notice;
-mod outputs;
-mod pace;
-mod pilot;
-mod reports;
-mod shared;
+mod region_choice;
 mod simulation;
-mod timers;
-mod udp;
+mod thread_choice;
 
 pub use fairport_record::{Column, Recorded, Table};
 pub use memory::memory_bytes;
-pub use pilot::Pilot;
+pub use region_choice::RegionChoice;
 pub use simulation::Simulation;

@@ -7,10 +7,10 @@ use fairport_units::Instant;
 pub(crate) struct Measurement {
     /// flows that must still be established before it begins
     unestablished: u32,
-    /// [`Instant::NEVER`] once it has begun, and while the time is unknown
-    begin_at: Instant,
-    /// [`Instant::NEVER`] once it has ended, and if it lasts until the run ends
-    end_at: Instant,
+    /// when it will begin; [`Instant::NEVER`] once it has begun, and while the time is unknown
+    pub(crate) begin_at: Instant,
+    /// when it will end; [`Instant::NEVER`] once it has ended, and if it lasts until the run ends
+    pub(crate) end_at: Instant,
 }
 
 impl Measurement {
@@ -37,25 +37,5 @@ impl Measurement {
         if self.unestablished == 0 {
             self.begin_at = now;
         }
-    }
-
-    /// When it will begin; [`Instant::NEVER`] if that is unknown or past.
-    pub(crate) fn begin_at(&self) -> Instant {
-        self.begin_at
-    }
-
-    /// When it will end before the run does; [`Instant::NEVER`] if it will not, or has ended.
-    pub(crate) fn end_at(&self) -> Instant {
-        self.end_at
-    }
-
-    /// Notes that it has begun.
-    pub(crate) fn begin(&mut self) {
-        self.begin_at = Instant::NEVER;
-    }
-
-    /// Notes that it has ended.
-    pub(crate) fn end(&mut self) {
-        self.end_at = Instant::NEVER;
     }
 }

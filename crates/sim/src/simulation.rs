@@ -12,11 +12,11 @@ use fairport_tcp::Segment;
 use fairport_units::{Duration, Instant};
 
 use crate::domain::Budget;
-use crate::domains::stretches::Board;
+use crate::domains::parallel::Parallel;
 use crate::flows::Flows;
+use crate::hosts::reports::PendingEvent;
 use crate::measurement::Measurement;
-use crate::pace::{Pace, TRY_PART};
-use crate::reports::PendingEvent;
+use crate::thread_choice::{TRY_PART, ThreadChoice};
 
 /// Most timers that fire in one step. The limit lets Ctrl-C stop a run in which no packet moves.
 const TIMERS_PER_STEP: u64 = 16;
@@ -46,7 +46,7 @@ pub struct Simulation<P: Copy = Segment, O: Observer<P> = Recorder> {
     /// the clock error of each port, in parts per billion
     clock_errors_ppb: Vec<i32>,
     duration: Duration,
-    pace: Pace,
+    thread_choice: ThreadChoice,
     finished: bool,
 }
 
@@ -80,7 +80,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
 
     /// The observer of a simulation that has one domain.
     pub fn observer_mut(&mut self) -> &mut O {
-        self.flows.domains[0].network.observer_mut()
+        self.flows.domains.list[0].network.observer_mut()
     }
 
     /// Packet-hops so far.
@@ -91,7 +91,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
     /// How many packet-hops to ask for in one call of [`Simulation::advance`]: about 10 ms of work, and four times as
     /// much with several domains, because each call starts and ends threads.
     pub fn slice(&self) -> u64 {
-        if self.flows.domains.len() > 1 {
+        if self.flows.domains.list.len() > 1 {
             4 * HOPS_PER_SLICE
         } else {
             HOPS_PER_SLICE
@@ -101,7 +101,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
     /// Fixes for the whole run whether domains advance in parallel or on one thread.
     #[must_use]
     pub fn at_once(mut self, at_once: bool) -> Self {
-        self.pace = Pace::fixed(at_once);
+        self.thread_choice = ThreadChoice::fixed(at_once);
         self
     }
 
@@ -111,8 +111,8 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         // Steps are limited too, because no packet moves in some: a datagram may be dropped in its host, or a
         // sample taken every picosecond.
         let steps = packet_hops;
-        if self.flows.domains.len() > 1 {
-            self.advance_at_pace(goal, steps);
+        if self.flows.domains.list.len() > 1 {
+            self.advance_in_parallel(goal, steps);
         } else {
             self.advance_by_steps(goal, steps, None);
         }
@@ -120,35 +120,35 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         self.finished
     }
 
-    /// Advances several domains to `goal` packet-hops, in `steps` at most, in the way that is faster.
-    fn advance_at_pace(&mut self, goal: u64, steps: u64) {
+    /// Advances several domains to `goal` packet-hops, in `steps` at most: on threads or on one, whichever is faster.
+    fn advance_in_parallel(&mut self, goal: u64, steps: u64) {
         let before = self.packet_hops();
-        let (at_once, is_try) = self.pace.next();
+        let (at_once, is_try) = self.thread_choice.next();
         let part = if is_try { TRY_PART } else { 1 };
         let goal = before + (goal - before) / part;
         let begin = WallTime::now();
-        Board::new(&self.flows.domains, at_once)
-            .with_threads(|board| self.advance_by_steps(goal, steps, Some(board)));
+        Parallel::new(&self.flows.domains, at_once)
+            .with_threads(|parallel| self.advance_by_steps(goal, steps, Some(parallel)));
         let hops = self.packet_hops() - before;
         if hops > 0 {
             let s_per_hop = begin.elapsed().as_secs_f64() / hops as f64;
-            self.pace.note(at_once, is_try, s_per_hop);
+            self.thread_choice.note(at_once, is_try, s_per_hop);
         }
     }
 
-    /// Advances to `goal` packet-hops, in `steps` at most. Several domains advance by stretches of this board.
-    fn advance_by_steps(&mut self, goal: u64, steps: u64, board: Option<&Board<P, O>>) {
+    /// Advances to `goal` packet-hops, in `steps` at most. Several domains advance by stretches of `parallel`.
+    fn advance_by_steps(&mut self, goal: u64, steps: u64, parallel: Option<&Parallel<P, O>>) {
         for _ in 0..steps {
             if self.finished || self.packet_hops() >= goal {
                 return;
             }
-            self.step(goal, board);
+            self.step(goal, parallel);
         }
     }
 
     /// Handles the pending events, advances the network and the timers up to the next tick, and runs that tick.
     /// The tick waits for a later step if packets or timers are still due before it, or if an urgent event is pending.
-    fn step(&mut self, goal: u64, board: Option<&Board<P, O>>) {
+    fn step(&mut self, goal: u64, parallel: Option<&Parallel<P, O>>) {
         self.handle_pending();
         let (time, tick) = self.next_tick();
         let budget = Budget {
@@ -156,9 +156,11 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
             timers: TIMERS_PER_STEP,
         };
         let domains = &mut self.flows.domains;
-        let next = match board {
+        let next = match parallel {
             // a measurement that waits for flows to be established needs each such event at its instant
-            Some(board) if !self.measurement.awaits_flows() => board.advance(domains, time, budget),
+            Some(parallel) if !self.measurement.awaits_flows() => {
+                parallel.advance(domains, time, budget)
+            }
             _ => domains.advance_in_turn(time, budget),
         };
         if next > time && !self.flows.domains.is_urgent() {
@@ -169,8 +171,8 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
 
     /// Handles the pending events: deliveries, to which workloads react, and flows that are established or over.
     fn handle_pending(&mut self) {
-        for domain in 0..self.flows.domains.len() {
-            let reports = &mut self.flows.domains[domain].hosts.reports;
+        for domain in 0..self.flows.domains.list.len() {
+            let reports = &mut self.flows.domains.list[domain].hosts.reports;
             for (now, event) in reports.take_pending() {
                 self.handle(now, event);
             }
@@ -191,8 +193,8 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
     fn next_tick(&self) -> (Instant, Tick) {
         [
             (self.workloads.schedule.next_at(), Tick::Plan),
-            (self.measurement.begin_at(), Tick::MeasureFrom),
-            (self.measurement.end_at(), Tick::MeasureTo),
+            (self.measurement.begin_at, Tick::MeasureFrom),
+            (self.measurement.end_at, Tick::MeasureTo),
             (self.series.next_at(), Tick::Series),
             (self.queue.next_at(), Tick::QueueSample),
             (Instant::ZERO + self.duration, Tick::End),
@@ -236,9 +238,9 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
     }
 
     fn begin_measurement(&mut self, now: Instant) {
-        self.measurement.begin();
+        self.measurement.begin_at = Instant::NEVER;
         let progress = self.flows.progress_of_all();
-        for domain in self.flows.domains.iter_mut() {
+        for domain in &mut self.flows.domains.list {
             let log = &mut domain.hosts.reports.log;
             log.begin(now, progress.iter().copied());
             let recorder = domain.network.observer_mut().recorder_mut();
@@ -247,9 +249,9 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
     }
 
     fn end_measurement(&mut self, now: Instant) {
-        self.measurement.end();
+        self.measurement.end_at = Instant::NEVER;
         let progress = self.flows.progress_of_all();
-        for domain in self.flows.domains.iter_mut() {
+        for domain in &mut self.flows.domains.list {
             let log = &mut domain.hosts.reports.log;
             log.end(now, progress.iter().copied());
         }
@@ -258,7 +260,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
     fn end(&mut self, now: Instant) {
         self.end_measurement(now);
         let domains = &mut self.flows.domains;
-        for domain in domains.iter_mut() {
+        for domain in &mut domains.list {
             domain.network.settle(now);
         }
         domains.exchange_all();

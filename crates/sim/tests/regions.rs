@@ -1,16 +1,16 @@
 //! Which runs are cut into regions.
 
 use crate::common::{column, flow, outcast, plan, run, run_in_regions, seconds};
-use fairport_sim::{Pilot, Simulation};
+use fairport_sim::{RegionChoice, Simulation};
 use serde_json::{Value, json};
 
-/// The simulated time at which the pilot decides to cut a run on two cores, and the number of regions.
+/// The simulated time at which it is decided to cut a run on two cores, and the number of regions.
 fn cut(job: &Value) -> Option<(f64, u16)> {
     let plan = plan(job);
-    let mut pilot = Pilot::new(&plan, 2);
+    let mut choice = RegionChoice::new(&plan, 2);
     let mut run = Simulation::new(plan);
     while !run.advance(50_000) {
-        if let Some(regions) = pilot.look(&run) {
+        if let Some(regions) = choice.look(&run) {
             return Some((run.simulated().as_secs_f64(), regions));
         }
     }

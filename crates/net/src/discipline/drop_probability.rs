@@ -5,7 +5,7 @@
 use fairport_units::Duration;
 use serde::{Deserialize, Serialize};
 
-use super::{Backlog, DropTail, Ramp};
+use super::{Admission, Backlog, DropTail, PacketView, Ramp, Reason};
 use crate::limit::Limit;
 use crate::stream::Stream;
 
@@ -75,7 +75,7 @@ pub struct EarlyDrop {
 
 /// Whether a packet is dropped early, in the terms of ns-2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DropType {
+enum DropType {
     /// the packet is not dropped early
     None,
     /// the packet is marked if it can be marked, and otherwise dropped
@@ -111,9 +111,33 @@ impl DropProbability {
         }
     }
 
+    /// The admission of a packet, which has room in the buffer if it `fits`. The other arguments are those of
+    /// [`Self::draw`]. With `ecn`, packets that can be marked are not dropped early.
+    #[inline]
+    pub(super) fn admission(
+        &mut self,
+        average: f64,
+        queue: f64,
+        packet: &PacketView,
+        fits: bool,
+        ecn: bool,
+        stream: &mut Stream,
+    ) -> Admission {
+        let drop_type = self.draw(average, queue, packet.frame_bytes, stream);
+        if !fits {
+            self.restart();
+            return Admission::Dropped(Reason::Full);
+        }
+        match drop_type {
+            DropType::None => Admission::Accepted,
+            DropType::Unforced if ecn && packet.is_ecn_capable() => Admission::Marked,
+            DropType::Unforced | DropType::Forced => Admission::Dropped(Reason::Early),
+        }
+    }
+
     /// Decides about a packet. `queue` is the present queue of those packets over which `average` is taken.
     #[inline]
-    pub(super) fn draw(
+    fn draw(
         &mut self,
         average: f64,
         queue: f64,
@@ -171,7 +195,7 @@ impl DropProbability {
     }
 
     /// Restarts the count, because a packet was lost.
-    pub(super) fn restart(&mut self) {
+    fn restart(&mut self) {
         self.count = 0.0;
         self.count_bytes = 0;
     }

@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::average::Average;
-use super::drop_probability::{DropProbability, DropType, EarlyDrop, QueueUnit, Variant};
-use super::{Admission, DropTail, PacketView, QueueDiscipline, QueueView, Ramp, Reason};
+use super::drop_probability::{DropProbability, EarlyDrop, QueueUnit, Variant};
+use super::{Admission, DropTail, PacketView, QueueDiscipline, QueueView, Ramp};
 use crate::BuildError;
 use crate::context::{PortContext, positive_share};
 use crate::limit::Limit;
@@ -88,20 +88,10 @@ impl Red {
         packet: &PacketView,
     ) -> Admission {
         let average = self.average.value();
-        let frame_bytes = packet.frame_bytes;
-        let stream = &mut self.stream;
-        let drop_type = self
-            .drop_probability
-            .draw(average, waiting, frame_bytes, stream);
-        if !self.buffer.fits(queue.backlog, frame_bytes) {
-            self.drop_probability.restart();
-            return Admission::Dropped(Reason::Full);
-        }
-        match drop_type {
-            DropType::None => Admission::Accepted,
-            DropType::Unforced if self.ecn && packet.is_ecn_capable() => Admission::Marked,
-            DropType::Unforced | DropType::Forced => Admission::Dropped(Reason::Early),
-        }
+        let fits = self.buffer.fits(queue.backlog, packet.frame_bytes);
+        let (ecn, stream) = (self.ecn, &mut self.stream);
+        self.drop_probability
+            .admission(average, waiting, packet, fits, ecn, stream)
     }
 }
 
@@ -122,6 +112,7 @@ impl QueueDiscipline for Red {
 mod tests {
     use fairport_units::{Duration, Instant};
 
+    use super::super::Reason;
     use super::*;
     use crate::discipline::Variant;
     use crate::discipline::fixtures::{ECT0, frame, full_frames};

@@ -11,10 +11,8 @@ use fairport_units::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::average::Average;
-use super::drop_probability::{DropProbability, DropType, EarlyDrop, QueueUnit, Variant};
-use super::{
-    Admission, Backlog, DropTail, NOTHING, PacketView, QueueDiscipline, QueueView, Ramp, Reason,
-};
+use super::drop_probability::{DropProbability, EarlyDrop, QueueUnit, Variant};
+use super::{Admission, Backlog, DropTail, NOTHING, PacketView, QueueDiscipline, QueueView, Ramp};
 use crate::BuildError;
 use crate::classifier::SHORT;
 use crate::context::{PortContext, positive_share};
@@ -131,7 +129,6 @@ impl Rio {
         queue: &QueueView,
         packet: &PacketView,
     ) -> Admission {
-        let frame_bytes = packet.frame_bytes;
         let is_short = packet.class == SHORT;
         let (average, drop_probability) = if is_short {
             (&mut self.short_average, &mut self.short)
@@ -139,18 +136,11 @@ impl Rio {
             (&mut self.total_average, &mut self.long)
         };
         let average = average.value();
-        let drop_type = drop_probability.draw(average, waiting, frame_bytes, &mut self.stream);
-        if !self.buffer.fits(queue.backlog, frame_bytes) {
-            drop_probability.restart();
-            return Admission::Dropped(Reason::Full);
-        }
-        let admission = match drop_type {
-            DropType::None => Admission::Accepted,
-            DropType::Unforced if self.ecn && packet.is_ecn_capable() => Admission::Marked,
-            DropType::Unforced | DropType::Forced => return Admission::Dropped(Reason::Early),
-        };
-        if is_short {
-            self.entering = Some(frame_bytes);
+        let fits = self.buffer.fits(queue.backlog, packet.frame_bytes);
+        let (ecn, stream) = (self.ecn, &mut self.stream);
+        let admission = drop_probability.admission(average, waiting, packet, fits, ecn, stream);
+        if is_short && admission.is_accepted() {
+            self.entering = Some(packet.frame_bytes);
         }
         admission
     }
@@ -209,6 +199,7 @@ impl QueueDiscipline for Rio {
 mod tests {
     use fairport_units::Duration;
 
+    use super::super::Reason;
     use super::*;
     use crate::discipline::fixtures::{ECT0, frame, full_frames};
 

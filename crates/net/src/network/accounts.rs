@@ -43,7 +43,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// Packets that a port dropped on arrival or later, as of the last [`Network::settle`].
     pub fn drops(&self, port: PortId) -> u64 {
         let totals = self.totals(port);
-        let kind = self.region.ports[port.0 as usize].kind();
+        let kind = self.region.ports[port.0 as usize].kind;
         let revoked = self.region.scheduled.revoked(kind).packets;
         totals.arrivals - totals.accepted + revoked
     }
@@ -53,8 +53,8 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     pub fn busy(&self, id: PortId, now: Instant) -> Duration {
         let region = &self.region;
         let port = &region.ports[id.0 as usize];
-        let revoked = region.scheduled.revoked(port.kind());
-        let waiting = region.scheduled.backlog(port.kind());
+        let revoked = region.scheduled.revoked(port.kind);
+        let waiting = region.scheduled.backlog(port.kind);
         let totals = self.totals(id);
         let packets = totals.accepted - revoked.packets - u64::from(waiting.packets);
         let bytes = totals.accepted_bytes - revoked.bytes - u64::from(waiting.bytes);
@@ -67,7 +67,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     pub fn backlog_integral(&self, id: PortId, now: Instant) -> u128 {
         let region = &self.region;
         let port = &region.ports[id.0 as usize];
-        match port.kind() {
+        match port.kind {
             Kind::Plain | Kind::Ahead(_) | Kind::Cut(_) | Kind::Fifo => {
                 let at_end = region.at_end.get(&id);
                 let integral = at_end.map_or(port.backlog_integral, |it| it.backlog_integral);
@@ -103,18 +103,10 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// [conserved](Balance::assert_conservation).
     pub fn balance(&self) -> Balance {
         let region = &self.region;
-        let mut balance = Balance {
-            injected: region.injected,
-            delivered: region.delivered,
-            dropped: region.dropped,
-            arrived: region.packet_hops,
-            accepted: 0,
-            in_flight: 0,
-            crossing: region.crossings.gone.cast_signed() - region.crossings.come.cast_signed(),
-        };
+        let mut balance = region.balance;
         for port in &region.ports {
-            let waiting = region.scheduled.backlog(port.kind()).packets;
-            let revoked = region.scheduled.revoked(port.kind()).packets;
+            let waiting = region.scheduled.backlog(port.kind).packets;
+            let revoked = region.scheduled.revoked(port.kind).packets;
             balance.accepted += port.totals.accepted - revoked;
             balance.in_flight += u64::from(port.link.len() + waiting);
         }
@@ -147,7 +139,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// See [`Network::backlog`].
     pub(super) fn backlog(&mut self, fabric: &Fabric, id: PortId, now: Instant) -> Backlog {
         self.catch_up(fabric, id, now);
-        if let kind @ Kind::Scheduled(_) = self.ports[id.0 as usize].kind() {
+        if let kind @ Kind::Scheduled(_) = self.ports[id.0 as usize].kind {
             return self.scheduled.backlog(kind);
         }
         match self.buffer_number(id) {
@@ -158,7 +150,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
 
     /// The number of a port's buffer, if it is kept apart from its link.
     pub(super) fn buffer_number(&self, port: PortId) -> Option<u32> {
-        match self.ports[port.0 as usize].kind() {
+        match self.ports[port.0 as usize].kind {
             Kind::Ahead(number) | Kind::Cut(number) => Some(number),
             _ => self.crossings.buffer(port),
         }
@@ -200,18 +192,18 @@ fn integral_until(now: Instant, integral: u128, on_the_way: impl Iterator<Item =
 /// The packet counts of one region, or their sum over several.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Balance {
-    injected: u64,
-    delivered: u64,
-    dropped: u64,
-    /// packets that arrived at a next node
-    arrived: u64,
+    pub(super) injected: u64,
+    pub(super) delivered: u64,
+    pub(super) dropped: u64,
+    /// packets that arrived at a next node: packet-hops
+    pub(super) arrived: u64,
     /// packets that ports accepted and did not drop afterwards
     accepted: u64,
     /// packets in a buffer or on a link
     in_flight: u64,
     /// packets that left for other regions, minus those that came from them; summed over all regions, those
     /// that have left one and not reached the other yet
-    crossing: i64,
+    pub(super) crossing: i64,
 }
 
 impl Add for Balance {

@@ -64,14 +64,13 @@ impl Feeders {
 impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// From now on, forwards packets ahead where no other packet can come between them: they pass several ports without
     /// an event at each. This does not change the results. The caller guarantees that `feeders` knows every route that
-    /// will be added, that the backlog is read at `sampled` ports only, and that no port's totals are read before
-    /// `until`.
+    /// will be added, that the backlog is read at `sampled` ports only, and that no port's totals are read before the
+    /// run ends (see [`Network::end_at`]).
     ///
     /// # Panics
     /// If a packet has arrived.
-    pub fn forward_ahead(&mut self, feeders: &Feeders, sampled: &[PortId], until: Instant) {
+    pub fn forward_ahead(&mut self, feeders: &Feeders, sampled: &[PortId]) {
         let region = &mut self.region;
-        region.ahead_until = until;
         let mut fed_ahead_by = vec![None; region.ports.len()];
         for (id, feeder) in (0..).map(PortId).zip(&feeders.of) {
             if let Feeder::Link(from) = *feeder
@@ -95,7 +94,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// Makes a port that can be ahead keep its buffer apart from its link.
     fn keep_buffer_apart(&mut self, id: PortId) {
         let number = self.buffer_number(id).unwrap_or_else(|| {
-            self.buffers.push(Buffer::new(self.ahead_until));
+            self.buffers.push(Buffer::new(self.end));
             self.buffers.len() as u32 - 1
         });
         let port = &mut self.ports[id.0 as usize];
@@ -133,7 +132,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             header.route += 1;
             header.output = hop.next;
             let port = &mut self.ports[id.0 as usize];
-            let Kind::Ahead(number) = port.kind() else {
+            let Kind::Ahead(number) = port.kind else {
                 unreachable!("packets are forwarded ahead only to ports of this kind");
             };
             let buffer = &mut self.buffers[number as usize];
@@ -142,7 +141,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             let (admission, due) =
                 if PLAIN && let Some(due) = port.pass_at_once(now, frame_bytes, wire_bytes) {
                     // most packets on the way of ACKs
-                    if due > self.ahead_until {
+                    if due > self.end {
                         buffer.push(now, frame_bytes);
                     } else {
                         buffer.pass(now, frame_bytes);
@@ -167,7 +166,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                         return self.ports[first.0 as usize].free_at();
                     }
                     let (leaves, due) = port.transmit::<PLAIN>(now, frame_bytes, wire_bytes);
-                    if backlog.packets > 0 || leaves > now || due > self.ahead_until {
+                    if backlog.packets > 0 || leaves > now || due > self.end {
                         buffer.push(leaves, frame_bytes);
                     } else {
                         buffer.pass(leaves, frame_bytes);
@@ -187,7 +186,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                     header.ecn = self.packets.header(handle).ecn;
                 }
             }
-            if !hop.is_ahead() || due > self.ahead_until {
+            if !hop.is_ahead() || due > self.end {
                 *self.packets.header_mut(handle) = header;
                 if self.crossings.buffer(id).is_some() {
                     self.put_on_cut_link(id, handle, due);
@@ -196,7 +195,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
                 }
                 return self.ports[first.0 as usize].free_at();
             }
-            self.packet_hops += 1;
+            self.balance.arrived += 1;
             (now, id, ingress_number) = (due, hop.next, next_ingress_number);
         }
     }

@@ -51,9 +51,6 @@ pub(super) struct Crossings {
     outbox: Vec<Vec<Sent>>,
     /// when the first packet of all outboxes is due
     first_due: Instant,
-    /// packets that have gone to other regions, and that have come from there
-    pub(super) gone: u64,
-    pub(super) come: u64,
 }
 
 impl Crossings {
@@ -67,8 +64,6 @@ impl Crossings {
             scheduled: Vec::new(),
             outbox: Vec::new(),
             first_due: Instant::NEVER,
-            gone: 0,
-            come: 0,
         }
     }
 
@@ -93,23 +88,22 @@ impl Crossings {
 }
 
 impl<P: Copy, O: Observer<P>> Network<P, O> {
-    /// Confines this network to the region `own` of the partition, in a run until `end`: packets move through that
-    /// region's ports only. Every region has a network of its own, with the same ports and routes. The owner of the
-    /// networks moves the packets that cross from one into another. This comes before [`Network::forward_ahead`].
+    /// Confines this network to the region `own` of the partition: packets move through that region's ports only. Every
+    /// region has a network of its own, with the same ports and routes. The owner of the networks moves the packets
+    /// that cross from one into another. This comes after [`Network::end_at`] and before [`Network::forward_ahead`].
     ///
     /// # Panics
     /// If a packet has been injected, or packets are forwarded ahead.
-    pub fn confine(&mut self, topology: &Topology, partition: &Partition, own: u16, end: Instant) {
+    pub fn confine(&mut self, topology: &Topology, partition: &Partition, own: u16) {
         assert!(
             self.fabric.fed_ahead_by.is_empty(),
             "a network is confined before it forwards packets ahead"
         );
         let region = &mut self.region;
         assert_eq!(
-            region.injected, 0,
+            region.balance.injected, 0,
             "a region is confined before its first packet"
         );
-        region.ahead_until = end;
         region.crossings.own = own;
         region.crossings.port_region = partition.port_regions().to_vec();
         let ends = topology.port_ids().map(|port| topology.far_node(port));
@@ -121,9 +115,9 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
             let number = is_cut.then_some(region.buffers.len() as u32);
             region.crossings.buffer.push(number);
             if let Some(number) = number {
-                region.buffers.push(Buffer::new(end));
+                region.buffers.push(Buffer::new(region.end));
                 let port_state = &mut region.ports[port.0 as usize];
-                match port_state.kind() {
+                match port_state.kind {
                     Kind::Plain => port_state.keep_buffer_apart(Kind::Cut(number)),
                     Kind::Scheduled(_) => region.crossings.scheduled.push(port),
                     Kind::Ahead(_) | Kind::Cut(_) | Kind::Fifo => {}
@@ -151,7 +145,7 @@ impl<P: Copy, O: Observer<P>> Network<P, O> {
     /// advanced to the arrival of any of them.
     pub fn receive_crossings(&mut self, crossings: &mut Vec<Crossing<P>>) {
         let region = &mut self.region;
-        region.crossings.come += crossings.len() as u64;
+        region.balance.crossing -= crossings.len().cast_signed() as i64;
         // prefetched, because another core has written them
         crossings.iter().for_each(prefetch);
         for Crossing { from, due, packet } in crossings.drain(..) {
@@ -201,7 +195,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         }
         self.packets.prefetch_content(handle);
         crossings.first_due = crossings.first_due.min(due);
-        crossings.gone += 1;
+        self.balance.crossing += 1;
         crossings.outbox[usize::from(to)].push(Sent { from, handle, due });
     }
 

@@ -28,11 +28,7 @@ impl<'a, P: Copy, O: Observer<P>> Access<'a, P, O> {
     /// A host sends a packet, which reaches its NIC at `at`. This is not before the present, and not
     /// before the time at which the host's last packet reached it. Returns when the packet's last bit
     /// leaves the NIC; [`Instant::NEVER`] if the NIC dropped it.
-    #[expect(
-        clippy::inline_always,
-        reason = "the hot loop: a copy for each of two callers"
-    )]
-    #[inline(always)]
+    #[inline(always)] // a copy for each of two callers
     pub fn inject(&mut self, at: Instant, mut packet: Packet<P>) -> Instant {
         let Self { fabric, region } = self;
         let (route, port) = region.passages.enter(&fabric.routes, packet.header.route);
@@ -42,7 +38,7 @@ impl<'a, P: Copy, O: Observer<P>> Access<'a, P, O> {
         }
         let nic = &mut region.ports[port.0 as usize];
         let number = nic.location.number;
-        region.injected += 1;
+        region.balance.injected += 1;
         region.observer.sent(port, &mut nic.observed, &packet);
         let handle = region.packets.put(&packet);
         region.enqueue(fabric, at, port, number, handle)

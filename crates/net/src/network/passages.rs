@@ -23,11 +23,7 @@ impl Passages {
     }
 
     /// The route of a packet that carries `start`: the index of its first hop, and that hop's output port.
-    #[expect(
-        clippy::inline_always,
-        reason = "the hot loop: what only few packets need is in `draw`"
-    )]
-    #[inline(always)]
+    #[inline(always)] // what only few packets need is in `draw`
     pub(crate) fn enter(&mut self, routes: &Routes, start: u32) -> (u32, PortId) {
         let index = match routes.sprayed(start) {
             None => start,

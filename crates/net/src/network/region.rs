@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use fairport_units::{Duration, Instant};
 
-use super::accounts::AtEnd;
+use super::accounts::{AtEnd, Balance};
 use super::crossings::Crossings;
 use super::passages::Passages;
 use super::scheduled::ScheduledPorts;
@@ -101,11 +101,9 @@ pub(super) struct Region<P: Copy, O: Observer<P>> {
     pub(super) scheduled: ScheduledPorts,
     /// the buffers of the ports that keep them apart from their links
     pub(super) buffers: Vec<Buffer>,
-    /// no packet is forwarded ahead beyond this
-    pub(super) ahead_until: Instant,
     /// whether all ports of the kind `Ahead` are drop-tail
     pub(super) only_plain_ahead: bool,
-    /// the end of the run
+    /// the end of the run; no packet is forwarded ahead beyond it
     pub(super) end: Instant,
     /// the accounts of the NICs that have decided about a packet which they will see after the end
     pub(super) at_end: BTreeMap<PortId, AtEnd>,
@@ -120,10 +118,8 @@ pub(super) struct Region<P: Copy, O: Observer<P>> {
     pub(super) now: Instant,
     pub(super) arbiter: Arbiter,
     pub(super) tied: Vec<Tied>,
-    pub(super) packet_hops: u64,
-    pub(super) injected: u64,
-    pub(super) dropped: u64,
-    pub(super) delivered: u64,
+    /// the counts of packets, without those in flight
+    pub(super) balance: Balance,
     pub(super) observer: O,
 }
 
@@ -158,7 +154,6 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             ports,
             scheduled,
             buffers: Vec::new(),
-            ahead_until: Instant::ZERO,
             only_plain_ahead: true,
             end: Instant::NEVER,
             at_end: BTreeMap::new(),
@@ -169,10 +164,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             now: Instant::ZERO,
             arbiter,
             tied: Vec::new(),
-            packet_hops: 0,
-            injected: 0,
-            dropped: 0,
-            delivered: 0,
+            balance: Balance::default(),
             observer,
         }
     }
@@ -186,13 +178,13 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         hops: u64,
         hosts: &mut impl Hosts<P, O>,
     ) {
-        if self.packet_hops >= self.fits_until {
+        if self.balance.arrived >= self.fits_until {
             self.fit();
         }
-        let enough = self.packet_hops.saturating_add(hops);
+        let enough = self.balance.arrived.saturating_add(hops);
         let after = |hosts: &_| until.min(Hosts::<P, O>::horizon(hosts)) + Duration::from_ps(1);
         let mut end = after(hosts);
-        while self.packet_hops < enough {
+        while self.balance.arrived < enough {
             let Some((time, from)) = self.events.pop_before(end) else {
                 break;
             };
@@ -224,7 +216,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         let busy_links = self.events.occupied_slots();
         self.events.fit(busy_links);
         self.prefetch_depth = PrefetchDepth::over(self.ports.len(), busy_links);
-        self.fits_until = self.packet_hops + FIT_HOPS;
+        self.fits_until = self.balance.arrived + FIT_HOPS;
     }
 
     /// Prefetches what the next packets will need, while the present arrival is handled: the port or the host of
@@ -257,16 +249,12 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     }
 
     /// Takes the first packet off a link; it has arrived at the far end.
-    #[expect(
-        clippy::inline_always,
-        reason = "the hot loop: a call would cost a tenth of its time"
-    )]
     #[inline(always)]
     pub(super) fn take(&mut self, fabric: &Fabric, from: PortId) -> Taken {
         let port = &mut self.ports[from.0 as usize];
         let transits = &self.packets.transits[..];
         let (handle, next) = port.link.pop(transits);
-        self.packet_hops += 1;
+        self.balance.arrived += 1;
         if let Some((due, behind)) = next {
             self.events.insert(due, from.0, behind.index() as u32);
         }
@@ -286,7 +274,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         handle: Handle,
         hosts: &mut impl Hosts<P, O>,
     ) {
-        self.delivered += 1;
+        self.balance.delivered += 1;
         let host = self.ports[from.0 as usize].location.far_node;
         let received = self.packets.get(handle);
         self.packets.release(handle);

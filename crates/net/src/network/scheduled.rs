@@ -196,14 +196,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         waiting_packets.enter(handle, now, view, counts);
         if is_lost {
             waiting_packets[handle].is_here = false;
-            let backlog = scheduled.backlog;
-            self.report(
-                fabric,
-                id,
-                handle,
-                backlog,
-                Admission::Dropped(Reason::Loss),
-            );
+            let (backlog, lost) = (scheduled.backlog, Admission::Dropped(Reason::Loss));
+            self.report(fabric, id, handle, backlog, lost);
         } else {
             self.offer(fabric, id, number, handle);
             if line_is_free && self.ports[id.0 as usize].waits {
@@ -220,7 +214,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         waiting.is_here = false;
         let frame_bytes = waiting.packet.frame_bytes;
         let arrival = waiting.counts.port_arrival;
-        self.report_detail(fabric, id, handle, NOTHING, admission);
+        self.report_detail(fabric, id, handle, NOTHING, admission, None);
         if !admission.is_accepted() {
             return;
         }
@@ -273,11 +267,12 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         self.observer
             .admission(id, observed, self.now, header, admission);
         if admission != Admission::Accepted || self.observer.watches(id) {
-            self.report_detail(fabric, id, handle, backlog, admission);
+            self.report_detail(fabric, id, handle, backlog, admission, None);
         }
     }
 
-    /// Reports the details of a packet that was refused, or that arrived at a watched port.
+    /// Reports the details of a packet that was refused, or that arrived at a watched port. If it had been accepted and
+    /// is marked or dropped now, `revised` has the time of this and of its departure. Releases a packet that is dropped.
     #[inline(never)]
     fn report_detail(
         &mut self,
@@ -286,11 +281,13 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         handle: Handle,
         backlog: Backlog,
         admission: Admission,
+        revised: Option<[Instant; 2]>,
     ) {
         let waiting = &self.scheduled.waiting_packets[handle];
         let header = self.packets.header(handle);
-        self.observer.detail(&Arrival {
-            time: self.now,
+        let [time, depart] = revised.unwrap_or([self.now, Instant::NEVER]);
+        let arrival = Arrival {
+            time,
             port: id,
             ingress: fabric.ingress(id, waiting.packet.ingress_number),
             header,
@@ -299,12 +296,16 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             frame_bytes: waiting.packet.frame_bytes,
             backlog,
             admission,
-            depart: Instant::NEVER,
+            depart,
             port_arrival: waiting.counts.port_arrival,
             counts: &|| waiting.counts,
-        });
+        };
+        match revised {
+            None => self.observer.detail(&arrival),
+            Some(_) => self.observer.revised(&arrival),
+        }
         if !admission.is_accepted() {
-            self.dropped += 1;
+            self.balance.dropped += 1;
             self.packets.release(handle);
         }
     }

@@ -2,7 +2,7 @@
 
 use fairport_units::Instant;
 
-use super::{Kind, OutputPort, Service};
+use super::{Kind, OutputPort};
 use crate::buffer::Buffer;
 use crate::discipline::{Admission, Backlog, NOTHING};
 use crate::queue::{BufferRelease, Discipline};
@@ -11,13 +11,13 @@ impl<S: Default> OutputPort<S> {
     /// Whether it can be ahead of the network's time: its decisions depend only on its own packets and on the order in
     /// which they arrive. A custom discipline cannot, because it may depend on several ports.
     pub(crate) fn can_be_ahead(&self) -> bool {
-        match self.service {
-            Service::Plain | Service::Ahead | Service::Cut => true,
-            Service::Fifo => {
+        match self.kind {
+            Kind::Plain | Kind::Ahead(_) | Kind::Cut(_) => true,
+            Kind::Fifo => {
                 let is_custom = matches!(self.discipline, Discipline::Custom(_));
                 self.extras.is_none() && !self.arrivals_first && !is_custom
             }
-            Service::Scheduled => false,
+            Kind::Scheduled(_) => false,
         }
     }
 
@@ -29,19 +29,11 @@ impl<S: Default> OutputPort<S> {
     /// Makes it a port of the kind `Ahead` or `Cut`. No packet has arrived yet.
     pub(crate) fn keep_buffer_apart(&mut self, kind: Kind) {
         assert!(self.can_be_ahead() && self.totals.arrivals == 0);
-        (self.service, self.number) = match kind {
-            Kind::Ahead(buffer) => (Service::Ahead, buffer),
-            Kind::Cut(buffer) => (Service::Cut, buffer),
-            _ => unreachable!("only `Ahead` and `Cut` keep the buffer apart"),
-        };
+        self.kind = kind;
     }
 
     /// Sends a packet of `frame_bytes` that arrives at `now` at a plain port, if it finds the line free and leaves the
     /// buffer at once. All others have left the buffer then. Returns when the next node decides about the packet.
-    #[expect(
-        clippy::inline_always,
-        reason = "the hot loop: one call per hop is enough"
-    )]
     #[inline(always)]
     pub(crate) fn pass_at_once(
         &mut self,
@@ -64,10 +56,6 @@ impl<S: Default> OutputPort<S> {
     /// Decides about a packet of `frame_bytes` that arrives at `now` at a plain port with this `buffer`. Also returns
     /// the backlog, or an upper bound. The bound is enough if even so the packet fits and the backlog reaches no new
     /// maximum. Packets that have left are then removed from the count many at a time, not at every arrival.
-    #[expect(
-        clippy::inline_always,
-        reason = "the hot loop: one call per hop is enough"
-    )]
     #[inline(always)]
     pub(crate) fn admit_apart(
         &mut self,

@@ -11,8 +11,9 @@
 
 use std::collections::BTreeMap;
 
-use super::expected_load::{Demand, Gateway, InnerNetwork};
-use super::path_counts::PathCounts;
+use super::expected_load::{Demand, Gateway};
+use super::inner_network::InnerNetwork;
+use super::path_counts::check_through;
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing, up_and_down};
 use crate::error::BuildError;
@@ -72,7 +73,7 @@ impl EqualLength {
     /// # Errors
     /// If there are too many paths.
     pub fn per_packet(self, topology: &Topology) -> Result<Self, BuildError> {
-        PathCounts::new(topology).check_through(&self.cores, "equal-length")?;
+        check_through(topology, &self.cores, "equal-length")?;
         Ok(Self {
             each_packet: true,
             ..self

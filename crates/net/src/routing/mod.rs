@@ -9,6 +9,7 @@ mod ecmp;
 mod equal_length;
 mod expected_load;
 mod five_tuple;
+mod inner_network;
 mod path_counts;
 mod ripl_hash;
 mod routes;

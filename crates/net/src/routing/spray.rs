@@ -6,7 +6,7 @@
 //! would need no list of paths, but random numbers at every hop.
 
 use super::expected_load::{Demand, add_evenly};
-use super::path_counts::PathCounts;
+use super::path_counts::check_between_hosts;
 use super::shortest::ShortestPaths;
 use super::{FiveTuple, Path, Routing};
 use crate::error::BuildError;
@@ -23,7 +23,7 @@ impl Spray {
     /// # Errors
     /// If there are too many paths between two hosts.
     pub fn new(topology: &Topology) -> Result<Self, BuildError> {
-        PathCounts::new(topology).check_between_hosts("spray")?;
+        check_between_hosts(topology, "spray")?;
         let shortest = ShortestPaths::new(topology);
         Ok(Self { shortest })
     }

@@ -7,7 +7,7 @@ use fairport_record::{FlowSample, Losses, Progress, RttSummary, Simulated, Table
 use fairport_units::{Duration, Instant};
 
 use super::Flows;
-use crate::live_flow::LiveFlow;
+use crate::hosts::live_flow::LiveFlow;
 
 impl<P: Simulated, O: Observer<P> + Watcher> Flows<P, O> {
     /// How many flows have a number.
@@ -17,7 +17,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Flows<P, O> {
 
     /// A flow as the domain of one of its ends sees it; none if it has not started or was given up.
     pub(super) fn live(&self, flow: u32, side: Side) -> Option<&LiveFlow> {
-        let domain = &self.domains[self.entry(flow).domain_at(side)];
+        let domain = &self.domains.list[self.entry(flow).domain_at(side)];
         domain.hosts.live[flow as usize].as_ref()
     }
 
@@ -44,7 +44,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Flows<P, O> {
         }
         let is_over = self.entry(flow).is_over();
         let gauges = live.filter(|_| !is_over).and_then(LiveFlow::gauges);
-        let intervals = self.domains.iter_mut().map(|domain| {
+        let intervals = self.domains.list.iter_mut().map(|domain| {
             let record = domain.hosts.reports.log.flow_mut(flow);
             record.take_interval()
         });
@@ -59,7 +59,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Flows<P, O> {
     /// Packets that both ends of a flow have sent and received.
     pub(super) fn packets(&self, flow: u32) -> (u64, u64) {
         let ends = self.entry(flow).domains().map(|number| {
-            let live = self.domains[number].hosts.live[flow as usize].as_ref();
+            let live = self.domains.list[number].hosts.live[flow as usize].as_ref();
             live.map_or((0, 0), LiveFlow::packets)
         });
         ends.fold(self.entry(flow).done.packets, |sum, end| {
@@ -71,6 +71,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Flows<P, O> {
     pub(super) fn losses(&self, flow: u32) -> Losses {
         let recorders = self
             .domains
+            .list
             .iter()
             .map(|it| it.network.observer().recorder());
         let losses = recorders.map(|recorder| recorder.losses(flow));
@@ -80,7 +81,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Flows<P, O> {
     /// When everything that a flow wrote had been delivered; for a flow that was stopped, when it was over.
     fn finished_at(&self, flow: u32) -> Instant {
         let receiver = self.entry(flow).domain_at(Side::Receiver);
-        let record = self.domains[receiver].hosts.reports.log.flow(flow);
+        let record = self.domains.list[receiver].hosts.reports.log.flow(flow);
         match record.finished_at {
             Instant::NEVER => self.entry(flow).over_at(),
             at => at,
@@ -90,7 +91,12 @@ impl<P: Simulated, O: Observer<P> + Watcher> Flows<P, O> {
     /// Asserts for every flow: packets sent = received + dropped + in flight.
     pub(crate) fn assert_conservation(&self) {
         let mut in_flight = vec![0; self.len()];
-        for header in self.domains.iter().flat_map(|it| it.network.in_flight()) {
+        for header in self
+            .domains
+            .list
+            .iter()
+            .flat_map(|it| it.network.in_flight())
+        {
             in_flight[header.flow as usize] += 1;
         }
         for flow in 0..self.len() as u32 {
@@ -117,7 +123,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Flows<P, O> {
         let entry = self.entry(flow);
         let planned = &entry.planned;
         let [sender, receiver] = [Side::Sender, Side::Receiver].map(|side| {
-            let log = &self.domains[entry.domain_at(side)].hosts.reports.log;
+            let log = &self.domains.list[entry.domain_at(side)].hosts.reports.log;
             (log, log.flow(flow))
         });
         let live = self.live(flow, Side::Sender);

@@ -78,7 +78,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Flows<P, O> {
             progress: self.progress(flow),
             counters,
         };
-        for domain in self.domains.iter_mut() {
+        for domain in &mut self.domains.list {
             domain.hosts.live[flow as usize] = None;
             for end in [2 * flow, 2 * flow + 1] {
                 domain.hosts.timers.disarm(end);

@@ -16,11 +16,11 @@ use crate::domain::Domain;
 use crate::domains::Domains;
 use crate::flows::Flows;
 use crate::hosts::DomainHosts;
+use crate::hosts::outputs::Outputs;
+use crate::hosts::reports::Reports;
+use crate::hosts::timers::Timers;
 use crate::measurement::Measurement;
-use crate::outputs::Outputs;
-use crate::pace::Pace;
-use crate::reports::Reports;
-use crate::timers::Timers;
+use crate::thread_choice::ThreadChoice;
 
 impl Simulation {
     /// A simulation of the plan, before its first packet.
@@ -78,7 +78,7 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
             let mut domain = parts.domain(&topology, framing, observer, reports);
             domain.network.end_at(end);
             if partition.regions() > 1 {
-                domain.network.confine(&topology, &partition, region, end);
+                domain.network.confine(&topology, &partition, region);
             }
             Box::new(domain)
         };
@@ -92,15 +92,15 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
             queue: QueueSamples::new(probes.queue_interval_ps, watch.queues),
             clock_errors_ppb,
             duration: end - Instant::ZERO,
-            pace: Pace::default(),
+            thread_choice: ThreadChoice::default(),
             finished: false,
         };
-        simulation.add_first_flows(flows, end);
+        simulation.add_first_flows(flows);
         simulation
     }
 
     /// Adds the flows that are known before the run. If no other flows will start, ports may forward packets ahead.
-    fn add_first_flows(&mut self, flows: Vec<ListedFlow>, end: Instant) {
+    fn add_first_flows(&mut self, flows: Vec<ListedFlow>) {
         let mut feeders = Feeders::new(self.flows.topology().ports().len());
         for flow in flows {
             let (_, paths) = self.flows.add(flow.start, flow.spec);
@@ -109,8 +109,8 @@ impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Simulation<P, O> {
         }
         if !self.workloads.start_flows() {
             let sampled = self.queue.ports();
-            for domain in self.flows.domains.iter_mut() {
-                domain.network.forward_ahead(&feeders, sampled, end);
+            for domain in &mut self.flows.domains.list {
+                domain.network.forward_ahead(&feeders, sampled);
             }
         }
     }

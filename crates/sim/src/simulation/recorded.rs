@@ -28,7 +28,7 @@ impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher 
         let states = states.map(|port| domains.network_of(port).port_state(port));
         let fingerprint = Fingerprint::new(states);
         let packet_hops = domains.packet_hops();
-        let timers_fired: u64 = domains.iter().map(|it| it.hosts.timers_fired).sum();
+        let timers_fired: u64 = domains.list.iter().map(|it| it.hosts.timers_fired).sum();
         let simulated = self.duration;
         // making the table of drops takes most of the memory, so the simulation is freed first
         let (mut tables, log, recorder) = self.into_parts();
@@ -62,7 +62,7 @@ impl<P: Simulated + Send, O: Observer<P, PortState = PortFingerprint> + Watcher 
         let mut tables = vec![self.flows.table(), ports];
         tables.extend(self.workloads.log.tables());
         tables.extend([self.series.into_table(), self.queue.into_table()]);
-        let mut domains = self.flows.domains.into_iter();
+        let mut domains = self.flows.domains.list.into_iter();
         let first = domains.next().expect("at least one domain");
         let mut log = first.hosts.reports.log;
         let mut recorder = first.network.into_observer().into_recorder();

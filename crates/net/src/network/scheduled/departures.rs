@@ -6,7 +6,7 @@ use fairport_units::Instant;
 use super::super::{Fabric, Region};
 use super::ScheduledPorts;
 use crate::discipline::Admission;
-use crate::observer::{Arrival, Observer};
+use crate::observer::Observer;
 use crate::packet::CE;
 use crate::pool::Handle;
 use crate::port::Kind;
@@ -27,7 +27,7 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
     /// Lets one port catch up with the departures that are due by `now`.
     #[inline(never)]
     pub(in crate::network) fn catch_up(&mut self, fabric: &Fabric, id: PortId, now: Instant) {
-        let Kind::Scheduled(number) = self.ports[id.0 as usize].kind() else {
+        let Kind::Scheduled(number) = self.ports[id.0 as usize].kind else {
             return;
         };
         while self.ports[id.0 as usize].is_behind(now) {
@@ -114,7 +114,6 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
 
     /// Reports that a packet that had been accepted is marked or dropped now, with the time of this and of
     /// its departure.
-    #[inline(never)]
     fn revise(
         &mut self,
         fabric: &Fabric,
@@ -122,27 +121,14 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         number: u32,
         handle: Handle,
         admission: Admission,
-        [time, depart]: [Instant; 2],
+        times: [Instant; 2],
     ) {
-        let waiting = &self.scheduled.waiting_packets[handle];
         let header = self.packets.header(handle);
         let observed = &mut self.ports[id.0 as usize].observed;
         self.observer
-            .admission(id, observed, time, header, admission);
-        self.observer.revised(&Arrival {
-            time,
-            port: id,
-            ingress: fabric.ingress(id, waiting.packet.ingress_number),
-            header,
-            content: self.packets.content(handle),
-            addresses: &|| fabric.addresses(header.route - 1),
-            frame_bytes: waiting.packet.frame_bytes,
-            backlog: self.scheduled.ports[number as usize].backlog,
-            admission,
-            depart,
-            port_arrival: waiting.counts.port_arrival,
-            counts: &|| waiting.counts,
-        });
+            .admission(id, observed, times[0], header, admission);
+        let backlog = self.scheduled.ports[number as usize].backlog;
+        self.report_detail(fabric, id, handle, backlog, admission, Some(times));
     }
 
     /// Drops the queued packets that the discipline gave up at `now`.
@@ -159,16 +145,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
             scheduled.remove(waiting, &mut self.ports[id.0 as usize]);
             scheduled.revoked.packets += 1;
             scheduled.revoked.bytes += u64::from(waiting.packet.frame_bytes);
-            self.revise(
-                fabric,
-                id,
-                number,
-                handle,
-                Admission::Dropped(reason),
-                [now, Instant::NEVER],
-            );
-            self.dropped += 1;
-            self.packets.release(handle);
+            let (admission, times) = (Admission::Dropped(reason), [now, Instant::NEVER]);
+            self.revise(fabric, id, number, handle, admission, times);
         }
         self.scheduled.waiting_packets.dropped = lost;
     }

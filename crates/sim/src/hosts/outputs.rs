@@ -8,7 +8,7 @@ use fairport_record::Simulated;
 use fairport_tcp::Segment;
 use fairport_units::Instant;
 
-use crate::live_flow::Endpoint;
+use super::live_flow::Endpoint;
 
 /// The output paths of all hosts: a segment takes its host's processing time, and then a constant latency to the NIC.
 pub(crate) struct Outputs {

@@ -6,7 +6,7 @@ use fairport_record::{Simulated, Watcher};
 use fairport_units::{Duration, Instant};
 
 use super::Domains;
-use crate::domain::{Budget, Domain};
+use crate::domain::Budget;
 
 impl<P: Simulated, O: Observer<P> + Watcher> Domains<P, O> {
     /// Advances the domain with the earliest event, until `until` at most, inclusive. Returns the time of the next
@@ -17,14 +17,14 @@ impl<P: Simulated, O: Observer<P> + Watcher> Domains<P, O> {
             return domain.next_time();
         }
         let (number, until) = self.next_turn(until);
-        self[number].advance(until, budget);
+        self.list[number].advance(until, budget);
         self.exchange(number);
         self.next_effect()
     }
 
     /// The domain with the earliest event, and the instant up to which it may advance before it is another's turn.
     fn next_turn(&self, until: Instant) -> (usize, Instant) {
-        let times = self.iter().map(Domain::next_effect);
+        let times = self.list.iter().map(|domain| domain.next_effect());
         let mut times: Vec<(Instant, usize)> = times.zip(0..).collect();
         times.sort_unstable();
         let (first, second) = (times[0], times[1].0);
@@ -35,8 +35,8 @@ impl<P: Simulated, O: Observer<P> + Watcher> Domains<P, O> {
 
     /// Moves all packets that have crossed into the regions they go to.
     pub(crate) fn exchange_all(&mut self) {
-        if self.len() > 1 {
-            (0..self.len()).for_each(|from| self.exchange(from));
+        if self.list.len() > 1 {
+            (0..self.list.len()).for_each(|from| self.exchange(from));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use crate::shared::{AtomicBool, AtomicU32, Condvar, Mutex, Ordering, spin_loop};
+use super::sync::{AtomicBool, AtomicU32, Condvar, Mutex, Ordering, spin_loop};
 
 /// How many times a thread polls before it sleeps. This takes about 20 us, less than what is lost if another program
 /// needs the core. The model checker tries every interleaving, so one poll is enough for it.

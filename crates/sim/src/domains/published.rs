@@ -4,13 +4,13 @@ use std::sync::PoisonError;
 
 use fairport_units::Instant;
 
-use crate::shared::{AtomicU64, Mutex, MutexGuard, Ordering};
+use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 
 /// A domain's clock, and a mailbox for each domain.
 ///
 /// A domain puts a packet into the mailbox before it moves its clock. So a reader that loads the clock first, and takes
 /// the mail afterwards, has every packet that was sent before the clock was set.
-pub(crate) struct Notice<T> {
+pub(crate) struct Published<T> {
     /// nothing more happens in the domain before this instant, in ps
     clock: Apart<AtomicU64>,
     /// by domain: what was sent to it and not taken yet
@@ -22,8 +22,8 @@ pub(crate) struct Notice<T> {
 #[repr(align(128))]
 struct Apart<T>(T);
 
-impl<T> Notice<T> {
-    /// A notice with an empty mailbox for each of `domains`.
+impl<T> Published<T> {
+    /// A clock at zero, with an empty mailbox for each of `domains`.
     pub(crate) fn new(domains: usize) -> Self {
         Self {
             clock: Apart(AtomicU64::new(0)),
@@ -78,8 +78,8 @@ mod model {
     #[test]
     fn who_reads_the_clock_has_the_mail() {
         loom::model(|| {
-            let notice = Arc::new(Notice::new(1));
-            let near = Arc::clone(&notice);
+            let published = Arc::new(Published::new(1));
+            let near = Arc::clone(&published);
             let sender = thread::spawn(move || {
                 for due in [10, 20] {
                     near.send(0, &mut vec![due]);
@@ -88,9 +88,9 @@ mod model {
             });
             let mut got = Vec::new();
             for _ in 0..2 {
-                let clock = notice.clock().as_ps();
+                let clock = published.clock().as_ps();
                 let mut batch = Vec::new();
-                notice.take_mail(0, &mut batch);
+                published.take_mail(0, &mut batch);
                 got.append(&mut batch);
                 let sent = [10, 20].into_iter().filter(|due| *due < clock).count();
                 assert!(got.len() >= sent, "{got:?} at {clock}");

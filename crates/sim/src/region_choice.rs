@@ -23,7 +23,7 @@ const MOST_IMBALANCE: f64 = 1.4;
 
 /// Watches a run in one region and decides whether to cut it.
 #[derive(Debug)]
-pub struct Pilot {
+pub struct RegionChoice {
     cores: u16,
     /// none if there is no further look
     rules: Option<CutRules>,
@@ -35,8 +35,8 @@ pub struct Pilot {
     arrivals: Vec<u64>,
 }
 
-impl Pilot {
-    /// A pilot for a run of this plan on `cores` cores at most.
+impl RegionChoice {
+    /// The choice for a run of this plan on `cores` cores at most.
     pub fn new(plan: &Plan, cores: u16) -> Self {
         let may_be_cut = cores > 1 && !plan.workloads_hear();
         Self {

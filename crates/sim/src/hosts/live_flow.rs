@@ -6,7 +6,7 @@ use fairport_tcp::{Connection, Counters, Gauges};
 
 pub(crate) use fairport_plan::flow::Side;
 
-use crate::udp::UdpFlow;
+use super::udp::UdpFlow;
 
 /// One end of a TCP flow.
 ///

@@ -15,7 +15,7 @@ const WEIGHT: f64 = 0.25;
 
 /// How fast each way is, and which one is used.
 #[derive(Debug)]
-pub(crate) struct Pace {
+pub(crate) struct ThreadChoice {
     /// the caller's choice for the whole run, if there is one
     fixed: Option<bool>,
     /// whether slices run in parallel, trials aside
@@ -27,7 +27,7 @@ pub(crate) struct Pace {
     between_tries: u32,
 }
 
-impl Default for Pace {
+impl Default for ThreadChoice {
     /// In parallel at first: a run is cut into regions only if that is expected to be faster.
     fn default() -> Self {
         Self {
@@ -41,8 +41,8 @@ impl Default for Pace {
     }
 }
 
-impl Pace {
-    /// A pace that is fixed for the whole run.
+impl ThreadChoice {
+    /// A choice that is fixed for the whole run.
     pub(crate) fn fixed(at_once: bool) -> Self {
         Self {
             fixed: Some(at_once),
@@ -87,25 +87,25 @@ mod tests {
 
     /// The share of slices in parallel, if a packet-hop takes `alone` on one thread and `together` in parallel.
     fn share_at_once(slices: u32, alone: f64, together: f64) -> f64 {
-        let mut pace = Pace::default();
+        let mut choice = ThreadChoice::default();
         let mut at_once = 0;
         for _ in 0..slices {
-            let (way, is_try) = pace.next();
+            let (way, is_try) = choice.next();
             at_once += u32::from(way);
-            pace.note(way, is_try, if way { together } else { alone });
+            choice.note(way, is_try, if way { together } else { alone });
         }
         f64::from(at_once) / f64::from(slices)
     }
 
     #[test]
-    fn a_fixed_pace_tries_nothing() {
+    fn a_fixed_choice_tries_nothing() {
         for at_once in [false, true] {
-            let mut pace = Pace::fixed(at_once);
+            let mut choice = ThreadChoice::fixed(at_once);
             for _ in 0..100 {
-                assert_eq!(pace.next(), (at_once, false));
+                assert_eq!(choice.next(), (at_once, false));
                 // even if the other way is much faster
-                pace.note(at_once, false, 8.0);
-                pace.note(!at_once, true, 1.0);
+                choice.note(at_once, false, 8.0);
+                choice.note(!at_once, true, 1.0);
             }
         }
     }
@@ -118,10 +118,10 @@ mod tests {
 
     /// Which slices run in parallel, if a packet-hop takes `together` in these and 2 on one thread.
     fn ways(slices: u32, together: impl Fn(u32) -> f64) -> Vec<bool> {
-        let mut pace = Pace::default();
+        let mut choice = ThreadChoice::default();
         let mut slice = |number| {
-            let (way, is_try) = pace.next();
-            pace.note(way, is_try, if way { together(number) } else { 2.0 });
+            let (way, is_try) = choice.next();
+            choice.note(way, is_try, if way { together(number) } else { 2.0 });
             way
         };
         (0..slices).map(&mut slice).collect()

@@ -20,10 +20,10 @@ use fairport_record::{Simulated, Watcher};
 use fairport_units::{Duration, Instant};
 
 use super::Domains;
-use crate::barrier::Barrier;
+use super::barrier::Barrier;
+use super::published::Published;
+use super::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, spin_loop};
 use crate::domain::{Budget, Domain};
-use crate::notice::Notice;
-use crate::shared::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, spin_loop};
 
 /// No limit, because a turn is short.
 const WITHOUT_END: Budget = Budget {
@@ -42,11 +42,11 @@ const LOOKS: u32 = 2_000;
 type Slot<P, O> = Option<Box<Domain<P, O>>>;
 
 /// What the threads of a run share.
-pub(crate) struct Board<P: Copy, O: Observer<P>> {
+pub(crate) struct Parallel<P: Copy, O: Observer<P>> {
     barrier: Barrier,
     lookahead: Duration,
     /// by domain
-    notices: Vec<Notice<Crossing<P>>>,
+    published: Vec<Published<Crossing<P>>>,
     /// by domain: the slot through which it moves to its thread and back
     domains: Vec<Mutex<Slot<P, O>>>,
     /// the end of the stretch, inclusive, in ps
@@ -54,17 +54,17 @@ pub(crate) struct Board<P: Copy, O: Observer<P>> {
     is_over: AtomicBool,
 }
 
-impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
-    /// A board for these domains. With `at_once` each of them has a thread, otherwise one thread advances all.
+impl<P: Simulated, O: Observer<P> + Watcher> Parallel<P, O> {
+    /// For threads that advance these domains. With `at_once` each of them has a thread, otherwise one thread advances all.
     pub(crate) fn new(domains: &Domains<P, O>, at_once: bool) -> Self {
-        let numbers = 0..domains.len();
-        let threads = if at_once { domains.len() } else { 1 };
+        let numbers = 0..domains.list.len();
+        let threads = if at_once { domains.list.len() } else { 1 };
         Self {
             barrier: Barrier::new(threads as u32),
             lookahead: domains.lookahead(),
-            notices: numbers
+            published: numbers
                 .clone()
-                .map(|_| Notice::new(domains.len()))
+                .map(|_| Published::new(domains.list.len()))
                 .collect(),
             domains: numbers.map(|_| Mutex::new(None)).collect(),
             until: AtomicU64::new(0),
@@ -113,8 +113,8 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
     /// domain, or all of them if it is the only thread.
     fn lead(&self, domains: &mut Vec<Box<Domain<P, O>>>, begin: Instant, until: Instant) {
         self.until.store(until.as_ps(), Ordering::Relaxed);
-        for notice in &self.notices {
-            notice.set_clock(begin);
+        for one in &self.published {
+            one.set_clock(begin);
         }
         if self.barrier.threads() == 1 {
             self.run(0, domains);
@@ -151,7 +151,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
             for (number, domain) in (first..).zip(&mut *domains) {
                 // reads the others' clocks before their mail, which then holds all that was sent before these clocks
                 let safe = self.safe_until(number);
-                let mut clock = self.notices[number].clock();
+                let mut clock = self.published[number].clock();
                 // Otherwise it has done all that it may. It then writes nothing, so that the clock stays in
                 // the caches of the threads that poll it.
                 if clock < safe && clock <= until {
@@ -175,19 +175,21 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
 
     /// Domains other than this one.
     fn others(&self, number: usize) -> impl Iterator<Item = usize> {
-        (0..self.notices.len()).filter(move |other| *other != number)
+        (0..self.published.len()).filter(move |other| *other != number)
     }
 
     /// No packet that another domain has yet to send can arrive before this instant.
     fn safe_until(&self, number: usize) -> Instant {
-        let clocks = self.others(number).map(|other| self.notices[other].clock());
+        let clocks = self
+            .others(number)
+            .map(|other| self.published[other].clock());
         clocks.min().unwrap_or(Instant::NEVER) + self.lookahead
     }
 
     /// Gives a domain the packets that have crossed into it. `batch` is empty before and afterwards.
     fn collect(&self, number: usize, domain: &mut Domain<P, O>, batch: &mut Vec<Crossing<P>>) {
         for other in self.others(number) {
-            self.notices[other].take_mail(number, batch);
+            self.published[other].take_mail(number, batch);
             domain.network.receive_crossings(batch);
         }
     }
@@ -211,10 +213,10 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
             if domain.network.first_due() < clock + self.lookahead {
                 for to in self.others(number) {
                     domain.network.drain_outbox(to as u16, batch);
-                    self.notices[number].send(to, batch);
+                    self.published[number].send(to, batch);
                 }
             }
-            self.notices[number].set_clock(clock);
+            self.published[number].set_clock(clock);
             if next > last {
                 return clock;
             }
@@ -223,8 +225,8 @@ impl<P: Simulated, O: Observer<P> + Watcher> Board<P, O> {
     }
 }
 
-impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Board<P, O> {
-    /// Calls `lead` while the other threads wait for its stretches, and then ends them.
+impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Parallel<P, O> {
+    /// Calls `lead` while the other threads wait for its parallel, and then ends them.
     pub(crate) fn with_threads(&self, lead: impl FnOnce(&Self)) {
         thread::scope(|scope| {
             for number in 1..self.barrier.threads() {
