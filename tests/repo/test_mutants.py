@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from fairport._toml import loads
+from fairport.toml.parser import loads
 
 ROOT = Path(__file__).parents[2]
 PAGE = """<!-- mutants: begin -->
