@@ -159,6 +159,24 @@ fn besides() -> impl Strategy<Value = Besides> {
     ]
 }
 
+/// What happens in the same picosecond, and whether this is frequent: nothing then spreads the phases.
+#[derive(Clone, Debug)]
+struct Ties {
+    arbitration: &'static str,
+    departure_first: bool,
+    are_frequent: bool,
+}
+
+fn ties() -> impl Strategy<Value = Ties> {
+    let arbitration = prop::sample::select(&["round-robin", "fixed", "random"][..]);
+    let drawn = (arbitration, any::<bool>(), any::<bool>());
+    drawn.prop_map(|(arbitration, departure_first, are_frequent)| Ties {
+        arbitration,
+        departure_first,
+        are_frequent,
+    })
+}
+
 /// A random job, and what its record is checked against.
 #[derive(Clone, Debug)]
 struct Drawn {
@@ -181,6 +199,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         queue(),
         shaper(),
         prop::sample::select(&[10, 100, 1000][..]),
+        ties(),
     );
     let interrupts = prop::sample::select(&[0, 0, 0, 20, 300, 5000_u64][..]);
     let hosts = (
@@ -204,7 +223,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
     );
     (network, hosts, traffic, probes).prop_map(|parts| {
         let (network, hosts, traffic, probes) = parts;
-        let ((topology, count), (queue, room_bytes), shaper, mbps) = network;
+        let ((topology, count), (queue, room_bytes), shaper, mbps, ties) = network;
         let (delay_us, is_slow, queue_packets, interrupts_us) = hosts;
         let (stack, flows, size_bytes, stop_ms, besides) = traffic;
         let (seed, duration_ms, from_ms, to_ms) = probes;
@@ -215,6 +234,14 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         job["duration_ps"] = json!(duration_ms * seconds(0.001));
         job["topology"] = topology;
         job["queue"] = queue;
+        job["switch"]["arbitration"] = json!(ties.arbitration);
+        job["switch"]["departure_first"] = json!(ties.departure_first);
+        if ties.are_frequent {
+            job["link"]["clock_error_ppb"] = json!(0);
+            for part in ["link", "host"] {
+                job[part]["delay_spread_ps"] = json!(0);
+            }
+        }
         job["link"]["rate_bps"] = json!(rate_bps);
         job["link"]["delay_ps"] = json!(delay_us * 1_000_000);
         job["host"]["queue_packets"] = json!(queue_packets);
@@ -231,6 +258,9 @@ fn drawn() -> impl Strategy<Value = Drawn> {
             .map(|i| {
                 let mut flow = flow(&sender(i), "h0");
                 flow["size_bytes"] = json!(size_bytes);
+                if ties.are_frequent {
+                    flow["start_jitter_ps"] = json!(0);
+                }
                 flow["stop_ps"] = json!(stop_ms.map(|ms| ms * seconds(0.001)));
                 flow
             })

@@ -59,3 +59,36 @@ fn a_flow_that_is_stopped_is_over_when_its_last_end_is_whatever_the_regions() {
         ends
     );
 }
+
+/// A job without any spread of phases, so that many packets arrive in the same picosecond.
+fn in_phase(mut job: Value, arbitration: &str) -> Value {
+    job["switch"]["arbitration"] = json!(arbitration);
+    job["link"]["clock_error_ppb"] = json!(0);
+    job["host"]["delay_spread_ps"] = json!(0);
+    job["host"]["processing"] = json!({"kind": "constant", "value_ps": 500_000});
+    for flow in job["flows"].as_array_mut().expect("a list") {
+        flow["start_jitter_ps"] = json!(0);
+    }
+    job
+}
+
+/// The first packets, which flows send as they start, are in the same order, too; and a rule that draws does not draw
+/// where one link alone has packets.
+#[test]
+fn arrivals_of_the_same_instant_are_in_the_same_order_whatever_the_regions() {
+    let mut two_to_one = outcast();
+    two_to_one["topology"] = json!({"kind": "star", "hosts": 3});
+    two_to_one["flows"] = json!([flow("h1", "h0"), flow("h2", "h0")]);
+    two_to_one["duration_ps"] = json!(seconds(0.02));
+    let halves = all_to_all_halves(0.0, 0.02);
+    for arbitration in ["round-robin", "fixed", "random"] {
+        for job in [&two_to_one, &halves] {
+            let job = in_phase(job.clone(), arbitration);
+            let fingerprint = run(&job).fingerprint;
+            for at_once in [false, true] {
+                let other = run_in_regions(&job, 2, at_once).fingerprint;
+                assert_eq!(other, fingerprint, "{arbitration}, at once: {at_once}");
+            }
+        }
+    }
+}

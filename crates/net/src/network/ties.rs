@@ -34,19 +34,8 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         // Sorted by link first, so that a random rule does not draw in the order of the event queue. Packets of one link
         // have one rank, and both sorts keep their order.
         tied.sort_by_key(|Tied { taken, .. }| (taken.contest(), taken.from));
-        let contender = |tied: &Tied| (tied.taken.output, tied.taken.from);
-        for of_link in tied.chunk_by_mut(|one, next| contender(one) == contender(next)) {
-            let Taken {
-                output,
-                ingress_number,
-                ..
-            } = of_link[0].taken;
-            if output != Routes::END {
-                let rank = self.arbiter.rank(output.0, ingress_number);
-                for tied in of_link {
-                    tied.rank = rank;
-                }
-            }
+        for contenders in tied.chunk_by_mut(|one, next| one.taken.output == next.taken.output) {
+            self.rank(contenders);
         }
         tied.sort_by_key(|Tied { rank, taken }| (taken.contest(), *rank, taken.from));
         let mut previous = None;
@@ -67,6 +56,21 @@ impl<P: Copy, O: Observer<P>> Region<P, O> {
         }
         tied.clear();
         self.tied = tied;
+    }
+
+    /// Ranks packets to one output port, sorted by link. Where all are of one link nothing is drawn: what the port draws
+    /// must not depend on ties elsewhere, which may be in another region.
+    fn rank(&mut self, contenders: &mut [Tied]) {
+        let Taken { output, from, .. } = contenders[0].taken;
+        if output == Routes::END || contenders.iter().all(|one| one.taken.from == from) {
+            return;
+        }
+        for of_link in contenders.chunk_by_mut(|one, next| one.taken.from == next.taken.from) {
+            let rank = self.arbiter.rank(output.0, of_link[0].taken.ingress_number);
+            for tied in of_link {
+                tied.rank = rank;
+            }
+        }
     }
 
     /// The next link whose head arrives in this picosecond.

@@ -16,9 +16,9 @@ impl<P: Simulated, O: Observer<P> + Watcher> Domains<P, O> {
             domain.advance(until, budget);
             return domain.next_time();
         }
+        self.exchange_all(); // packets of the last turn, and of flows that have started since
         let (number, until) = self.next_turn(until);
         self.list[number].advance(until, budget);
-        self.exchange(number);
         self.next_effect()
     }
 
@@ -35,18 +35,15 @@ impl<P: Simulated, O: Observer<P> + Watcher> Domains<P, O> {
 
     /// Moves all packets that have crossed into the regions they go to.
     pub(crate) fn exchange_all(&mut self) {
-        if self.list.len() > 1 {
-            (0..self.list.len()).for_each(|from| self.exchange(from));
+        if self.list.len() == 1 {
+            return;
         }
-    }
-
-    /// Moves the packets that have crossed from one domain into the regions they go to.
-    fn exchange(&mut self, from: usize) {
-        for to in 0..self.partition.regions() {
-            self.list[from].network.drain_outbox(to, &mut self.batch);
-            self.list[usize::from(to)]
-                .network
-                .receive_crossings(&mut self.batch);
+        for from in 0..self.list.len() {
+            for to in 0..self.partition.regions() {
+                self.list[from].network.drain_outbox(to, &mut self.batch);
+                let network = &mut self.list[usize::from(to)].network;
+                network.receive_crossings(&mut self.batch);
+            }
         }
     }
 }
