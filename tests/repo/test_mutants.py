@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = """<!-- mutants: begin -->
 | file or crate | mutants | tested | killed | or by guarded runs | seed |
 | --- | --- | --- | --- | --- | --- |
-| verdict.py | 197 | 10 | 9 |  | 8 |
+| metrics/verdict.py | 197 | 10 | 9 |  | 8 |
 | crates/net | 1877 | 12 | 11 | 12 | 9 |
 | all | 2074 | 22 | 20 |  |  |
 <!-- mutants: end -->
@@ -31,7 +31,7 @@ def mutants(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_what_is_published_is_read_again(mutants: ModuleType, tmp_path: Path) -> None:
     rows = mutants.published(PAGE)
     assert rows == [
-        ["verdict.py", "197", "10", "9", "", "8"],
+        ["metrics/verdict.py", "197", "10", "9", "", "8"],
         ["crates/net", "1877", "12", "11", "12", "9"],
     ]
     page = tmp_path / "page.md"
