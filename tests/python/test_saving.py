@@ -13,6 +13,7 @@ from threading import active_count, current_thread, main_thread
 import pytest
 import synthetic
 from fairport import figures
+from fairport.backends.progress import Report
 from fairport.errors import InputError
 from fairport.figures import compared
 from fairport.figures.drawing import saving, style
@@ -21,7 +22,6 @@ from fairport.scenario import load
 from fairport.storage import save
 from fairport.study.comparison.compare import compare
 from fairport.study.runs.store import Store
-from fairport.study.runs.worker import Report
 from fairport.study.runs.workers import Workers
 from matplotlib import artist
 from matplotlib.figure import Figure

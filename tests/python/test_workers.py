@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from conftest import slowness
+from fairport.backends.progress import Report
 from fairport.errors import ScenarioError
-from fairport.study.runs.worker import Report
 from fairport.study.runs.workers import WorkerDiedError, Workers
 
 
