@@ -133,7 +133,7 @@ def test_what_a_host_sent_by_the_end_counts_when_the_switch_is_late_and_nothing_
             if name == "switch":
                 switches.append(self._process.pid)
 
-    def stop_at_the_end(_: int, now_s: float, __: int) -> None:
+    def stop_at_the_end(now_s: float, _: int) -> None:
         if not 0.4 < now_s < 0.8:
             return
         time.sleep(0.9 - now_s)
