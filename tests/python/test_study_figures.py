@@ -13,7 +13,7 @@ import pytest
 from conftest import Command
 from fairport.errors import InputError
 from fairport.figures import studies
-from fairport.figures.drawing import width
+from fairport.figures.drawing import style, width
 from fairport.figures.studies import best
 from fairport.figures.studies.view import WIDTH_IN, chosen, in_cells, viewed
 from fairport.files.place import place
@@ -21,7 +21,9 @@ from fairport.report.study import document
 from fairport.study import point_statistics
 from fairport.study.results import Study, define
 from made_up_studies import Numbers, made_up
+from matplotlib import colormaps
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 from matplotlib.patches import Polygon, Rectangle
 
 AXES: dict[str, list[Any]] = {
@@ -391,3 +393,18 @@ def test_the_number_is_the_first_that_some_run_has(study: Study) -> None:
     study.runs.flush()
     assert studies.choose(study).color == "jain_index"
     assert studies.choose(study, color="stack").number == "jain_index"
+
+
+def test_numbers_on_a_map_have_the_contrast_of_wcag() -> None:
+    """WCAG 2.1, 1.4.3: letters have a contrast of 4.5 at least."""
+
+    def luminance(colour: Any) -> float:
+        parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    assert luminance(to_rgb("#777777")) == pytest.approx(0.1845, abs=1e-4)
+    for colour in [
+        to_rgb(one) for name in ("cividis", "gray") for one in colormaps[name](range(256))
+    ]:
+        pair = luminance(colour), luminance(to_rgb(style.ink_on(colour)))
+        assert (max(pair) + 0.05) / (min(pair) + 0.05) >= 4.5, colour

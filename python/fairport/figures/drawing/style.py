@@ -207,10 +207,15 @@ def label_line(axes: Axes, text: str, height: float) -> None:
 
 
 def ink_on(colour: Any) -> str:
-    """The colour of letters that are readable on this colour."""
-    red, green, blue = to_rgb(colour)
+    """The colour of letters that are readable on this colour: the contrast is at least 4.5
+    (WCAG 2.1, 1.4.3)."""
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in to_rgb(colour)
+    ]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     # not INK and PAPER: a dark page changes those, but not the colour below the letters
-    return "#1b2631" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.4 else "#fefefe"
+    return "#010101" if luminance > 0.179 else "#fefefe"
 
 
 def say(axes: Axes, text: str) -> None:
