@@ -207,8 +207,7 @@ def label_line(axes: Axes, text: str, height: float) -> None:
 
 
 def ink_on(colour: Any) -> str:
-    """The colour of letters that are readable on this colour: the contrast is at least 4.5
-    (WCAG 2.1, 1.4.3)."""
+    """The colour of letters on this colour, with a contrast of 4.5 at least (WCAG 2.1, 1.4.3)."""
     linear = [
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
         for part in to_rgb(colour)
