@@ -43,20 +43,18 @@ Ratios = dict[tuple[str, int], list[float]]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs everything, prints it, and renews table and picture at the end."""
+    """Runs everything, prints each row as it comes, and renews table and picture at the end."""
     given = options("irregular-hosts", __doc__, arguments, seeds=10)
-    ratios = {
-        (side, us): ratios_of(side, _SCENARIO.patch({"host.jitter": f"{us}us"}), given.seeds)
-        for us in JITTERS_US
-        for side in SIDES
-    }
-    rows = [
-        [
-            f"U(0, {us} us)" if us else "none",
-            *(f"{spread(ratios[side, us])}, {len(ratios[side, us])} runs" for side in SIDES),
-        ]
-        for us in JITTERS_US
-    ]
+    ratios: Ratios = {}
+    rows: list[list[str]] = []
+    for us in JITTERS_US:
+        row = [f"U(0, {us} us)" if us else "none"]
+        for side in SIDES:
+            runs = ratios_of(side, _SCENARIO.patch({"host.jitter": f"{us}us"}), given.seeds)
+            ratios[side, us] = runs
+            row.append(f"{spread(runs)}, {len(runs)} runs")
+        print(*row, sep="; ", flush=True)
+        rows.append(row)
     heads = ["jitter of hosts", "lone flow over its peers' mean: Linux", "simulated"]
     text = table(heads, rows)
     print(text)
@@ -97,6 +95,7 @@ def _draw(ratios: Ratios, path: Path) -> None:
         style.fair_share(axes, 1.0)
         style.label_line(axes, "as much as a peer", 1.0)
         axes.set_yscale("log")
+        axes.set_ylim(top=10 * max(1.0, axes.get_ylim()[1]))  # room for the legend
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.set_ylabel("goodput of the lone flow\nover its peers' mean")
         axes.set_xticks(JITTERS_US)
