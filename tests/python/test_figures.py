@@ -355,3 +355,18 @@ def test_lines_of_a_narrow_distribution_do_not_cross_its_legend(
     legend = axes.get_legend()
     assert legend is not None
     assert legend.get_frame_on() == covers
+
+
+def test_a_group_of_which_nothing_finished_is_in_the_legend() -> None:
+    # one host sends 20 kB, the others 1 MB each, which they cannot within 20 ms
+    both = [
+        {"from": "h1", "to": "h0", "size": "20kB"},
+        {"from": "h2..h15", "to": "h0", "size": "1MB"},
+    ]
+    result = fp.run(fp.scenario("outcast").patch({"traffic": both, "duration": "20ms"}))
+    (axes,) = fp.plot(result, "fct").axes
+    legend = axes.get_legend()
+    assert legend is not None
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert labels == ["≤ 100 kB: 1", "100 kB to 10 MB: 0 (and 14 unfinished)"]
+    assert len([line for line in axes.get_lines() if len(line.get_xdata()) > 1]) == 1

@@ -80,3 +80,18 @@ def test_a_field_left_from_the_overridden_kind_has_a_hint() -> None:
     assert "`queue={kind=..}` replaces them all" in raised.value.remedy
     replaced = scenario.patch({"queue": {"kind": "drop-tail"}})
     assert replaced.queue.kind == "drop-tail"
+
+
+def test_a_path_that_does_not_exist_hides_no_other_mistake(
+    fairport: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(SCENARIO.replace("KIND", "fat-tree"), encoding="utf-8")
+    outcome = fairport("run", file.name, "--set", "traffic.5.load=1", "--set", "link.rate=x")
+    errors = [line for line in outcome.err.splitlines() if line.startswith("error: ")]
+    assert [error.split(": ")[2] for error in errors] == [
+        "traffic.5.load",
+        "topology.duration",
+        "queue.decay",
+        "link.rate",
+    ]

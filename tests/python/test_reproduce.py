@@ -308,13 +308,14 @@ def test_a_transfer_under_way_is_not_left_out_of_the_mean() -> None:
 
 
 def test_the_index_of_launches_is_of_transfers_that_started_together() -> None:
-    # second launch: 1 s and 3 s, so (1 + 3)^2 / (2 * (1 + 9)); the third is not complete, and the
-    # first is of before the measurement
+    # second launch: 1 s and 3 s, so (1 + 3)^2 / (2 * (1 + 9)); the first is of before the
+    # measurement; in the third, one starts late, because its last transfer took longer than the
+    # period; the fourth is not complete
     flows = pl.DataFrame(
         {
-            "src": ["h1", "h2", "h1", "h2", "h1", "h2"],
-            "start_s": [0.0, 0.0, 20.0, 20.0, 40.0, 40.0],
-            "fct_s": [1.0, 1.0, 1.0, 3.0, 1.0, None],
+            "src": ["h1", "h2"] * 4,
+            "start_s": [0.0, 0.0, 20.0, 20.0, 22.0, 23.0, 24.0, 24.0],
+            "fct_s": [1.0, 1.0, 1.0, 3.0, 1.0, 1.0, 1.0, None],
         }
     )
     index = METRICS["jain_index_of_launches"].value(record_of(flows), Of())

@@ -1,6 +1,7 @@
 //! The state of an analysis: follows the packets of capture files, and joins those of two sides of a switch.
 
 use std::hint::black_box;
+use std::slice;
 
 use crate::error::Error;
 use crate::flow::{Connections, Seen, Tracker};
@@ -44,10 +45,19 @@ impl Default for Options {
 /// The progress of an analysis.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// packets read so far
+    /// records read so far in the present pass, of whatever kind
     pub packets: u64,
     /// bytes read so far in the present pass, after unpacking
     pub bytes: u64,
+}
+
+impl Progress {
+    pub(crate) fn of(readings: &[Reading]) -> Self {
+        Self {
+            packets: readings.iter().map(Reading::records).sum(),
+            bytes: readings.iter().map(|one| one.capture.position()).sum(),
+        }
+    }
 }
 
 /// The state of an analysis.
@@ -103,7 +113,8 @@ impl Analysis {
         let mut batch: Vec<Found> = Vec::with_capacity(BATCH);
         let mut directions: Vec<u32> = Vec::with_capacity(BATCH);
         batch.extend(reading.next.take());
-        while !batch.is_empty() {
+        let mut is_over = false;
+        while !is_over {
             let packets = batch.iter().map(|found| &found.packet);
             directions.extend(packets.map(|packet| self.connections.direction(packet)));
             black_box(self.tracker.warm(&directions));
@@ -111,17 +122,20 @@ impl Analysis {
                 self.packets += 1;
                 self.follow(*direction, &found.packet);
             }
+            let is_due = batch.is_empty() || self.packets % SLICE < BATCH as u64;
+            if is_due && !goes_on(Progress::of(slice::from_ref(reading))) {
+                break;
+            }
             batch.clear();
             directions.clear();
-            if self.packets % SLICE < BATCH as u64 {
-                let (packets, bytes) = (self.packets, reading.capture.position());
-                if !goes_on(Progress { packets, bytes }) {
+            loop {
+                let before = batch.len();
+                let more = reading.read(&mut self.layout.segments, |found| batch.push(found))?;
+                is_over = !more && before == 0;
+                if batch.len() == before || batch.len() == BATCH {
                     break;
                 }
             }
-            while batch.len() < BATCH
-                && reading.read(&mut self.layout.segments, |found| batch.push(found))?
-            {}
         }
         Ok(())
     }
@@ -145,16 +159,16 @@ impl Analysis {
         mut goes_on: impl FnMut(Progress) -> bool,
     ) -> Result<(), Error> {
         let mut join = self.join.take();
-        while let Some(file) = earliest(readings) {
+        'files: while let Some(file) = earliest(readings) {
             if let Some(found) = readings[file].next.take() {
                 self.add(file, &found, join.as_mut());
             }
-            readings[file].advance(&mut self.layout.segments)?;
-            if self.packets.is_multiple_of(SLICE) {
-                let bytes = readings.iter().map(|one| one.capture.position()).sum();
-                let packets = self.packets;
-                if !goes_on(Progress { packets, bytes }) {
-                    break;
+            let mut is_next = false;
+            while !is_next {
+                is_next = readings[file].advance(&mut self.layout.segments)?;
+                let is_due = !is_next || self.packets.is_multiple_of(SLICE);
+                if is_due && !goes_on(Progress::of(readings)) {
+                    break 'files;
                 }
             }
         }

@@ -26,6 +26,12 @@ pub fn analyse(
     options: &Options,
     mut goes_on: impl FnMut(Progress) -> bool,
 ) -> Result<Outcome, Error> {
+    // what has ended a pass ends those after it
+    let mut has_ended = false;
+    let mut goes_on = |progress| {
+        has_ended = has_ended || !goes_on(progress);
+        !has_ended
+    };
     let mut layout = layout(sources, options, &mut goes_on)?;
     let mut readings = Vec::new();
     let known = layout.clocks.iter().zip(&layout.has_copies);
@@ -37,8 +43,8 @@ pub fn analyse(
             *has_copies,
         )?);
     }
-    for reading in &mut readings {
-        reading.advance(&mut layout.segments)?;
+    for file in 0..readings.len() {
+        while !readings[file].advance(&mut layout.segments)? && goes_on(Progress::of(&readings)) {}
     }
     let mut analysis = Analysis::new(layout, &readings, options)?;
     for reading in &mut readings {

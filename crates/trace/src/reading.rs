@@ -137,16 +137,18 @@ impl Reading {
         )
     }
 
-    /// Moves on to the next TCP or UDP packet.
+    /// Moves on to the next TCP or UDP packet. False if there is none among the next records, at most [`SLICE`], and the
+    /// file goes on.
     #[inline]
-    pub(crate) fn advance(&mut self, segments: &mut SegmentSizes) -> Result<(), Error> {
+    pub(crate) fn advance(&mut self, segments: &mut SegmentSizes) -> Result<bool, Error> {
         let mut next = None;
-        self.read(segments, |one| next = Some(one))?;
+        let goes_on = self.read(segments, |one| next = Some(one))?;
         self.next = next;
-        Ok(())
+        Ok(self.next.is_some() || !goes_on)
     }
 
-    /// Gives the next TCP or UDP packet, in order of time, to `put`. False at the end of the file.
+    /// Gives the next TCP or UDP packet, in order of time, to `put`. Among at most [`SLICE`] records without one it gives
+    /// nothing. False at the end of the file.
     #[inline]
     pub(crate) fn read(
         &mut self,
@@ -163,15 +165,16 @@ impl Reading {
                 found = self.order.rest();
                 break;
             }
-            if let Some(next) = next {
-                self.order.add(next.packet.time_ns, next);
-            }
+            let Some(next) = next else {
+                return Ok(true);
+            };
+            self.order.add(next.packet.time_ns, next);
             found = self.order.next();
         }
         Ok(found.map(put).is_some())
     }
 
-    /// Gives the packet that comes next in the file to `put`. False at the end of the file.
+    /// As [`Self::read`], in the order of the file.
     #[inline]
     pub(crate) fn read_as_written(
         &mut self,
@@ -209,6 +212,9 @@ impl Reading {
                 Err(unread) => {
                     self.summary.unread.add(unread);
                     self.summary.tunnelled += u64::from(!self.tunnels && unread.is_tunnel());
+                    if self.summary.packets.is_multiple_of(SLICE) {
+                        return Ok(true);
+                    }
                     continue;
                 }
             };

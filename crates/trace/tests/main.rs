@@ -4,6 +4,7 @@ mod decode;
 mod flows;
 mod join;
 mod offloads;
+mod passes;
 mod read;
 mod sent_again;
 mod write;

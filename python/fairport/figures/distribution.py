@@ -36,14 +36,17 @@ def line(axes: Axes, name: str, rows: pl.DataFrame, column: str, look: tuple[str
     """Draws a line for a column of `rows`; returns whether there was any to draw.
 
     Rows that are not over (`is_over`) count with their ages, as in the summary, so the line ends
-    below 1 if the longest is one of them, and has no dot above its end.
+    below 1 if the longest is one of them, and has no dot above its end. If none is over, the legend
+    alone says so.
     """
     over, reached = censored.distribution(rows[column], rows["is_over"])
-    if not len(over):
-        return False
     colour, stroke = look
     unfinished = rows.height - len(over)
     label = f"{name}: {len(over)}" + (f" (and {unfinished} unfinished)" if unfinished else "")
+    if not len(over):
+        if unfinished:
+            axes.plot([], [], color=colour, linestyle=stroke, label=label)
+        return False
     oldest: Any = rows[column].max()
     times, shares = over, reached
     if oldest > over[-1]:  # it is under way: nothing more is known until its age

@@ -134,15 +134,17 @@ def _fct_variation(record: Record, of: Of) -> float | None:
 
 
 def _jain_of_launches(record: Record, of: Of) -> float | None:
-    """The mean over launches of periodic transfers of Jain's index of their durations."""
-    launch = pl.col("start_s").rank("ordinal").over("src").alias("launch")
-    by_launch = _of_traffic(record, of).with_columns(launch).group_by("launch", maintain_order=True)
-    senders = _of_traffic(record, of)["src"].n_unique()
+    """The mean over launches of periodic transfers of Jain's index of their durations.
+
+    A launch is one transfer of each sender, all started at the same instant and completed.
+    """
+    transfers = _of_traffic(record, of)
+    senders = transfers["src"].n_unique()
+    measured = transfers.filter(pl.col("start_s") >= record.summary["measure"]["from_s"])
     indices = [
         fairness.jain_index(members["fct_s"])
-        for _, members in by_launch
+        for _, members in measured.group_by("start_s", maintain_order=True)
         if members["fct_s"].count() == senders
-        and (members["start_s"] >= record.summary["measure"]["from_s"]).all()
     ]
     return _number(pl.Series(indices, dtype=pl.Float64).mean())
 

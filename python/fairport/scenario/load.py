@@ -65,8 +65,8 @@ def _overridden(
     document: Mapping[str, Any], source: Source, overrides: Mapping[str, Any], by: str
 ) -> Scenario:
     """A scenario of the document; an override counts as if its author had written it."""
-    patched = overridden(document, overrides, by)
-    return Scenario.read(patched, source.overridden(overrides, by))
+    source = source.overridden(overrides, by)
+    return overridden(document, overrides, by, lambda patched: Scenario.read(patched, source))
 
 
 def builtin_names() -> list[str]:

@@ -374,8 +374,10 @@ class Scenario(Section):
         """
         if not overrides:
             return self
-        document = overridden(self.document(), overrides, by)
-        patched = self.read(document, self.source.overridden(overrides, by))
+        source = self.source.overridden(overrides, by)
+        patched = overridden(
+            self.document(), overrides, by, lambda document: self.read(document, source)
+        )
         patched._user_code = self._user_code
         return patched
 

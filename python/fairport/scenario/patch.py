@@ -5,20 +5,26 @@ from __future__ import annotations
 import copy
 import json
 import shlex
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
-from fairport.errors import ScenarioError
+from fairport.errors import InputError, ScenarioError
 from fairport.scenario.source import parts
 from fairport.toml.parser import TOMLDecodeError, loads
 
+T = TypeVar("T")
+
 
 def overridden(
-    document: Mapping[str, Any], overrides: Mapping[str, Any], by: str
-) -> dict[str, Any]:
-    """A copy of the document with values set by dotted paths. Raises ScenarioError.
+    document: Mapping[str, Any],
+    overrides: Mapping[str, Any],
+    by: str,
+    read: Callable[[dict[str, Any]], T],
+) -> T:
+    """What `read` makes of a copy of the document with values set by dotted paths.
 
-    `by` is the source of the values in messages.
+    `by` is the source of the values in messages. Raises ScenarioError, with all mistakes: paths
+    that do not exist, and what `read` refuses of the others.
     """
     if not isinstance(overrides, Mapping) or not all(isinstance(path, str) for path in overrides):
         raise ScenarioError(
@@ -28,10 +34,23 @@ def overridden(
             remedy='give one such as {"queue.limit": "16KiB"}',
         )
     result = copy.deepcopy(dict(document))
+    mistakes: list[InputError] = []
     for path, value in overrides.items():
-        # a copy, because a later path may change this value, which belongs to the caller
-        _set(result, path, copy.deepcopy(value), by)
-    return result
+        try:
+            # a copy, because a later path may change this value, which belongs to the caller
+            _set(result, path, copy.deepcopy(value), by)
+        except ScenarioError as error:
+            mistakes.append(error)
+    try:
+        read_in = read(result)
+    except ScenarioError as error:
+        mistakes += [error, *error.others]
+        error.others = ()
+    if mistakes:
+        first, *others = mistakes
+        first.others = tuple(others)
+        raise first
+    return read_in
 
 
 def read_assignments(assignments: Iterable[str]) -> dict[str, Any]:
