@@ -9,7 +9,7 @@ import pytest
 from fairport.metrics.spread import Spread, of_row
 from fairport.study.comparison.metrics import OF_THE_RUN, Groups
 from fairport.study.comparison.rank_by_share import ByShare, share
-from fairport.study.comparison.ranking import Ranked, change
+from fairport.study.comparison.ranking import Ranked, change, with_range
 
 LONE = Groups("2-hop", "6-hop", [0], list(range(1, 13)), "edge0.0:0")
 EQUALS = Groups("", "2-hop", [], list(range(13)), "s0:0")
@@ -277,3 +277,9 @@ def test_one_seed_has_no_range() -> None:
     found = ranking([row("a", 1, 1, 1)], none, LONE)
     assert found.ranked[0].sentence == "ratio 1.00. Needs: switch."
     assert found.conclusion == ("Without a fix the ratio is 0.20; a makes it fair.")
+
+
+def test_a_range_across_a_power_of_ten_is_shown() -> None:
+    # as texts, 9 is after 10
+    assert with_range("9.5", "9", "10") == "9.5 (9 to 10)"
+    assert with_range("9", "9", "9") == "9"

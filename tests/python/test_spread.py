@@ -6,13 +6,23 @@ import itertools
 
 import numpy as np
 import pytest
-from fairport.metrics.spread import Spread
+from fairport.metrics.spread import Spread, iqr
 from fairport.study.order import Order
 
 
 def test_quartiles_of_one_to_five_are_two_three_four() -> None:
     assert Spread.of([5, 3, 1, 4, 2, None]) == Spread(3, 2, 4)
-    assert Spread.of([None]) == Spread(None, None, None)
+    nothing = Spread.of([None])
+    assert nothing == Spread(None, None, None)
+    assert nothing.count == 0
+
+
+def test_three_seeds_have_a_range_and_four_have_quartiles() -> None:
+    three, four = Spread.of([1, 2, 3]), Spread.of([1, 2, 3, 4])
+    assert three == Spread(2, 1, 3)
+    assert four == Spread(2.5, 1.75, 3.25)
+    row = {"x_median": four.median, "x_q1": four.q1, "x_q3": four.q3}
+    assert [iqr(row, "x", runs) for runs in (3, 4, 5)] == [None, 1.5, 1.5]
 
 
 def test_an_order_is_decided_seed_by_seed() -> None:
