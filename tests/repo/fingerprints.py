@@ -60,6 +60,14 @@ LOSS = [
     {"at": "core0:0", "kind": "on-off", "drops": 3, "off": "10ms"},
 ]
 
+SLOW_LINUX_6 = {
+    "duration": "2s",
+    "link": {"rate": "100Mbps", "delay": "0s"},
+    "queue.limit": "11 packets",
+    "tcp": {"stack": "linux-6", "rto_min": "8ms", "clock_tick": "4ms", "small_queue": False},
+}
+FABRIC = {"duration": "30ms", "measure": {"from": "0s"}}
+
 # name -> scenario and overrides; together the cases use every part of the engine
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "outcast": ("outcast", {"duration": "1s"}),
@@ -196,6 +204,13 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "queue": {"kind": "step-marking", "limit": "100 packets"},
             "tcp": {"congestion_control": "dctcp"},
         },
+    ),
+    # what the pages on real Linux and on a fabric of today measure
+    "linux-6 at 100 Mbit/s, ticks of 4 ms": ("two-switch", SLOW_LINUX_6),
+    "offloads, interrupts, shared memory": ("outcast-fabric", FABRIC),
+    "the same, DCTCP": (
+        "outcast-fabric",
+        {**FABRIC, "tcp.congestion_control": "dctcp", "queue.mark_above": "100KB"},
     ),
 }
 
