@@ -2,10 +2,11 @@
 
     sudo .venv/bin/python -m validation linux --only "11 packets, n = 12"
 
-runs one scenario with both (`fairport validate`) and keeps what came out below target/; without
+runs one scenario with both (`fairport validate`) and keeps what came out in `beside_linux`; without
 `--only` it runs those that are not kept yet. Nothing else may run on the machine meanwhile.
-`--again` simulates what is kept once more, after a change of the model. The table is made of all
-that is kept. In rows "awake" no processor of this machine halts during the runs on Linux.
+`--again` simulates what is kept once more, with the times that hosts took in those runs on Linux,
+after a change of the model. The table is made of all that is kept. In rows "awake" no processor of
+this machine halts during the runs on Linux.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ from validation import DOCS
 from validation.case import parser_of
 from validation.markdown import between_markers, table
 
-KEPT = Path(__file__).parents[1] / "target" / "validation-linux"
+KEPT = Path(__file__).parent / "beside_linux"
+# what the table shows of a run
+_NUMBERS = ("lone_goodput_bps_mean", "peers_goodput_bps_mean", "throughput_ratio")
 
 BASE: dict[str, Any] = {
     "name": "beside-linux",
@@ -145,8 +148,10 @@ def _keep(name: str, found: Validation) -> None:
             "simulated": found.simulated.to_toml(),
             "groups": asdict(found.groups),
             "invalid": [dict(one) for one in found.invalid],
-            LINUX: found.runs.filter(side=LINUX).to_dicts(),
-            SIMULATION: found.runs.filter(side=SIMULATION).to_dicts(),
+            **{
+                side: found.runs.filter(side=side).select(_NUMBERS).to_dicts()
+                for side in (LINUX, SIMULATION)
+            },
             DEFAULT: _runs(_with_default(found.simulated), found.groups, len(found.seeds)),
         },
     )
@@ -173,7 +178,8 @@ def _with_default(scenario: fp.Scenario) -> fp.Scenario:
 
 def _runs(scenario: fp.Scenario, groups: Groups, seeds: int) -> list[dict[str, Any]]:
     results = fp.run_many(scenario, range(1, seeds + 1), jobs=os.cpu_count() or 1)
-    return [metrics_of(Record.of(result), groups) for result in results]
+    metrics = [metrics_of(Record.of(result), groups) for result in results]
+    return [{name: of_run[name] for name in _NUMBERS} for of_run in metrics]
 
 
 def _file(name: str) -> Path:
