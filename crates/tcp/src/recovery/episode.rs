@@ -95,7 +95,7 @@ impl Recovery {
     }
 
     /// Whether lateness is counted in outstanding segments, as in kernels with RACK.
-    fn is_era_of_rack(&self) -> bool {
+    pub(super) fn is_era_of_rack(&self) -> bool {
         matches!(self.detection, Detection::Rack(_) | Detection::Emulated(_))
     }
 
@@ -332,7 +332,7 @@ impl Recovery {
         }
         self.state = State::Loss;
         self.point = board.nxt();
-        self.retransmit_now = false;
+        self.retransmit_now = self.is_era_of_rack();
     }
 
     /// Begins the episode of a timeout, if that `lowered` the threshold. `resent`: a retransmission was in the network.
