@@ -82,7 +82,7 @@ impl Recovery {
             self.note_dsack(board, dsack, reorders);
         }
         if let Detection::Rack(rack) = &mut self.detection
-            && rack.on_ack(ack.ack, board.nxt(), ack.delivers)
+            && rack.on_ack(ack.now, ack.arrived.and_then(|it| it.newest))
         {
             self.window_changed = Some(DecisionCause::Dsack);
         }
