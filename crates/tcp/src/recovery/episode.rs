@@ -82,7 +82,7 @@ impl Recovery {
             self.note_dsack(board, dsack, reorders);
         }
         if let Detection::Rack(rack) = &mut self.detection
-            && rack.on_ack(ack.ack, board.nxt(), ack.delivers)
+            && rack.on_ack(ack.now, ack.arrived.and_then(|it| it.newest))
         {
             self.window_changed = Some(DecisionCause::Dsack);
         }
@@ -95,7 +95,7 @@ impl Recovery {
     }
 
     /// Whether lateness is counted in outstanding segments, as in kernels with RACK.
-    fn is_era_of_rack(&self) -> bool {
+    pub(super) fn is_era_of_rack(&self) -> bool {
         matches!(self.detection, Detection::Rack(_) | Detection::Emulated(_))
     }
 
@@ -332,7 +332,7 @@ impl Recovery {
         }
         self.state = State::Loss;
         self.point = board.nxt();
-        self.retransmit_now = false;
+        self.retransmit_now = self.is_era_of_rack();
     }
 
     /// Begins the episode of a timeout, if that `lowered` the threshold. `resent`: a retransmission was in the network.

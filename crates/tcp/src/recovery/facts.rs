@@ -28,8 +28,6 @@ pub(crate) struct AckFacts {
     pub(crate) sack_rtt: Option<(Duration, Duration)>,
     /// a SACK block reported something new
     pub(crate) newly_sacked: bool,
-    /// a segment was acknowledged or SACKed that had not been SACKed before
-    pub(crate) delivers: bool,
     /// the ACK acknowledged, SACKed and carried nothing, and did not change the window (RFC 5681 2)
     pub(crate) is_duplicate: bool,
     /// the ACK carries ECE, and the connection uses ECN

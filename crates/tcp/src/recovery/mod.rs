@@ -26,6 +26,7 @@ pub(crate) mod rack;
 mod rate_halving;
 pub(crate) mod reduction;
 mod reordering;
+mod resend;
 mod rfc6675;
 pub(crate) mod tlp;
 pub(crate) mod undo;
@@ -328,11 +329,6 @@ impl Recovery {
         }
     }
 
-    /// A segment was sent again when the timestamp clock showed `stamp`.
-    pub(crate) fn on_retransmit(&mut self, stamp: u32) {
-        self.undo.on_retransmit(stamp);
-    }
-
     /// The tail loss probe, if the settings have one.
     #[inline]
     pub(crate) fn probe(&self) -> Option<&TailProbe> {
@@ -372,26 +368,5 @@ impl Recovery {
     /// The first lost segment waits for the window, too.
     pub(crate) fn obey_window(&mut self) {
         self.retransmit_now = false;
-    }
-
-    /// The lost segment to send again, if the window is open or need not be. The first segment of an episode does not
-    /// wait for the window (RFC 6675 5 step 4.3), nor does one after a partial ACK (RFC 6582 3.2 step 3).
-    #[inline]
-    pub(crate) fn next_lost(&mut self, board: &mut Scoreboard, window_open: bool) -> Option<u64> {
-        if self.state == State::Open || self.waits || !(window_open || self.retransmit_now) {
-            return None;
-        }
-        self.retransmit_now = false;
-        board.next_lost()
-    }
-
-    /// A segment that is worth sending again when the window is open and there is no new data: a hole whose segment may
-    /// still be in the network (RFC 6675 4, `NextSeg` rule 3). RACK does not do this, because resending segments that
-    /// are not lost would distort its times.
-    pub(crate) fn next_speculative(&self, board: &mut Scoreboard) -> Option<u64> {
-        match &self.detection {
-            Detection::Sack(_) if self.state == State::Fast => board.next_hole(),
-            _ => None,
-        }
     }
 }

@@ -6,8 +6,8 @@
 //!
 //! The reordering window is zero while no reordering was seen and loss is likely. Otherwise it is a quarter of the
 //! smallest round-trip time. It grows by a quarter for each round trip in which a duplicate SACK reported a needless
-//! retransmission, up to SRTT. As in RFC 8985 a round trip ends when what was sent at its beginning is acknowledged; in
-//! the kernel it ends when something sent later is delivered, acknowledged or SACKed.
+//! retransmission, up to SRTT. A round trip ends when something that was sent after its beginning is delivered,
+//! acknowledged or SACKed (in RFC 8985, when what was sent at its beginning is acknowledged).
 
 use fairport_units::{Duration, Instant};
 
@@ -48,8 +48,8 @@ pub(super) struct Rack {
     steps: u64,
     /// recoveries left until the window is narrow again
     persistence: u32,
-    /// a duplicate SACK counts again once this is acknowledged: at most one step per round trip
-    round_end: u64,
+    /// when a duplicate SACK last counted; the next one does once something sent since is delivered
+    widened_at: Instant,
     /// a duplicate SACK reported a needless retransmission, and no ACK has delivered anything since (`dsack_seen`)
     needless: bool,
 }
@@ -60,7 +60,7 @@ impl Default for Rack {
             rtt: Duration::ZERO,
             steps: 1,
             persistence: 0,
-            round_end: 0,
+            widened_at: Instant::ZERO,
             needless: false,
         }
     }
@@ -84,23 +84,23 @@ impl Rack {
         self.needless = true;
     }
 
-    /// An ACK up to `una`. If it `delivers` something, a needless retransmission widens the window
-    /// (`tcp_rack_update_reo_wnd`). Returns true if it became wider.
+    /// An ACK. If it delivers something, of which the latest was sent at `newest`, a needless retransmission widens the
+    /// window (`tcp_rack_update_reo_wnd`). Returns true if it became wider.
     #[inline]
-    pub(super) fn on_ack(&mut self, una: u64, nxt: u64, delivers: bool) -> bool {
-        self.needless && delivers && self.widen(una, nxt)
+    pub(super) fn on_ack(&mut self, now: Instant, newest: Option<Instant>) -> bool {
+        self.needless && newest.is_some_and(|newest| self.widen(now, newest))
     }
 
     #[cold]
-    fn widen(&mut self, una: u64, nxt: u64) -> bool {
+    fn widen(&mut self, now: Instant, newest: Instant) -> bool {
         self.needless = false;
-        if una < self.round_end {
+        if newest < self.widened_at {
             return false;
         }
         let before = self.steps;
         self.steps = (self.steps + 1).min(STEPS_MAX);
         self.persistence = PERSISTENCE;
-        self.round_end = nxt;
+        self.widened_at = now;
         self.steps > before
     }
 
@@ -142,23 +142,24 @@ mod tests {
 
     const RTT: Duration = Duration::from_ms(40);
 
-    /// A duplicate SACK in an ACK up to `una` that also delivers something.
-    fn is_widened(rack: &mut Rack, una: u64, nxt: u64) -> bool {
+    /// A duplicate SACK in an ACK that also delivers what was sent at `newest`.
+    fn is_widened(rack: &mut Rack, now: u64, newest: u64) -> bool {
         rack.on_needless();
-        rack.on_ack(una, nxt, true)
+        rack.on_ack(Instant::from_ms(now), Some(Instant::from_ms(newest)))
     }
 
     /// `tcp_rack_update_reo_wnd` needs `rs->prior_delivered`, which an ACK has only if it delivers something.
     #[test]
     fn a_duplicate_sack_alone_counts_with_the_next_delivery() {
         let mut rack = Rack::default();
+        let at = Instant::from_ms;
         rack.on_needless();
-        assert!(!rack.on_ack(100, 200, false));
-        assert!(rack.on_ack(150, 250, true));
-        assert!(!rack.on_ack(300, 400, true), "it counts once");
-        // within a round trip of the last one it is forgotten
-        rack.on_needless();
-        assert!(!rack.on_ack(249, 400, true) && !rack.on_ack(250, 400, true));
+        assert!(!rack.on_ack(at(100), None));
+        assert!(rack.on_ack(at(150), Some(at(50))));
+        assert!(!rack.on_ack(at(300), Some(at(200))), "it counts once");
+        // if what is delivered was sent before the last one, it is forgotten
+        assert!(!is_widened(&mut rack, 301, 149) && !rack.on_ack(at(302), Some(at(150))));
+        assert!(is_widened(&mut rack, 303, 150));
     }
 
     #[test]
@@ -193,10 +194,16 @@ mod tests {
     fn a_duplicate_sack_per_round_trip_widens_the_window_by_a_quarter_up_to_srtt() {
         let (mut rack, mut path) = (Rack::default(), Reordering::new(Some(RTT)));
         path.on_late(2);
-        for (una, quarters) in [(100, 2), (150, 2), (200, 3), (300, 4), (400, 4)] {
-            is_widened(&mut rack, una, una + 100);
+        for (now, newest, quarters) in [
+            (100, 0, 2),
+            (150, 50, 2),
+            (200, 100, 3),
+            (300, 200, 4),
+            (400, 300, 4),
+        ] {
+            is_widened(&mut rack, now, newest);
             let window = rack.window(&path, true, 9, Some(RTT));
-            assert_eq!(window, RTT / 4 * quarters, "at {una}");
+            assert_eq!(window, RTT / 4 * quarters, "at {now}");
         }
         // sixteen recoveries later it is narrow again
         for _ in 0..15 {
@@ -233,9 +240,9 @@ mod tests {
     fn a_widened_window_is_kept_for_sixteen_recoveries_and_one_more_for_each_undo() {
         let mut rack = Rack::default();
         assert!(!rack.on_recovered(), "the window is already narrow");
-        assert!(is_widened(&mut rack, 100, 200));
+        assert!(is_widened(&mut rack, 100, 0));
         assert!(
-            !is_widened(&mut rack, 199, 300),
+            !is_widened(&mut rack, 199, 99),
             "at most one step per round trip"
         );
         let recoveries = |rack: &mut Rack| (1..100).find(|_| rack.on_recovered());
@@ -246,7 +253,7 @@ mod tests {
         assert_eq!(recoveries(&mut rack), Some(13));
         assert!(!rack.on_recovered());
         // sixteen are the most
-        assert!(is_widened(&mut rack, 200, 300));
+        assert!(is_widened(&mut rack, 200, 100));
         for _ in 0..5 {
             rack.on_dsack_undo();
         }
@@ -257,7 +264,7 @@ mod tests {
     fn the_window_is_255_quarters_at_most() {
         let mut rack = Rack::default();
         let wider = (1..300)
-            .filter(|round| is_widened(&mut rack, round * 10, round * 10 + 10))
+            .filter(|round| is_widened(&mut rack, round * 10, round * 10))
             .count();
         assert_eq!(wider, 254);
         let mut path = Reordering::new(Some(RTT));

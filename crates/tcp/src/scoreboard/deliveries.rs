@@ -36,6 +36,7 @@ impl Record {
 }
 
 /// What the present ACK delivered, and the latest transmission delivered by any ACK.
+// More than 15 fields: what each rule of recovery asks of the present ACK is kept apart, to be emptied with the next.
 #[derive(Debug)]
 pub(super) struct Deliveries {
     /// the latest transmission known to have arrived (`RACK.segment`)
@@ -50,8 +51,9 @@ pub(super) struct Deliveries {
     /// (acknowledged segments after SACKed ones, higher ones after lower ones)
     sent: Option<Instant>,
     sent_rank: u64,
-    /// of the present ACK: the latest sending time of a segment that was sent once
+    /// of the present ACK: the latest sending time of a segment that was sent once, and of one that was sent again
     sent_once: Option<Instant>,
+    sent_again: Option<Instant>,
     /// of the present ACK: ordinal and sending time of the lowest and the highest newly SACKed segment that was sent
     /// once
     first_sacked: Option<(u64, Instant)>,
@@ -79,6 +81,7 @@ impl Deliveries {
             sent: None,
             sent_rank: 0,
             sent_once: None,
+            sent_again: None,
             first_sacked: None,
             last_sacked: None,
             first_once: u64::MAX,
@@ -96,7 +99,12 @@ impl Deliveries {
         if let Some(rate) = &mut self.rate {
             rate.on_delivered(ordinal, record.sent);
         }
-        if !record.is(RESENT) {
+        if record.is(RESENT) {
+            self.sent_again = self.sent_again.max(Some(record.sent));
+            if record.sent > self.trusted {
+                return;
+            }
+        } else {
             self.sent_once = self.sent_once.max(Some(record.sent));
             if ordinal < self.first_once {
                 self.first_once = ordinal;
@@ -107,8 +115,6 @@ impl Deliveries {
                 self.first_sacked = Some(self.first_sacked.map_or(sacked, |it| it.min(sacked)));
                 self.last_sacked = self.last_sacked.max(Some(sacked));
             }
-        } else if record.sent > self.trusted {
-            return;
         }
         self.unexamined = true;
         let rank = if acked { u64::MAX } else { ordinal };
@@ -181,6 +187,8 @@ pub(crate) struct Arrived {
     pub(crate) sent: Option<Instant>,
     /// the latest sending time of a segment that was sent only once
     pub(crate) sent_once: Option<Instant>,
+    /// the latest sending time of any segment; none if nothing was delivered
+    pub(crate) newest: Option<Instant>,
     /// sending times of the lowest and the highest segment that were newly SACKed and sent only once
     pub(crate) sacked: Option<(Instant, Instant)>,
     /// the end of the first segment that was sent only once; `u64::MAX` if there is none
@@ -203,6 +211,7 @@ impl Scoreboard {
             deliveries.sent = None;
             deliveries.sent_rank = 0;
             deliveries.sent_once = None;
+            deliveries.sent_again = None;
             deliveries.first_sacked = None;
             deliveries.last_sacked = None;
             deliveries.first_once = u64::MAX;
@@ -235,6 +244,7 @@ impl Scoreboard {
         Arrived {
             sent: deliveries.sent,
             sent_once: deliveries.sent_once,
+            newest: deliveries.sent_once.max(deliveries.sent_again),
             sacked: deliveries
                 .first_sacked
                 .zip(deliveries.last_sacked)

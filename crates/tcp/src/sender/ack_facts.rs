@@ -139,7 +139,6 @@ impl Sender {
             self.sample_rtt(facts, segment, events);
         }
         facts.delivered = left - (self.board.outstanding() - self.board.sacked());
-        facts.delivers = facts.delivered > 0;
         match self.board.unit() {
             // as in the kernel, data that was SACKed before is not delivered again
             1 => facts.segments = facts.delivered as u32,

@@ -204,6 +204,7 @@ impl Sender {
         let is_head = chunk.start == self.board.una();
         let room = self.peer.room(chunk.start);
         if room == 0 && !is_head {
+            self.recovery.on_refused(self.clock.value(now));
             return None;
         }
         let chunk = if (1..u64::from(chunk.payload)).contains(&room) {
