@@ -42,7 +42,7 @@ def line(axes: Axes, name: str, rows: pl.DataFrame, column: str, look: tuple[str
     over, reached = censored.distribution(rows[column], rows["is_over"])
     colour, stroke = look
     unfinished = rows.height - len(over)
-    label = f"{name}: {len(over)}" + (f" (and {unfinished} unfinished)" if unfinished else "")
+    label = f"{name}: {len(over):,}" + (f" (and {unfinished:,} unfinished)" if unfinished else "")
     if not len(over):
         if unfinished:
             axes.plot([], [], color=colour, linestyle=stroke, label=label)
