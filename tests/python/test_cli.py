@@ -305,6 +305,9 @@ def test_a_narrow_terminal_gets_fewer_columns_and_no_shortened_numbers(fairport:
     assert "ratio" in table
     assert "min" not in table
     assert "…" not in table
+    times = fairport("run", "web-search", "--duration", "20ms", "--no-output").out
+    assert "FCT ms" in times
+    assert "…" not in times
 
 
 def test_a_measurement_of_a_part_says_which_numbers_are_of_the_whole_run(fairport: Command) -> None:

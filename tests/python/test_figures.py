@@ -13,13 +13,14 @@ import pytest
 import synthetic
 from fairport import figures
 from fairport.errors import InputError
-from fairport.figures import compare, compared, hop_classes, over_time
+from fairport.figures import compare, compared, distribution, hop_classes, over_time
 from fairport.figures.drawing import style
 from fairport.figures.drawing.saving import Saver
 from fairport.quantities import QUANTITIES, three_digits
 from fairport.report import inline
 from fairport.result import Result
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
 RUNS = {
     "fifteen to one": {},
@@ -370,3 +371,20 @@ def test_a_group_of_which_nothing_finished_is_in_the_legend() -> None:
     labels = [text.get_text() for text in legend.get_texts()]
     assert labels == ["≤ 100 kB: 1", "100 kB to 10 MB: 0 (and 14 unfinished)"]
     assert len([line for line in axes.get_lines() if len(line.get_xdata()) > 1]) == 1
+
+
+@pytest.mark.parametrize(("most", "labels"), [(40, "2 5 10 20"), (4000, "10 100 1000")])
+def test_a_logarithmic_axis_has_plain_numbers_and_enough_of_them(most: float, labels: str) -> None:
+    axes = Figure().subplots()
+    axes.plot([1.6, most], [0, 1], label="line")
+    distribution.frame(axes, "slowdown")
+    low, high = axes.get_xlim()
+    ticks = [
+        (place, text.get_text())
+        for is_minor in (False, True)
+        for place, text in zip(
+            axes.get_xticks(minor=is_minor), axes.get_xticklabels(minor=is_minor), strict=True
+        )
+    ]
+    shown = [text for place, text in sorted(ticks) if low <= place <= high and text]
+    assert " ".join(shown) == labels

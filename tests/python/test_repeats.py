@@ -94,6 +94,12 @@ def test_the_sentence_tells_how_often_and_how_widely() -> None:
         "2 of 3 runs show an outcast. The median throughput ratio is 0.20; it ranges from 0.10 to"
         " 0.90."
     )
+    # then it is the peers who are starved
+    favoured = summarise([one(seed, 500.0 + seed, 10.0, False) for seed in (1, 2)])
+    assert favoured["verdict"]["sentence"] == (
+        "0 of 2 runs show an outcast. The median throughput ratio is 501.50 (the lone class is"
+        " favoured); it ranges from 501.00 to 502.00."
+    )
 
 
 def test_four_runs_have_quartiles_and_fewer_have_none() -> None:

@@ -135,6 +135,23 @@ def test_a_trace_without_a_column_or_a_file_is_refused(tmp_path: Path) -> None:
     )
 
 
+def test_a_trace_with_other_separators_is_refused_with_what_to_write(tmp_path: Path) -> None:
+    file = tmp_path / "trace.csv"
+    for text, problem, remedy in (
+        ("start_s;src;dst;size_bytes\n0;h1;h0;5\n", "has no column start_s", "put commas between"),
+        (
+            'start_s,src,dst,size_bytes\n0,h1,h0,5\n0,"h1",h0,1,000\n',
+            "has more fields in line 3 than names",
+            "write numbers without commas",
+        ),
+    ):
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(ScenarioError) as error:
+            lowered({"kind": "trace", "file": str(file)})
+        assert problem in error.value.problem
+        assert remedy in error.value.remedy
+
+
 def test_a_run_refuses_a_trace_that_has_changed_since_its_scenario_was_read(tmp_path: Path) -> None:
     file = tmp_path / "trace.csv"
     file.write_text(TRACE, encoding="utf-8")

@@ -142,15 +142,17 @@ fn udp_drops(wiring: &Wiring<'_>, router: &mut Router, listed: &[ListedFlow]) ->
         for port in paths.iter().flatten() {
             offered_bps[port.0 as usize] += bps / paths.len() as f64;
         }
-        sources.push((datagrams, paths));
+        // not its paths: those of tens of thousands of sprayed flows would fill the memory
+        sources.push((datagrams, number, flow));
     }
     let fits = |port: &PortId| {
         let capacity_bps = wiring.rate(*port).as_bps() as f64;
         (capacity_bps / offered_bps[port.0 as usize]).min(1.0)
     };
-    let dropped = sources.iter().map(|(datagrams, paths)| {
+    let dropped = sources.into_iter().map(|(datagrams, number, flow)| {
+        let paths = router.forward(topology, number, flow.spec.hosts(), Protocol::Udp);
         let fits = paths.iter().flatten().map(fits).fold(1.0, f64::min);
-        (*datagrams as f64 * (1.0 - fits)) as u64
+        (datagrams as f64 * (1.0 - fits)) as u64
     });
     dropped.fold(0, u64::saturating_add)
 }

@@ -113,7 +113,7 @@ impl FlowPaths {
 /// The ports on these paths, each listed once.
 pub(crate) fn ports_of(paths: &[Path]) -> Vec<PortId> {
     let mut ports: Vec<PortId> = paths.iter().flatten().copied().collect();
-    ports.sort();
+    ports.sort_unstable();
     ports.dedup();
     ports
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,18 @@ _OF_THE_WHOLE_RUN = "drops, timeouts, queue and utilisation are of the whole run
 
 # If the terminal is too narrow for all columns, these are left out, the first one first.
 _PLENTY = 10_000
-_LEFT_OUT = ("goodput_bps_max", "goodput_bps_min", "timeout_period_s", "rtt_p99_s", "drops")
+_LEFT_OUT = (
+    "goodput_bps_max",
+    "goodput_bps_min",
+    "timeout_period_s",
+    "rtt_p99_s",
+    "drops",
+    "fct_max_s",
+    "fct_p95_s",
+    "slowdown_median",
+    "completed",
+    "slowdown_p99",
+)
 
 # For flows that are compared by how long they take.
 _BY_GOODPUT = ("goodput_bps_mean", "goodput_bps_min", "goodput_bps_max", "throughput_ratio")
@@ -80,7 +91,9 @@ def show(summary: Mapping[str, Any], scenario: Scenario) -> None:
         console.print(f"paper: {paper['source']}; {paper['read']}", style="dim")
     console.print(totals(summary, paper))
     if summary["fct"]:
-        console.print(_completion_table(summary["fct"]))
+        groups = summary["fct"]
+        columns = list(_COMPLETION)
+        console.print(_narrowed(console, columns, lambda left: _completion_table(groups, left)))
         if any(one["completed"] < one["flows"] for one in summary["fct"].values()):
             console.print(_SURVIVORS, style="dim")
     for by_traffic in traffic_tables(console, summary):
@@ -116,10 +129,18 @@ def show(summary: Mapping[str, Any], scenario: Scenario) -> None:
 
 def that_fits(console: Console, summary: Mapping[str, Any], paper: dict[str, Any] | None) -> Table:
     """The table by hop class, without the columns for which the terminal has no room."""
-    for left_out in range(len(_LEFT_OUT) + 1):
-        left = _LEFT_OUT[:left_out] + (_BY_GOODPUT if is_about_time(summary) else ())
-        columns = [key for key in _COLUMNS if key not in left]
-        table = _class_table(summary, paper, columns)
+    left_out = _BY_GOODPUT if is_about_time(summary) else ()
+    columns = [key for key in _COLUMNS if key not in left_out]
+    return _narrowed(console, columns, lambda left: _class_table(summary, paper, left))
+
+
+def _narrowed(
+    console: Console, columns: Sequence[str], table_of: Callable[[Sequence[str]], Table]
+) -> Table:
+    """The table with as many of these columns as the terminal has room for."""
+    less = [key for key in _LEFT_OUT if key in columns]
+    for count in range(len(less) + 1):
+        table = table_of([key for key in columns if key not in less[:count]])
         if _fits(console, table):
             break
     return table
@@ -155,11 +176,11 @@ def _cells(figures: Mapping[str, Any], columns: Iterable[str]) -> list[str]:
     ]
 
 
-def _completion_table(groups: Mapping[str, Mapping[str, Any]]) -> Table:
+def _completion_table(groups: Mapping[str, Mapping[str, Any]], columns: Sequence[str]) -> Table:
     """Completion times and slowdowns by size."""
-    table = table_of_numbers("size", _COMPLETION.values())
+    table = table_of_numbers("size", (_COMPLETION[key] for key in columns))
     for name, figures in groups.items():
-        table.add_row(group_label(name), *_cells(figures, _COMPLETION))
+        table.add_row(group_label(name), *_cells(figures, columns))
     return table
 
 
@@ -191,8 +212,8 @@ def _traffic_table(
         QUANTITIES[name].at_size(max((row[at] or 0 for _, row, _ in rows), default=None))
         for at, name in enumerate(columns)
     ]
-    # the first two columns appear elsewhere, too
-    for left_out in range(3):
+    # the first two columns appear elsewhere, too; the next two, as of transfers, are counts
+    for left_out in range(max(1, min(len(columns), 5))):
         headings = (one.label.replace(" ", "\n") for one in shown[left_out:])
         table = table_of_numbers("traffic", headings)
         for name, *cells in rows:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from fairport.figures.drawing import style, width
@@ -18,6 +19,8 @@ NOTE = "dots: 50th, 95th, 99th percentile"
 _QUANTILES = (0.5, 0.95, 0.99)
 # Values that span less have too few ticks on a logarithmic axis.
 _DECADE = 10
+# Values that span less may have a single power of ten among them.
+_FEW_DECADES = 100
 # The length of a line in a legend that shows every dash pattern, in letters.
 HANDLE_LENGTH = 2.8
 
@@ -42,7 +45,7 @@ def line(axes: Axes, name: str, rows: pl.DataFrame, column: str, look: tuple[str
     over, reached = censored.distribution(rows[column], rows["is_over"])
     colour, stroke = look
     unfinished = rows.height - len(over)
-    label = f"{name}: {len(over)}" + (f" (and {unfinished} unfinished)" if unfinished else "")
+    label = f"{name}: {len(over):,}" + (f" (and {unfinished:,} unfinished)" if unfinished else "")
     if not len(over):
         if unfinished:
             axes.plot([], [], color=colour, linestyle=stroke, label=label)
@@ -65,6 +68,11 @@ def frame(axes: Axes, x_label: str) -> None:
     if most > _DECADE * least:
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:g}")
+        # the labels that matplotlib puts between powers of ten, as products with them, overlap
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        if most < _FEW_DECADES * least:
+            axes.xaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+            axes.xaxis.set_minor_formatter("{x:g}")
     axes.set_xlabel(x_label, labelpad=2)
     axes.set_ylim(0, 1.02)
     # a narrow panel has no room beside its lines: the legend covers them, so that it can be read

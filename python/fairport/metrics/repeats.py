@@ -9,6 +9,7 @@ from typing import Any
 
 from fairport.metrics.caveats import caveats
 from fairport.metrics.spread import FEWEST_FOR_QUARTILES, Spread
+from fairport.metrics.verdict import PARITY
 
 # For these keys the sum says more than the median.
 _SUMMED = ("wall_s", "packet_hops")
@@ -133,7 +134,9 @@ def headline(summaries: Sequence[dict[str, Any]]) -> str:
     ratios = _ratios(summaries)
     if not ratios:
         return found
-    return f"{found}. The median throughput ratio is {statistics.median(ratios):.2f}"
+    ratio = statistics.median(ratios)
+    favoured = " (the lone class is favoured)" if ratio >= 1 / PARITY else ""
+    return f"{found}. The median throughput ratio is {ratio:.2f}{favoured}"
 
 
 def typical_run(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 //! The table does not change while packets move. The counts at the hops and the random numbers for choices belong to
 //! the region that moves the packets.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::Path;
@@ -47,11 +46,15 @@ pub struct Routes {
     sprayed: Vec<Vec<u32>>,
     /// free indices in `sprayed`
     released_sprayed: Vec<u32>,
+    /// by port: where a set that is being added counts it; [`Self::NOWHERE`] at all others
+    counted_at: Vec<u32>,
 }
 
 impl Routes {
     /// The output port after the end of a route: there is none.
     pub(crate) const END: PortId = PortId(u32::MAX);
+    /// No entry.
+    const NOWHERE: u32 = u32::MAX;
     /// Flag of a start that is an index into `sprayed`.
     const SPRAYED: u32 = 1 << 31;
 
@@ -111,12 +114,19 @@ impl Routes {
     }
 
     fn count_together(&mut self, starts: &[u32], paths: &[Path]) {
-        let mut first: BTreeMap<PortId, u32> = BTreeMap::new();
+        let ports = paths.iter().flatten().map(|port| port.0 as usize);
+        let needed = ports.clone().max().map_or(0, |last| last + 1);
+        if self.counted_at.len() < needed {
+            self.counted_at.resize(needed, Self::NOWHERE);
+        }
         for (start, path) in starts.iter().zip(paths) {
             for (index, port) in (start + 1..).zip(path) {
-                self.entries[index as usize].counted_at = *first.entry(*port).or_insert(index);
+                let first = &mut self.counted_at[port.0 as usize];
+                *first = (*first).min(index);
+                self.entries[index as usize].counted_at = *first;
             }
         }
+        ports.for_each(|port| self.counted_at[port] = Self::NOWHERE);
     }
 
     /// Reserves entries for a new route, including the one before its first hop.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import glob
 from functools import cached_property
 from pathlib import Path
@@ -76,6 +77,8 @@ class Trace(TrafficSection):
         for column in _COLUMNS:
             if column not in rows.columns:
                 remedy = f"name the columns {', '.join(_COLUMNS)}; it has {', '.join(rows.columns)}"
+                if len(rows.columns) == 1:
+                    remedy += "; put commas between the columns"
                 raise self._refused(f"has no column {column}", remedy)
         rows = rows.select(_COLUMNS)
         self._none(rows, pl.any_horizontal(pl.all().is_null()), "has an empty field")
@@ -120,6 +123,10 @@ class Trace(TrafficSection):
                 return _parquet(path)
             return pl.read_csv(path, infer_schema_length=None, glob=False)
         except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+            if isinstance(error, pl.exceptions.ComputeError) and (line := _wide_line(path)):
+                problem = f"has more fields in line {line} than names in its first line"
+                remedy = "write numbers without commas, and texts that have them in quotes"
+                raise self._refused(problem, remedy) from None
             reason = (str(error).splitlines() or ["it is damaged"])[0]
             raise self._refused(f"cannot be read: {reason}", "give CSV or Parquet") from None
 
@@ -137,6 +144,17 @@ class Trace(TrafficSection):
 
     def _refused(self, problem: str, remedy: str) -> TrafficError:
         return TrafficError(problem, field="file", value=self.file.path, remedy=remedy)
+
+
+def _wide_line(path: Path) -> int:
+    """The first line of a CSV file with more fields than the first line has; 0 if none has."""
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        rows = csv.reader(file)
+        try:
+            names = next(rows, [])
+            return next((rows.line_num for row in rows if len(row) > len(names)), 0)
+        except csv.Error:
+            return 0
 
 
 def _parquet(path: Path) -> pl.DataFrame:
