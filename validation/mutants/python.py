@@ -76,6 +76,9 @@ ACCEPTED = {
     ('by=="flow"', 'by<"flow"'): "counted or not, a run of one flow hits one flow",
     ("key[:-1])&(", "key[:-1])*("): "both are truth values",
     ("group[:-1])&(", "group[:-1])*("): "both are truth values",
+    ("group[:-1])&(count", "group[:-1])**(count"): "what is in order may be sorted",
+    ("count[1:]<count[:-1]", "count[1:]<=count[:-1]"): "what is in order may be sorted",
+    ("@cache", ""): "what is known is only computed again",
     ("return-found.direction", "return~found.direction"): "both fall as the direction rises",
     ("arrival[1:]==arrival[:-1]", "arrival[1:]<=arrival[:-1]"): "arrivals are counted upwards",
     (

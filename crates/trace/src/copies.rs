@@ -85,7 +85,7 @@ impl Copies {
             self.newest.insert(key);
             is_known
         } else {
-            let slot = (same >> 32) as usize % REMEMBERED;
+            let slot = same as usize % REMEMBERED;
             std::mem::replace(&mut self.sampled[slot], key) == before
         };
         self.is_exact |= is_known;
@@ -141,6 +141,22 @@ mod tests {
         }
         let found = (2000..2100).filter(|n| both(&mut copies, *n)).count();
         assert!((80..100).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn the_first_copies_of_a_capture_are_found_behind_a_queue() {
+        let mut copies = Copies::new(false);
+        for n in 1..2000 {
+            assert!(!copies.is_copy(&packet(n), 0, Direction::Unknown));
+        }
+        for n in 2000..4000 {
+            copies.is_copy(&packet(n), 0, Direction::Unknown);
+            if n >= 2200 {
+                copies.is_copy(&packet(n - 200), 0, Direction::Unknown);
+            }
+        }
+        // but for those of the 200 packets before the first one that was found
+        assert!(copies.found > 1500, "{}", copies.found);
     }
 
     #[test]

@@ -192,6 +192,7 @@ fn silence_before_the_first_outstanding_segment_is_a_timeout() {
     assert_eq!(waited, [(0.003, 0.203, 0), (0.203, 0.603, 1)]);
     let counts = tap.tracker.totals(0).counts;
     assert_eq!(counts.stalled_ns[Cause::Timeout as usize], 600 * MS);
+    assert_eq!(counts.stalls[Cause::Timeout as usize], 2);
     assert_eq!(counts.fast_recoveries, 0);
 }
 
@@ -335,6 +336,41 @@ fn a_closed_window_is_its_own_kind_of_stall() {
     assert_eq!(counts.stalled_ns[Cause::Window as usize], 52 * MS);
     assert_eq!(counts.stalled_ns[Cause::Idle as usize], 201 * MS);
     assert_eq!(counts.window_max_bytes, Some(60_000));
+}
+
+#[test]
+fn a_sender_that_waits_for_an_ack_with_room_in_the_window_waits_for_the_network() {
+    let mut tap = Tap::new(5);
+    tap.handshake(0);
+    tap.data(3 * MS, 0).data(3 * MS, 1).ack(4 * MS, 1);
+    tap.data(104 * MS, 2);
+    let counts = tap.tracker.totals(0).counts;
+    let mut stalled_ns = [0; 4];
+    stalled_ns[Cause::Network as usize] = 101 * MS;
+    assert_eq!(counts.stalled_ns, stalled_ns);
+}
+
+#[test]
+fn the_data_of_a_connection_goes_the_way_of_most_of_it() {
+    let mut tap = Tap::new(5);
+    tap.tracker = Tracker::new(10 * MS, Some((0, 6 * MS)));
+    tap.handshake(0);
+    tap.data(3 * MS, 0).data(3 * MS, 1).ack(4 * MS, 2);
+    assert_eq!(tap.tracker.data_direction(0), 0);
+    assert_eq!(
+        tap.tracker.counts(0).in_flight_max_bytes,
+        2 * u64::from(SIZE)
+    );
+    for n in 0..3 {
+        tap.answer((5 + u64::from(n)) * MS, 2, |packet| {
+            packet.seq = 1 + n * SIZE;
+            packet.payload = SIZE;
+        });
+    }
+    assert_eq!(tap.tracker.data_direction(0), 1);
+    // the last one left after the measurement
+    let measured = [0, 1].map(|direction| tap.tracker.totals(direction).measured_bytes);
+    assert_eq!(measured, [2000, 1000]);
 }
 
 #[test]

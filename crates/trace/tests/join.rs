@@ -302,3 +302,58 @@ fn a_drop_after_a_clock_was_set_back_is_found() {
         .filter(|(_, fate)| matches!(fate, Fate::Dropped(_)));
     assert_eq!((fates.len(), dropped.count(), decided), (5, 1, 5));
 }
+
+#[test]
+fn data_that_was_acknowledged_but_not_seen_leaving_was_not_dropped() {
+    let mut sights = Vec::new();
+    let mut see = |direction: u32, time_ns: u64, side: Side, packet: Packet| {
+        sights.push((direction, time_ns, side, packet));
+    };
+    let ack = |number: u32| {
+        let data = packet(0, 0, 0);
+        Packet {
+            key: data.key.reversed(),
+            payload: 0,
+            seq: 1,
+            ack: 1448 * number,
+            ..data
+        }
+    };
+    for number in 0..12_u32 {
+        let time_ns = 1_000_000 * u64::from(number);
+        let mut sent = packet(0, number, time_ns);
+        if number == 10 {
+            sent.seq = 6 * 1448;
+        }
+        see(0, time_ns, Side::Ingress(0), sent);
+        // the capture of the output lost number 4; the switch dropped number 6, which is sent again as number 10
+        if number != 4 && number != 6 {
+            see(0, time_ns + 1000, Side::Egress(0), sent);
+        }
+        if number < 6 || number == 10 {
+            let acked = if number == 10 { 10 } else { number + 1 };
+            see(1, time_ns + 2000, Side::Other(0), ack(acked));
+        }
+    }
+    let mut join = Join::new(WINDOW_NS, 1, 1);
+    let mut fates = Vec::new();
+    let mut take = |emitted: &fairport_trace::join::Emitted| {
+        fates.extend(emitted.joined.map(|joined| joined.fate));
+    };
+    for (direction, time_ns, side, packet) in sights {
+        join.add(&packet, direction, side, time_ns, None, &mut take);
+    }
+    join.finish(&mut take);
+    assert_eq!(fates[4], Fate::Unseen);
+    assert_eq!(fates[6], Fate::Dropped(None));
+    let forwarded = |fate: &&Fate| matches!(fate, Fate::Forwarded { .. });
+    assert_eq!(
+        (fates.len(), fates.iter().filter(forwarded).count()),
+        (12, 10)
+    );
+    let completeness = join.completeness().next().unwrap();
+    assert_eq!(
+        (completeness.missed_at_egress, completeness.joined),
+        (1, 10)
+    );
+}

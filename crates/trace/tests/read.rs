@@ -115,7 +115,7 @@ fn all_forms_of_a_capture_hold_the_same_packets() {
             assert_eq!(found, packets);
             assert!(capture.damage().is_none());
         }
-        for power in [6, 9] {
+        for power in 6..=9 {
             let (capture, found) = read(blocks(&packets, big_endian, power));
             assert_eq!(found, packets);
             assert!(capture.damage().is_none());
@@ -217,6 +217,46 @@ fn the_capturing_hosts_own_count_of_lost_packets_is_read() {
     assert_eq!(capture.interfaces()[0].lost, 10);
 }
 
+#[test]
+fn a_packet_without_a_stamp_has_that_of_the_one_before() {
+    for big_endian in [false, true] {
+        let words = |numbers: &[u32]| -> Vec<u8> {
+            let bytes = |number: &u32| {
+                if big_endian {
+                    number.to_be_bytes()
+                } else {
+                    number.to_le_bytes()
+                }
+            };
+            numbers.iter().flat_map(bytes).collect()
+        };
+        // simple packet blocks: all of 5 bytes, with padding, and the first 8 bytes of 1500
+        let all = [
+            &words(&[3, 24, 5])[..],
+            &[1, 2, 3, 4, 5, 0, 0, 0],
+            &words(&[24]),
+        ]
+        .concat();
+        let first = [&words(&[3, 24, 1500])[..], &[9; 8], &words(&[24])].concat();
+        let mut file = blocks(&packets()[..3], big_endian, 9);
+        file.extend([&all[..], &first].concat());
+        let mut capture = Capture::from_bytes("test", file).unwrap();
+        for _ in 0..3 {
+            capture.next_record().unwrap();
+        }
+        for (length, bytes) in [(5, &[1, 2, 3, 4, 5][..]), (1500, &[9; 8])] {
+            let record = capture.next_record().unwrap();
+            assert_eq!((record.time_ns, record.length), (packets()[2].0, length));
+            assert_eq!((record.interface, record.bytes), (0, bytes));
+        }
+        assert!(capture.next_record().is_none() && capture.damage().is_none());
+        // a section without an interface has no packets
+        let section = blocks(&[], big_endian, 9)[..28].to_vec();
+        let mut capture = Capture::from_bytes("test", [section, all].concat()).unwrap();
+        assert!(capture.next_record().is_none());
+    }
+}
+
 /// pcap-file 2.0 takes every stamp of pcapng for nanoseconds, so it is a second opinion on files that have
 /// those, and on classic ones.
 #[test]
@@ -272,6 +312,19 @@ fn a_damaged_stamp_does_not_make_all_others_unlikely() {
     let (capture, found) = read(damaged);
     assert!(found.len() >= 38, "{} packets", found.len());
     assert!(capture.damage().bytes < 100);
+}
+
+#[test]
+fn a_record_that_claims_more_than_it_has_hides_none_behind_it() {
+    let (mut packets, mut damaged) = (packets(), classic(&packets(), false, 1));
+    let lengths = packets[..19].iter().map(|(_, bytes)| 16 + bytes.len());
+    let captured = 24 + lengths.sum::<usize>() + 8;
+    let bytes = packets.remove(19).1.len();
+    damaged[captured..captured + 4].copy_from_slice(&(bytes as u32 + 200).to_le_bytes());
+    let (capture, found) = read(damaged);
+    assert_eq!(found, packets);
+    let damage = capture.damage();
+    assert_eq!((damage.packets, damage.bytes), (1, 16 + bytes as u64));
 }
 
 #[test]

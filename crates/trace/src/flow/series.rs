@@ -324,42 +324,4 @@ impl Cursor {
 }
 
 #[cfg(test)]
-mod tests {
-    use fairport_record::Column;
-
-    use super::*;
-
-    const PRESENT: Present = Present {
-        in_flight_bytes: 0,
-        srtt_ns: 0.0,
-    };
-
-    #[test]
-    fn an_interval_holds_more_than_four_gigabytes() {
-        let mut series = Series::new(1_000_000_000);
-        for time_ns in 0..10 {
-            series.add(0, time_ns, 1_000_000_000, PRESENT);
-        }
-        assert_eq!(series.bytes_between(0, 0, u64::MAX), 10_000_000_000);
-        let table = series.into_rows(&[0]).into_table();
-        let column = |name: &str| table.column(name).unwrap();
-        assert_eq!(*column("goodput_bps"), Column::F64(vec![80e9]));
-        assert_eq!(
-            *column("delivered_bytes"),
-            Column::U64(vec![10_000_000_000])
-        );
-    }
-
-    #[test]
-    fn the_mean_of_many_samples_is_that_of_each() {
-        let mut series = Series::new(1_000_000_000);
-        for time_ns in 0..5_000_000 {
-            series.add_rtt(0, time_ns, 25_300);
-        }
-        let table = series.into_rows(&[0]).into_table();
-        let Some(Column::F64(means)) = table.column("rtt_mean_s") else {
-            panic!("no column of numbers")
-        };
-        assert!((means[0] - 25.3e-6).abs() < 1e-11, "{means:?}");
-    }
-}
+mod tests;

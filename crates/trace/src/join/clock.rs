@@ -99,8 +99,7 @@ impl Sampler {
     #[inline]
     pub(crate) fn add(&mut self, packet: &Packet) {
         self.has_merged |= packet.is_merged;
-        // the high bits of this hash are the best
-        let key = key(packet).rotate_left(20);
+        let key = key(packet);
         if key & self.mask != 0 {
             return;
         }
@@ -343,5 +342,32 @@ mod tests {
             assert_eq!(clock.offset_ns, offset_ns);
             assert!((clock.drift - 50e-6).abs() < 1e-7, "{}", clock.drift);
         }
+    }
+    #[test]
+    fn a_long_capture_and_a_short_one_sample_the_same_packets() {
+        let (mut long, mut short, mut last) = <(Sampler, Sampler, Sampler)>::default();
+        for number in 0..3 * MOST_SAMPLES as u32 {
+            let mut packet = Packet {
+                time_ns: 5_000_000_000 + u64::from(number),
+                seq: number * 1448,
+                ..Packet::bare(1000)
+            };
+            long.add(&packet);
+            // the other ports have only every eighth of these packets
+            if number % 8 == 0 {
+                packet.time_ns += 1000;
+                short.add(&packet);
+                packet.time_ns += 1000;
+                last.add(&packet);
+            }
+        }
+        let shorter = long.seen.len() as f64 / (3 * MOST_SAMPLES) as f64;
+        assert!((0.2..0.3).contains(&shorter), "{shorter}");
+        let common = long.differences(&short).count();
+        let expected = short.seen.len() as f64 * shorter;
+        assert!((common as f64 / expected - 1.0).abs() < 0.05, "{common}");
+        assert!(long.precedes(&short, 1000, &last));
+        assert!(!long.precedes(&short, 1001, &last));
+        assert!(!short.precedes(&long, 0, &last));
     }
 }
