@@ -194,6 +194,32 @@ def test_workers_of_another_version_make_no_run(
     assert not (tmp_path / "there" / "runs").exists()
 
 
+@pytest.mark.parametrize(("owner", "method"), [("Client", "submit"), ("Future", "result")])
+def test_a_connection_that_is_lost_during_a_message_costs_no_run(
+    base: Scenario,
+    cluster: Cluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    owner: str,
+    method: str,
+) -> None:
+    of = getattr(distributed, owner)
+    whole, left = getattr(of, method), iter([False, True])
+
+    def lost_once(*arguments: object, **options: object) -> object:
+        if next(left, False):
+            raise OSError("the connection is lost")
+        return whole(*arguments, **options)
+
+    with connected(cluster.address) as executor:
+        monkeypatch.setattr(of, method, lost_once)
+        study = sweep(
+            base, {"topology.peers": [2, 3]}, seeds=8, folder=tmp_path / "s", executor=executor
+        )
+    assert next(left, None) is None
+    assert study.to_polars()["run_id"].n_unique() == 16
+
+
 def test_killed_workers_and_a_killed_scheduler_cost_no_run(
     base: Scenario, cluster: Cluster, tmp_path: Path
 ) -> None:

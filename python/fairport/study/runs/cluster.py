@@ -129,12 +129,15 @@ class Dask:
         self._threads = sum(self._client.nthreads().values())
         while len(handed_out) < max(1, self.jobs) * _BATCHES_PER_THREAD:
             size = max(1, min(int(_BATCH_S / self._run_s), _MOST_IN_A_BATCH))
-            batch = waiting.popleft() if waiting else list(islice(tasks, size))
-            if not batch:
+            if not waiting:
+                waiting.append(list(islice(tasks, size)))
+            if not waiting[0]:
+                waiting.clear()
                 return
             # a lost worker is not the fault of its runs: they are tried elsewhere
-            future = self._client.submit(_outcomes, batch, pure=False, retries=3)
-            handed_out[future] = batch
+            future = self._client.submit(_outcomes, waiting[0], pure=False, retries=3)
+            # only now: the connection may be lost meanwhile
+            handed_out[future] = waiting.popleft()
 
     def _come_back(
         self, waiting: deque[list[Task]], handed_out: dict[Future, list[Task]]
@@ -147,20 +150,22 @@ class Dask:
                 return
             time.sleep(0.01)
         for future in [one for one in handed_out if one.done()]:
-            batch = handed_out.pop(future)
+            ended: list[Ended] = []
             if future.status == "finished":
                 model, ended = future.result(timeout=_CONNECT_S)
                 if model != model_version():
                     raise _other_version(model)
                 walls_s = [one.row["wall_s"] for one in ended if one.row]
                 self._run_s = max([1e-6, *walls_s])
-                yield from ended
             elif future.status == "error":
                 # several workers died of it, or it cannot be sent
                 why = _why(future.exception())
-                yield from (Ended(task, None, why) for task in batch)
+                ended = [Ended(task, None, why) for task in handed_out[future]]
             else:
-                waiting.append(batch)
+                waiting.append(handed_out[future])
+            # only now: the connection may be lost while the result is fetched
+            del handed_out[future]
+            yield from ended
             future.release()
 
     def _require_scheduler(self) -> None:
