@@ -73,6 +73,8 @@ def frame(axes: Axes, x_label: str) -> None:
         if most < _FEW_DECADES * least:
             axes.xaxis.set_minor_locator(LogLocator(subs=(2, 5)))
             axes.xaxis.set_minor_formatter("{x:g}")
+            # on one line with the others
+            axes.tick_params(axis="x", which="both", length=3.5, pad=3.5)
     axes.set_xlabel(x_label, labelpad=2)
     axes.set_ylim(0, 1.02)
     # a narrow panel has no room beside its lines: the legend covers them, so that it can be read
