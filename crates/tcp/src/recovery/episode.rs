@@ -82,7 +82,8 @@ impl Recovery {
             self.note_dsack(board, dsack, reorders);
         }
         if let Detection::Rack(rack) = &mut self.detection
-            && rack.on_ack(ack.now, ack.arrived.and_then(|it| it.newest))
+            && rack.is_asking()
+            && rack.on_ack(ack.now, board.newest_arrived())
         {
             self.window_changed = Some(DecisionCause::Dsack);
         }

@@ -255,7 +255,6 @@ mod tests {
             arrived: Some(Arrived {
                 sent: None,
                 sent_once: None,
-                newest: None,
                 sacked: None,
                 first_once_end,
                 late_by: 0,

@@ -84,14 +84,19 @@ impl Rack {
         self.needless = true;
     }
 
+    /// Whether the next delivery may widen the window.
+    #[inline]
+    pub(super) fn is_asking(&self) -> bool {
+        self.needless
+    }
+
     /// An ACK. If it delivers something, of which the latest was sent at `newest`, a needless retransmission widens the
     /// window (`tcp_rack_update_reo_wnd`). Returns true if it became wider.
-    #[inline]
+    #[cold]
     pub(super) fn on_ack(&mut self, now: Instant, newest: Option<Instant>) -> bool {
         self.needless && newest.is_some_and(|newest| self.widen(now, newest))
     }
 
-    #[cold]
     fn widen(&mut self, now: Instant, newest: Instant) -> bool {
         self.needless = false;
         if newest < self.widened_at {

@@ -28,7 +28,7 @@ impl Recovery {
         // what an undo left in the network counts as one of the retransmissions (`tcp_xmit_retransmit_queue`), except
         // for a timeout, which always sends the first segment
         let timed_out = std::mem::take(&mut self.retransmit_now) && self.state == State::Loss;
-        let waits = board.retransmitted() >= board.lost() && self.is_era_of_rack();
+        let waits = self.is_era_of_rack() && board.retransmitted() >= board.lost();
         if waits && !timed_out {
             return None;
         }

@@ -187,8 +187,6 @@ pub(crate) struct Arrived {
     pub(crate) sent: Option<Instant>,
     /// the latest sending time of a segment that was sent only once
     pub(crate) sent_once: Option<Instant>,
-    /// the latest sending time of any segment; none if nothing was delivered
-    pub(crate) newest: Option<Instant>,
     /// sending times of the lowest and the highest segment that were newly SACKed and sent only once
     pub(crate) sacked: Option<(Instant, Instant)>,
     /// the end of the first segment that was sent only once; `u64::MAX` if there is none
@@ -244,7 +242,6 @@ impl Scoreboard {
         Arrived {
             sent: deliveries.sent,
             sent_once: deliveries.sent_once,
-            newest: deliveries.sent_once.max(deliveries.sent_again),
             sacked: deliveries
                 .first_sacked
                 .zip(deliveries.last_sacked)
@@ -262,6 +259,12 @@ impl Scoreboard {
                 0
             },
         }
+    }
+
+    /// The latest sending time of what the present ACK delivered; none if that is nothing.
+    pub(crate) fn newest_arrived(&self) -> Option<Instant> {
+        let deliveries = self.deliveries.as_deref()?;
+        deliveries.sent_once.max(deliveries.sent_again)
     }
 
     /// Makes sure that the next ACK that delivers something is looked at closely.
