@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import statistics
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -183,7 +184,7 @@ def _runs(scenario: fp.Scenario, groups: Groups, seeds: int) -> list[dict[str, A
 
 
 def _file(name: str) -> Path:
-    return KEPT / f"{name.replace('/', ' per ')}.json"
+    return KEPT / f"{re.sub(r'[^a-z0-9]+', '-', name.lower())}.json"
 
 
 def _write(name: str, content: Mapping[str, Any]) -> None:
@@ -216,7 +217,7 @@ def _cells(name: str, kept: Mapping[str, Any]) -> list[str]:
     given = (LINUX, SIMULATION) if name.endswith(AWAKE) else (LINUX, SIMULATION, DEFAULT)
     sides = [kept[side] for side in given]
     lone = [_spread([row["lone_goodput_bps_mean"] / 1e6 for row in side]) for side in sides]
-    lone[0] += f", {len(sides[0])} runs"
+    lone[0] += f", {len(sides[0])} {'run' if len(sides[0]) == 1 else 'runs'}"
     ratios = [_values(side, "throughput_ratio") for side in sides]
     peers = [_values(side, "peers_goodput_bps_mean") for side in sides]
     leads = [_share_of_leads(side) for side in sides]
@@ -250,13 +251,19 @@ def _values(side: Sequence[Mapping[str, float | None]], key: str) -> list[float]
 
 
 def _spread(values: Sequence[float]) -> str:
-    return f"{min(values):.2g} to {max(values):.3g}, median {_middle(values, '.2g')}"
+    return f"{_short(min(values), '.2g')} to {max(values):.3g}, median {_middle(values, '.2g')}"
+
+
+def _short(value: float, form: str) -> str:
+    """The number in this form, but without a power of ten."""
+    text = f"{value:{form}}"
+    return f"{value:.0f}" if "e+" in text else text
 
 
 def _middle(values: Sequence[float], form: str) -> str:
     """The median, and its 95 % interval in brackets, if there are enough values."""
-    median = f"{statistics.median(values):{form}}"
+    median = _short(statistics.median(values), form)
     if len(values) < FEWEST_OF_AN_INTERVAL:
         return median
     low, high = median_interval(values)
-    return f"{median} ({low:{form}} to {high:{form}})"
+    return f"{median} ({_short(low, form)} to {_short(high, form)})"
