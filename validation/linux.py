@@ -189,7 +189,8 @@ def _file(name: str) -> Path:
 
 def _write(name: str, content: Mapping[str, Any]) -> None:
     KEPT.mkdir(parents=True, exist_ok=True)
-    _file(name).write_text(json.dumps(content, indent=1), encoding="utf-8")
+    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content.items()]
+    _file(name).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 def _kept(name: str) -> dict[str, Any] | None:
