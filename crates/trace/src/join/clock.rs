@@ -343,6 +343,7 @@ mod tests {
             assert!((clock.drift - 50e-6).abs() < 1e-7, "{}", clock.drift);
         }
     }
+
     #[test]
     fn a_long_capture_and_a_short_one_sample_the_same_packets() {
         let (mut long, mut short, mut last) = <(Sampler, Sampler, Sampler)>::default();

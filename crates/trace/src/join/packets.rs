@@ -14,7 +14,7 @@ pub(crate) fn key(packet: &Packet) -> u64 {
     let mut hasher = FxHasher::default();
     packet.key.hash(&mut hasher);
     let hash = hash_rest(packet, hasher);
-    // Fx multiplies only, so the 26 bits that it puts lowest are the best; of these, the highest
+    // Fx only multiplies, so its high bits depend on most. It puts the highest 26 lowest, and this the highest 14
     hash.rotate_right(12)
 }
 
