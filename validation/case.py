@@ -12,10 +12,11 @@ from validation.markdown import between_markers
 
 @dataclass(frozen=True)
 class Options:
-    """The options that every case has."""
+    """The options that every case has, and one of those that keep what they measured."""
 
     seeds: range
     print_only: bool
+    again: bool = False
 
     def publish(self, page: str, marker: str, text: str) -> None:
         """Writes a table into a page below docs/, unless it is only to be printed."""
@@ -32,12 +33,21 @@ def parser_of(case: str, about: str | None) -> argparse.ArgumentParser:
     )
 
 
-def options(case: str, about: str | None, arguments: Sequence[str], seeds: int) -> Options:
-    """The options of a case whose docstring is `about` and that runs `seeds` seeds by default."""
+def options(
+    case: str, about: str | None, arguments: Sequence[str], seeds: int, again: str = ""
+) -> Options:
+    """The options of a case whose docstring is `about` and that runs `seeds` seeds by default.
+
+    `again` is the help of the option `--again`, if the case has it.
+    """
     parser = parser_of(case, about)
     parser.add_argument("--seeds", type=int, default=seeds, help=f"runs per row ({seeds})")
     parser.add_argument("--print-only", action="store_true", help="do not renew the page in docs/")
+    if again:
+        parser.add_argument("--again", action="store_true", help=again)
     given = parser.parse_args(arguments)
     if given.seeds < 1:
         parser.error("--seeds must be at least 1")
-    return Options(range(1, given.seeds + 1), given.print_only)
+    return Options(
+        range(1, given.seeds + 1), given.print_only, again=bool(again) and bool(given.again)
+    )
