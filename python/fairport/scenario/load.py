@@ -65,8 +65,12 @@ def _overridden(
     document: Mapping[str, Any], source: Source, overrides: Mapping[str, Any], by: str
 ) -> Scenario:
     """A scenario of the document; an override counts as if its author had written it."""
-    source = source.overridden(overrides, by)
-    return overridden(document, overrides, by, lambda patched: Scenario.read(patched, source))
+    return overridden(
+        document,
+        overrides,
+        by,
+        lambda patched: Scenario.read(patched, source.overridden(overrides, by)),
+    )
 
 
 def builtin_names() -> list[str]:

@@ -374,9 +374,11 @@ class Scenario(Section):
         """
         if not overrides:
             return self
-        source = self.source.overridden(overrides, by)
         patched = overridden(
-            self.document(), overrides, by, lambda document: self.read(document, source)
+            self.document(),
+            overrides,
+            by,
+            lambda document: self.read(document, self.source.overridden(overrides, by)),
         )
         patched._user_code = self._user_code
         return patched
