@@ -62,8 +62,7 @@ def used(text: str, module: list[str]) -> Iterator[str]:
 
 def module_of(file: Path, source: Path) -> list[str]:
     """The path of a file's module, from the crate down."""
-    module = list(file.relative_to(source).with_suffix("").parts)
-    return module[:-1] if module[-1] == "mod" else module
+    return list(file.relative_to(source).with_suffix("").parts)
 
 
 def modules_of_tests(text: str) -> list[str]:
@@ -156,7 +155,7 @@ def test_no_python_modules_import_each_other_in_a_circle() -> None:
 def test_a_circle_is_found_through_a_third_module_and_through_super(tmp_path: Path) -> None:
     sources = {
         "a.rs": "use crate::{b::Thing, c};\n",
-        "b/mod.rs": "mod deep;\n",
+        "b.rs": "mod deep;\n",
         "b/deep.rs": "use super::super::c::Thing;\n",
         "c.rs": "fn f() { crate::a::g() } // crate::d\n",
         "d.rs": "use super::a;\n#[cfg(test)]\nmod tests {\n    use crate::d;\n}\n",

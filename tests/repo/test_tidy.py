@@ -167,6 +167,11 @@ def test_a_file_ends_with_one_newline_and_no_line_with_a_blank() -> None:
     assert lines_matching(r"[ \t]+$") == []
 
 
+def test_a_rust_module_is_found_by_its_name() -> None:
+    """`a/b.rs` is the module `a::b`, also if it has modules below it: no tab says `mod.rs`."""
+    assert [name for name in texts() if re.match(r"crates/\w+/src/.*\bmod\.rs$", name)] == []
+
+
 def test_every_test_file_of_a_crate_is_compiled() -> None:
     """A file that no program lists would pass without a word."""
     left_out = []
