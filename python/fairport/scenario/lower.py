@@ -171,6 +171,7 @@ def _ends(
 ) -> tuple[list[str], list[str]]:
     """The hosts that send and those that receive."""
     senders_field, receivers_field = (f"{source}.{name}" for name in traffic.selector_fields)
+    traffic.check_hosts(hosts)
     chosen, to = traffic.selectors
     receiver = traffic.receiver if isinstance(traffic, ToOneReceiver) else None
     if traffic.is_permutation(hosts):
@@ -229,9 +230,7 @@ def _naming(scenario: Scenario, path: str) -> Iterator[None]:
     try:
         yield
     except SelectorError as error:
-        # a trace's hosts are in its file, so the value is what the scenario says, not the selector
         value = look_up(scenario.resolved(), parts(path))
-        value = value["path"] if isinstance(value, dict) else value
         raise error.placed(
             ScenarioError, file=scenario.where(path), field=path, value=value
         ) from None

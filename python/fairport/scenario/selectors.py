@@ -76,11 +76,11 @@ def position(host: str, hosts: Sequence[str]) -> int:
     """The host's index among all hosts. Raises SelectorError."""
     if host not in hosts:
         problem = f"names `{host}`, which is not a host of the topology"
-        raise SelectorError(problem, remedy=_meant(host, hosts))
+        raise SelectorError(problem, remedy=meant(host, hosts))
     return hosts.index(host)
 
 
-def _meant(host: str, hosts: Sequence[str]) -> str:
+def meant(host: str, hosts: Sequence[str]) -> str:
     """What was probably meant by a name that no host has."""
     several = [part for part in re.split(r"[-,;\s\[\]]+", host) if part]
     if len(several) > 1 and all(part in hosts for part in several):

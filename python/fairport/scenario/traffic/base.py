@@ -56,6 +56,9 @@ class TrafficSection(Section):
     def selectors(self) -> tuple[Any, Any]:
         """The hosts that send, and those that receive."""
 
+    def check_hosts(self, hosts: Sequence[str]) -> None:
+        """Raises TrafficError if hosts that it names without selectors are not among these."""
+
     @property
     def phase(self) -> str:
         """Its kind and start, as a person reads them."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import glob
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from fairport.scenario.named_files import NamedFile
+from fairport.scenario.selectors import meant
 from fairport.scenario.traffic.base import Ends, TrafficError, TrafficSection
 
 if TYPE_CHECKING:
@@ -48,6 +50,16 @@ class Trace(TrafficSection):
         src, dst = (self._rows[end].unique(maintain_order=True) for end in ("src", "dst"))
         return src.to_list(), dst.to_list()
 
+    def check_hosts(self, hosts: Sequence[str]) -> None:
+        """Raises TrafficError if a row names what is no host: it has names, and no selectors."""
+        import polars as pl
+
+        for end in ("src", "dst"):
+            unknown = ~pl.col(end).is_in(hosts)
+            for name in self._listed.filter(unknown)[end].head(1):
+                problem = f"names `{name}`, which is not a host of the topology,"
+                self._none(self._listed, unknown, problem, meant(name, hosts))
+
     def workload_pattern(self, ends: Ends) -> dict[str, Any]:
         """What the workload does during the run, as the engine reads it (`TraceJob`)."""
         rows = self._rows
@@ -68,9 +80,14 @@ class Trace(TrafficSection):
             "bytes": rows["size_bytes"].to_list(),
         }
 
-    @cached_property
+    @property
     def _rows(self) -> pl.DataFrame:
-        """The file's rows in order of their starts. Raises TrafficError."""
+        """The flows in order of their starts. Raises TrafficError."""
+        return self._listed.sort("start_s", maintain_order=True)
+
+    @cached_property
+    def _listed(self) -> pl.DataFrame:
+        """The file's rows. Raises TrafficError."""
         import polars as pl
 
         rows = self._read()
@@ -93,7 +110,7 @@ class Trace(TrafficSection):
         self._none(rows, pl.col("src") == pl.col("dst"), "sends from {src} to itself")
         if rows.is_empty():
             raise self._refused("holds no flows", "give each flow one row")
-        return rows.sort("start_s", maintain_order=True)
+        return rows
 
     def _as(self, rows: pl.DataFrame, column: str, kind: Any, what: str) -> pl.DataFrame:
         """The rows with this column as values of this kind. Raises TrafficError."""
