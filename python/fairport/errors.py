@@ -190,6 +190,9 @@ def nearest(word: str, known: list[str]) -> str:
         return sorted(name.lower().split("_"))
 
     same = [name for name in known if parts(name) == parts(word)]
+    longer = [name for name in known if {*parts(word)} < {*parts(name)}]  # jain_index for jain
+    if not same and len(longer) == 1:
+        return longer[0]
     return next(iter(same or difflib.get_close_matches(word, known, n=1, cutoff=0.6)), "")
 
 

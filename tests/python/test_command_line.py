@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ENTRY, Command
+from fairport.errors import nearest
 from fairport.scenario.load import builtin_names
 
 
@@ -64,6 +65,18 @@ def test_a_wrong_name_of_a_list_asks_for_the_nearest(fairport: Command, wrong: s
     outcome = fairport("run", "outcast", "--set", f"tcp.congestion_control={wrong}", "--no-output")
     assert outcome.status == 2
     assert outcome.err.splitlines()[1] == "hint: did you mean `cubic`?"
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "found"),
+    [
+        ("min_rto", ["rto_min", "rto_max"], "rto_min"),
+        ("jain", ["jain_index", "drops"], "jain_index"),
+        ("rtt", ["rtt_mean_s", "rtt_p99_s"], ""),
+    ],
+)
+def test_a_name_is_known_by_its_parts(word: str, known: list[str], found: str) -> None:
+    assert nearest(word, known) == found
 
 
 @pytest.mark.usefixtures("narrow_terminal")

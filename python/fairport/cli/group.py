@@ -63,7 +63,8 @@ class Group(TyperGroup):
             if ctx.parent is None and args[0] in builtin_names():
                 remedy = f"did you mean `fairport run {args[0]}`?"
             elif "show" in known and not nearest(args[0], known):
-                remedy = f"did you mean `{ctx.command_path} show {args[0]}`?"
+                shown = f"{ctx.command_path} show {args[0]}"
+                remedy = f"did you mean `{shown}`? Its commands are {', '.join(known)}."
             raise InputError(
                 f"is not a command of {ctx.command_path}", value=args[0], remedy=remedy
             )
