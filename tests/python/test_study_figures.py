@@ -112,6 +112,16 @@ def test_a_figure_says_how_many_runs_it_leaves_out(study: Study) -> None:
     assert "80 runs" in subject
 
 
+def test_a_title_counts_where_the_lone_class_is_starved_and_where_favoured(tmp_path: Path) -> None:
+    ratios = {2: 0.4, 4: 0.6, 8: 1.9, 12: 2.1}
+    axes: dict[str, list[Any]] = {"peers": [*ratios]}
+    made = made_up(tmp_path, axes, {}, lambda peers, _: {"throughput_ratio": ratios[peers]})
+    assert studies.draw(made).texts[0].get_text().replace("\n", " ") == (
+        "The lone class gets less than half of its peers' goodput at 1 of 4 points,"
+        " and more than twice theirs at 1"
+    )
+
+
 def test_a_number_has_as_many_digits_as_its_cell_has_room_for(study: Study) -> None:
     view = viewed(study, "throughput_ratio", ["peers", "queue.limit"], "")
     axes = studies.draw(study, x="peers", y="queue.limit", color="throughput_ratio").axes[:1]

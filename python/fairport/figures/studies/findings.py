@@ -36,7 +36,10 @@ def _starved(points: pl.DataFrame) -> str:
     partly = points.filter(
         two & (pl.col("lower") < OUTCAST_BELOW) & (pl.col("upper") >= OUTCAST_BELOW)
     )
-    also = f", and with some seeds at {partly.height} more" if partly.height else ""
+    favoured = points.filter(~two & (pl.col("median") > 1 / OUTCAST_BELOW)).height
+    also = f", and more than twice theirs at {favoured}" if favoured else ""
+    if partly.height:
+        also = f", and with some seeds at {partly.height} more"
     where = f"{always.height} of {points.height} points" if always.height else "none of the points"
     return f"The lone class gets less than half of its peers' goodput at {where}{also}"
 
