@@ -15,6 +15,8 @@ import fairport as fp
 import polars as pl
 import pytest
 from conftest import ENTRY, Command
+from fairport.figures.compare import draw
+from fairport.figures.compared import Chart, Line, Panel
 from fairport.quantities import QUANTITIES
 from fairport.scenario import Scenario, load
 from fairport.study.comparison.caveats import without_number
@@ -370,6 +372,21 @@ def test_the_figure_has_a_panel_a_measure(compared: Comparison) -> None:
     ]  # fmt: skip
     rows = [panel.get_position().y0 for panel in panels]
     assert [rows.count(row) for row in dict.fromkeys(rows)] == [3, 3, 3]
+
+
+def test_the_figure_says_what_is_zero_and_what_has_no_values() -> None:
+    starved, fair = Line([0, 0], 0, 0, 0), Line([0.5, 2], 0.8, 1, 1.2)
+    panels = [
+        Panel("throughput ratio", "", "ratio", {0: starved, 1: fair}),
+        Panel("timeouts", "", "zero", {0: starved, 1: starved}),
+        Panel("FCT", "", "zero", {}),
+    ]
+    ratio, timeouts, fct = draw(Chart("found", "of", ["none", "red"], panels, "range")).axes
+    # a logarithmic axis has no place for 0
+    assert ratio.get_xscale() == "log"
+    assert [(text.get_text(), text.xy[1]) for text in ratio.texts] == [("0", 0)]  # type: ignore[attr-defined]
+    assert [list(panel.get_xticks()) for panel in (timeouts, fct)] == [[0], []]
+    assert [text.get_text() for text in fct.texts] == ["no values"]
 
 
 def test_bad_fix_file_is_one_error(short: Scenario, tmp_path: Path) -> None:

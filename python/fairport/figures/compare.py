@@ -25,6 +25,7 @@ _LINE_IN = 0.17
 _NOTE_LINE_IN = 0.13
 _TITLE_PT = 8
 _MOST_COLUMNS = 4
+_NOTE: Any = {"va": "center", "color": style.MUTED, "fontsize": 7}
 # ticks of each decade, by how many decades the ratios span
 _TICKS = ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
 
@@ -77,13 +78,32 @@ def _draw_panel(axes: Axes, panel: Panel, names: Sequence[str], wide_in: float) 
             panel.of, (0, 1), (0, 14), xycoords="axes fraction", textcoords="offset points",
             va="bottom", color=style.MUTED, fontsize=7, annotation_clip=False,
         )  # fmt: skip
-    if panel.axis == "ratio" and any(run > 0 for line in panel.lines.values() for run in line.runs):
+    _scale(axes, panel)
+    axes.tick_params(labelsize=width.READABLE_PT if width.is_narrow() else 7.5)
+    axes.tick_params(axis="y", pad=6)  # a marker at 0 is half beside the axis
+
+
+def _scale(axes: Axes, panel: Panel) -> None:
+    """The horizontal axis."""
+    runs = [run for line in panel.lines.values() for run in line.runs]
+    if not any(runs):
+        axes.set_xlim(0, 1)
+        axes.set_xticks([0] if runs else [])
+        if not runs:
+            axes.text(0.5, 0.5, "no values", **_NOTE, ha="center", transform=axes.transAxes)
+    elif panel.axis == "ratio":
         axes.set_xscale("log")
         least, most = axes.get_xlim()
         subs = _TICKS[int(np.searchsorted([20, 200], most / least))]
         axes.xaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=6))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
+        for place, line in panel.lines.items():
+            if line.median == 0:
+                # it has no place on a logarithmic axis
+                colour = style.BLUE if place else style.ORANGE
+                axes.plot(least, place, "<", color=colour, markersize=4.5, clip_on=False)
+                axes.annotate("0", (least, place), (5, 0), textcoords="offset points", **_NOTE)
     else:
         axes.xaxis.set_major_locator(MaxNLocator(3))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
@@ -91,7 +111,6 @@ def _draw_panel(axes: Axes, panel: Panel, names: Sequence[str], wide_in: float) 
             # room for a marker at the largest value
             most = axes.dataLim.x1
             axes.set_xlim(0, 1.06 * most if 0 < most < math.inf else None)
-    axes.tick_params(labelsize=width.READABLE_PT if width.is_narrow() else 7.5)
 
 
 def _lines(axes: Axes, lines: Mapping[int, Line], count: int) -> None:
