@@ -107,15 +107,15 @@ def test_what_is_asked_for_again_and_again_brings_its_mean() -> None:
 
 
 def test_users_that_fetch_pages_bring_the_mean_of_these() -> None:
-    # 2 to 4 objects of 10 packets of 1000 B, 0.7 s of thinking and 0.3 s of objects: 240 kbit/s
+    # 2 to 4 objects of 10 packets of 1000 B, 0.8 s of thinking and two gaps of 0.1 s: 240 kbit/s
     web = {"kind": "web", "servers": ["h1"], "clients": ["h0"], "sessions": 1000}
-    web |= {"think": "700ms", "object_gap": "100ms", "objects": [2, 4], "packet": "1000B"}
+    web |= {"think": "800ms", "object_gap": "100ms", "objects": [2, 4], "packet": "1000B"}
     asked = asked_for(traffic=[web | {"object_packets": [10, 10]}])
     assert asked == pytest.approx(0.24 * LINE_1G)
-    # a page every 0.7 s, whatever the objects take
+    # a page every 0.8 s, whatever the objects take
     from_start = {"object_packets": [10, 10], "think_from": "start"}
     again = asked_for(traffic=[web | from_start | {"sessions": 500}])
-    assert again == pytest.approx(0.24 / 2 / 0.7 * LINE_1G)
+    assert again == pytest.approx(0.24 / 2 / 0.8 * LINE_1G)
     # a Pareto distribution of shape 2 between 5 and 20 has its mean at 8
     web |= {"object_packets": [5, 20], "shape": 2.0}
     assert asked_for(traffic=[web]) == pytest.approx(0.8 * asked)

@@ -176,7 +176,8 @@ def _web(_: Any, pattern: Mapping[str, Any], __: float, ___: float) -> float:
     packets = _pareto_mean(sizes[0], sizes[1], pattern["shape_milli"] / 1000)
     bits = 8 * pattern["packet_bytes"] * packets
     mean = sum(objects) / 2
-    fetch_ps = 0 if pattern["think_from_start"] else mean * pattern["object_gap_mean_ps"]
+    # the first object starts with the page
+    fetch_ps = 0 if pattern["think_from_start"] else (mean - 1) * pattern["object_gap_mean_ps"]
     page_s = (pattern["think_mean_ps"] + fetch_ps) / _PS_PER_S
     return float(pattern["sessions"] * mean * bits / page_s)
 
