@@ -116,8 +116,11 @@ def test_an_accepted_change_is_one_of_the_present_code(
         of = [lines[int(line) - 1]] if line.isdigit() else lines
         operator = operator.replace("\\", "")
         assert any(one.startswith(operator, int(column) - 1) for one in of), pattern
+    text = "\n".join(lines)
     for name in re.findall(r"::(\w+)|(?<= in )(\w+)\$", change):
-        assert re.search(rf"\bfn {name[0] or name[1]}\b", "\n".join(lines)), pattern
+        assert re.search(rf"\bfn {name[0] or name[1]}\b", text), pattern
+    for name in re.findall(r"(\w+)(?:<[^>]*>)?::", change):
+        assert re.search(rf"\b(impl|trait)\b.*\b{name}\b", text), pattern
 
 
 def test_an_accepted_change_of_python_is_one_of_the_present_code(mutants: ModuleType) -> None:

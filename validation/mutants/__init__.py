@@ -4,9 +4,9 @@
     make mutants ARGS="--rust 60 --python 10 --seed 2"
     make mutants ARGS="--python 0 --rust all --crates net --file 'crates/net/src/port.rs'"
 
-cargo-mutants lists the changes of `crates/net`, `tcp`, `sim`, `record` and `trace`, and cosmic-ray
-makes those of the Python files that decide results. A seed draws a sample for each crate and each
-file; `--rust all` tests every mutant of a crate.
+cargo-mutants lists the changes of `crates/net`, `tcp`, `plan`, `sim`, `record`, `wire` and `trace`,
+and cosmic-ray makes those of the Python files that decide results. A seed draws a sample for each
+crate and each file; `--rust all` tests every mutant of a crate.
 `--publish` renews the rows of what was tested, and keeps the page's others. What is not installed
 is skipped with its reason. The work is done in a copy of the last commit. A mutant that no test can
 notice is named with its reason: for Rust in `.cargo/mutants.toml`, for Python in `python.ACCEPTED`.

@@ -31,7 +31,15 @@ from fairport.toml.parser import loads
 from validation.mutants.programs import Program, Tree
 
 # each crate, and the crates above it whose tests also run its code
-CRATES = {"record": ("sim",), "net": ("sim",), "tcp": ("sim", "drill"), "sim": (), "trace": ()}
+CRATES = {
+    "record": ("sim",),
+    "net": ("sim",),
+    "tcp": ("sim", "drill"),
+    "plan": ("sim",),
+    "sim": (),
+    "wire": ("trace",),
+    "trace": (),
+}
 # if more mutants of a crate than this cannot be chosen at run time, they are not tested
 MOST_APART = 20
 Mutant = dict[str, Any]

@@ -137,7 +137,7 @@ impl Counter<'_> {
             }
         }
         for (flows, before) in self.flows.iter_mut().zip(before) {
-            *flows = before + *flows * (pairs / sampled);
+            *flows = before + *flows * pairs / sampled;
         }
     }
 }
@@ -192,7 +192,7 @@ fn shared_ports(topology: &Topology, flows: &[u64], most: u32) -> Vec<PortId> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::ends::{HostNumbers, listed_flows};
@@ -207,6 +207,28 @@ mod tests {
             receivers_bps: 0,
             of_trace: None,
         }
+    }
+
+    fn job(topology: &Value, routing: &str, flows: &[Value]) -> Job {
+        let job = json!({
+            "seed": 1, "duration_ps": 1, "topology": topology, "routing": routing,
+            "link": {
+                "rate_bps": 1, "delay_ps": 0, "delay_spread_ps": 0, "mtu_bytes": 1500, "framing": "ethernet",
+                "clock_error_ppb": 0,
+            },
+            "switch": {"processing_delay_ps": 0, "arbitration": "round-robin", "departure_first": true},
+            "queue": {"kind": "drop-tail", "limit": {"bytes": 16_384}, "count_in_service": true},
+            "host": {
+                "delay_ps": 0, "delay_spread_ps": 0, "queue_packets": 1,
+                "processing": {"kind": "constant", "value_ps": 0},
+            },
+            "stacks": [{"preset": "linux-6", "overrides": {"mss_bytes": 1460}}],
+            "flows": flows,
+            "probes": {
+                "series_interval_ps": 1, "queue_interval_ps": 1, "measure_from_ps": null, "measure_to_ps": null,
+            },
+        });
+        serde_json::from_value(job).expect("a job")
     }
 
     #[test]
@@ -227,6 +249,23 @@ mod tests {
     }
 
     #[test]
+    fn a_sample_of_pairs_counts_for_all_pairs() {
+        let job = job(&json!({"kind": "star", "hosts": 500}), "ecmp", &[]);
+        let topology = job.topology.build().expect("a star");
+        let mut router = Router::new(&job, &topology).expect("few paths");
+        let mut counter = Counter {
+            topology: &topology,
+            router: &mut router,
+            flows: vec![0; topology.ports().len()],
+            next_number: 0,
+        };
+        // 250 000 pairs, of which about 65 536 are sampled: each host is in 499 pairs, once as a sender
+        counter.count_workload(&ends(500, 500));
+        let near = |flows: &u64| (460..540).contains(flows);
+        assert!(counter.flows.iter().all(near), "{:?}", counter.flows);
+    }
+
+    #[test]
     fn a_part_of_many_sprayed_flows_stands_for_all() {
         let flow = |src: u32| {
             json!({
@@ -236,25 +275,8 @@ mod tests {
         };
         // from all but the first pod of 16 hosts, ten each: one port leads to the receiver, and 16 paths lead there
         let flows: Vec<_> = (0..10).flat_map(|_| (16..128).map(flow)).collect();
-        let job = json!({
-            "seed": 1, "duration_ps": 1, "topology": {"kind": "fat-tree", "k": 8}, "routing": "spray",
-            "link": {
-                "rate_bps": 1, "delay_ps": 0, "delay_spread_ps": 0, "mtu_bytes": 1500, "framing": "ethernet",
-                "clock_error_ppb": 0,
-            },
-            "switch": {"processing_delay_ps": 0, "arbitration": "round-robin", "departure_first": true},
-            "queue": {"kind": "drop-tail", "limit": {"bytes": 16_384}, "count_in_service": true},
-            "host": {
-                "delay_ps": 0, "delay_spread_ps": 0, "queue_packets": 1,
-                "processing": {"kind": "constant", "value_ps": 0},
-            },
-            "stacks": [{"preset": "linux-6", "overrides": {"mss_bytes": 1460}}],
-            "flows": flows,
-            "probes": {
-                "series_interval_ps": 1, "queue_interval_ps": 1, "measure_from_ps": null, "measure_to_ps": null,
-            },
-        });
-        let job: Job = serde_json::from_value(job).expect("a job");
+        let topology = json!({"kind": "fat-tree", "k": 8});
+        let job = job(&topology, "spray", &flows);
         let topology = job.topology.build().expect("a fat-tree");
         let mut router = Router::new(&job, &topology).expect("few paths");
         let flows = listed_flows(&job, &HostNumbers::new(&topology)).expect("hosts");

@@ -186,6 +186,16 @@ fn a_short_last_segment_is_faster_than_a_full_one_after_the_slowest_link() {
 }
 
 #[test]
+fn a_transfer_of_less_than_a_segment_takes_a_short_packet() {
+    let ideal = |size_bytes| ideal(job(&star(&[1, 1, 1])), size_bytes);
+    // over two links of 8 ns per byte
+    assert_eq!(ideal(1000) - ideal(400), Duration::from_ns(600 * 8 * 2));
+    // 1448 B are a whole segment, and one byte more is a second packet, which is 1447 B shorter
+    let second = (1538 - 1447) * 8;
+    assert_eq!(ideal(1449) - ideal(1448), Duration::from_ns(second));
+}
+
+#[test]
 fn a_transfer_that_would_take_years_has_no_ideal_completion_time() {
     let mut slow = job(&json!({"kind": "star", "hosts": 3}));
     slow["link"]["rate_bps"] = json!(2_100);

@@ -127,4 +127,20 @@ mod tests {
         };
         assert_ne!(later.identity(), segment.identity());
     }
+    #[test]
+    fn an_ack_is_pure_if_it_carries_neither_data_nor_a_syn_or_fin() {
+        let is_pure = |flags, payload| {
+            let segment = Segment {
+                flags,
+                payload,
+                ..Segment::default()
+            };
+            segment.is_pure_ack()
+        };
+        assert!(is_pure(Flags::ACK, 0));
+        assert!(!is_pure(Flags::ACK, 1));
+        assert!(!is_pure(Flags::ACK | Flags::SYN, 0));
+        assert!(!is_pure(Flags::ACK | Flags::FIN, 0));
+        assert!(!is_pure(Flags::RST, 0));
+    }
 }

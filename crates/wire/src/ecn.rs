@@ -58,3 +58,22 @@ const fn outcome(before: Ecn) -> Mark {
         Ecn::Ce => Mark::AlreadySet,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_ip_header_is_refused_and_left_as_it_is() {
+        let refused = |bytes: &[u8], fault: Fault, layer: Layer| {
+            let mut packet = bytes.to_vec();
+            assert_eq!(mark_ce(&mut packet), Err(fault.at(layer)));
+            assert_eq!(packet, bytes);
+        };
+        // version 5, with bits that would be a codepoint in IPv4 and in IPv6
+        refused(&[0x51; 40], Fault::Version, Layer::Ipv4);
+        refused(&[0x45, 1], Fault::TooShort, Layer::Ipv4);
+        refused(&[0x60], Fault::TooShort, Layer::Ipv6);
+        refused(&[], Fault::TooShort, Layer::Ipv4);
+    }
+}

@@ -300,6 +300,7 @@ mod tests {
         assert_eq!((tags[0].kind, tags[0].control), (TagKind::Service, 0x3064));
         assert_eq!((tags[1].kind, tags[1].control), (TagKind::Customer, 0xa00a));
         assert_eq!(frame.ether_type(), EtherType::IPV4);
+        assert_eq!(frame.ether_type().number(), 0x0800);
         assert_eq!(frame.payload().bytes(), [0x45, 0x00]);
         assert_eq!(frame.header_bytes(), 22);
     }
@@ -322,5 +323,12 @@ mod tests {
         let frame = EthernetFrame::parse(Captured::whole(&bytes)).expect("a frame");
         assert_eq!(frame.payload().length(), 38);
         assert_eq!(frame.ether_type().length(), Some(38));
+        // 46 bytes fill the frame, and 47 do not fit
+        bytes[13] = 46;
+        let frame = EthernetFrame::parse(Captured::whole(&bytes)).expect("a frame");
+        assert_eq!(frame.payload().length(), 46);
+        bytes[13] = 47;
+        let error = EthernetFrame::parse(Captured::whole(&bytes)).expect_err("too long");
+        assert_eq!(error, Fault::TotalLength.at(Layer::Ethernet));
     }
 }

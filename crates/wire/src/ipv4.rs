@@ -145,12 +145,6 @@ impl<'a> Ipv4Packet<'a> {
         self.header[9]
     }
 
-    /// The header's checksum as it is in the packet.
-    #[inline]
-    pub fn checksum(&self) -> u16 {
-        self.word(10)
-    }
-
     /// Whether the header's checksum is right. Captures on the sending host may hold packets whose checksums the
     /// network adapter has not filled in yet.
     pub fn is_checksum_valid(&self) -> bool {
@@ -298,6 +292,14 @@ mod tests {
     }
 
     #[test]
+    fn a_hop_that_leaves_the_checksum_as_it_was_makes_it_wrong() {
+        let mut bytes = HEADER;
+        bytes[8] -= 1;
+        let packet = Ipv4Packet::parse(Captured::first_of(&bytes, 115)).expect("a packet");
+        assert!(!packet.is_checksum_valid());
+    }
+
+    #[test]
     fn padding_is_no_payload() {
         let mut frame = [0_u8; 46];
         Ipv4Header::new(Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, 6)
@@ -355,5 +357,12 @@ mod tests {
         };
         let error = header.emit(0, &mut [0; 20]).expect_err("seven bits");
         assert_eq!(error.to_string(), "`dscp` is 64, but at most 63");
+        let header = Ipv4Header { dscp: 63, ..header };
+        assert_eq!(header.emit(65_515, &mut [0; 20]), Ok(20));
+        let error = header.emit(65_516, &mut [0; 20]).expect_err("64 KiB");
+        assert_eq!(
+            error.to_string(),
+            "`payload_bytes` is 65516, but at most 65515"
+        );
     }
 }

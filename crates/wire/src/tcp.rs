@@ -99,12 +99,6 @@ impl<'a> TcpPacket<'a> {
         self.word(14)
     }
 
-    /// The checksum as it is in the segment.
-    #[inline]
-    pub fn checksum(&self) -> u16 {
-        self.word(16)
-    }
-
     /// The urgent pointer.
     #[inline]
     pub fn urgent_pointer(&self) -> u16 {

@@ -69,17 +69,11 @@ impl<'a> UdpDatagram<'a> {
         self.word(2)
     }
 
-    /// The checksum as it is in the datagram. Zero means that none was computed (IPv4 only).
-    #[inline]
-    pub fn checksum(&self) -> u16 {
-        self.word(6)
-    }
-
-    /// Whether the checksum is right or absent, or None if the datagram was not captured whole.
+    /// Whether the checksum is right or absent (zero, in IPv4 only), or None if the datagram was not captured whole.
     pub fn is_checksum_valid(&self, pseudo: &PseudoHeader) -> Option<bool> {
         let bytes = self.datagram.complete()?;
         let sum = pseudo.with_length(bytes.len()).bytes(bytes).finish();
-        Some(self.checksum() == 0 || sum == 0)
+        Some(self.word(6) == 0 || sum == 0)
     }
 
     /// The data, or the part of it that the first fragment carries.
@@ -180,6 +174,18 @@ mod tests {
         let bytes = [&written[..], &data].concat();
         let read = UdpDatagram::parse(Captured::whole(&bytes)).expect("a datagram");
         assert_eq!(read.is_checksum_valid(&pseudo), Some(true));
+    }
+
+    #[test]
+    fn a_changed_byte_makes_the_checksum_wrong_and_a_checksum_of_zero_is_none() {
+        let is_valid = |at: usize, value: [u8; 2]| {
+            let mut bytes = DATAGRAM;
+            bytes[at..at + 2].copy_from_slice(&value);
+            let read = UdpDatagram::parse(Captured::whole(&bytes)).expect("a datagram");
+            read.is_checksum_valid(&pseudo())
+        };
+        assert_eq!(is_valid(8, *b"Ho"), Some(false));
+        assert_eq!(is_valid(6, [0, 0]), Some(true));
     }
 
     #[test]

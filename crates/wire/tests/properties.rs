@@ -1,10 +1,14 @@
 //! What holds for every header, every cut and any bytes.
 
+use std::net::Ipv6Addr;
+
 use crate::strategies::{any_frame, any_headers, any_segment, frame_bytes};
-use fairport_tcp::{Ecn, Segment};
+use fairport_tcp::{Ecn, SackBlock, Segment, Timestamps};
 use fairport_wire::{
-    Captured, EthernetFrame, Frame, Headers, Ipv4Packet, Ipv6Packet, Mark, Network, ParseError,
-    Payload, TcpHeader, TcpPacket, Transport, UdpDatagram, mark_ce,
+    Captured, EtherType, EthernetFrame, EthernetHeader, Frame, Headers, IpHeader, Ipv4Packet,
+    Ipv6Header, Ipv6Packet, MacAddress, Mark, Network, OptionSet, ParseError, Payload, SackList,
+    TagKind, TcpHeader, TcpPacket, Transport, TransportHeader, UdpDatagram, VlanTag, VlanTags,
+    mark_ce,
 };
 use proptest::prelude::*;
 
@@ -71,8 +75,12 @@ proptest! {
     fn what_is_written_is_read_the_same((headers, data) in any_headers(), padding in 0..60_usize) {
         let mut bytes = frame_bytes(&headers, &data);
         prop_assert!(checksums_are_valid(&bytes));
+        let frame_length = bytes.len();
         bytes.resize(bytes.len() + padding, 0);
-        let (read, payload) = read(&bytes).expect("a legal frame").expect("IP");
+        let frame = Frame::parse(Captured::whole(&bytes)).expect("a legal frame");
+        let packet_length = frame.network.total_length().expect("IP");
+        prop_assert_eq!(frame.network_offset() + packet_length, frame_length);
+        let (read, payload) = Headers::read(&frame).expect("a legal frame").expect("IP");
         prop_assert_eq!(read, headers);
         prop_assert_eq!(payload.bytes(), &data[..]);
         prop_assert_eq!(payload.length(), data.len());
@@ -199,4 +207,36 @@ fn the_default_segment_is_the_shortest_header() {
         TcpHeader::from_segment(&Segment::default(), 0, 0).bytes(),
         Ok(20)
     );
+}
+
+#[test]
+fn the_longest_headers_fill_the_buffer_that_always_suffices() {
+    let tag = VlanTag {
+        kind: TagKind::Service,
+        control: 0,
+    };
+    let ethernet = EthernetHeader {
+        destination: MacAddress::default(),
+        source: MacAddress::default(),
+        tags: VlanTags::Two(tag, tag),
+        ether_type: EtherType::IPV6,
+    };
+    let ip = Ipv6Header::new(Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST, 6);
+    // 4 + 12 + 4 bytes, and two SACK blocks with 20
+    let options = OptionSet {
+        mss: Some(1440),
+        sack_permitted: true,
+        timestamps: Some(Timestamps { val: 1, ecr: 1 }),
+        window_scale: Some(7),
+        sacks: SackList::new(&[SackBlock { start: 1, end: 2 }; 2]).expect("at most four"),
+    };
+    let tcp = TcpHeader {
+        options,
+        ..TcpHeader::default()
+    };
+    let headers = Headers::new(ethernet, IpHeader::V6(ip), TransportHeader::Tcp(tcp));
+    let mut bytes = [0; Headers::BYTES_MAX];
+    let length = headers.emit(Payload::Zeros(0), &mut bytes);
+    assert_eq!(length, Ok(14 + 8 + 40 + 60));
+    assert_eq!(length, Ok(Headers::BYTES_MAX));
 }

@@ -105,4 +105,38 @@ mod tests {
             ]
         );
     }
+    /// Section 3.3, Figure 4: from switch `s` of a pod, host `id` is up port (id - 2 + s) mod (k / 2) + k / 2.
+    #[test]
+    fn the_way_up_depends_on_the_receivers_id_and_on_the_switch() {
+        let tree = fat_tree(6).unwrap();
+        let flow = FiveTuple::of_tcp(0, [10, 0, 1, 2], [10, 1, 0, 4]);
+        // from host 2 of edge0.1 to host 4 of edge1.0: (4 - 2 + 1) mod 3 = 0, and agg0.0 is the pod's switch 3
+        let path = TwoLevel::new(6).paths(&tree, 3, 11, &flow).remove(0);
+        let names: Vec<_> = path.iter().map(|port| tree.port_name(*port)).collect();
+        assert_eq!(names[1..3], ["edge0.1:3", "agg0.0:5"]);
+    }
+
+    #[test]
+    fn the_expected_load_of_a_sender_is_that_of_its_paths() {
+        let tree = fat_tree(6).unwrap();
+        let mut routing = TwoLevel::new(6);
+        let hosts = tree.hosts().len();
+        let mut to_each_bps = vec![0.0; hosts];
+        to_each_bps[3] = 1.0;
+        let demand = Demand {
+            to_each_bps,
+            receives: vec![true; hosts],
+        };
+        let mut expected = vec![0.0; tree.ports().len()];
+        routing.add_expected_load(&tree, &demand, &mut expected);
+        let mut load = vec![0.0; tree.ports().len()];
+        let flow = FiveTuple::of_tcp(0, [10, 0, 1, 2], [10, 1, 0, 4]);
+        for receiver in (0..hosts).filter(|host| *host != 3) {
+            for port in routing.paths(&tree, 3, receiver, &flow).concat() {
+                load[port.0 as usize] += 1.0;
+            }
+        }
+        let differs = |(one, other): (&f64, &f64)| (one - other).abs() > 1e-9;
+        assert!(!expected.iter().zip(&load).any(differs));
+    }
 }

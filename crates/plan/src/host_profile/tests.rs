@@ -99,6 +99,11 @@ fn an_idle_host_takes_the_times_of_an_idle_host() {
     let mut host = host(&profile(0));
     host.reached(at(2_000));
     assert_eq!(host.answer(at(2_000), Answer::Ack), at(2_500));
+    // as idle as the profile's 1 ms, and not quite
+    host.reached(at(3_000));
+    assert_eq!(host.answer(at(3_000), Answer::Ack), at(3_500));
+    host.reached(at(3_999));
+    assert!(host.answer(at(3_999), Answer::Ack) <= at(4_099));
 }
 
 #[test]

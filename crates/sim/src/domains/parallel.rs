@@ -226,7 +226,7 @@ impl<P: Simulated, O: Observer<P> + Watcher> Parallel<P, O> {
 }
 
 impl<P: Simulated + Send, O: Observer<P> + Watcher + Send> Parallel<P, O> {
-    /// Calls `lead` while the other threads wait for its parallel, and then ends them.
+    /// Calls `lead` while the other threads run the stretches that it begins, and then ends them.
     pub(crate) fn with_threads(&self, lead: impl FnOnce(&Self)) {
         thread::scope(|scope| {
             for number in 1..self.barrier.threads() {
