@@ -369,3 +369,33 @@ def test_a_lone_flow_has_rows_of_its_queue() -> None:
     assert steady.max() == 33
     assert steady.min() <= 2
     assert result.flows["goodput_bps"][0] == pytest.approx(10e6 * MSS / 1500, rel=0.01)
+
+
+@pytest.mark.parametrize(("delay", "of_equal_loss"), [("0s", 1.87), ("10ms", 0.0)])
+def test_the_phase_decides_how_much_of_a_stream_at_a_ports_own_pace_is_lost(
+    delay: str, of_equal_loss: float
+) -> None:
+    """Three ports of 10 Mbit/s in a row, each offered 20 by another source, with exact clocks."""
+    lines = [("h1", "s1", "1Gbps"), ("s4", "h0", "1Gbps")]
+    for i in (1, 2, 3):
+        lines += [(f"s{i}", f"s{i + 1}", "10Mbps"), (f"a{i}", f"s{i}", "1Gbps")]
+        lines += [(f"b{i}", f"s{i + 1}", "1Gbps")]
+    topology = {
+        "kind": "graph",
+        "hosts": ["h0", "h1", *(f"{side}{i}" for side in "ab" for i in (1, 2, 3))],
+        "switches": [f"s{i}" for i in (1, 2, 3, 4)],
+        "links": [{"ends": [one, other], "rate": rate} for one, other, rate in lines],
+    }
+    traffic = [udp(1.0, 972, pattern="constant")]
+    traffic += [udp(2.0, 972, f"a{i}", to=f"b{i}", pattern="constant") for i in (1, 2, 3)]
+    run = scenario(
+        topology=topology,
+        link={"delay": delay},
+        queue={"limit": "20 packets"},
+        traffic=traffic,
+    )
+    goodput_bps = fp.run(run).flows["goodput_bps"][0]
+    share = 1.0
+    for _ in range(3):
+        share /= share + 2
+    assert goodput_bps * 1000 / 972 / 10e6 / share == pytest.approx(of_equal_loss, abs=0.05)

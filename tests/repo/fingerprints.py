@@ -212,6 +212,30 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "outcast-fabric",
         {**FABRIC, "tcp.congestion_control": "dctcp", "queue.mark_above": "100KB"},
     ),
+    "irregular hosts, a failed link": (
+        "outcast-fabric",
+        {**FABRIC, "host.profile": "linux-6-vm", "fabric.failed": ["spine0:0"]},
+    ),
+    # what the pages on fixes, clocks and equal-length routing measure
+    "TCPRand, cubic": (
+        "outcast",
+        {
+            "duration": "0.5s",
+            "tcp.congestion_control": "cubic",
+            "tcp.payload_sizing": "adaptive",
+            "tcp.tcprand": "default",
+            "tcp.payload_min": "200B",
+        },
+    ),
+    "paced windows, ns-2's packets": (
+        "outcast-1-to-12-ns2",
+        {"duration": "0.5s", "tcp.pacing": "window"},
+    ),
+    "20 flows per host": ("outcast-1-to-12", {"duration": "0.3s", "traffic.0.flows": 20}),
+    "a core per packet": (
+        "outcast-1-to-12",
+        {"duration": "0.3s", "routing": {"kind": "equal-length", "per": "packet"}},
+    ),
 }
 
 
