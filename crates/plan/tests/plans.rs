@@ -39,6 +39,7 @@ fn a_measurement_begins_at_a_time_or_when_the_listed_flows_without_end_are_estab
     assert_eq!(from(&job), MeasureFrom::Established { flows: 2 });
     job["probes"]["measure_from_ps"] = json!(5 * MS);
     assert_eq!(from(&job), MeasureFrom::At(Instant::from_ms(5)));
+    assert_eq!(plan(&job).end(), Instant::from_ms(100));
 }
 
 fn udp(src: &str, rate_bps: u64, payload_bytes: u16) -> Value {
