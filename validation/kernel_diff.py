@@ -5,10 +5,11 @@
 
 `crates/drill` draws exchanges and writes them as packetdrill scripts: a sender with reno or cubic,
 and a receiver; SACK on and off, losses, reordering, lost ACKs, and the same with ECN, with little
-data and pauses, with a path that is down for a while, and with lossy handshakes from either end;
-and senders that pace, bbr among them. packetdrill (at a pinned commit, fetched and built in
-target/peers) replays each in a network namespace of its own. It needs Linux, root or the right to
-make namespaces, and /dev/net/tun; without them the case says why and ends with status 0.
+data and pauses, with a path that is down for a while, with lossy handshakes from either end, with a
+path that holds segments back or delivers them twice, and with many of these at once; and senders
+that pace, bbr among them. packetdrill (at a pinned commit, fetched and built in target/peers)
+replays each in a network namespace of its own. It needs Linux, root or the right to make
+namespaces, and /dev/net/tun; without them the case says why and ends with status 0.
 `PACKETDRILL` names a program that is built already, `PACKETDRILL_SOURCE` another place to fetch
 from.
 """
@@ -45,6 +46,7 @@ SIDES = (
     *("sender", "receiver", "sender-ecn", "receiver-ecn"),
     *("sender-pauses", "receiver-pauses", "sender-outages", "receiver-outages"),
     *("sender-handshakes", "receiver-handshakes"),
+    *("sender-stalls", "receiver-stalls", "sender-mixed", "receiver-mixed"),
     *("sender-paced", "sender-rests"),
 )
 # per side
@@ -61,6 +63,8 @@ THEMES = {
     "pauses": ", pauses",
     "outages": ", outages",
     "handshakes": ", handshakes",
+    "stalls": ", stalls",
+    "mixed": ", mixed",
 }
 PACED = {"paced": ", paced", "rests": ", rests"}
 CLASSES = [

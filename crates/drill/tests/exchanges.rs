@@ -25,6 +25,8 @@ fn an_exchange_holds_for_the_stack_that_it_was_written_from() {
         Theme::Windows,
         Theme::Outages,
         Theme::Handshakes,
+        Theme::Stalls,
+        Theme::Mixed,
     ];
     let of_senders = [Theme::Paced, Theme::Rests].map(|theme| (Side::Sender, theme));
     for (side, theme) in [Side::Sender, Side::Receiver]

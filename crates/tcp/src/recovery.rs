@@ -96,6 +96,8 @@ pub(crate) struct Recovery {
     frto: Option<Frto>,
     /// segments that duplicate SACKs reported so far, at most as many as were sent again
     dsacked: u64,
+    /// segments that duplicate SACKs reported, whether that was plausible or not
+    duplicates: u64,
     /// RACK's reordering window changed, for this reason
     window_changed: Option<DecisionCause>,
 }
@@ -136,6 +138,7 @@ impl Recovery {
             reduction,
             frto,
             dsacked: 0,
+            duplicates: 0,
             window_changed: None,
         }
     }
@@ -282,9 +285,11 @@ impl Recovery {
         }
     }
 
-    /// Whether a report of `segments` more duplicates is plausible, given all `retransmits` so far.
-    pub(crate) fn believes(&self, segments: u64, retransmits: u64) -> bool {
-        self.dsacked + segments <= retransmits
+    /// Whether a report of `segments` more duplicates is plausible, given all `retransmits` so far. Reports that are not
+    /// plausible count as well (`tcp_dsack_seen`).
+    pub(crate) fn believes(&mut self, segments: u32, retransmits: u64) -> bool {
+        self.duplicates += u64::from(segments);
+        self.duplicates <= retransmits
     }
 }
 
@@ -347,12 +352,19 @@ impl Recovery {
         self.frto.as_ref().is_some_and(Frto::prefers_new)
     }
 
+    /// Whether that new data is sent even if Nagle's rule would delay it.
+    pub(crate) fn pushes_new(&self) -> bool {
+        self.frto.as_ref().is_some_and(Frto::pushes)
+    }
+
     /// F-RTO had no new data to send. If none was sent since the timeout, F-RTO ends and lost segments are sent.
     pub(crate) fn no_new_data(&mut self, nxt: u64) {
-        if nxt == self.point
-            && let Some(frto) = &mut self.frto
-        {
-            frto.give_up();
+        if let Some(frto) = &mut self.frto {
+            if nxt == self.point {
+                frto.give_up();
+            } else {
+                frto.obey_nagle();
+            }
         }
     }
 

@@ -160,6 +160,12 @@ impl Sender {
         self.begin_rate(agreed);
     }
 
+    /// The SYN timed out. This is a timeout of the connection (`tcp_enter_loss`).
+    pub(crate) fn note_lost_syn(&mut self) {
+        self.queue_cwr();
+        self.recovery.hold_after_syn(self.board.una());
+    }
+
     /// The application writes `bytes` more.
     pub(crate) fn write(&mut self, bytes: u64) {
         assert!(!self.stream.closing, "nothing is written after close");

@@ -31,6 +31,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         "windows" => Theme::Windows,
         "outages" => Theme::Outages,
         "handshakes" => Theme::Handshakes,
+        "stalls" => Theme::Stalls,
+        "mixed" => Theme::Mixed,
         "paced" => Theme::Paced,
         "cycles" => Theme::Cycles,
         "rests" => Theme::Rests,

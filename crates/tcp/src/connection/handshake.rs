@@ -277,11 +277,10 @@ impl Connection {
         }
         if self.ecn.on {
             self.sender.use_ecn();
-            if timed_out && self.phase == Phase::SynSent {
-                // a timeout of the SYN is one of the connection (`tcp_enter_loss`)
-                self.sender.queue_cwr();
-            }
             self.receiver.use_ecn(self.sender.needs_ecn());
+        }
+        if timed_out && self.phase == Phase::SynSent {
+            self.sender.note_lost_syn();
         }
         self.phase = Phase::Established;
         self.answers_from = Instant::ZERO;

@@ -118,7 +118,10 @@ impl Recovery {
         if dsack.late_by > 0 && self.believes_lateness() {
             self.note_late(dsack.late_by);
         }
-        self.undo.on_duplicate(dsack.end, dsack.segments);
+        // what the network delivered twice says nothing about retransmissions (`tcp_sacktag_one`)
+        if dsack.of_resent {
+            self.undo.on_duplicate(dsack.end, dsack.segments);
+        }
         let of_probe = self
             .probe
             .as_ref()
@@ -235,7 +238,12 @@ impl Recovery {
             board.unmark_lost();
         }
         if let Some(frto) = &mut self.frto {
-            frto.give_up();
+            // without SACK the state after a timeout may last, and F-RTO with it (`tcp_try_undo_loss`)
+            if self.state == State::Loss {
+                frto.lost_first();
+            } else {
+                frto.give_up();
+            }
         }
         board.look_again();
         Change::Undone {
@@ -334,6 +342,13 @@ impl Recovery {
         self.state = State::Loss;
         self.point = board.nxt();
         self.retransmit_now = self.is_era_of_rack();
+    }
+
+    /// The SYN timed out: without SACK the state after it lasts until data from `una` on is acknowledged.
+    pub(crate) fn hold_after_syn(&mut self, una: u64) {
+        if matches!(self.detection, Detection::Emulated(_)) {
+            (self.state, self.point) = (State::Loss, una);
+        }
     }
 
     /// Begins the episode of a timeout, if that `lowered` the threshold. `resent`: a retransmission was in the network.

@@ -80,6 +80,8 @@ pub(crate) struct Dsack {
     /// position where the data ends
     pub(crate) end: u64,
     pub(crate) segments: u32,
+    /// the data was sent again, or is acknowledged already
+    pub(crate) of_resent: bool,
     /// a segment that was sent again and SACKed arrived late, by this many segments; 0: none did
     pub(crate) late_by: u64,
 }

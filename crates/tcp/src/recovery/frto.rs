@@ -46,13 +46,17 @@ pub(crate) struct Frto {
     active: bool,
     /// new data is sent before lost segments, until the next ACK
     prefers_new: bool,
+    /// Nagle's rule does not delay it, for the ACK that releases it only
+    pushes: bool,
 }
 
 impl Frto {
     /// A timeout. `alone`: no other recovery was in progress (RFC 5682 3.1 step 1).
     pub(crate) fn begin(&mut self, alone: bool) {
-        self.active = alone;
-        self.prefers_new = false;
+        *self = Self {
+            active: alone,
+            ..Self::default()
+        };
     }
 
     #[inline]
@@ -60,9 +64,19 @@ impl Frto {
         self.prefers_new
     }
 
+    #[inline]
+    pub(crate) fn pushes(&self) -> bool {
+        self.pushes
+    }
+
     /// Enough new data was sent.
     pub(crate) fn lost_first(&mut self) {
         self.prefers_new = false;
+    }
+
+    /// What the ACK released was sent: Nagle's rule holds for later writes (`tcp_xmit_recovery`).
+    pub(crate) fn obey_nagle(&mut self) {
+        self.pushes = false;
     }
 
     /// New data could not be sent after all.
@@ -88,6 +102,7 @@ impl Frto {
             // step 2.b
             self.active = facts.has_new;
             self.prefers_new = facts.has_new;
+            self.pushes = facts.has_new;
         }
         false
     }

@@ -140,6 +140,7 @@ mod tests {
         let mut by_dsack = probed(true);
         assert!(!by_dsack.on_ack(&AckFacts {
             dsack: Some(Dsack {
+                of_resent: true,
                 late_by: 0,
                 end: 1000,
                 segments: 1
@@ -166,6 +167,7 @@ mod tests {
             let mut probe = probed(true);
             assert!(!probe.on_ack(&AckFacts {
                 dsack: Some(Dsack {
+                    of_resent: true,
                     late_by: 0,
                     end,
                     segments
@@ -207,6 +209,7 @@ mod tests {
         // the ACK covers the probe, and a duplicate SACK reports it: both copies arrived
         let mut copied = probed(true);
         let dsack = Dsack {
+            of_resent: true,
             late_by: 0,
             end: 1000,
             segments: 1,

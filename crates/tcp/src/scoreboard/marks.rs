@@ -23,15 +23,19 @@ impl Scoreboard {
         self.sacked > before
     }
 
+    /// Whether the segment at `start` is outstanding and was sent again.
+    pub(crate) fn was_resent(&self, start: u64) -> bool {
+        (self.una..self.nxt).contains(&start) && self.record(self.find(start)).is(RESENT)
+    }
+
     /// How late a segment at `start`, which a duplicate SACK reports, arrived: the segments from it up to the highest
     /// SACKed one, if it was sent again and is SACKed; otherwise 0 (`tcp_sacktag_one`).
     pub(crate) fn repeated_late_by(&self, start: u64) -> u64 {
-        if !(self.una..self.nxt).contains(&start) {
+        if !self.was_resent(start) {
             return 0;
         }
         let ordinal = self.find(start);
-        let record = self.record(ordinal);
-        if record.is(SACKED) && record.is(RESENT) {
+        if self.record(ordinal).is(SACKED) {
             self.highest_sacked[0].saturating_sub(ordinal)
         } else {
             0

@@ -109,7 +109,7 @@ impl Sender {
         // a duplicate of what this ACK acknowledges shows lateness only before that is removed from the scoreboard
         // (`tcp_sacktag_write_queue` precedes `tcp_clean_rtx_queue`)
         let acknowledged = if facts.advances {
-            self.duplicate_sack(facts.ack, segment)
+            self.duplicate_sack(facts, segment)
                 .filter(|it| it.end <= facts.ack)
         } else {
             None
@@ -145,7 +145,9 @@ impl Sender {
             unit if !facts.advances => facts.segments = facts.delivered.div_ceil(unit) as u32,
             _ => {}
         }
-        facts.dsack = acknowledged.or_else(|| self.duplicate_sack(facts.ack, segment));
+        let reported = acknowledged.or_else(|| self.duplicate_sack(facts, segment));
+        let retransmits = self.counters.retransmits;
+        facts.dsack = reported.filter(|it| self.recovery.believes(it.segments, retransmits));
         if facts.dsack.is_some() && self.recovery.counts_duplicates() {
             facts.delivered += self.board.unit();
             facts.segments += 1;
@@ -216,7 +218,8 @@ impl Sender {
 
     /// The duplicate that the first block reports, if it lies below the ACK or within the second block (RFC 2883 4.1,
     /// 4.2; `tcp_check_dsack`).
-    fn duplicate_sack(&self, ack: u64, segment: &Segment) -> Option<Dsack> {
+    fn duplicate_sack(&self, facts: &AckFacts, segment: &Segment) -> Option<Dsack> {
+        let ack = facts.ack;
         let mut blocks = segment.options.sacks();
         let position = |block: SackBlock| {
             let start = seq::unwrap(ack, block.start);
@@ -232,9 +235,9 @@ impl Sender {
             return None;
         }
         let segments = (end - start).div_ceil(u64::from(self.stream.payload));
-        let believed = self.recovery.believes(segments, self.counters.retransmits);
-        believed.then(|| Dsack {
+        Some(Dsack {
             late_by: self.board.repeated_late_by(start),
+            of_resent: end <= facts.from || self.board.was_resent(start),
             end,
             segments: segments.min(u64::from(u32::MAX)) as u32,
         })

@@ -143,7 +143,7 @@ impl Sender {
     }
 
     /// Makes the next new segment carry CWR, because the window fell for a loss or a timeout.
-    pub(crate) fn queue_cwr(&mut self) {
+    pub(super) fn queue_cwr(&mut self) {
         if let Some(reaction) = &mut self.ecn {
             reaction.cwr_due = true;
         }

@@ -247,7 +247,14 @@ impl Sender {
 
     /// Sends F-RTO's new data, if the window is `open`. If there is none to send, lost segments are sent instead.
     fn poll_new_first(&mut self, timers: &mut Timers, now: Instant, open: bool) -> Option<Chunk> {
-        if open && let Some(chunk) = self.next_whatever_nagle() {
+        let chunk = if !open {
+            None
+        } else if self.recovery.pushes_new() {
+            self.next_whatever_nagle()
+        } else {
+            self.next_new()
+        };
+        if let Some(chunk) = chunk {
             self.send_new(timers, now, chunk);
             return Some(chunk);
         }

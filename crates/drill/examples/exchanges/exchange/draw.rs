@@ -40,6 +40,10 @@ pub(crate) enum Theme {
     Outages,
     /// The handshake is lossy, from either end, and both ends close.
     Handshakes,
+    /// The path holds everything back for a while, and delivers some segments twice.
+    Stalls,
+    /// All of the above at once, but closed windows and lossy handshakes.
+    Mixed,
     /// The sender paces: with BBR until it has drained its first queue, or with another algorithm.
     Paced,
     /// BBR, until it takes a random phase of its cycle for the second time. The first is the stack's.
@@ -134,6 +138,8 @@ impl Draw {
                 mark_percent: 0,
                 opening_loss_percent: 0,
                 outages: Vec::new(),
+                stalls: Vec::new(),
+                copy_percent: 0,
                 detour: None,
                 policer: None,
             },
@@ -170,6 +176,8 @@ impl Draw {
             Theme::Windows => draw.announces(dice),
             Theme::Outages => draw.breaks(dice),
             Theme::Handshakes => draw.opens_and_closes(dice),
+            Theme::Stalls => draw.stalls(dice),
+            Theme::Mixed => draw.mixes(dice),
             Theme::Paced | Theme::Cycles | Theme::Rests => draw.paces(dice),
         }
         draw
@@ -229,7 +237,7 @@ impl Draw {
     }
 
     /// Draws when the path is down, and when the application closes.
-    fn breaks(&mut self, dice: &mut Dice) {
+    pub(super) fn breaks(&mut self, dice: &mut Dice) {
         let mut at = Duration::ZERO;
         for _ in 0..dice.between(1, 3) {
             at += Duration::from_ms(10 * dice.between(1, 60));
@@ -340,6 +348,8 @@ impl Draw {
             Theme::Windows => text += ", windows",
             Theme::Outages => text += ", outages",
             Theme::Handshakes => text += ", handshakes",
+            Theme::Stalls => text += ", stalls",
+            Theme::Mixed => text.extend([", mixed, MSS ", &self.mss_bytes.to_string(), " B"]),
             Theme::Paced => text += ", paced",
             Theme::Cycles => text += ", cycles",
             Theme::Rests => text += ", rests",

@@ -14,6 +14,7 @@ mod path;
 mod peer;
 mod scribe;
 mod script;
+mod stalls;
 
 use fairport_units::{Duration, Instant};
 

@@ -51,6 +51,10 @@ pub(super) struct PathProperties {
     pub(super) opening_loss_percent: u64,
     /// Times after the handshake between which everything is lost.
     pub(super) outages: Vec<(Duration, Duration)>,
+    /// Times after the handshake between which nothing arrives: it does so at the end.
+    pub(super) stalls: Vec<(Duration, Duration)>,
+    /// The probability that a segment arrives twice.
+    pub(super) copy_percent: u64,
     /// From this time after the handshake on, the path takes longer, by this much.
     pub(super) detour: Option<(Duration, Duration)>,
     /// A policer has this many tokens at first, and gets one per this time. Each segment takes one, or is dropped.
@@ -167,17 +171,36 @@ impl Path {
         if let Some(at) = self.passes(now, Side::Sender, dice) {
             let ecn = self.marked(ecn, dice);
             self.schedule(at, Item::ToPeer(segment, ecn));
+            if let Some(later) = self.copied(dice) {
+                self.schedule(at + later, Item::ToPeer(segment, ecn));
+            }
         }
     }
 
     /// The peer sends a segment to the stack.
     pub(super) fn back(&mut self, now: Instant, segment: Segment, ecn: Ecn, dice: &mut Dice) {
         if let Some(at) = self.passes(now, Side::Receiver, dice) {
-            let at = if self.is_open { self.slot(at) } else { at };
-            self.arrivals.insert(at);
             let ecn = self.marked(ecn, dice);
-            self.schedule(at, Item::ToStack(segment, ecn));
+            self.arrives(at, segment, ecn);
+            if let Some(later) = self.copied(dice) {
+                self.arrives(at + later, segment, ecn);
+            }
         }
+    }
+
+    /// A segment is to reach the stack at `at`.
+    fn arrives(&mut self, at: Instant, segment: Segment, ecn: Ecn) {
+        let at = if self.is_open { self.slot(at) } else { at };
+        self.arrivals.insert(at);
+        self.schedule(at, Item::ToStack(segment, ecn));
+    }
+
+    /// How much later a segment arrives a second time, if it does.
+    fn copied(&self, dice: &mut Dice) -> Option<Duration> {
+        let percent = self.draw.path.copy_percent;
+        // without copies nothing is drawn
+        let is_copied = self.is_open && percent > 0 && dice.chance(percent);
+        is_copied.then(|| Duration::from_ms(dice.between(0, 30)))
     }
 
     /// The codepoint after the path, which marks some of the packets that may be marked.
@@ -220,7 +243,11 @@ impl Path {
         if is_down {
             return None;
         }
-        Some(leaves + self.draw.path.round_trip / 2 + self.detour(dice))
+        let at = leaves + self.draw.path.round_trip / 2 + self.detour(dice);
+        let stalls = self.draw.path.stalls.iter();
+        let stalls = stalls.map(|(from, to)| (self.opened + *from, self.opened + *to));
+        let end = stalls.filter(|(from, to)| (*from..*to).contains(&at));
+        Some(end.map(|(_, to)| to).max().unwrap_or(at))
     }
 
     /// Whether the policer has no token left for a segment.
