@@ -173,11 +173,12 @@ proptest! {
 
     #[test]
     fn watched_ports_are_forwarding_nodes_ports_that_two_flows_or_more_pass_or_else_one(job in any_job()) {
+        let mut job = job;
+        job["probes"]["watched_ports"] = json!(1000); // more than there are
         let plan = plan(&job);
         let queues = plan.watch().queues.clone();
         let ports = plan.ports();
         prop_assert!(queues.is_sorted_by(|a, b| a < b), "in order, each once");
-        prop_assert!(queues.len() <= plan.job().probes.watched_ports as usize);
         let Parts { topology, mut factory, flows, .. } = plan.into_parts(&ports);
         let mut passing = vec![0; topology.ports().len()];
         for (number, flow) in (0..).zip(flows) {
