@@ -10,6 +10,7 @@ CASES = {
     "dumbbell": "a dumbbell of NewReno or CUBIC flows, in ns-3 as well",
     "lee2017": "the claims about TCPRand that differ, in ns-3 as well",
     "proportions": "1 : 12 to 30 : 360 flows, in ns-3 as well",
+    "other-simulators": "the lone flow with exact hosts and clocks, in ns-3 and htsim as well",
     "equal-length": "drop runs under equal-length routing, in ns-3 as well",
     "mice": "short transfers among long ones, in ns-2 and ns-3 as well",
     "queues": "RED and SFQ, in ns-2 as well",

@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from validation.peers import UnavailableError, do
@@ -33,12 +33,17 @@ _MESSAGE = re.compile(r'    cout <<"At " << now/\(double\)1000000000.*?endl;', r
 
 @dataclass(frozen=True)
 class Flow:
-    """A flow of a job; `size_bytes` is 0 for an endless one."""
+    """A flow of a job; `size_bytes` is 0 for an endless one.
+
+    Its packets take `out_ps` longer beside its sender, and their ACKs `back_ps`.
+    """
 
     src: int
     dst: int
     start_ps: int
     size_bytes: int
+    out_ps: int = 0
+    back_ps: int = 0
 
 
 @dataclass(frozen=True)
@@ -56,12 +61,13 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Cost:
-    """What one run took."""
+class Run:
+    """What one run took, and what each flow's receiver has."""
 
     packet_hops: int
     wall_s: float
     setup_s: float
+    received_bytes: tuple[int, ...]
 
     @property
     def ns_per_hop(self) -> float:
@@ -87,13 +93,14 @@ def build(rto_min_ps: int) -> Path:
     return program
 
 
-def run(program: Path, job: Job) -> Cost:
+def run(program: Path, job: Job) -> Run:
     """Runs a job once."""
     done = subprocess.run([program], input=_lines(job), capture_output=True, text=True, check=False)
     found = re.search(r"hops=(\d+) wall_s=([\d.]+) setup_s=([\d.]+)", done.stdout)
     if done.returncode != 0 or found is None:
         raise UnavailableError(f"the program ended with status {done.returncode}")
-    return Cost(int(found[1]), float(found[2]), float(found[3]))
+    received = tuple(map(int, re.findall(r"received=(\d+)", done.stdout)))
+    return Run(int(found[1]), float(found[2]), float(found[3]), received)
 
 
 def _lines(job: Job) -> str:
@@ -101,7 +108,7 @@ def _lines(job: Job) -> str:
         *(job.k, job.duration_ps, job.limit_bytes, job.link_ps, job.host_ps),
         *(job.rto_min_ps, job.paths),
     )
-    flows = (f"{it.src} {it.dst} {it.start_ps} {it.size_bytes}" for it in job.flows)
+    flows = (" ".join(map(str, astuple(flow))) for flow in job.flows)
     return "\n".join([" ".join(map(str, head)), *flows, ""])
 
 

@@ -2,9 +2,11 @@
 //   ./fat_tree < job
 // The job, on its standard input:
 //   K DURATION_PS LIMIT_BYTES LINK_PS HOST_PS RTO_MIN_PS PATHS
-//   SRC DST START_PS BYTES                    a line per flow; BYTES is 0 for an endless one
+//   SRC DST START_PS BYTES OUT_PS BACK_PS     a line per flow; BYTES is 0 for an endless one
+// OUT_PS and BACK_PS are what its packets and their ACKs take longer, beside its sender.
 // PATHS is `suffix` (up by the destination's number, as the paper routes) or `ecmp` (up by the flow's number, hashed).
-// It prints the packet-hops, counted where pipes pass packets on, the wall time of the run and that of what comes before.
+// It prints the packet-hops, counted where pipes pass packets on, the wall time of the run and that of what comes before,
+// then for each flow the bytes that its receiver has.
 #include "config.h"
 #include "eventlist.h"
 #include "loggers.h"
@@ -129,11 +131,12 @@ main()
     Packet::set_packet_size(1500);
     TcpRtxTimerScanner timers(job.rto_min_ps / 2, events);
     FatTree tree(job);
+    std::vector<TcpSink*> sinks;
     uint32_t src, dst;
-    uint64_t start_ps, bytes, number = 0;
-    while (std::cin >> src >> dst >> start_ps >> bytes)
+    uint64_t start_ps, bytes, out_ps, back_ps;
+    while (std::cin >> src >> dst >> start_ps >> bytes >> out_ps >> back_ps)
     {
-        const uint64_t hash = Hash(number++);
+        const uint64_t hash = Hash(sinks.size());
         const bool isEcmp = job.paths == "ecmp";
         TcpSrc* sender = new TcpSrc(nullptr, nullptr, events);
         TcpSink* sink = new TcpSink();
@@ -142,6 +145,11 @@ main()
         timers.registerTcp(*sender);
         Route* out = tree.Way(src, dst, isEcmp ? hash : tree.Suffix(dst));
         Route* back = tree.Way(dst, src, isEcmp ? hash >> 32 : tree.Suffix(src));
+        if (out_ps > 0)
+            out->push_front(new Pipe(out_ps, events));
+        if (back_ps > 0)
+            back->push_back(new Pipe(back_ps, events));
+        sinks.push_back(sink);
         out->push_back(sink);
         back->push_back(sender);
         sender->connect(*out, *back, *sink, start_ps);
@@ -153,4 +161,6 @@ main()
     const auto done = Clock::now();
     const auto seconds = [](Clock::duration span) { return std::chrono::duration<double>(span).count(); };
     std::printf("hops=%llu wall_s=%.6f setup_s=%.6f\n", static_cast<unsigned long long>(g_hops), seconds(done - built), seconds(built - began));
+    for (const TcpSink* sink : sinks)
+        std::printf("received=%llu\n", static_cast<unsigned long long>(sink->_cumulative_ack));
 }
