@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     if not arguments or arguments[0] in {"-h", "--help"}:
         print("usage: make validate CASE=NAME [ARGS='--seeds 3 --print-only']\n")
         for name, text in CASES.items():
-            print(f"  {name:16}{text}")
+            print(f"  {name:18}{text}")
         return 0
     name, *options = arguments
     if name not in CASES:
