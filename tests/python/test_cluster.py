@@ -425,6 +425,16 @@ def test_no_job_is_submitted_for_a_study_that_is_refused(
     assert not submitted.read_text()
 
 
+def test_ctrl_c_stays_an_interrupt_where_jobs_are_submitted() -> None:
+    """dask-jobqueue makes it `sys.exit()`: a command that was interrupted would report success."""
+    pytest.importorskip("dask_jobqueue", reason="needs the extra `cluster`")
+    code = (
+        "import signal; from fairport.study.runs import slurm; slurm.cluster_class();"
+        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_a_job_that_slurm_refuses_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

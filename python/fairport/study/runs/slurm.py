@@ -7,6 +7,7 @@ jobs, so Slurm's queue is looked at, and a job that is no longer in it is submit
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -104,12 +105,22 @@ def jobs(partition: str, query: str) -> AbstractContextManager[Jobs]:
     return _submitted(partition, count, of_each)
 
 
-@contextmanager
-def _submitted(partition: str, count: int, of_each: Mapping[str, Any]) -> Iterator[Jobs]:
+def cluster_class() -> type[SLURMCluster]:
+    """The class of clusters. Once imported, its package would end the program at Ctrl-C as done."""
+    at_interrupt = signal.getsignal(signal.SIGINT)
     from dask_jobqueue import SLURMCluster
 
+    if signal.getsignal(signal.SIGINT) is not at_interrupt:
+        signal.signal(signal.SIGINT, at_interrupt)
+    found: type[SLURMCluster] = SLURMCluster  # the package has no types
+    return found
+
+
+@contextmanager
+def _submitted(partition: str, count: int, of_each: Mapping[str, Any]) -> Iterator[Jobs]:
+    kind = cluster_class()
     try:
-        cluster = SLURMCluster(
+        cluster = kind(
             queue=partition,
             # a worker may start slowly, and a scheduler may come back late
             death_timeout=_WORKER_WAITS_S,
