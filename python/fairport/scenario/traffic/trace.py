@@ -80,7 +80,7 @@ class Trace(TrafficSection):
             "bytes": rows["size_bytes"].to_list(),
         }
 
-    @property
+    @cached_property
     def _rows(self) -> pl.DataFrame:
         """The flows in order of their starts. Raises TrafficError."""
         return self._listed.sort("start_s", maintain_order=True)
